@@ -35,6 +35,7 @@ export class Cluster {
   readonly #classes = new LabelClasses();
   /** Image → nodes that have it. */
   readonly #images = new Map<string, number>();
+  #nodesToAvoid = 0;
   /** The affinity terms of placed pods. */
   readonly terms = new TermIndex({
     open: (topologyKey, counts) => this.sumUp(counts, topologyKey),
@@ -74,6 +75,11 @@ export class Cluster {
   /** Only nodes that can be chosen count. */
   nodesWithImage(image: string): number {
     return this.#images.get(image) ?? 0;
+  }
+
+  /** Nodes with a taint that only advises against them (`PreferNoSchedule`). */
+  get nodesToAvoid(): number {
+    return this.#nodesToAvoid;
   }
 
   /** Counts placed pods that match, until `forget`. */
@@ -120,6 +126,7 @@ export class Cluster {
     if (newImages) this.#countImages(info, -1);
     info.setNode(node, newImages);
     if (newImages) this.#countImages(info, 1);
+    this.#nodesToAvoid += Number(advisesAgainst(node)) - Number(advisesAgainst(old));
     if (old === undefined || events.includes('NodeLabels')) this.#relabelled(info);
     if (events.length > 0 || newImages) this.#touch(info);
     return events;
@@ -129,6 +136,7 @@ export class Cluster {
     const info = this.#infos.get(name);
     if (info === undefined) return;
     this.#countImages(info, -1);
+    this.#nodesToAvoid -= Number(advisesAgainst(info.node));
     info.setNode(undefined, true);
     this.#relabelled(info);
     this.#touch(info);
@@ -255,5 +263,8 @@ export class Cluster {
     return info;
   }
 }
+
+const advisesAgainst = (node: Node | undefined): boolean =>
+  node?.spec.taints?.some(({ effect }) => effect === 'PreferNoSchedule') === true;
 
 const hasNode = ({ node }: NodeInfo): boolean => node !== undefined;

@@ -155,9 +155,13 @@ export class Algorithm {
       if (difference > 0) {
         best = i;
         ties = 1;
-      } else if (difference === 0 && this.#options.random() * ++ties < 1) {
-        best = i;
+      } else if (difference === 0) {
+        ties++;
       }
+    }
+    // One random number for all: most nodes of a large cluster are equal.
+    for (let skip = Math.floor(this.#options.random() * ties); skip > 0; skip--) {
+      best = totals.indexOf(totals[best] ?? 0, best + 1);
     }
     return best;
   }

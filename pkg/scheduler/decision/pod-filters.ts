@@ -10,6 +10,8 @@ export class PodFilters {
   readonly nodeNames: ReadonlySet<string> | undefined;
   readonly #local: LocalFilters;
   readonly #others: readonly PreparedFilter[];
+  /** Those of them that have something to say in this decision. */
+  #active: readonly PreparedFilter[] = [];
 
   /** `local` come first; they are closed by whoever made them. */
   constructor(local: LocalFilters, others: readonly PreparedFilter[]) {
@@ -23,6 +25,7 @@ export class PodFilters {
   /** A decision begins. */
   begin(): void {
     this.refusal = undefined;
+    this.#active = this.#others.filter(({ node }) => node.isIdle?.() !== true);
     for (const filters of [this.#local.prepared, this.#others]) {
       for (const { node, plugin } of filters) {
         const rejection = node.begin?.();
@@ -31,9 +34,13 @@ export class PodFilters {
     }
   }
 
-  /** Undefined when the node can take the pod. */
+  /** Undefined when the node can take the pod, in the decision that began last. */
   check(node: NodeInfo, measure?: MeasureFilter): Refusal | undefined {
-    return this.#local.check(node, measure) ?? run(this.#others, node, measure);
+    const refusal = this.#local.check(node, measure);
+    if (refusal !== undefined) return refusal;
+    // Idle ones are called where calls are measured, as they are in release 1.24.
+    const others = measure === undefined ? this.#active : this.#others;
+    return others.length === 0 ? undefined : run(others, node, measure);
   }
 
   /** The same, while the node is tentatively other than it is. */

@@ -18,6 +18,8 @@ export class PreparedScore {
   #raw = new Float64Array(0);
   /** By slot: the generation of the node that `#raw` is of. */
   #asked = new Float64Array(0);
+  /** What the last call gave, one for each node; used again while there are as many. */
+  #scores = new Float64Array(0);
 
   constructor({ plugin, point, weight }: At<ScorePoint> & { readonly weight: number }, node: NodeScore) {
     this.plugin = plugin;
@@ -26,31 +28,37 @@ export class PreparedScore {
     this.#local = point.local;
   }
 
-  /** Of each node, normalized. `slots`: more than any node's. */
-  scores(nodes: readonly NodeInfo[], slots: number, measure: MeasureScore | undefined): Float64Array {
-    this.node.begin?.(nodes);
-    const scores = this.#local && measure === undefined ? this.#kept(nodes, slots) : this.#fresh(nodes, measure);
-    this.node.normalize?.(scores, nodes);
-    return scores;
+  /** All nodes get the same. */
+  get isIdle(): boolean {
+    return this.node.isIdle?.() === true;
   }
 
-  #fresh(nodes: readonly NodeInfo[], measure: MeasureScore | undefined): Float64Array {
+  /** Of each node, normalized; valid until the next call. `slots`: more than any node's. */
+  scores(nodes: readonly NodeInfo[], slots: number, measure: MeasureScore | undefined): Float64Array {
+    this.node.begin?.(nodes);
+    if (this.#scores.length !== nodes.length) this.#scores = new Float64Array(nodes.length);
+    if (this.#local && measure === undefined) this.#kept(nodes, slots);
+    else this.#fresh(nodes, measure);
+    this.node.normalize?.(this.#scores, nodes);
+    return this.#scores;
+  }
+
+  #fresh(nodes: readonly NodeInfo[], measure: MeasureScore | undefined): void {
     const { node, plugin } = this;
-    const scores = new Float64Array(nodes.length);
+    const scores = this.#scores;
     for (let i = 0; i < nodes.length; i++) {
       const each = nodes[i];
       if (each === undefined) continue;
       scores[i] = measure === undefined ? node.score(each) : measure(plugin, () => node.score(each));
     }
-    return scores;
   }
 
-  #kept(nodes: readonly NodeInfo[], slots: number): Float64Array {
+  #kept(nodes: readonly NodeInfo[], slots: number): void {
     this.#raw = roomFor(this.#raw, slots - 1);
     this.#asked = roomFor(this.#asked, slots - 1);
     const raw = this.#raw;
     const asked = this.#asked;
-    const scores = new Float64Array(nodes.length);
+    const scores = this.#scores;
     for (let i = 0; i < nodes.length; i++) {
       const each = nodes[i];
       if (each === undefined) continue;
@@ -61,7 +69,6 @@ export class PreparedScore {
       }
       scores[i] = raw[slot] ?? 0;
     }
-    return scores;
   }
 }
 

@@ -52,6 +52,8 @@ export interface NodeScore {
   score(node: NodeInfo): number;
   /** Brings raw scores into 0…`maxNodeScore`, in place; absent when `score` does so already. */
   normalize?(scores: Float64Array, nodes: readonly NodeInfo[]): void;
+  /** True as long as all nodes get the same, whatever it is: the plugin is left out of the decision. */
+  isIdle?(): boolean;
   close?(): void;
 }
 

@@ -14,6 +14,7 @@ export const imageLocality: Plugin = {
       if (names.length === 0) return undefined;
       const max = maxBytesPerContainer * names.length;
       return {
+        isIdle: () => names.every((name) => cluster.nodesWithImage(name) === 0),
         score({ images }) {
           if (images.size === 0) return 0;
           let bytes = 0;

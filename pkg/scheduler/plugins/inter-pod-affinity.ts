@@ -128,6 +128,10 @@ class AffinityScore implements NodeScore {
     this.close = () => counted.close();
   }
 
+  isIdle(): boolean {
+    return this.#own.every(({ sums }) => sums.isEmpty) && this.#others.now().length === 0;
+  }
+
   score(node: NodeInfo): number {
     let score = 0;
     for (const { sums, weight } of this.#own) score += weight * sums.of(node);

@@ -19,7 +19,8 @@ export const taintToleration: Plugin = {
   },
   score: {
     local: true,
-    prepare: ({ pod }) => ({
+    prepare: ({ pod }, cluster) => ({
+      isIdle: () => cluster.nodesToAvoid === 0,
       score({ node }) {
         let count = 0;
         for (const taint of node?.spec.taints ?? []) {
