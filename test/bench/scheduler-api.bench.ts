@@ -4,7 +4,7 @@
  * --peer PATH (or PEER=PATH) runs another scheduler's program on the same rows, on the same API server.
  * All pods are there when a scheduler starts; the time runs from the first binding that a watch shows to the last.
  */
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { Agent, get } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
@@ -57,6 +57,18 @@ function attemptP99Ms(metrics: string): number {
   return 1000 * (buckets.find(({ count }) => count >= wanted)?.le ?? Number.NaN);
 }
 
+/** The command with a profiler at work, where that is asked for. */
+function profiled([program, ...args]: Command): Command {
+  const { profile } = values;
+  return profile === '' ? [program, ...args] : [program, '--cpu-prof', `--cpu-prof-dir=${profile}`, ...args];
+}
+
+/** Ends a process in peace: profiles are written at the end. */
+async function terminated(pid: number): Promise<void> {
+  process.kill(pid, 'SIGTERM');
+  while (existsSync(`/proc/${pid}/exe`)) await clock.sleep(100);
+}
+
 /** A cluster of its own for each: what one left behind must not slow the next. */
 async function withCluster(
   fill: (client: Client, store: Store) => Promise<void>,
@@ -65,11 +77,12 @@ async function withCluster(
   const teardowns: (() => unknown)[] = [];
   const lifetime = { teardown: (end: () => unknown) => void teardowns.unshift(end) };
   try {
-    const server = await startApiServer(lifetime, own('orch-apiserver'));
+    const server = await startApiServer(lifetime, profiled(own('orch-apiserver')));
     const store = new EtcdStore({ endpoints: [server.etcd], clock, random: Math.random });
     lifetime.teardown(() => store.close());
     await fill(server.client, store);
     await run(server);
+    if (values.profile !== '') await terminated(server.pid);
   } finally {
     for (const end of teardowns) await end();
   }
@@ -99,9 +112,7 @@ async function measureScheduler(name: string, command: Command, row: Row, size: 
     figure('    CPU time of 1,000 pods: the scheduler', perThousand(scheduler, size.podCount));
     figure('    and the API server', perThousand(apiServer, size.podCount));
     figure('    resident memory of the scheduler', megabytes(residentBytes(pid)));
-    // A profile is written at the end.
-    if (values.profile !== '') child.kill('SIGTERM');
-    while (values.profile !== '' && child.exitCode === null && child.signalCode === null) await clock.sleep(100);
+    if (values.profile !== '') await terminated(pid);
   });
 }
 
@@ -162,9 +173,7 @@ if (plain !== undefined) {
   all.set('large', { row: { ...plain, name: 'plain' }, size: { ...plainSize, nodeCount: 3 * nodeCount } });
 }
 
-const [program, ...args] = own('orch-scheduler');
-const profiled: readonly string[] = values.profile === '' ? [] : ['--cpu-prof', `--cpu-prof-dir=${values.profile}`];
-const schedulers: [string, Command][] = [['orch', [program, ...profiled, ...args]]];
+const schedulers: [string, Command][] = [['orch', profiled(own('orch-scheduler'))]];
 if (values.peer !== '') schedulers.push(['peer', [values.peer]]);
 process.stdout.write(`${machineLine()}; load ${load()}\n`);
 const only = values.only === '' ? [...all.keys(), 'memory'] : values.only.split(',');

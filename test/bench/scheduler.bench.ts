@@ -3,6 +3,7 @@
  * Arguments: --nodes 5000 --pods 5000 --only plain,spread…
  */
 import { parseArgs } from 'node:util';
+import { Registry } from 'prom-client';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
@@ -11,6 +12,7 @@ import { noObjects } from '#scheduler/cluster/objects.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import { Algorithm } from '#scheduler/decision/algorithm.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
+import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { Preemption } from '#scheduler/preemption/preemption.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
@@ -26,7 +28,7 @@ const { values } = parseArgs({
 });
 function measure(row: Row, nodes: number, pods: number): { perSecond: number; p99Ms: number } {
   const cluster = new Cluster(dialect, noObjects);
-  const times = { extensionPoint: () => undefined, pluginRecorder: () => undefined };
+  const times = schedulerMetrics(new Registry());
   const nominator = new Nominator();
   const algorithm = new Algorithm({ cluster, nominator, random: seededRandom(1), clock: realClock, times });
   const profile = defaultProfile(dialect);

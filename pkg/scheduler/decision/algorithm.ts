@@ -10,7 +10,12 @@ import type { MeasureFilter, Refusal } from '#scheduler/decision/prepared-filter
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Rejection } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
-import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/metrics/metrics.js';
+import {
+  type ExtensionPoint,
+  type PluginRecorder,
+  type PluginStatus,
+  sampledNodes,
+} from '#scheduler/metrics/metrics.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 
 /** Clusters up to this size are always looked at whole. */
@@ -103,8 +108,10 @@ export class Algorithm {
       return { feasible, evaluated, refusals };
     }
     const measure = recorder === undefined ? undefined : this.#measure(recorder);
-    const check = (node: NodeInfo) =>
-      checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, measure));
+    const check = (node: NodeInfo) => {
+      const measured = evaluated <= sampledNodes ? measure : undefined;
+      return checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, measured));
+    };
     // Room was made for the pod there: if it fits, there is no more to look at.
     const nominated = cluster.node(nominator.nodeOf(pod.uid) ?? '');
     if (nominated !== undefined && check(nominated) === undefined) {

@@ -23,7 +23,7 @@ export class PodScores {
 
   /**
    * The nodes' totals, but for what all nodes get alike; valid until the next call. `slots`: more than any node's;
-   * `each` hears what every plugin gives; `measure`: takes the time of every call, as release 1.24 makes them.
+   * `each` hears what every plugin gives; `measure` takes the time of some calls, of all plugins as in release 1.24.
    */
   totals(
     nodes: readonly NodeInfo[],

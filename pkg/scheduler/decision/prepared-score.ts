@@ -4,6 +4,7 @@ import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { NodeScore, ScorePoint } from '#scheduler/framework/plugin.js';
 import type { At } from '#scheduler/framework/profile.js';
+import { sampledNodes } from '#scheduler/metrics/metrics.js';
 
 /** Takes the time of a plugin's call. */
 export type MeasureScore = (plugin: string, run: () => number) => number;
@@ -33,23 +34,27 @@ export class PreparedScore {
     return this.node.isIdle?.() === true;
   }
 
-  /** Of each node, normalized; valid until the next call. `slots`: more than any node's. */
+  /** Of each node, normalized; valid until the next call. `slots`: more than any node's; `measure`: for some calls. */
   scores(nodes: readonly NodeInfo[], slots: number, measure: MeasureScore | undefined): Float64Array {
     this.node.begin?.(nodes);
     if (this.#scores.length !== nodes.length) this.#scores = new Float64Array(nodes.length);
-    if (this.#local && measure === undefined) this.#kept(nodes, slots);
-    else this.#fresh(nodes, measure);
+    if (this.#local) this.#kept(nodes, slots);
+    else this.#fresh(nodes);
+    if (measure !== undefined) this.#measure(nodes, measure);
     this.node.normalize?.(this.#scores, nodes);
     return this.#scores;
   }
 
-  #fresh(nodes: readonly NodeInfo[], measure: MeasureScore | undefined): void {
-    const { node, plugin } = this;
+  #measure(nodes: readonly NodeInfo[], measure: MeasureScore): void {
+    for (const each of nodes.slice(0, sampledNodes)) measure(this.plugin, () => this.node.score(each));
+  }
+
+  #fresh(nodes: readonly NodeInfo[]): void {
+    const { node } = this;
     const scores = this.#scores;
     for (let i = 0; i < nodes.length; i++) {
       const each = nodes[i];
-      if (each === undefined) continue;
-      scores[i] = measure === undefined ? node.score(each) : measure(plugin, () => node.score(each));
+      if (each !== undefined) scores[i] = node.score(each);
     }
   }
 
