@@ -141,6 +141,18 @@ t.test('an unreachable server is tried again, a refusal is not; both are counted
   t.same(counts, ['A 1', 'B 2', 'C 2'], 'what was given up is counted when there is a next time');
 });
 
+t.test('while the server is away one event at a time uses up its tries', async (t) => {
+  const { api, recorder, clock, registry } = setUp(t);
+  const up = api.intercept(() => serviceUnavailable('down'));
+  for (let i = 0; i < 20; i += 1) recorder.record({ ...pod, metadata: { name: `p${i}` } }, 'Normal', 'A', 'x');
+  // Longer than all tries of one take.
+  await clock.advance(150_000);
+  up();
+  await clock.advance(150_000);
+  t.match(await registry.metrics(), 'event_recorder_dropped_total{cause="unreachable"} 1');
+  t.equal(api.list(events).length, 19);
+});
+
 t.test('closing writes what waits, and does not wait long', async (t) => {
   const { api, recorder } = setUp(t);
   for (let i = 0; i < 30; i += 1) {

@@ -51,7 +51,10 @@ export class ApiEventRecorder implements EventRecorder {
   readonly #delayed = new Map<EventSeriesState, Timer>();
   readonly #stop = new AbortController();
   readonly #dropped: (reason: string) => void;
-  #sending: Promise<void> | undefined;
+  /** The writes under way; a series is in one at most. */
+  readonly #sending = new Map<EventSeriesState, Promise<void>>();
+  /** The one that is tried again: while the server cannot be reached, none but it uses up its tries. */
+  #retrying: EventSeriesState | undefined;
   #closing = false;
   #sequence = 0;
 
@@ -96,7 +99,7 @@ export class ApiEventRecorder implements EventRecorder {
     this.#closing = true;
     for (const series of [...this.#delayed.keys()]) this.#enqueue(series);
     const done = new AbortController();
-    const sending = (this.#sending ?? Promise.resolve()).finally(() => done.abort());
+    const sending = this.#sent().finally(() => done.abort());
     await Promise.race([sending, this.#options.clock.sleep(drainMs, done.signal)]);
     this.#stop.abort();
     await sending;
@@ -108,11 +111,29 @@ export class ApiEventRecorder implements EventRecorder {
     this.#delayed.get(series)?.cancel();
     this.#delayed.delete(series);
     this.#queue.add(series);
-    this.#sending ??= this.#sendAll().finally(() => {
-      this.#sending = undefined;
-      const [next] = this.#queue;
-      if (next !== undefined && !this.#stop.signal.aborted) this.#enqueue(next);
-    });
+    this.#sendNext();
+  }
+
+  /** Begins as many writes as there may be. */
+  #sendNext(): void {
+    for (const series of this.#queue) {
+      const limit = this.#retrying === undefined ? maxSending : 1;
+      if (this.#sending.size >= limit || this.#stop.signal.aborted) return;
+      if (this.#sending.has(series)) continue;
+      this.#queue.delete(series);
+      series.dirty = false;
+      const sent = this.#send(series).finally(() => {
+        this.#sending.delete(series);
+        if (this.#retrying === series) this.#retrying = undefined;
+        this.#sendNext();
+      });
+      this.#sending.set(series, sent);
+    }
+  }
+
+  /** Resolves when nothing is being written any more. */
+  async #sent(): Promise<void> {
+    while (this.#sending.size > 0) await Promise.all(this.#sending.values());
   }
 
   /** A series that fell out of the correlator's memory while it waited for its turn is written without waiting more. */
@@ -123,15 +144,6 @@ export class ApiEventRecorder implements EventRecorder {
     if (oldest === undefined) return;
     this.#queue.delete(oldest);
     this.#giveUp(oldest, 'queue_full', undefined);
-  }
-
-  async #sendAll(): Promise<void> {
-    for (const series of this.#queue) {
-      if (this.#stop.signal.aborted) return;
-      this.#queue.delete(series);
-      series.dirty = false;
-      await this.#send(series);
-    }
   }
 
   async #send(series: EventSeriesState): Promise<void> {
@@ -149,6 +161,12 @@ export class ApiEventRecorder implements EventRecorder {
         const passing = code === undefined || code === 429 || code >= 500;
         if (!passing || tries >= maxTries) {
           this.#giveUp(series, passing ? 'unreachable' : 'rejected', error);
+          return;
+        }
+        this.#retrying ??= series;
+        if (this.#retrying !== series) {
+          series.dirty = true;
+          this.#queue.add(series);
           return;
         }
         await this.#options.clock.sleep(backoff.nextMs(), this.#stop.signal);
@@ -199,8 +217,12 @@ export class ApiEventRecorder implements EventRecorder {
   }
 }
 
-/** Series that may wait to be written. */
-const maxQueued = 1000;
+/** Series that may wait to be written, of a kilobyte each: as many as thousands of pods give that start at once. */
+const maxQueued = 10_000;
+/**
+ * Writes under way at once. One alone falls far behind a busy server; what events are about must not wait for many.
+ */
+const maxSending = 8;
 
 function referenceTo(target: EventTarget): ObjectReference {
   if (!('metadata' in target)) return target;
