@@ -134,6 +134,8 @@ export interface NodeAgentArguments {
   readonly nodeName: string;
   /** The agent serves at the first. */
   readonly nodeIPs: readonly string[];
+  /** 0: any free one. */
+  readonly port: number;
   readonly config: string | undefined;
   readonly rootDir: string;
   readonly podLogsDir: string;
@@ -148,6 +150,14 @@ export interface NodeAgentArguments {
   readonly verbosity: number;
 }
 
+/** Where clients look for a node's agent. Another cluster of this machine may have it already, or the nodes beside it. */
+const nodeAgentPort = 10_250;
+
+/** The port that the node at that place of the cluster's list prefers; 0: any free one. */
+export function preferredNodeAgentPort(place: number): number {
+  return place === 0 ? nodeAgentPort : 0;
+}
+
 export function nodeAgentArguments(options: NodeAgentArguments): string[] {
   return commandLine({
     dialect: options.dialect.name,
@@ -160,9 +170,9 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'container-runtime-endpoint': options.runtime?.endpoint,
     'cgroup-root': options.runtime?.cgroupRoot,
     'pod-infra-container-image': options.pauseImage,
-    // Several agents share this machine: each takes a free port and reports it.
     address: options.nodeIPs[0],
-    port: 0,
+    port: options.port,
+    // Several agents share this machine.
     'healthz-port': 0,
     'read-only-port': 0,
     'anonymous-auth': false,

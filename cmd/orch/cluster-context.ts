@@ -7,6 +7,7 @@ import type { ProgressSink } from '#cmd/orch/progress.js';
 import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Verbosity } from '#daemon/log/verbosity.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 
 export interface ClusterContext {
@@ -16,6 +17,8 @@ export interface ClusterContext {
   readonly dialect: Dialect;
   readonly clock: Clock;
   readonly log: Logger;
+  /** Of that log. */
+  readonly verbosity: Verbosity;
   readonly progress: ProgressSink;
   /** What was started, in order. */
   readonly running: Closable[];

@@ -24,8 +24,10 @@ import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import { ControllerManager } from '#controllers/manager.js';
 import { controllerManagerOptions } from '#controllers/options/options.js';
 import type { Daemon } from '#daemon/daemon.js';
-import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
+import { DebugEndpoints, type DebugEndpointsOptions } from '#daemon/debugging/debug-endpoints.js';
+import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
@@ -49,6 +51,8 @@ export interface ClusterProcessOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log: Logger;
+  /** Of that log: what a client may change at the ports of the daemons. */
+  readonly verbosity: Verbosity;
   readonly metrics: Registry;
   /** See `arguments.ts`. */
   readonly apiServerArguments: readonly string[];
@@ -77,6 +81,8 @@ export class ClusterProcess {
   readonly #clients: RestClient[] = [];
   /** By the component that they name. */
   readonly #recorders = new Map<string, ApiEventRecorder>();
+  /** One for all ports: the process has one profile at a time. */
+  readonly #profiler: InspectorProfilerSource;
   #api: CompleteApiServer | undefined;
   /** What controllers and scheduler see. */
   #loopInformers: SharedInformerFactory | undefined;
@@ -85,6 +91,7 @@ export class ClusterProcess {
 
   constructor(options: ClusterProcessOptions) {
     this.#options = options;
+    this.#profiler = new InspectorProfilerSource(options);
   }
 
   get api(): CompleteApiServer {
@@ -120,7 +127,7 @@ export class ClusterProcess {
       log,
       random,
       metrics,
-      debug: this.#schedulerPages(),
+      debug: this.#apiServerDebug(values.profiling),
       components: ['scheduler', 'controller-manager'].map((name) => ({ name, check: () => this.#checkLoops() })),
       ...(store === undefined ? {} : { store }),
       ...(newUID === undefined ? {} : { newUID }),
@@ -168,13 +175,22 @@ export class ClusterProcess {
   }
 
   /** The scheduler has no port of its own here: what it tells is told at the API server's. */
-  #schedulerPages(): DebugEndpoints {
-    const { clock, dialect } = this.#options;
+  #apiServerDebug(profiling: boolean): DebugEndpoints {
+    const { clock, dialect, apiServerArguments: argv } = this.#options;
     const profiles = [defaultProfile(dialect)];
     return new DebugEndpoints({
-      argv: [],
+      argv,
       pages: explainPages({ view: () => this.#scheduler?.view, dialect, clock, profiles }),
+      ...this.#debugging({ profiles: profiling, flags: profiling }),
     });
+  }
+
+  /** Profiles and log lines are those of the whole process, whichever port is asked. */
+  #debugging(on: { profiles: boolean; flags: boolean }): Pick<DebugEndpointsOptions, 'profiler' | 'verbosity'> {
+    return {
+      ...(on.profiles ? { profiler: this.#profiler } : {}),
+      ...(on.flags ? { verbosity: this.#options.verbosity } : {}),
+    };
   }
 
   /** They have no port of their own here; one that ends ends this process. */
@@ -195,6 +211,10 @@ export class ClusterProcess {
     const debug = new DebugEndpoints({
       argv: node.arguments,
       configz: { [`${dialect.nodeAgentIdentifier.toLowerCase()}config`]: configz },
+      ...this.#debugging({
+        profiles: values['enable-profiling-handler'],
+        flags: values['enable-debug-flags-handler'],
+      }),
     });
     const agent = new NodeAgent(values, {
       informers,
@@ -203,7 +223,11 @@ export class ClusterProcess {
       log: log.child({ node: node.name }),
       nodeName: node.name,
       metrics,
-      server: standardServer({ client, dialect, clock, log, nodeName: node.name, metrics, debug }),
+      server: standardServer({
+        ...{ client, dialect, clock, log, metrics, debug },
+        nodeName: node.name,
+        isPortOnlyPreferred: true,
+      }),
       ...node.dependencies,
     });
     this.#inform(informers);

@@ -10,6 +10,7 @@ import {
   apiServerFiles,
   controllerManagerArguments,
   nodeAgentArguments,
+  preferredNodeAgentPort,
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
 import type { Closable } from '#cmd/orch/closable.js';
@@ -20,7 +21,7 @@ import { untilDone } from '#cmd/orch/patience.js';
 import { Child } from '#cmd/orch/process/child.js';
 import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
-import { choosePort } from '#cmd/orch/settings.js';
+import { choosePort, portIsFree } from '#cmd/orch/settings.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
 
@@ -88,12 +89,13 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   // They end beside each other; only the API server has to outlast them.
   const daemons = new PartGroup('controllers, scheduler and node agents');
   running.push(daemons);
-  const agents = nodes.map((node) =>
-    child(context, 'nodeagent', agentName(context, node.name), () =>
+  const agents = nodes.map((node, place) =>
+    child(context, 'nodeagent', agentName(context, node.name), async () =>
       nodeAgentArguments({
         dialect,
         nodeName: node.name,
         nodeIPs: infrastructure.nodeIPs,
+        port: await freeOrAny(preferredNodeAgentPort(place), infrastructure.nodeIPs[0] ?? loopback),
         config: layout.componentConfig(`node-${node.name}`),
         rootDir: layout.node(node.name),
         podLogsDir: podLogsDir(layout, node.name),
@@ -116,6 +118,11 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   );
   // Children are restarted, so nothing that one of them does ends the cluster.
   return { client, failed: new Promise<void>(() => undefined) };
+}
+
+/** Nodes report their ports: the system may choose them. */
+async function freeOrAny(port: number, host: string): Promise<number> {
+  return (await portIsFree(port, host)) ? port : 0;
 }
 
 function agentName({ dialect, settings }: ClusterContext, node: string): string {

@@ -17,6 +17,7 @@ import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
 import { stopParts } from '#cmd/orch/stop-parts.js';
 import { createLogger } from '#daemon/log/create-logger.js';
+import { Verbosity } from '#daemon/log/verbosity.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
 
 export interface ServeHooks {
@@ -62,10 +63,11 @@ export async function serveCluster(start: StartOptions, settings: ClusterSetting
   const { guarded } = hooks;
   const layout = layoutOf(start.dataDir);
   const dialect = dialectByName(settings.dialect);
+  const verbosity = new Verbosity({ level: start.verbosity });
   const log = createLogger({
     name: 'orch',
     format: 'text',
-    verbosity: start.verbosity,
+    verbosity,
     pid: guarded.pid,
     now: () => realClock.now(),
     write: (line) => guarded.stderr.write(line),
@@ -87,6 +89,7 @@ export async function serveCluster(start: StartOptions, settings: ClusterSetting
     dialect,
     clock: realClock,
     log,
+    verbosity,
     progress: hooks.progress,
     running,
     process: guarded,

@@ -82,7 +82,7 @@ t.test('rights hold without a socket too', async (t) => {
   t.throws(() => cluster.kubeconfig(), /listen: true/);
 });
 
-t.test('each node agent has metrics of its own behind the proxy of its node', async (t) => {
+t.test('each node agent tells of itself behind the proxy of its node', async (t) => {
   const cluster = await startCluster({ nodes: 2, listen: true });
   t.teardown(() => cluster.close());
   const { clusters, users } = parse(cluster.kubeconfig()) as {
@@ -105,5 +105,8 @@ t.test('each node agent has metrics of its own behind the proxy of its node', as
   for (const node of ['node-0', 'node-1']) {
     t.match(await read(`/api/v1/nodes/${node}/proxy/metrics`), `\nnodeagent_node_name{node="${node}"} 1\n`);
     t.match(await read(`/api/v1/nodes/${node}/proxy/metrics/resource`), '\nnode_memory_working_set_bytes ');
+    t.match(await read(`/api/v1/nodes/${node}/proxy/configz`), '"nodeagentconfig":{');
+    t.match(await read(`/api/v1/nodes/${node}/proxy/debug/pprof/cmdline`), `--hostname-override=${node}`);
+    t.match(await read(`/api/v1/nodes/${node}/proxy/debug/flags/v`), 'unrecognized http method');
   }
 });

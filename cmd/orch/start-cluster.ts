@@ -29,6 +29,7 @@ import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { ensureClusterPki, ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
 import { freePort } from '#cmd/orch/settings.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
+import { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { simulatedDependencies } from '#nodeagent/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
@@ -78,6 +79,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       clock,
       random,
       log,
+      verbosity: new Verbosity({ level: 0 }),
       newUID,
       metrics: createRegistry({ dialect }),
       store: options.store ?? own ?? new MemoryStore({ clock }),
@@ -173,6 +175,7 @@ async function startNode(
       dialect,
       nodeName: name,
       nodeIPs: ['127.0.0.1'],
+      port: 0,
       config: undefined,
       rootDir: join(folder, name),
       podLogsDir: join(folder, name, 'logs'),

@@ -6,6 +6,7 @@ import {
   apiServerFiles,
   controllerManagerArguments,
   nodeAgentArguments,
+  preferredNodeAgentPort,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
@@ -20,12 +21,13 @@ import { simulatedDependencies } from '#nodeagent/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 
 export async function runTogether(context: ClusterContext, infrastructure: Infrastructure): Promise<RunningCluster> {
-  const { dialect, clock, log, settings, start, progress, running } = context;
+  const { dialect, clock, log, verbosity, settings, start, progress, running } = context;
   const { pki } = infrastructure;
   const process = new ClusterProcess({
     dialect,
     clock,
     log,
+    verbosity,
     random: Math.random,
     metrics: createRegistry({ dialect, process: context.process }),
     pki,
@@ -63,7 +65,9 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
   );
   await step(progress, 'controllers and scheduler', () => process.startLoops());
   const nodes = await infrastructure.nodes;
-  const agents = nodes.map(async (node) => process.startNode(await nodeOptions(context, infrastructure, node)));
+  const agents = nodes.map(async (node, place) =>
+    process.startNode(await nodeOptions(context, infrastructure, { ...node, port: preferredNodeAgentPort(place) })),
+  );
   await step(progress, 'node agents', () => Promise.all(agents));
   return { client: process.api.client, failed: process.failed };
 }
@@ -71,7 +75,7 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
 async function nodeOptions(
   context: ClusterContext,
   infrastructure: Infrastructure,
-  node: NodeInfrastructure,
+  node: NodeInfrastructure & { readonly port: number },
 ): Promise<NodeOptions> {
   const { dialect, clock, layout, start } = context;
   const { name, runtime } = node;
@@ -86,6 +90,7 @@ async function nodeOptions(
       dialect,
       nodeName: name,
       nodeIPs: infrastructure.nodeIPs,
+      port: node.port,
       config: undefined,
       rootDir: layout.node(name),
       podLogsDir: podLogsDir(layout, name),

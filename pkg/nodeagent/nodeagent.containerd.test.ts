@@ -19,7 +19,7 @@ import {
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { CgroupReader } from '#nodeagent/stats/cgroup-usage.js';
-import { diskUsage } from '#nodeagent/stats/storage-meter.js';
+import { diskUsage } from '#nodeagent/stats/disk-usage.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { openPortForward, webSocketSession } from '#nodeagent/testing/web-socket-session.js';
 

@@ -11,6 +11,7 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { absentInformers } from '#client/informer/absent.js';
 import { silentLogger } from '#daemon/log/logger.js';
+import type { ServedPods } from '#nodeagent/server/agent-server.js';
 import { ManifestFiles } from '#nodeagent/sources/manifest-files.js';
 import { ManifestURL, parseHeaders } from '#nodeagent/sources/manifest-url.js';
 import { mirrorStep } from '#nodeagent/sources/mirror-pods.js';
@@ -281,25 +282,28 @@ t.test('running once ends when the pods run, and leaves them', async (t) => {
   await t.rejects(failing.started, { message: `error running pods: [default/big-${nodeName}]` });
 });
 
-t.test('who reads logs of a static pod finds it by its name', async (t) => {
+t.test('a static pod is found by its name, by its UID and by that of its image', async (t) => {
   const dir = await manifestDir(t);
   await writeFile(join(dir, 'web.json'), manifest('web'));
-  const found: (Pod | undefined)[] = [];
-  let find: (() => Pod | undefined) | undefined;
+  const name = `web-${nodeName}`;
+  let served: ServedPods | undefined;
   const { isTrue, until, api } = await virtualAgent(t, {
     args: [`--pod-manifest-path=${dir}`],
     dependencies: {
-      server: async ({ pods: served }) => {
-        find = () => served.find('default', `web-${nodeName}`);
+      server: async (input) => {
+        served = input.pods;
         return { port: 0, close: async () => undefined };
       },
     },
   });
-  api.seed(pods, testPod('plain'));
-  await until(() => isTrue(`web-${nodeName}`, 'Ready') && isTrue('plain', 'Ready'));
-  found.push(find?.());
-  t.equal(
-    found[0]?.metadata.uid,
-    api.get(pods, `default/web-${nodeName}`)?.metadata.annotations?.[annotations.configHash],
-  );
+  const plain = testPod('plain');
+  api.seed(pods, plain);
+  await until(() => isTrue(name, 'Ready') && isTrue('plain', 'Ready'));
+  const image = api.get(pods, `default/${name}`);
+  const uid = image?.metadata.annotations?.[annotations.configHash];
+  for (const by of [undefined, uid, image?.metadata.uid])
+    t.equal(served?.find('default', name, by)?.metadata.uid, uid, by ?? 'its name');
+  t.equal(served?.find('default', name, plain.metadata.uid ?? ''), undefined);
+  t.equal(served?.find('default', 'plain', plain.metadata.uid ?? '')?.metadata.uid, plain.metadata.uid);
+  t.equal(served?.find('default', 'plain', uid ?? ''), undefined);
 });

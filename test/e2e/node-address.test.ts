@@ -58,6 +58,7 @@ t.test('nodes have the address of the default route', { skip }, async (t) => {
   );
   const ports = new Set(items.map(({ status }) => status?.daemonEndpoints?.kubeletEndpoint?.Port));
   t.equal(ports.size, 2, 'each agent has a port of its own');
+  t.ok(ports.has(10250), 'the first the one where clients look for it');
   t.equal(new Set(items.map(({ spec }) => spec.podCIDR ?? '')).size, 2, 'and each node a range of its own');
   t.ok(
     items.every(({ spec }) => /^10\.244\.\d+\.0\/24$/.test(spec.podCIDR ?? '')),

@@ -62,6 +62,8 @@ export interface DaemonServerOptions {
   readonly bindAddress: string;
   /** 0 lets the system choose. */
   readonly port: number;
+  /** Where somebody else has the port, the system chooses another. Absent: it fails then. */
+  readonly isPortOnlyPreferred?: boolean;
   readonly certificates: ServingCertificates;
   /** IANA names; empty: the runtime's choice. */
   readonly cipherSuites?: readonly string[];
@@ -169,8 +171,14 @@ export class DaemonServer {
 
   /** Listens. Rejects when the address is taken or not this machine's. */
   async start(): Promise<AddressInfo> {
-    const { port, bindAddress, log } = this.#options;
-    await this.#app.listen({ port, host: bindAddress === '' ? '::' : bindAddress });
+    const { port, bindAddress, log, isPortOnlyPreferred = false } = this.#options;
+    const host = bindAddress === '' ? '::' : bindAddress;
+    try {
+      await this.#app.listen({ port, host });
+    } catch (error) {
+      if (!isPortOnlyPreferred || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
+      await this.#app.listen({ port: 0, host });
+    }
     const address = this.#app.server.address() as AddressInfo;
     log.info({ address: address.address, port: address.port }, 'Serving securely');
     return address;

@@ -117,11 +117,15 @@ export class PodManager {
     return [...this.#workers.values()].map((worker) => worker.pod);
   }
 
-  find(namespace: string, name: string): Pod | undefined {
+  /** @param uid Of that pod, or of the image that stands for it in the API; absent: whichever has the name. */
+  find(namespace: string, name: string, uid?: string): Pod | undefined {
     const key = `${namespace}/${name}`;
     const { statics, informer, mirrors } = this.#options;
-    const pod = statics.named(key) ?? informer.get(key);
-    return pod !== undefined && mirrors.isMirror(pod) ? undefined : pod;
+    const known = informer.get(key);
+    const pod = statics.named(key) ?? known;
+    if (pod === undefined || mirrors.isMirror(pod)) return undefined;
+    if (uid === undefined || uid === pod.metadata.uid) return pod;
+    return known !== undefined && mirrors.isMirror(known) && known.metadata.uid === uid ? pod : undefined;
   }
 
   /** Whether something of a static pod of that name is still here. By `namespace/name`. */

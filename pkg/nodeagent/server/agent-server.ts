@@ -23,7 +23,8 @@ export interface AgentServer {
 export interface ServedPods {
   /** As last seen from the API. */
   list(): readonly Pod[];
-  find(namespace: string, name: string): Pod | undefined;
+  /** @param uid Of that pod, or of the image that stands for a static pod in the API; absent: whichever has the name. */
+  find(namespace: string, name: string, uid?: string): Pod | undefined;
 }
 
 /** What the server tells of, and works on. */

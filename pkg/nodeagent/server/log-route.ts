@@ -6,9 +6,12 @@ import type { LogRequest } from '#nodeagent/logs/reader.js';
 import { containersNamed, isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { ServedNode, ServedPods } from '#nodeagent/server/agent-server.js';
 
-/** Throws 404 for a pod that is not on this node. */
-export function podOnNode(pods: Pick<ServedPods, 'find'>, namespace: string, name: string): Pod {
-  const pod = pods.find(namespace, name);
+/** @param uid See `ServedPods.find`. Throws 404 for a pod that is not on this node. */
+export function podOnNode(
+  pods: Pick<ServedPods, 'find'>,
+  { namespace, name, uid }: { readonly namespace: string; readonly name: string; readonly uid?: string | undefined },
+): Pod {
+  const pod = pods.find(namespace, name, uid);
   if (pod === undefined) throw notFound({ group: '', resource: 'pods' }, `${namespace}/${name}`);
   return pod;
 }

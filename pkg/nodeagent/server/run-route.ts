@@ -25,9 +25,8 @@ export function addRunRoutes(app: DaemonApp, input: AgentServerInput): void {
 /** As in 1.24: words of the command are parted by spaces, and a command that fails is answered with 500. */
 async function run(request: FastifyRequest, reply: FastifyReply, { node, pods }: AgentServerInput) {
   const { namespace, pod: name, uid, container } = request.params as RunParams;
-  const pod = pods.find(namespace, name);
-  if (pod === undefined || (uid !== undefined && uid !== pod.metadata.uid))
-    return plain(reply, 404, 'pod does not exist');
+  const pod = pods.find(namespace, name, uid);
+  if (pod === undefined) return plain(reply, 404, 'pod does not exist');
   const runtime = node.observer.get(pod.metadata.uid ?? '');
   const found = runtime === undefined ? undefined : newestContainer(runtime, container);
   if (found === undefined || !isRunning(found))

@@ -16,6 +16,7 @@ import { HealthChecks } from '#daemon/serving/health.js';
 import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { readLog } from '#nodeagent/logs/reader.js';
+import { observeVolumes } from '#nodeagent/metrics/volume-metrics.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServer, AgentServerInput } from '#nodeagent/server/agent-server.js';
 import { agentHttpMetrics } from '#nodeagent/server/http-metrics.js';
@@ -28,6 +29,7 @@ import { Sessions } from '#nodeagent/server/sessions.js';
 import { StatsSummary } from '#nodeagent/server/stats.js';
 import { addSystemLogRoutes } from '#nodeagent/server/system-logs.js';
 import { UsageCollector } from '#nodeagent/stats/collector.js';
+import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 
 export interface ServeOptions {
   readonly certificates: ServingCertificates;
@@ -38,6 +40,8 @@ export interface ServeOptions {
   readonly metrics?: Registry;
   /** Served with the debugging handlers. */
   readonly debug?: DebugEndpoints | undefined;
+  /** Where somebody else has the port of the options, any free one will do: the node reports which. */
+  readonly isPortOnlyPreferred?: boolean;
   /** Shown at `/logs/`; absent: `/var/log`. */
   readonly systemLogsDir?: string;
 }
@@ -79,7 +83,17 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
   ]);
   const debugging = values['enable-debugging-handlers'];
   const collector = new UsageCollector({ node, machine: input.machine, pods: () => pods.list() });
-  const measured: Measured = { collector, stats: new StatsSummary(input, collector) };
+  const { directories } = node;
+  const storage = new StorageMeter({
+    clock: node.clock,
+    machine: input.machine,
+    podDir: directories === undefined ? undefined : (uid) => directories.pod(uid),
+    podLogsDir: node.podLogsDir,
+    periodMs: values['volume-stats-agg-period'],
+  });
+  const measured: Measured = { collector, stats: new StatsSummary(input, { collector, storage }) };
+  if (options.metrics !== undefined)
+    observeVolumes({ registry: options.metrics, dialect: node.dialect, meter: storage, pods: () => pods.list() });
   const counting =
     options.metrics === undefined
       ? undefined
@@ -87,6 +101,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
   const server = new DaemonServer({
     bindAddress: values.address,
     port: values.port,
+    isPortOnlyPreferred: options.isPortOnlyPreferred ?? false,
     certificates: options.certificates,
     cipherSuites: values['tls-cipher-suites'],
     minVersion: values['tls-min-version'],
@@ -226,7 +241,7 @@ async function sendLog(request: FastifyRequest, reply: FastifyReply, { node, pod
   const { namespace, pod: name, container } = request.params as LogParams;
   try {
     const wanted = parseLogRequest(queryOf(request), node.clock);
-    const pod = podOnNode(pods, namespace, name);
+    const pod = podOnNode(pods, { namespace, name });
     const run = logContainer(node, pod, container, wanted.previous);
     const uid = pod.metadata.uid ?? '';
     const gone = new AbortController();

@@ -7,7 +7,6 @@ import {
   badRequest,
   internalError,
   methodNotAllowed,
-  notFound,
   pathNotFound,
   type StatusError,
   statusOf,
@@ -93,8 +92,7 @@ export class Sessions {
     const uids = kind === 'portForward' ? rest.length : rest.length - 1;
     if ((kind !== 'exec' && kind !== 'attach' && kind !== 'portForward') || uids < 0 || uids > 1) throw pathNotFound();
     if (method !== 'GET' && method !== 'POST') throw methodNotAllowed({ group: '', resource: 'pods' }, method);
-    const pod = podOnNode(this.#options.pods, namespace, name);
-    if (uids === 1 && rest[0] !== pod.metadata.uid) throw notFound({ group: '', resource: 'pods' }, rest[0] ?? '');
+    const pod = podOnNode(this.#options.pods, { namespace, name, uid: uids === 1 ? rest[0] : undefined });
     return kind === 'portForward' ? { kind, pod } : { kind, pod, container: rest.at(-1) ?? '' };
   }
 

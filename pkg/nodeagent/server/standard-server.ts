@@ -26,6 +26,8 @@ export interface StandardServerOptions {
   readonly metrics?: Registry;
   /** `/configz`, `/debug/pprof/` and `/debug/flags/v`; for programs of their own. */
   readonly debug?: DebugEndpoints;
+  /** Where somebody else has the port of the options, any free one will do. */
+  readonly isPortOnlyPreferred?: boolean;
 }
 
 /** Answers every question about access with yes: the mode AlwaysAllow. */

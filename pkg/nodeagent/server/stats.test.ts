@@ -8,6 +8,7 @@ import { StatsSummary } from '#nodeagent/server/stats.js';
 import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
 import { UsageCollector } from '#nodeagent/stats/collector.js';
 import { CPURates } from '#nodeagent/stats/cpu-rates.js';
+import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 
 const now = Date.parse('2030-01-01T00:00:00Z');
 const uid = 'u';
@@ -36,10 +37,11 @@ t.test('containers that have ended have no counters of their own: they are told 
   };
   const pod: Pod = { metadata: { name: 'p', namespace: 'default', uid }, spec: { containers: [] } };
   const machine = new SimulatedMachine();
-  const options = { 'volume-stats-agg-period': 60_000 };
-  const input = { node, machine, options, pods: { list: () => [pod] } } as unknown as AgentServerInput;
+  const input = { node, machine, pods: { list: () => [pod] } } as unknown as AgentServerInput;
   const collector = new UsageCollector({ node: input.node, machine, pods: () => [pod] });
-  const summary = await new StatsSummary(input, collector).summary(false);
+  const { clock, podLogsDir } = node;
+  const storage = new StorageMeter({ clock, machine, podLogsDir, podDir: undefined, periodMs: 60_000 });
+  const summary = await new StatsSummary(input, { collector, storage }).summary(false);
   t.same(
     summary.pods[0]?.containers.map(({ name, startTime, cpu }) => [name, startTime, cpu.time]),
     [

@@ -9,7 +9,8 @@ import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
 import type { CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
 import type { ContainerUsage, NodeUsage, PodUsage, UsageCollector } from '#nodeagent/stats/collector.js';
 import { CPURates } from '#nodeagent/stats/cpu-rates.js';
-import { type DiskUsage, StorageMeter, type StorageUsage } from '#nodeagent/stats/storage-meter.js';
+import type { DiskUsage } from '#nodeagent/stats/disk-usage.js';
+import type { StorageMeter, StorageUsage } from '#nodeagent/stats/storage-meter.js';
 
 /** Of the containers' own layers. */
 interface ImageFilesystem {
@@ -29,6 +30,12 @@ interface Round {
   readonly images: ImageFilesystem | undefined;
 }
 
+/** What measures. */
+export interface SummarySources {
+  readonly collector: UsageCollector;
+  readonly storage: StorageMeter;
+}
+
 /** Volumes whose bytes are the node's own disk's. */
 const onDisk = new Set(['empty-dir', 'configmap', 'downward-api', 'git-repo']);
 
@@ -39,19 +46,11 @@ export class StatsSummary {
   readonly #rates = new CPURates();
   readonly #startedMs: number;
 
-  constructor(input: AgentServerInput, collector: UsageCollector) {
-    const { node, machine, options } = input;
+  constructor(input: AgentServerInput, { collector, storage }: SummarySources) {
     this.#input = input;
     this.#collector = collector;
-    this.#startedMs = node.clock.now();
-    const { directories } = node;
-    this.#storage = new StorageMeter({
-      clock: node.clock,
-      machine,
-      podDir: directories === undefined ? undefined : (uid) => directories.pod(uid),
-      podLogsDir: node.podLogsDir,
-      periodMs: options['volume-stats-agg-period'],
-    });
+    this.#storage = storage;
+    this.#startedMs = input.node.clock.now();
   }
 
   /** Throws CRIError when the runtime does not answer. */

@@ -1,9 +1,15 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { link, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { metricsText } from '#daemon/metrics/registry.js';
+import { observeVolumes } from '#nodeagent/metrics/volume-metrics.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
+import { diskUsage } from '#nodeagent/stats/disk-usage.js';
 import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
 
@@ -44,4 +50,68 @@ t.test('volumes and logs of pods are measured at most once in a period', async (
   }
   t.equal(later?.volumes[0]?.inodesUsed, 3);
   t.equal((await meter.usage([])).size, 0, 'what is gone is forgotten');
+});
+
+t.test('folders of any size are counted as du counts them', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'orch-usage-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const [small, large, gone] = ['small', 'large', 'gone'].map((name) => join(dir, name)) as [string, string, string];
+  for (const [folder, files] of [
+    [small, 20],
+    [large, 400],
+  ] as const) {
+    await mkdir(join(folder, 'below'), { recursive: true });
+    for (let i = 0; i < files; i++) await writeFile(join(folder, 'below', `${i}`), 'x'.repeat(i * 100));
+    await link(join(folder, 'below', '1'), join(folder, 'again'));
+    await symlink('/', join(folder, 'everything'));
+  }
+  const found = await diskUsage([small, gone, large]);
+  t.same([...found.keys()].sort(), [large, small]);
+  for (const folder of [small, large]) {
+    const counted = (...flags: string[]) =>
+      Number(
+        spawnSync('du', ['-sx', ...flags, folder])
+          .stdout.toString()
+          .split('\t')[0],
+      );
+    t.same(found.get(folder), { usedBytes: counted('-B1'), inodesUsed: counted('--inodes') }, folder);
+  }
+});
+
+t.test('what claims hold is told once for each claim', async (t) => {
+  const registry = new Registry();
+  const filesystem = { availableBytes: 70, capacityBytes: 100, usedBytes: 30, inodesFree: 8, inodes: 10 };
+  const usage = { plugin: 'csi', filesystem, usedBytes: 30, inodesUsed: 2 };
+  const volumes = [
+    { name: 'data', persistentVolumeClaim: { claimName: 'disk' } },
+    { name: 'tmp', emptyDir: {} },
+  ];
+  const pods = ['a', 'b'].map((name) => testPod(name, { volumes }));
+  let looks = 0;
+  const meter: Pick<StorageMeter, 'usage'> = {
+    async usage(asked) {
+      looks++;
+      const of = ['data', 'tmp'].map((name) => ({ ...usage, name }));
+      return new Map(asked.map((pod) => [pod.metadata.uid ?? '', { timeMs: 0, volumes: of, logs: new Map() }]));
+    },
+  };
+  observeVolumes({ registry, dialect: orchDialect, meter, pods: () => pods });
+  const text = await metricsText(registry, undefined);
+  const labels = '{namespace="default",persistentvolumeclaim="disk"}';
+  for (const [name, value] of [
+    ['capacity_bytes', 100],
+    ['available_bytes', 70],
+    ['used_bytes', 30],
+    ['inodes', 10],
+    ['inodes_free', 8],
+    ['inodes_used', 2],
+  ] as const)
+    t.equal(
+      text.split('\n').filter((line) => line === `nodeagent_volume_stats_${name}${labels} ${value}`).length,
+      1,
+      name,
+    );
+  t.equal(looks, 1);
+  pods.length = 0;
+  t.notMatch(await metricsText(registry, undefined), 'disk', 'a claim that nobody uses any more is gone');
 });

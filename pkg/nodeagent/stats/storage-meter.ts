@@ -1,21 +1,13 @@
 /**
- * What pods hold on disk: their volumes and their containers' logs. Measured when somebody asks, at most once in a period,
- * and by another process: walking a large volume must not hold up the agent. Nobody asks, nothing is walked.
+ * What pods hold on disk: their volumes and their containers' logs. Measured when somebody asks, at most once in a period.
+ * Nobody asks, nothing is walked.
  */
-import { execFile } from 'node:child_process';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { FilesystemState, Machine } from '#nodeagent/node/machine.js';
-
-const run = promisify(execFile);
-
-export interface DiskUsage {
-  readonly usedBytes: number;
-  readonly inodesUsed: number;
-}
+import { type DiskUsage, diskUsage } from '#nodeagent/stats/disk-usage.js';
 
 export interface VolumeUsage extends DiskUsage {
   readonly name: string;
@@ -27,6 +19,7 @@ export interface VolumeUsage extends DiskUsage {
 
 export interface StorageUsage {
   readonly timeMs: number;
+  /** Without those that could not be measured. */
   readonly volumes: readonly VolumeUsage[];
   /** By container. */
   readonly logs: ReadonlyMap<string, DiskUsage>;
@@ -46,8 +39,6 @@ export interface StorageMeterOptions {
 const parallel = 2;
 /** Longer than this no question waits; the figures come with the next. */
 const patienceMs = 2000;
-/** A walk that takes longer is given up. */
-const walkMs = 60_000;
 /** Whose figures are those of their file system: they are not the pod's alone. */
 const wholeFilesystem = new Set(['nfs', 'local-volume', 'csi']);
 
@@ -114,16 +105,14 @@ export class StorageMeter {
         found.push({ name, plugin: plugin.slice(plugin.indexOf('~') + 1), path: join(root, plugin, name) });
     }
     const used = await diskUsage(found.filter(({ plugin }) => !wholeFilesystem.has(plugin)).map(({ path }) => path));
-    return Promise.all(
+    const volumes = await Promise.all(
       found.map(async ({ name, plugin, path }) => {
         const filesystem = await this.#options.machine.filesystem(path);
-        const ofAll = {
-          usedBytes: filesystem?.usedBytes ?? 0,
-          inodesUsed: (filesystem?.inodes ?? 0) - (filesystem?.inodesFree ?? 0),
-        };
-        return { name, plugin, filesystem, ...(used.get(path) ?? ofAll) };
+        const usage = wholeFilesystem.has(plugin) ? usageOf(filesystem) : used.get(path);
+        return usage === undefined ? [] : [{ name, plugin, filesystem, ...usage }];
       }),
     );
+    return volumes.flat();
   }
 
   async #logs({ metadata }: Pod): Promise<ReadonlyMap<string, DiskUsage>> {
@@ -139,6 +128,12 @@ export class StorageMeter {
   }
 }
 
+function usageOf(filesystem: FilesystemState | undefined): DiskUsage | undefined {
+  if (filesystem === undefined) return undefined;
+  const { usedBytes, inodes, inodesFree } = filesystem;
+  return { usedBytes, inodesUsed: inodes - inodesFree };
+}
+
 async function names(dir: string): Promise<string[]> {
   try {
     return await readdir(dir);
@@ -146,30 +141,4 @@ async function names(dir: string): Promise<string[]> {
     // The pod is gone, or has none.
     return [];
   }
-}
-
-/** What lies below each path on the file system of that path; without those that are gone. */
-export async function diskUsage(paths: readonly string[]): Promise<Map<string, DiskUsage>> {
-  if (paths.length === 0) return new Map();
-  const [bytes, inodes] = await Promise.all([du(['-B1'], paths), du(['--inodes'], paths)]);
-  return new Map(
-    [...bytes].map(([path, usedBytes]) => [path, { usedBytes, inodesUsed: inodes.get(path) ?? 0 }] as const),
-  );
-}
-
-async function du(flags: readonly string[], paths: readonly string[]): Promise<Map<string, number>> {
-  let text: string;
-  try {
-    const { stdout } = await run('du', ['-sx', '-0', ...flags, '--', ...paths], { timeout: walkMs });
-    text = stdout;
-  } catch (error) {
-    // Files that vanish while it walks make it fail; what it has found counts.
-    text = String((error as { stdout?: string }).stdout ?? '');
-  }
-  return new Map(
-    text.split('\0').flatMap((line) => {
-      const tab = line.indexOf('\t');
-      return tab < 0 ? [] : [[line.slice(tab + 1), Number(line.slice(0, tab))] as const];
-    }),
-  );
 }

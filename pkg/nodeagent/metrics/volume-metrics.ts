@@ -1,0 +1,76 @@
+/** What claims hold, as series of the agent's own: named as in release 1.24 with the agent's name in front. */
+import type { Registry } from 'prom-client';
+import type { Pod, Volume } from '#api/core/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { gauge } from '#daemon/metrics/metric.js';
+import type { StorageMeter, VolumeUsage } from '#nodeagent/stats/storage-meter.js';
+
+export interface VolumeMetricsOptions {
+  readonly registry: Registry;
+  readonly dialect: Dialect;
+  readonly meter: Pick<StorageMeter, 'usage'>;
+  readonly pods: () => readonly Pod[];
+}
+
+const rows: readonly (readonly [name: string, help: string, value: (usage: VolumeUsage) => number | undefined])[] = [
+  ['capacity_bytes', 'Capacity in bytes of the volume', ({ filesystem }) => filesystem?.capacityBytes],
+  ['available_bytes', 'Number of available bytes in the volume', ({ filesystem }) => filesystem?.availableBytes],
+  ['used_bytes', 'Number of used bytes in the volume', ({ usedBytes }) => usedBytes],
+  ['inodes', 'Maximum number of inodes in the volume', ({ filesystem }) => filesystem?.inodes],
+  ['inodes_free', 'Number of free inodes in the volume', ({ filesystem }) => filesystem?.inodesFree],
+  ['inodes_used', 'Number of used inodes in the volume', ({ inodesUsed }) => inodesUsed],
+];
+
+/** Registers series that are measured when they are read. */
+export function observeVolumes({ registry, dialect, meter, pods }: VolumeMetricsOptions): void {
+  const prefix = `${dialect.components.nodeAgent}_volume_stats`;
+  let measuring: Promise<readonly ClaimUsage[]> | undefined;
+  // Series are read beside each other: one look does for all of them.
+  const measure = () => {
+    measuring ??= usageOfClaims(pods(), meter).finally(() => {
+      measuring = undefined;
+    });
+    return measuring;
+  };
+  for (const [name, help, value] of rows) {
+    gauge(registry, {
+      name: `${prefix}_${name}`,
+      help: `[ALPHA] ${help}`,
+      labelNames: ['namespace', 'persistentvolumeclaim'],
+      async collect() {
+        const claims = await measure();
+        this.reset();
+        for (const { namespace, persistentvolumeclaim, usage } of claims) {
+          const number = value(usage);
+          if (number !== undefined) this.set({ namespace, persistentvolumeclaim }, number);
+        }
+      },
+    });
+  }
+}
+
+interface ClaimUsage {
+  readonly namespace: string;
+  readonly persistentvolumeclaim: string;
+  readonly usage: VolumeUsage;
+}
+
+/** A claim that several pods use may be there several times: any one's figures are all's. */
+async function usageOfClaims(pods: readonly Pod[], meter: Pick<StorageMeter, 'usage'>): Promise<readonly ClaimUsage[]> {
+  const claiming = pods.filter(({ spec }) => spec.volumes?.some((volume) => claimOf(volume) !== undefined));
+  if (claiming.length === 0) return [];
+  // Of all pods: what is known of those that are not named is forgotten.
+  const measured = await meter.usage(pods);
+  return claiming.flatMap(({ metadata, spec }) =>
+    (measured.get(metadata.uid ?? '')?.volumes ?? []).flatMap((usage) => {
+      const volume = spec.volumes?.find(({ name }) => name === usage.name);
+      const persistentvolumeclaim = volume === undefined ? undefined : claimOf(volume);
+      if (persistentvolumeclaim === undefined) return [];
+      return [{ namespace: metadata.namespace ?? '', persistentvolumeclaim, usage }];
+    }),
+  );
+}
+
+function claimOf({ persistentVolumeClaim }: Volume): string | undefined {
+  return persistentVolumeClaim?.claimName;
+}
