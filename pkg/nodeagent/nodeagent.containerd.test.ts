@@ -5,6 +5,7 @@ import { request } from 'node:https';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
+import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
 import { configmaps, events, pods, secrets } from '#api/core/v1/resources.gen.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
@@ -45,7 +46,8 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   const [sandbox] = await cri.listPodSandbox();
   const version = await cgroupVersion();
   const cgroup = `${containerdPaths(dir).cgroupRoot}/orchpods/pod${uid}`;
-  const kernel = await new CgroupReader({ mountPoint: '/sys/fs/cgroup', version }).usage(cgroup);
+  const cgroups = new CgroupReader({ mountPoint: '/sys/fs/cgroup', version });
+  const kernel = await cgroups.usage(cgroup);
   const after = await ask();
   const podOf = (summary: typeof before) =>
     summary.pods.find((each: { podRef: { uid: string } }) => each.podRef.uid === uid);
@@ -56,7 +58,14 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   t.ok(newer.cpu.usageCoreNanoSeconds >= nanoSeconds - 1, `${nanoSeconds} then ${newer.cpu.usageCoreNanoSeconds}`);
   const { memory } = newer.containers[0];
   t.equal(memory.availableBytes + memory.workingSetBytes, 64 << 20, 'what is left of the limit');
-  t.equal(newer.process_stats.process_count, kernel?.processes);
+  const running = [
+    sandbox?.id ?? '',
+    ...(await cri.listContainers({ state: 'CONTAINER_RUNNING' })).map(({ id }) => id),
+  ];
+  const inside = await Promise.all(running.map((id) => cgroups.processes(`${cgroup}/${id}`)));
+  t.equal(newer.process_stats.process_count, inside.flat().length);
+  const page = () => read(agent().agent.port, '/metrics/cadvisor');
+  await cadvisorOfWeb(t, page, cgroups, [cgroup, ...running.map((id) => `${cgroup}/${id}`)]);
   t.match(newer.network, { name: 'eth0', interfaces: [{ name: 'eth0' }] });
   t.ok(newer.network.rxBytes > 0);
   t.same(newer.volume.map(({ name }: { name: string }) => name).sort(), ['cfg', 'data', 'sec']);
@@ -73,6 +82,63 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   const small = await ask('?only_cpu_and_memory=true');
   t.same(Object.keys(small.node).sort(), ['cpu', 'memory', 'nodeName', 'startTime']);
   t.same(Object.keys(podOf(small)).sort(), ['containers', 'cpu', 'memory', 'podRef', 'startTime']);
+}
+
+/** What the kernel says of a cgroup, under the names of `/metrics/cadvisor`. */
+async function kernelFigures(cgroups: CgroupReader, path: string): Promise<Record<string, number>> {
+  const [usage, processes, devices] = await Promise.all([
+    cgroups.usage(path),
+    cgroups.processes(path),
+    cgroups.devices(path),
+  ]);
+  const limits = await readFile(`/proc/${processes[0]}/limits`, 'utf8').catch(() => '');
+  const files = await Promise.all(processes.map((each) => readdir(`/proc/${each}/fd`).catch(() => [])));
+  const soft = /^Max open files\s+(\d+)/m.exec(limits)?.[1];
+  const all: Record<string, number | undefined> = {
+    container_processes: processes.length,
+    container_threads: usage?.threads,
+    container_threads_max: usage?.maxThreads ?? 0,
+    container_file_descriptors: files.flat().length,
+    container_spec_memory_limit_bytes: usage?.limits.memoryBytes ?? 0,
+    container_spec_memory_swap_limit_bytes: usage?.limits.memorySwapBytes ?? 0,
+    container_oom_events_total: usage?.memory.oomKills,
+    container_ulimits_soft: soft === undefined ? undefined : Number(soft),
+  };
+  for (const { device, bytes, operations } of devices) {
+    all[`container_fs_reads_bytes_total ${device}`] = bytes['Read'];
+    all[`container_fs_writes_total ${device}`] = operations['Write'];
+  }
+  return Object.fromEntries(
+    Object.entries(all).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+/** The page against the kernel, in a moment in which nothing of the pod begins or ends. */
+async function cadvisorOfWeb(
+  t: Test,
+  readPage: () => Promise<string>,
+  cgroups: CgroupReader,
+  paths: readonly string[],
+) {
+  let wanted: Record<string, number>[] = [];
+  let found: typeof wanted = [];
+  const look = async () => {
+    wanted = await Promise.all(paths.map((path) => kernelFigures(cgroups, path)));
+    const lines = (await readPage()).split('\n');
+    found = paths.map((path, index) => {
+      const entries = Object.keys(wanted[index] ?? {}).map((key) => {
+        const [name, device] = key.split(' ');
+        const isOf = (line: string) => line.startsWith(`${name}{`) && line.includes(`id="${path}"`);
+        const line = lines.find((each) => isOf(each) && (device === undefined || each.includes(`device="${device}"`)));
+        return [key, Number(/\} (\S+) \d+$/.exec(line ?? '')?.[1])] as const;
+      });
+      return Object.fromEntries(entries);
+    });
+    return isDeepStrictEqual(found, wanted);
+  };
+  // What differs in the end is told below.
+  await eventually(look).catch(() => undefined);
+  t.same(found, wanted);
 }
 
 const skip = await skipWithoutContainers();

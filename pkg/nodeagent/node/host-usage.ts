@@ -14,6 +14,32 @@ export interface HostUsage {
   readonly physicalCores: number;
   readonly sockets: number;
   readonly network: readonly InterfaceUsage[];
+  /** What the root file system is on: `/dev/sda1`, `overlay`. */
+  readonly rootDevice: string;
+  /** Block devices that something is mounted from. */
+  readonly disks: readonly DiskUsage[];
+}
+
+/** Since the machine was started. */
+export interface DiskUsage {
+  /** `/dev/sda1`. */
+  readonly device: string;
+  readonly reads: DiskOperations;
+  readonly writes: DiskOperations;
+  /** Operations under way. */
+  readonly current: number;
+  /** While there was any, and the same times how many there were. */
+  readonly busySeconds: number;
+  readonly weightedSeconds: number;
+}
+
+export interface DiskOperations {
+  readonly completed: number;
+  /** Done together with another one. */
+  readonly merged: number;
+  /** Of 512 bytes. */
+  readonly sectors: number;
+  readonly seconds: number;
 }
 
 const userHz = 100;
@@ -24,14 +50,23 @@ export async function hostUsage(): Promise<HostUsage | undefined> {
     const [stat, memory, cpus] = await Promise.all(
       ['/proc/stat', '/proc/meminfo', '/proc/cpuinfo'].map((path) => readFile(path, 'utf8')),
     );
-    return { ...parseHostUsage(stat ?? '', memory ?? '', cpus ?? ''), network: await networkUsage('self') };
+    const [network, mounts, disks] = await Promise.all([
+      networkUsage('self'),
+      readFile('/proc/self/mounts', 'utf8'),
+      readFile('/proc/diskstats', 'utf8').catch(() => ''),
+    ]);
+    return { ...parseHostUsage(stat ?? '', memory ?? '', cpus ?? ''), network, ...parseDisks(mounts, disks) };
   } catch {
     return undefined;
   }
 }
 
 /** The texts of `/proc/stat`, `/proc/meminfo` and `/proc/cpuinfo`. */
-export function parseHostUsage(stat: string, memory: string, cpus: string): Omit<HostUsage, 'network'> {
+export function parseHostUsage(
+  stat: string,
+  memory: string,
+  cpus: string,
+): Omit<HostUsage, 'network' | 'rootDevice' | 'disks'> {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0] = (/^cpu\s+(.*)$/m.exec(stat)?.[1] ?? '')
     .split(' ')
     .map(Number);
@@ -54,4 +89,35 @@ export function parseHostUsage(stat: string, memory: string, cpus: string): Omit
     physicalCores: cores.size,
     sockets: sockets.size,
   };
+}
+
+/** The texts of `/proc/self/mounts` and `/proc/diskstats`. */
+export function parseDisks(mounts: string, diskstats: string): Pick<HostUsage, 'rootDevice' | 'disks'> {
+  const mounted = [...mounts.matchAll(/^(\S+) (\S+) /gm)].map(([, device = '', path]) => ({ device, path }));
+  const devices = new Set(mounted.map(({ device }) => device));
+  const disks = diskstats.split('\n').flatMap((line) => {
+    const [, , name = '', ...fields] = line.trim().split(/\s+/);
+    const device = `/dev/${name}`;
+    if (!devices.has(device)) return [];
+    const numbers = fields.map(Number);
+    const at = (index: number) => numbers[index] ?? 0;
+    const operations = (from: number): DiskOperations => ({
+      completed: at(from),
+      merged: at(from + 1),
+      sectors: at(from + 2),
+      seconds: at(from + 3) / 1000,
+    });
+    return [
+      {
+        device,
+        reads: operations(0),
+        writes: operations(4),
+        current: at(8),
+        busySeconds: at(9) / 1000,
+        weightedSeconds: at(10) / 1000,
+      },
+    ];
+  });
+  // The last one covers those before.
+  return { rootDevice: mounted.findLast(({ path }) => path === '/')?.device ?? '', disks };
 }

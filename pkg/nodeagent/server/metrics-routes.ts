@@ -21,9 +21,11 @@ export function addMetricsRoutes(app: DaemonApp, { node }: AgentServerInput, col
       return undefined;
     }
   };
-  app.get('/metrics/cadvisor', async (_request, reply) =>
-    send(reply, cadvisorFamilies(await usage(), dialect.version)),
-  );
+  app.get('/metrics/cadvisor', async (_request, reply) => {
+    const used = await usage();
+    const details = used === undefined ? new Map() : await collector.details(used);
+    return send(reply, cadvisorFamilies(used, { version: dialect.version, details }));
+  });
   app.get('/metrics/resource', async (_request, reply) => send(reply, resourceFamilies(await usage())));
   app.get('/metrics/probes', (_request, reply) => send(reply, [probeFamily([...prober.counts()])]));
 }

@@ -144,7 +144,7 @@ export class StatsSummary {
       ...network(used?.network ?? [], now),
       ...(storage === undefined ? {} : { volume: volumes(pod, storage, now) }),
       'ephemeral-storage': ephemeral(pod, { storage, writable, files }, round),
-      ...(used?.cgroup?.processes === undefined ? {} : { process_stats: { process_count: used.cgroup.processes } }),
+      ...(used?.cgroup === undefined ? {} : { process_stats: { process_count: processesOf(used) } }),
     };
   }
 
@@ -208,6 +208,11 @@ function available(cgroup: CgroupUsage | undefined) {
   const limit = cgroup?.limits.memoryBytes;
   if (cgroup === undefined || limit === undefined) return {};
   return { availableBytes: Math.max(0, limit - cgroup.memory.workingSetBytes) };
+}
+
+/** The containers' and the sandbox's; the cgroup of a pod itself has none. */
+function processesOf({ containers }: PodUsage): number {
+  return containers.reduce((sum, { cgroup }) => sum + (cgroup?.processes ?? 0), 0);
 }
 
 function podMemory({ cgroup, workingSetBytes, containers }: PodUsage, time: string) {

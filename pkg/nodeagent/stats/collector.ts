@@ -3,12 +3,14 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { ContainerStats, PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
 import type { HostUsage } from '#nodeagent/node/host-usage.js';
-import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
+import type { FilesystemState, Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import { type InterfaceUsage, networkUsage } from '#nodeagent/node/network-usage.js';
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import type { DeviceIO } from '#nodeagent/stats/block-io.js';
 import { CgroupReader, type CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
+import { type OpenFiles, openFiles } from '#nodeagent/stats/open-files.js';
 
 export interface ContainerUsage {
   /** Empty for the sandbox. */
@@ -50,11 +52,19 @@ export interface NodeUsage {
   readonly timestampMs: number;
   /** Undefined for a node that is no machine. */
   readonly host: HostUsage | undefined;
+  /** Its root. */
+  readonly filesystem: FilesystemState | undefined;
   readonly cpuSeconds: number;
   readonly workingSetBytes: number;
   readonly pods: readonly PodUsage[];
   /** What the runtime counts, by container; those that have ended, too. */
   readonly stats: ReadonlyMap<string, ContainerStats>;
+}
+
+export interface CgroupDetails {
+  readonly devices: readonly DeviceIO[];
+  /** Of its processes. */
+  readonly files: OpenFiles;
 }
 
 /** Where it is measured. */
@@ -94,6 +104,26 @@ export class UsageCollector {
     return this.#collecting;
   }
 
+  /** What takes longer to find out and not everybody wants: by the paths of the cgroups of these figures. */
+  async details({ pods }: NodeUsage): Promise<ReadonlyMap<string, CgroupDetails>> {
+    const cgroups = this.#cgroups;
+    if (cgroups === undefined) return new Map();
+    const paths = pods.flatMap(({ path, containers }) => [path, ...containers.map((each) => each.path)]);
+    const found = new Map<string, CgroupDetails>();
+    for (let i = 0; i < paths.length; i += batchSize) {
+      await Promise.all(
+        paths.slice(i, i + batchSize).map(async (path) => {
+          const [devices, files] = await Promise.all([
+            cgroups.devices(path),
+            cgroups.processes(path).then((processes) => openFiles(processes)),
+          ]);
+          found.set(path, { devices, files });
+        }),
+      );
+    }
+    return found;
+  }
+
   async #collect(): Promise<NodeUsage> {
     const { node, machine, pods } = this.#options;
     const stats = new Map((await node.cri.listContainerStats()).map((one) => [one.id, one]));
@@ -104,10 +134,11 @@ export class UsageCollector {
       const batch = await Promise.all(all.slice(i, i + batchSize).map((pod) => this.#ofPod(pod, stats)));
       used.push(...batch.filter((each) => each !== undefined));
     }
-    const host = await machine.usage();
+    const [host, filesystem] = await Promise.all([machine.usage(), machine.filesystem('/')]);
     return {
       facts,
       host,
+      filesystem,
       timestampMs: node.clock.now(),
       cpuSeconds: host?.cpuSeconds ?? sum(used, ({ cpuSeconds }) => cpuSeconds),
       workingSetBytes:
@@ -195,7 +226,7 @@ export class UsageCollector {
 
   /** Seen from a process of the sandbox, which is in its network. */
   async #network(pod: string, sandbox: string): Promise<InterfaceUsage[]> {
-    const process = await this.#cgroups?.process(`${pod}/${sandbox}`);
+    const [process] = (await this.#cgroups?.processes(`${pod}/${sandbox}`)) ?? [];
     return process === undefined ? [] : networkUsage(process);
   }
 }

@@ -1,10 +1,11 @@
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import t, { type Test } from 'tap';
-import { parseHostUsage } from '#nodeagent/node/host-usage.js';
+import { parseDisks, parseHostUsage } from '#nodeagent/node/host-usage.js';
 import { parseNetworkTable } from '#nodeagent/node/network-usage.js';
 import { CgroupReader } from '#nodeagent/stats/cgroup-usage.js';
+import { openFiles } from '#nodeagent/stats/open-files.js';
 
 /** A folder with these files. */
 async function folder(t: Test, files: Readonly<Record<string, string>>): Promise<string> {
@@ -29,9 +30,17 @@ t.test('cgroups of version 1', async (t) => {
     'memory/p/memory.max_usage_in_bytes': '6000\n',
     'memory/p/memory.failcnt': '7\n',
     'memory/p/memory.limit_in_bytes': '9223372036854771712\n',
-    'memory/p/memory.stat': 'cache 1\ntotal_cache 1000\ntotal_rss 2000\ntotal_inactive_file 600\ntotal_pgfault 9\n',
+    'memory/p/memory.stat':
+      'cache 1\ntotal_cache 1000\ntotal_rss 2000\ntotal_inactive_file 600\npgfault 4\ntotal_pgfault 9\n',
     'memory/p/cgroup.procs': '41\n42\n',
-    'pids/p/pids.current': '2\n',
+    'memory/p/memory.soft_limit_in_bytes': '4096\n',
+    'memory/p/memory.memsw.limit_in_bytes': '8192\n',
+    'memory/p/memory.oom_control': 'oom_kill_disable 0\nunder_oom 0\noom_kill 3\n',
+    'pids/p/pids.current': '5\n',
+    'pids/p/pids.max': '100\n',
+    'blkio/p/blkio.throttle.io_service_bytes_recursive':
+      '9999:1 Read 4096\n9999:1 Write 0\n9999:1 Total 4096\nTotal 4096\n',
+    'blkio/p/blkio.throttle.io_serviced_recursive': '9999:1 Read 2\n9999:1 Write 0\n9999:1 Total 2\nTotal 2\n',
   });
   const reader = new CgroupReader({ mountPoint, version: 1 });
   t.match(await reader.usage('/p'), {
@@ -50,13 +59,22 @@ t.test('cgroups of version 1', async (t) => {
       cacheBytes: 1000,
       maxUsageBytes: 6000,
       failures: 7,
+      oomKills: 3,
+      pageFaults: 9,
+      ownPageFaults: 4,
     },
-    limits: { memoryBytes: undefined, cpuShares: 512, cpuQuotaMicros: 50000, cpuPeriodMicros: 100000 },
-    processes: 2,
+    limits: {
+      ...{ memoryBytes: undefined, cpuShares: 512, cpuQuotaMicros: 50000, cpuPeriodMicros: 100000 },
+      ...{ memoryReservationBytes: 4096, memorySwapBytes: 8192 },
+    },
+    ...{ processes: 2, threads: 5, maxThreads: 100 },
   });
-  t.equal(await reader.process('/p'), 41);
+  const io = { bytes: { Read: 4096, Write: 0, Total: 4096 }, operations: { Read: 2, Write: 0, Total: 2 } };
+  t.same(await reader.devices('/p'), [{ major: '9999', minor: '1', device: '', ...io }]);
+  t.same(await reader.devices('/gone'), []);
+  t.same(await reader.processes('/p'), [41, 42]);
   t.equal(await reader.usage('/gone'), undefined);
-  t.equal(await reader.process('/gone'), undefined);
+  t.same(await reader.processes('/gone'), []);
 });
 
 t.test('cgroups of version 2', async (t) => {
@@ -66,7 +84,11 @@ t.test('cgroups of version 2', async (t) => {
     'p/cpu.weight': '20\n',
     'p/memory.current': '5000\n',
     'p/memory.max': 'max\n',
-    'p/memory.events': 'low 0\nmax 7\n',
+    'p/memory.events': 'low 0\nmax 7\noom 2\noom_kill 1\n',
+    'p/memory.low': '0\n',
+    'p/memory.swap.max': 'max\n',
+    'p/pids.max': 'max\n',
+    'p/io.stat': '9999:1 rbytes=4096 wbytes=512 rios=2 wios=1 dbytes=0 dios=0\n9999:2\n',
     'p/memory.stat': 'anon 2000\nfile 1000\ninactive_file 600\npgfault 9\npgmajfault 1\n',
     'p/pids.current': '2\n',
     'p/cgroup.procs': '',
@@ -74,11 +96,16 @@ t.test('cgroups of version 2', async (t) => {
   const reader = new CgroupReader({ mountPoint, version: 2 });
   t.match(await reader.usage('/p'), {
     cpu: { totalSeconds: 2.5, userSeconds: 1.5, systemSeconds: 1, throttledPeriods: 3, throttledSeconds: 0.5 },
-    memory: { usageBytes: 5000, workingSetBytes: 4400, rssBytes: 2000, failures: 7, majorPageFaults: 1 },
-    limits: { memoryBytes: undefined, cpuShares: 500, cpuQuotaMicros: undefined, cpuPeriodMicros: 100000 },
-    processes: 2,
+    memory: { usageBytes: 5000, workingSetBytes: 4400, rssBytes: 2000, failures: 7, majorPageFaults: 1, oomKills: 1 },
+    limits: {
+      ...{ memoryBytes: undefined, cpuShares: 500, cpuQuotaMicros: undefined, cpuPeriodMicros: 100000 },
+      ...{ memoryReservationBytes: 0, memorySwapBytes: undefined },
+    },
+    ...{ processes: 0, threads: 2, maxThreads: undefined },
   });
-  t.equal(await reader.process('/p'), undefined);
+  const io = { bytes: { Read: 4096, Write: 512, Discard: 0 }, operations: { Read: 2, Write: 1, Discard: 0 } };
+  t.same(await reader.devices('/p'), [{ major: '9999', minor: '1', device: '', ...io }]);
+  t.same(await reader.processes('/p'), []);
 });
 
 t.test('the network and the machine', (t) => {
@@ -106,5 +133,35 @@ t.test('the network and the machine', (t) => {
     physicalCores: 2,
     sockets: 1,
   });
+  const mounts = 'rootfs / rootfs rw 0 0\n/dev/sda1 / ext4 rw 0 0\ntmpfs /tmp tmpfs rw 0 0\n';
+  const diskstats =
+    '   8       0 sda 1 1 1 1 1 1 1 1 1 1 1\n   8       1 sda1 1 2 3 4000 5 6 7 8000 9 10000 11000 0 0\n';
+  t.same(parseDisks(mounts, diskstats), {
+    rootDevice: '/dev/sda1',
+    disks: [
+      {
+        device: '/dev/sda1',
+        reads: { completed: 1, merged: 2, sectors: 3, seconds: 4 },
+        writes: { completed: 5, merged: 6, sectors: 7, seconds: 8 },
+        ...{ current: 9, busySeconds: 10, weightedSeconds: 11 },
+      },
+    ],
+  });
   t.end();
+});
+
+t.test('the files that processes have open', async (t) => {
+  const proc = await folder(t, {
+    '7/limits':
+      'Limit Soft Limit Hard Limit Units\nMax open files            1024                 4096                 files\n',
+    '8/limits': 'Max open files            unlimited            unlimited            files\n',
+    '7/fd/none': '',
+  });
+  await symlink('socket:[12]', join(proc, '7/fd/0'));
+  await symlink('/dev/null', join(proc, '7/fd/1'));
+  t.same(await openFiles([7, 8, 9], proc), { descriptors: 3, sockets: 1, limit: 1024 });
+  t.same(await openFiles([8], proc), { descriptors: 0, sockets: 0, limit: undefined });
+  t.same(await openFiles([], proc), { descriptors: 0, sockets: 0, limit: undefined });
+  const own = await openFiles([process.pid]);
+  t.ok(own.descriptors > 0 && own.sockets <= own.descriptors);
 });
