@@ -16,7 +16,6 @@ import { HealthChecks } from '#daemon/serving/health.js';
 import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { readLog } from '#nodeagent/logs/reader.js';
-import { observeVolumes } from '#nodeagent/metrics/volume-metrics.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServer, AgentServerInput } from '#nodeagent/server/agent-server.js';
 import { agentHttpMetrics } from '#nodeagent/server/http-metrics.js';
@@ -30,6 +29,7 @@ import { StatsSummary } from '#nodeagent/server/stats.js';
 import { addSystemLogRoutes } from '#nodeagent/server/system-logs.js';
 import { UsageCollector } from '#nodeagent/stats/collector.js';
 import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
+import { observeVolumes } from '#nodeagent/stats/volume-metrics.js';
 
 export interface ServeOptions {
   readonly certificates: ServingCertificates;

@@ -7,10 +7,10 @@ import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { metricsText } from '#daemon/metrics/registry.js';
-import { observeVolumes } from '#nodeagent/metrics/volume-metrics.js';
 import { LocalMachine } from '#nodeagent/node/machine.js';
 import { diskUsage } from '#nodeagent/stats/disk-usage.js';
 import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
+import { observeVolumes } from '#nodeagent/stats/volume-metrics.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
 
 t.test('volumes and logs of pods are measured at most once in a period', async (t) => {
