@@ -11,6 +11,7 @@ import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod-admission.js';
 import { type CgroupParts, composeCgroups, cpuQuota, resourceFacts } from '#nodeagent/compose-cgroups.js';
 import { newStaticSources } from '#nodeagent/compose-sources.js';
+import { newVolumes } from '#nodeagent/compose-volumes.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { expandedSearchLimits } from '#nodeagent/environment/dns.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
@@ -49,8 +50,6 @@ import { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
 import type { StaticPods } from '#nodeagent/sources/static-pods.js';
 import { StatusManager } from '#nodeagent/status/manager.js';
 import { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
-import { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
-import { TokenManager } from '#nodeagent/volumes/tokens.js';
 
 export interface PodPartsInput {
   readonly informers: { readonly pods: Informer<Pod>; readonly services: Informer<Service> };
@@ -95,7 +94,7 @@ export async function composePods(
 ): Promise<PodParts> {
   const { clock, random, log, cri } = deps;
   const { client } = deps.informers;
-  const { statusClient = client, tokenClient = client } = deps;
+  const { statusClient = client } = deps;
   const { dialect } = client;
   const { informers, metrics, labels, observer } = input;
   const activePods = () =>
@@ -121,7 +120,7 @@ export async function composePods(
   const getPod = (uid: string) => informers.pods.byIndex('uid', uid)[0] ?? mirrors.of(uid);
   const statuses = new StatusManager({ client: statusClient, clock, log, getPod });
   const prober = new Prober({ clock, events, checker, onChange: (uid) => manager.poke(uid) });
-  const volumes = new PodVolumes({ objects, tokens: new TokenManager({ client: tokenClient, clock }), ...files });
+  const volumes = newVolumes(values, deps, { ...files, objects, events, registrar });
   const remains = new PodRemains({ cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const providers = await newProviders(values, deps);

@@ -222,9 +222,14 @@ t.test('probes decide readiness and restarts', async (t) => {
   await until(() => main('late')?.started === true && isTrue('late', 'Ready'));
 });
 
+const withConfigMap = (name: string): Partial<PodSpec> => ({
+  volumes: [{ name: 'v', configMap: { name } }],
+  containers: [{ name: 'main', image, volumeMounts: [{ name: 'v', mountPath: '/v' }] }],
+});
+
 t.test('what a pod refers to must be there', async (t) => {
   const { api, main, status, isTrue, until, reasons, pass } = await virtualAgent(t);
-  api.seed(pods, testPod('volume', { volumes: [{ name: 'v', configMap: { name: 'cfg' } }] }));
+  api.seed(pods, testPod('volume', withConfigMap('cfg')));
   const env = [{ name: 'A', valueFrom: { configMapKeyRef: { name: 'cfg', key: 'a' } } }];
   api.seed(pods, testPod('env', { containers: [{ name: 'main', image, env }] }));
   await until(
@@ -240,7 +245,7 @@ t.test('what a pod refers to must be there', async (t) => {
 
 t.test('a volume that cannot be set up is tried ever more seldom', async (t) => {
   const { api, pass } = await virtualAgent(t);
-  api.seed(pods, testPod('waits', { volumes: [{ name: 'v', configMap: { name: 'none' } }] }));
+  api.seed(pods, testPod('waits', withConfigMap('none')));
   await pass(60_000);
   const failures = api.list(events).filter((event) => event.reason === 'FailedMount');
   const tries = failures.reduce((sum, { count = 1 }) => sum + count, 0);

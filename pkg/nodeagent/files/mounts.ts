@@ -38,16 +38,36 @@ export async function mountsOn(path: string): Promise<string[]> {
   return (await mountPoints()).filter((point) => point === path);
 }
 
-/** A file system in memory at `dir`, unless there is one. @param sizeBytes Its limit. */
-export async function mountTmpfs(dir: string, sizeBytes?: number): Promise<void> {
-  if ((await mountsOn(dir)).length > 0) return;
-  const size = sizeBytes === undefined || sizeBytes <= 0 ? [] : ['-o', `size=${sizeBytes}`];
-  await run('mount', ['-t', 'tmpfs', ...size, 'tmpfs', dir]);
+export interface VirtualMount {
+  /** A file system of the kernel, without a device: `tmpfs`, `hugetlbfs`. */
+  readonly type: string;
+  readonly dir: string;
+  readonly options: readonly string[];
 }
+
+/** Mounts a file system at `dir`, unless there is one. */
+export async function mountOnce({ type, dir, options }: VirtualMount): Promise<void> {
+  if ((await mountsOn(dir)).length > 0) return;
+  await run('mount', ['-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), type, dir]);
+}
+
+/** Gives the bind mount at `dir` options of its own, such as `ro`. */
+export async function remountBind(dir: string, options: readonly string[]): Promise<void> {
+  if (options.length > 0) await run('mount', ['-o', ['remount', 'bind', ...options].join(','), dir]);
+}
+
+/** A server that does not answer holds up umount(8) for ever; 1.24 ends the mount by force after this. */
+const unmountTimeoutMs = 60_000;
 
 /** @param options.lazy At once, even while it is in use: it is gone for good when nobody uses it any more. */
 export async function unmount(dir: string, options: { lazy?: boolean } = {}): Promise<void> {
-  await run('umount', options.lazy === true ? ['-l', dir] : [dir]);
+  const args = options.lazy === true ? ['-l', dir] : [dir];
+  try {
+    await run('umount', args, { timeout: unmountTimeoutMs, killSignal: 'SIGKILL' });
+  } catch (error) {
+    if ((error as { killed?: boolean }).killed !== true) throw error;
+    await run('umount', ['-f', dir], { timeout: unmountTimeoutMs, killSignal: 'SIGKILL' });
+  }
 }
 
 /** Ends the mount that lies on top at `dir`, lazily, unless it has ended since it was seen. */

@@ -17,6 +17,7 @@ export const nodeAgentGates = [
   'QOSReserved',
   'RotateNodeAgentServerCertificate',
   'SeccompDefault',
+  'SizeMemoryBackedVolumes',
   'TopologyManager',
 ] as const satisfies readonly FeatureGateName[];
 

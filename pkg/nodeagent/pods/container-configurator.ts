@@ -11,7 +11,7 @@ import { podHostname } from '#nodeagent/environment/hosts-file.js';
 import { serviceVariables } from '#nodeagent/environment/service-variables.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
-import { containerMounts } from '#nodeagent/pods/container-files.js';
+import { containerDevices, containerMounts } from '#nodeagent/pods/container-files.js';
 import { type NodeFacts, podFacts } from '#nodeagent/pods/node-facts.js';
 import type { ContainerStart } from '#nodeagent/pods/plan.js';
 import { containerConfig } from '#nodeagent/pods/runtime-config.js';
@@ -20,6 +20,7 @@ import { containerResources, type NodeResourceFacts } from '#nodeagent/resources
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { newestContainer, type PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import type { MountedVolume } from '#nodeagent/volumes/volume-mounter.js';
 
 export interface ContainerConfiguratorOptions {
   readonly dialect: Dialect;
@@ -40,8 +41,8 @@ export interface ContainerToConfigure {
   readonly pod: Pod;
   readonly runtime: PodRuntime;
   readonly start: ContainerStart;
-  /** Volume name → path on the host. */
-  readonly volumes: ReadonlyMap<string, string>;
+  /** By name; those that are there. */
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
 }
 
 export class ContainerConfigurator {
@@ -69,6 +70,8 @@ export class ContainerConfigurator {
       environment,
       mounts: await this.#mounts(wanted, environment),
       resources: containerResources(pod, container, resources()),
+      devices: this.#options.directories === undefined ? [] : containerDevices(container, wanted.volumes),
+      volumeGroups: [...wanted.volumes.values()].flatMap(({ group }) => group ?? []),
       security,
       ...(target === undefined ? {} : { targetId: target }),
       ...(profile === undefined ? {} : { appArmorProfile: profile }),

@@ -3,21 +3,21 @@ import { chmod, lstat, mkdir, open, readFile, rm, rmdir, stat } from 'node:fs/pr
 import { dirname, join, posix } from 'node:path';
 import type { Container, Pod, VolumeMount } from '#api/core/v1/types.gen.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { Mount, MountPropagation } from '#nodeagent/cri/cri.js';
+import type { Device, Mount, MountPropagation } from '#nodeagent/cri/cri.js';
 import { ContainerConfigError } from '#nodeagent/environment/environment.js';
 import { expand } from '#nodeagent/environment/expansion.js';
 import { hostsFile } from '#nodeagent/environment/hosts-file.js';
 import { openBeneath } from '#nodeagent/files/beneath.js';
 import { bindMount, MountRefusedError, mountsOn, unmount } from '#nodeagent/files/mounts.js';
 import { replaceIfChanged } from '#nodeagent/files/replace-if-changed.js';
-import { isWrittenByAgent } from '#nodeagent/volumes/payload.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import type { MountedVolume } from '#nodeagent/volumes/volume-mounter.js';
 
 export interface ContainerFilesInput {
   readonly pod: Pod;
   readonly container: Container;
   readonly attempt: number;
-  readonly volumes: ReadonlyMap<string, string>;
+  readonly volumes: ReadonlyMap<string, MountedVolume>;
   readonly environment: ReadonlyMap<string, string>;
   readonly podIPs: readonly string[];
   readonly hostname: string;
@@ -67,21 +67,32 @@ async function volumeMount(
   directories: PodDirectories,
 ): Promise<Mount> {
   const { pod, container, volumes } = input;
-  const root = volumes.get(mount.name);
-  const volume = pod.spec.volumes?.find(({ name }) => name === mount.name);
-  if (root === undefined || volume === undefined) {
+  const volume = volumes.get(mount.name);
+  if (volume?.kind !== 'files') {
     throw new ContainerConfigError(`cannot find volume "${mount.name}" to mount into container "${container.name}"`);
   }
+  const root = volume.path;
   const expression = mount.subPathExpr ?? '';
   const subPath = expression === '' ? (mount.subPath ?? '') : expandStrictly(expression, input);
   const target = directories.subPath(pod.metadata.uid ?? '', mount.name, container.name, index);
   return {
     containerPath: posix.isAbsolute(mount.mountPath) ? mount.mountPath : posix.join('/', mount.mountPath),
     hostPath: subPath === '' ? root : await subPathMount({ root, subPath, target, mount }, input),
-    // What the agent writes is no container's to change.
-    readonly: mount.readOnly === true || isWrittenByAgent(volume),
+    readonly: mount.readOnly === true || volume.readOnly,
     propagation: propagations[mount.mountPropagation ?? ''] ?? 'PROPAGATION_PRIVATE',
   };
+}
+
+/** The devices of a container that volumes in mode `Block` are. Throws ContainerConfigError. */
+export function containerDevices(container: Container, volumes: ReadonlyMap<string, MountedVolume>): Device[] {
+  return (container.volumeDevices ?? []).map(({ name, devicePath }) => {
+    if (!posix.isAbsolute(devicePath))
+      throw new ContainerConfigError(`error DevicePath \`${devicePath}\` must be an absolute path`);
+    const volume = volumes.get(name);
+    if (volume?.kind !== 'device')
+      throw new ContainerConfigError(`cannot find volume "${name}" to pass into container "${container.name}"`);
+    return { hostPath: volume.path, containerPath: devicePath, permissions: volume.readOnly ? 'r' : 'mrw' };
+  });
 }
 
 function expandStrictly(expression: string, input: ContainerFilesInput): string {

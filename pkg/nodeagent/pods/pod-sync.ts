@@ -2,7 +2,6 @@
 
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
-import { messageOf } from '#apimachinery/errors/message.js';
 import type { PodAdmission } from '#nodeagent/admission/pod-admission.js';
 import type { PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -22,6 +21,7 @@ import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { emptyRuntime, isRunning, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
+import { VolumesError } from '#nodeagent/volumes/volume-error.js';
 
 /** What the syncs of all pods share. */
 export interface SyncServices {
@@ -30,7 +30,7 @@ export interface SyncServices {
   readonly observer: Pick<RuntimeObserver, 'get' | 'refresh'>;
   readonly statuses: Pick<StatusManager, 'latest'>;
   readonly prober: Pick<Prober, 'sync' | 'verdicts'>;
-  readonly volumes: Pick<PodVolumes, 'setUp'>;
+  readonly volumes: Pick<PodVolumes, 'setUp' | 'mounted'>;
   readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly logFiles: Pick<LogFiles, 'remove'>;
   readonly logLinks?: Pick<LogLinks, 'remove'>;
@@ -60,7 +60,6 @@ export class PodSync {
   readonly #backoff: StartBackoff;
   readonly #reporter: StatusReporter;
   #condemned: PodFailure | undefined;
-  #volumes: ReadonlyMap<string, string> = new Map();
   /** The pod's start: as its status tells it, and as an instant of the clock that is never set. */
   #started: { readonly startTime: string; readonly at: number } | undefined;
 
@@ -76,7 +75,8 @@ export class PodSync {
     this.#condemned ??= failure;
   }
 
-  async prepare(): Promise<Input> {
+  /** `signal` aborts the wait for volumes. */
+  async prepare(signal: AbortSignal): Promise<Input> {
     const { statuses, clock, observer, admission, prober } = this.#services;
     const pod = statuses.latest(this.#pod());
     const { phase, startTime } = pod.status ?? {};
@@ -101,7 +101,7 @@ export class PodSync {
     const runtime = observer.get(this.#uid) ?? (await observer.refresh(this.#uid));
     // Before all that may take its time: what was ready when the agent came is ready.
     prober.sync(pod, runtime);
-    const renewAt = await this.#setUpVolumes(runtime);
+    const renewAt = await this.#setUpVolumes(runtime, signal);
     return this.#planned(runtime, Math.min(deadline, renewAt));
   }
 
@@ -138,16 +138,14 @@ export class PodSync {
     return { type: 'planned', plan: next, wakeAt };
   }
 
-  /** When files in them are due to be renewed. Throws VolumeError while the pod cannot start without one of them. */
-  async #setUpVolumes(runtime: PodRuntime): Promise<number> {
+  /** When files in them are due to be renewed. Throws VolumesError while the pod cannot start without one of them. */
+  async #setUpVolumes(runtime: PodRuntime, signal: AbortSignal): Promise<number> {
     const { volumes, events, clock, node } = this.#services;
     try {
-      const mounted = await volumes.setUp(this.#pod(), podFacts(node(), this.#pod(), runtime));
-      this.#volumes = mounted.paths;
-      return mounted.renewAt ?? never;
+      return await volumes.setUp(this.#pod(), { facts: podFacts(node(), this.#pod(), runtime), signal });
     } catch (error) {
-      const message = messageOf(error);
-      events.pod(this.#pod(), 'Warning', 'FailedMount', message);
+      if (!(error instanceof VolumesError)) throw error;
+      for (const { reason, message } of error.events) events.pod(this.#pod(), 'Warning', reason, message);
       await this.#reporter.report();
       // What runs goes on with the files it has.
       if (runtime.containers.some((container) => isRunning(container))) return clock.monotonic() + maxRetryMs;
@@ -206,7 +204,7 @@ export class PodSync {
   }
 
   async startContainer(start: ContainerStart, signal: AbortSignal): Promise<Input> {
-    const { clock, containers, sandboxes } = this.#services;
+    const { clock, containers, sandboxes, volumes } = this.#services;
     const pod = this.#pod();
     const until = this.#backoff.notBefore(pod, start);
     if (until > clock.monotonic()) return { type: 'done', acted: false, wakeAt: until };
@@ -221,7 +219,7 @@ export class PodSync {
         pod,
         runtime,
         start,
-        volumes: this.#volumes,
+        volumes: volumes.mounted(this.#uid),
         sandboxId: sandbox.id,
         sandbox: await sandboxes.config(pod, sandbox.metadata.attempt),
         signal,

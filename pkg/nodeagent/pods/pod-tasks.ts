@@ -30,7 +30,7 @@ class PodTasks implements PodOperations {
     const { sync, termination } = this.#doers;
     switch (task.type) {
       case 'prepare':
-        return sync.prepare();
+        return sync.prepare(signal);
       case 'observe':
         return sync.observe();
       case 'createSandbox':

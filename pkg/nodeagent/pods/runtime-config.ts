@@ -75,6 +75,9 @@ export interface ContainerConfigInput {
   readonly image: Image;
   readonly environment: ReadonlyMap<string, string>;
   readonly mounts: readonly Mount[];
+  readonly devices: readonly Device[];
+  /** Groups that volumes give to those who use them. */
+  readonly volumeGroups: readonly number[];
   readonly resources: LinuxContainerResources;
   readonly security: SecuritySettings;
   readonly targetId?: string;
@@ -94,7 +97,6 @@ export function logDirectoryName(pod: { namespace: string; name: string; uid: st
 export function containerConfig(input: ContainerConfigInput): ContainerConfig {
   const { pod, container, attempt, labels, image, environment } = input;
   const expanded = (texts: readonly string[] | undefined) => (texts ?? []).map((text) => expand(text, environment));
-  const devices: Device[] = [];
   const grace = pod.metadata.deletionGracePeriodSeconds ?? pod.spec.terminationGracePeriodSeconds;
   return {
     metadata: { name: container.name, attempt },
@@ -104,7 +106,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
     workingDir: container.workingDir ?? '',
     envs: [...environment].map(([key, value]) => ({ key, value })),
     mounts: [...input.mounts],
-    devices,
+    devices: [...input.devices],
     labels: { ...labels.pod(pod), [labels.containerName]: container.name },
     annotations: {
       [labels.hash]: containerHash(container),
@@ -124,6 +126,7 @@ export function containerConfig(input: ContainerConfigInput): ContainerConfig {
         container,
         image,
         settings: input.security,
+        volumeGroups: input.volumeGroups,
         ...(input.targetId === undefined ? {} : { targetId: input.targetId }),
         ...(input.appArmorProfile === undefined ? {} : { appArmorProfile: input.appArmorProfile }),
       }),

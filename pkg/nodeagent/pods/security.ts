@@ -110,6 +110,8 @@ export interface ContainerSecurityInput {
   readonly container: Container;
   readonly image: Pick<Image, 'uid' | 'username'>;
   readonly settings: SecuritySettings;
+  /** Groups that volumes give to those who use them. */
+  readonly volumeGroups: readonly number[];
   /** Container whose processes an ephemeral container sees. */
   readonly targetId?: string;
   readonly appArmorProfile?: string;
@@ -125,7 +127,7 @@ export function containerSecurity(input: ContainerSecurityInput): LinuxContainer
     namespaceOptions: namespaceOptions(pod, targetId),
     privileged,
     readonlyRootfs: own.readOnlyRootFilesystem === true,
-    supplementalGroups: supplementalGroups(pod),
+    supplementalGroups: [...supplementalGroups(pod), ...input.volumeGroups],
     noNewPrivs: own.allowPrivilegeEscalation === false && !privileged,
     seccomp: privileged ? { profileType: 'Unconfined' } : seccomp(own.seccompProfile ?? ofPod.seccompProfile, settings),
     maskedPaths: unmasked ? [] : maskedPaths,

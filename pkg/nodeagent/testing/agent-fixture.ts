@@ -1,6 +1,16 @@
 /** A node agent on the fake API, for tests: with the simulated runtime, or any other. */
 import { leases } from '#api/coordination/v1/resources.gen.js';
-import { configmaps, events, nodes, pods, secrets, serviceaccounts, services } from '#api/core/v1/resources.gen.js';
+import {
+  configmaps,
+  events,
+  nodes,
+  persistentvolumeclaims,
+  persistentvolumes,
+  pods,
+  secrets,
+  serviceaccounts,
+  services,
+} from '#api/core/v1/resources.gen.js';
 import type { Container, Pod, PodSpec } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
@@ -38,7 +48,7 @@ export interface AgentFixture {
 export const nodeName = 'node-1';
 export const testResources = [
   ...[nodes, pods, services, configmaps, secrets, serviceaccounts, events, leases],
-  runtimeclasses,
+  ...[persistentvolumeclaims, persistentvolumes, runtimeclasses],
 ];
 
 let ids = 0;

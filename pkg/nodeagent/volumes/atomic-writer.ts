@@ -19,9 +19,10 @@ import {
 import { dirname, join } from 'node:path';
 import type { PayloadFile } from '#nodeagent/volumes/payload.js';
 
-const dataName = '..data';
+/** The link to the directory of the files that count. */
+export const dataName = '..data';
 /** Of the directories of files, old and new. */
-const versionPrefix = '..v';
+export const versionPrefix = '..v';
 
 /** @param group Owner of all files and directories, where the pod has one (`fsGroup`); it may read them all. */
 export async function writeAtomically(
@@ -64,13 +65,18 @@ async function fill(fresh: string, files: ReadonlyMap<string, PayloadFile>, grou
     const { user = -1 } = file;
     if (user !== -1 || group !== undefined) await chown(target, user, group ?? -1);
     // Set apart from the creation: that is subject to the process's umask. After the owner: who gets a file loses bits.
-    await chmod(target, group === undefined ? file.mode : file.mode | 0o440);
+    await chmod(target, expectedMode(file, group));
   }
   if (group === undefined) return;
   for (const directory of ['', ...directories]) {
     await chown(join(fresh, directory), -1, group);
     await chmod(join(fresh, directory), 0o2755);
   }
+}
+
+/** The pod's group reads all of its files. */
+export function expectedMode({ mode }: PayloadFile, group: number | undefined): number {
+  return group === undefined ? mode : mode | 0o440;
 }
 
 async function isDirectory(path: string): Promise<boolean> {

@@ -2,7 +2,7 @@
 
 import type { Stats } from 'node:fs';
 import { mkdir, open, stat } from 'node:fs/promises';
-import { VolumeError } from '#nodeagent/volumes/payload.js';
+import { VolumeError } from '#nodeagent/volumes/volume-error.js';
 
 async function find(path: string): Promise<Stats | undefined> {
   try {
@@ -34,6 +34,7 @@ async function makeFile(path: string): Promise<void> {
 
 /** Makes what the type says is made, and throws VolumeError when the path is not what the type says it is. */
 export async function checkHostPath(path: string, type: string): Promise<void> {
+  refuseBacksteps(path, `invalid HostPath \`${path}\`: must not contain '..'`);
   if (type === '') return;
   let stats = await find(path);
   if (stats === undefined && type === 'DirectoryOrCreate') await mkdir(path, { recursive: true, mode: 0o755 });
@@ -44,4 +45,9 @@ export async function checkHostPath(path: string, type: string): Promise<void> {
   if (stats === undefined || !check.is(stats)) {
     throw new VolumeError(`hostPath type check failed: ${path} is not ${check.what}`);
   }
+}
+
+/** Throws VolumeError for a path that goes up again. */
+export function refuseBacksteps(path: string, message: string): void {
+  if (path.split('/').includes('..')) throw new VolumeError(message);
 }

@@ -12,6 +12,7 @@ import type {
 import { fieldValue, type PodFacts, resourceValue } from '#nodeagent/environment/field-ref.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import { defaultExpirationSeconds, type TokenManager } from '#nodeagent/volumes/tokens.js';
+import { VolumeError } from '#nodeagent/volumes/volume-error.js';
 
 export interface PayloadFile {
   readonly data: Buffer;
@@ -35,11 +36,6 @@ export interface PayloadSources {
 }
 
 const defaultMode = 0o644;
-
-/** What a pod's volume needs is not there, or wrong; becomes a FailedMount event. */
-export class VolumeError extends Error {
-  override readonly name = 'VolumeError';
-}
 
 class Builder {
   readonly files = new Map<string, PayloadFile>();
@@ -147,11 +143,6 @@ function commonUser({ spec }: Pod): number | undefined {
     (container) => container.securityContext?.runAsUser ?? securityContext?.runAsUser,
   );
   return users.every((user) => user === users[0]) ? users[0] : undefined;
-}
-
-/** Whether the agent keeps the volume's files up to date: such a volume is read only in every container. */
-export function isWrittenByAgent({ configMap, secret, downwardAPI, projected }: Volume): boolean {
-  return [configMap, secret, downwardAPI, projected].some((source) => source !== undefined);
 }
 
 /** The files of a volume; undefined for a volume that has none of its own. Throws VolumeError and StatusError. */

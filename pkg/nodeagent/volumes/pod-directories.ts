@@ -37,6 +37,17 @@ export class PodDirectories {
     return join(this.pod(uid), 'volumes', `${this.#domain}~${plugin}`, name);
   }
 
+  /** Is there once the volume has been made: what containers have changed in it since is theirs. */
+  volumeMark(uid: string, plugin: string, name: string): string {
+    return join(this.pod(uid), 'plugins', `${this.#domain}~${plugin}`, name, 'ready');
+  }
+
+  /** Where other pods have a volume of that name. */
+  async ofOthers(uid: string, plugin: string, name: string): Promise<string[]> {
+    const others = (await this.list()).filter((other) => other !== uid);
+    return others.map((other) => this.volume(other, plugin, name));
+  }
+
   /** Where a part of a volume is mounted for a container. @param index Of the container's volume mount. */
   subPath(uid: string, volume: string, container: string, index: number): string {
     return join(this.pod(uid), 'volume-subpaths', volume, container, String(index));
@@ -58,7 +69,7 @@ export class PodDirectories {
 
   /** The same for the pod's volumes only: its termination messages stay. */
   async removeVolumes(uid: string): Promise<void> {
-    for (const name of ['volume-subpaths', 'volumes']) await removeTree(join(this.pod(uid), name));
+    for (const name of ['volume-subpaths', 'volumes', 'plugins']) await removeTree(join(this.pod(uid), name));
   }
 }
 

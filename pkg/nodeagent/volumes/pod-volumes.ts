@@ -1,115 +1,182 @@
 /** Sets up the volumes of pods: again and again, writing only what changed; and takes them down. */
 
 import { createHash } from 'node:crypto';
-import { chown, mkdir } from 'node:fs/promises';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
+import { deadline } from '#apimachinery/async/deadline.js';
+import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { value } from '#apimachinery/quantity.js';
+import type { Client } from '#client/client.js';
 import type { PodFacts } from '#nodeagent/environment/field-ref.js';
-import { mountTmpfs } from '#nodeagent/files/mounts.js';
+import { MountInterruptedError } from '#nodeagent/files/mount-command.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import { writeAtomically } from '#nodeagent/volumes/atomic-writer.js';
-import { checkHostPath } from '#nodeagent/volumes/host-path.js';
-import { type Payload, VolumeError, volumePayload } from '#nodeagent/volumes/payload.js';
-import { makeWritableDirectory, type PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import { type Payload, volumePayload } from '#nodeagent/volumes/payload.js';
+import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import type { TokenManager } from '#nodeagent/volumes/tokens.js';
+import {
+  type FailedVolume,
+  mountTimeoutMs,
+  timedOut,
+  VolumeError,
+  VolumesError,
+  volumeEvents,
+} from '#nodeagent/volumes/volume-error.js';
+import type { MountedVolume, VolumeMounter } from '#nodeagent/volumes/volume-mounter.js';
+import {
+  type UsedVolumes,
+  usedVolumes,
+  type VolumeToMount,
+  volumeToMount,
+} from '#nodeagent/volumes/volume-to-mount.js';
+import { hasFiles } from '#nodeagent/volumes/written-files.js';
 
 export interface PodVolumesOptions {
+  readonly clock: Clock;
+  /** For claims and their volumes; absent without an API. */
+  readonly client?: Client;
   readonly objects: ReferencedObjects;
   readonly tokens: TokenManager;
-  /** Absent: references are resolved, nothing is written (nodes without real containers). */
+  /** Absent, as the mounter: references are resolved, nothing is written (nodes without real containers). */
   readonly directories?: PodDirectories;
+  readonly mounter?: VolumeMounter;
 }
 
-export interface MountedVolumes {
-  /** Volume name → path on the host; empty on nodes that write nothing. */
-  readonly paths: ReadonlyMap<string, string>;
-  /** Instant of the clock that is never set (ms) when a file in one of them is due to be renewed. */
-  readonly renewAt?: number;
+export interface SetUpOptions {
+  readonly facts: PodFacts;
+  /** Ends what is under way: the pod is to end. */
+  readonly signal: AbortSignal;
 }
 
-/** Secrets and tokens never reach a disk. */
-function inMemory(volume: Volume): boolean {
-  return volume.secret !== undefined || volume.projected !== undefined || volume.emptyDir?.medium === 'Memory';
+/** What is known of a pod's volumes. */
+class Known {
+  /** Those that are there, by the pod's name for the volume. */
+  readonly claims = new Map<string, VolumeToMount>();
+  readonly mounted = new Map<string, MountedVolume>();
+  readonly digests = new Map<string, string>();
+  /** Since when not all could be had: ms of the clock that is never set. */
+  failingSince: number | undefined;
 }
 
-/** Name of the plugin in folder names. */
-function pluginOf(volume: Volume): string | undefined {
-  if (volume.emptyDir !== undefined) return 'empty-dir';
-  if (volume.configMap !== undefined) return 'configmap';
-  if (volume.secret !== undefined) return 'secret';
-  if (volume.projected !== undefined) return 'projected';
-  if (volume.downwardAPI !== undefined) return 'downward-api';
-  return undefined;
-}
-
-function digest(payload: Payload): string {
-  const hash = createHash('sha256');
-  for (const [path, file] of payload.files)
-    hash.update(JSON.stringify([path, file.mode, file.user, file.data.length])).update(file.data);
-  return hash.digest('hex');
-}
+const never = Number.POSITIVE_INFINITY;
+/** Of one pod, set up at the same time. */
+const parallel = 8;
 
 export class PodVolumes {
   readonly #options: PodVolumesOptions;
-  /** Pod UID → volume → digest of what was written. */
-  readonly #written = new Map<string, Map<string, string>>();
+  /** By the pods' UIDs. */
+  readonly #known = new Map<string, Known>();
 
   constructor(options: PodVolumesOptions) {
     this.#options = options;
   }
 
-  /** Idempotent. Throws VolumeError, StatusError or a system error, for the first volume that cannot be set up. */
-  async setUp(pod: Pod, facts: PodFacts): Promise<MountedVolumes> {
-    const paths = new Map<string, string>();
-    let renewAt = Number.POSITIVE_INFINITY;
-    const { objects, tokens, directories } = this.#options;
-    const sources = directories === undefined ? { objects, facts } : { objects, facts, tokens };
-    for (const volume of pod.spec.volumes ?? []) {
-      try {
-        const payload = await volumePayload(pod, volume, sources);
-        renewAt = Math.min(renewAt, payload?.renewAt ?? Number.POSITIVE_INFINITY);
-        if (directories !== undefined) paths.set(volume.name, await this.#write(pod, volume, payload, directories));
-      } catch (error) {
-        const reason = messageOf(error);
-        throw new VolumeError(`MountVolume.SetUp failed for volume "${volume.name}" : ${reason}`, { cause: error });
+  /**
+   * Idempotent: what is there stays as it is, and files that changed are written anew. Returns the instant of the clock
+   * that is never set (ms) when a file is due to be renewed, or infinity. Throws VolumesError when not all volumes that
+   * containers use could be had; the others are there then. Rejects with the signal's reason when it aborts.
+   */
+  async setUp(pod: Pod, options: SetUpOptions): Promise<number> {
+    const used = usedVolumes(pod);
+    const volumes = (pod.spec.volumes ?? []).filter(({ name }) => used.mounted.has(name) || used.asDevices.has(name));
+    const uid = pod.metadata.uid ?? '';
+    const known = this.#known.get(uid) ?? new Known();
+    this.#known.set(uid, known);
+    const failed: FailedVolume[] = [];
+    let renewAt = never;
+    const rest = volumes.values();
+    const work = async () => {
+      for (const volume of rest) {
+        const result = await this.#setUpOne(pod, volume, { ...options, used, known });
+        if (typeof result === 'number') renewAt = Math.min(renewAt, result);
+        else failed.push(result);
       }
-    }
-    return Number.isFinite(renewAt) ? { paths, renewAt } : { paths };
+    };
+    await Promise.all(Array.from({ length: Math.min(parallel, volumes.length) }, work));
+    options.signal.throwIfAborted();
+    this.#judge(known, failed, volumes);
+    return renewAt;
   }
 
-  async #write(pod: Pod, volume: Volume, payload: Payload | undefined, directories: PodDirectories): Promise<string> {
-    if (volume.hostPath !== undefined) {
-      await checkHostPath(volume.hostPath.path, volume.hostPath.type ?? '');
-      return volume.hostPath.path;
+  /** What is there of a pod's volumes, by the pod's names; nothing on nodes that write no files. */
+  mounted(podUID: string): ReadonlyMap<string, MountedVolume> {
+    return this.#known.get(podUID)?.mounted ?? new Map<string, MountedVolume>();
+  }
+
+  #judge(known: Known, failed: readonly FailedVolume[], volumes: readonly Volume[]): void {
+    if (failed.length === 0) {
+      known.failingSince = undefined;
+      return;
     }
-    const uid = pod.metadata.uid ?? '';
-    const plugin = pluginOf(volume);
-    if (plugin === undefined) throw new VolumeError('no volume plugin of this node agent handles its source');
-    const dir = directories.volume(uid, plugin, volume.name);
-    const group = pod.spec.securityContext?.fsGroup;
-    const written = this.#written.get(uid) ?? new Map<string, string>();
-    this.#written.set(uid, written);
-    const known = written.get(volume.name);
-    if (known === undefined) {
-      await mkdir(dir, { recursive: true, mode: 0o755 });
-      if (inMemory(volume)) {
-        const limit = volume.emptyDir?.sizeLimit;
-        await mountTmpfs(dir, limit === undefined ? undefined : value(limit));
+    const now = this.#options.clock.monotonic();
+    known.failingSince ??= now;
+    const isLate = now - known.failingSince >= mountTimeoutMs;
+    // It is told anew after as long a time.
+    if (isLate) known.failingSince = now;
+    throw new VolumesError(volumeEvents(failed, { expected: volumes.map(({ name }) => name), isLate }));
+  }
+
+  /** When something in it is due to be renewed, or why it cannot be had. Rejects when the signal has aborted. */
+  async #setUpOne(pod: Pod, volume: Volume, options: OneVolume): Promise<number | FailedVolume> {
+    const { clock, client, mounter } = this.#options;
+    const { known, facts, used, signal } = options;
+    const { name } = volume;
+    const limit = deadline(clock, mountTimeoutMs, signal);
+    let specName = name;
+    try {
+      const wanted = known.claims.get(name) ?? (await volumeToMount(pod, volume, { used, client }));
+      specName = wanted.specName;
+      this.#refuseSecondPod(pod, wanted);
+      const payload = await this.#payload(pod, volume, facts);
+      if (mounter !== undefined) {
+        const { allocatable } = facts;
+        const mounted =
+          known.mounted.get(name) ?? (await mounter.mount({ pod, wanted, allocatable, signal: limit.signal }));
+        if (payload !== undefined) await this.#write(pod, payload, { name, dir: mounted.path, digests: known.digests });
+        known.mounted.set(name, mounted);
       }
+      // Not before: until then the claim may be another by the next try.
+      known.claims.set(name, wanted);
+      return payload?.renewAt ?? never;
+    } catch (error) {
+      signal.throwIfAborted();
+      if (error instanceof MountInterruptedError || limit.signal.aborted)
+        return { volume: name, specName, stage: 'unknown', message: timedOut };
+      const stage = error instanceof VolumeError ? error.stage : 'MountVolume.SetUp failed';
+      return { volume: name, specName, stage, message: messageOf(error) };
+    } finally {
+      limit.release();
     }
-    if (payload === undefined) {
-      if (known === undefined) await makeWritableDirectory(dir, group);
-      written.set(volume.name, '');
-      return dir;
+  }
+
+  #payload(pod: Pod, volume: Volume, facts: PodFacts): Promise<Payload | undefined> {
+    const { objects, tokens, directories } = this.#options;
+    return volumePayload(pod, volume, directories === undefined ? { objects, facts } : { objects, facts, tokens });
+  }
+
+  /** A volume for one pod only is in no other's hands. */
+  #refuseSecondPod(pod: Pod, { persistent }: VolumeToMount): void {
+    const { accessModes = [] } = persistent?.spec ?? {};
+    if (accessModes.length !== 1 || accessModes[0] !== 'ReadWriteOncePod') return;
+    for (const [uid, { claims }] of this.#known) {
+      if (uid === pod.metadata.uid) continue;
+      if (![...claims.values()].some((other) => other.persistent?.metadata.uid === persistent?.metadata.uid)) continue;
+      throw new VolumeError('volume uses the ReadWriteOncePod access mode and is already in use by another pod');
     }
+  }
+
+  async #write(
+    pod: Pod,
+    payload: Payload,
+    { name, dir, digests }: { readonly name: string; readonly dir: string; readonly digests: Map<string, string> },
+  ): Promise<void> {
     const wanted = digest(payload);
-    if (known !== wanted) {
-      if (group !== undefined) await chown(dir, -1, group);
-      await writeAtomically(dir, payload.files, group);
-      written.set(volume.name, wanted);
-    }
-    return dir;
+    const written = digests.get(name);
+    if (written === wanted) return;
+    const group = pod.spec.securityContext?.fsGroup;
+    // Of an earlier agent.
+    const isThere = written === undefined && (await hasFiles(dir, payload.files, group));
+    if (!isThere) await writeAtomically(dir, payload.files, group);
+    digests.set(name, wanted);
   }
 
   /** Unmounts and removes all of a pod's volumes, and stops watching what they were made of; its other files stay. */
@@ -127,11 +194,23 @@ export class PodVolumes {
   #forget(podUID: string): void {
     this.#options.objects.release(podUID);
     this.#options.tokens.release(podUID);
-    this.#written.delete(podUID);
+    this.#known.delete(podUID);
   }
 
   /** UIDs of pods that still have a folder. */
   async list(): Promise<string[]> {
     return (await this.#options.directories?.list()) ?? [];
   }
+}
+
+interface OneVolume extends SetUpOptions {
+  readonly used: UsedVolumes;
+  readonly known: Known;
+}
+
+function digest(payload: Payload): string {
+  const hash = createHash('sha256');
+  for (const [path, file] of payload.files)
+    hash.update(JSON.stringify([path, file.mode, file.user, file.data.length])).update(file.data);
+  return hash.digest('hex');
 }

@@ -66,7 +66,7 @@ export function matchesNodeSelectorTerm(term: NodeSelectorTerm, node: Node): boo
 }
 
 /** Whether any of the selector's terms matches. */
-function matchesNodeSelector(selector: NodeSelector, node: Node): boolean {
+export function matchesNodeSelector(selector: NodeSelector, node: Node): boolean {
   return selector.nodeSelectorTerms.some((term) => matchesNodeSelectorTerm(term, node));
 }
 

@@ -1,0 +1,35 @@
+/** Puts together what gives pods their volumes. */
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
+import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
+import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
+import { TokenManager } from '#nodeagent/volumes/tokens.js';
+import { VolumeMounter } from '#nodeagent/volumes/volume-mounter.js';
+
+interface VolumesInput {
+  readonly objects: ReferencedObjects;
+  readonly events: PodEvents;
+  readonly registrar: Pick<NodeRegistrar, 'knownNode'>;
+  /** Absent on nodes that write no files. */
+  readonly directories?: PodDirectories;
+}
+
+export function newVolumes(
+  values: NodeAgentOptions,
+  { informers: { client }, tokenClient = client, clock, isStandalone = false }: NodeAgentDependencies,
+  { directories, objects, events, registrar }: VolumesInput,
+): PodVolumes {
+  const tokens = new TokenManager({ client: tokenClient, clock });
+  const shared = { clock, objects, tokens, ...(isStandalone ? {} : { client }) };
+  if (directories === undefined) return new PodVolumes(shared);
+  const mounter = new VolumeMounter({
+    ...{ dialect: client.dialect, directories, events },
+    node: () => registrar.knownNode,
+    limitsMemory: new FeatureGates(values['feature-gates']).enabled('SizeMemoryBackedVolumes'),
+  });
+  return new PodVolumes({ ...shared, directories, mounter });
+}

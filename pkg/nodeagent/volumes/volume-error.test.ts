@@ -1,0 +1,25 @@
+import t from 'tap';
+import { volumeEvents } from '#nodeagent/volumes/volume-error.js';
+
+const wrong = {
+  volume: 'b',
+  specName: 'pv-b',
+  stage: 'MountVolume.SetUp failed',
+  message: 'no such file',
+} as const;
+const lost = { volume: 'a', specName: 'a', stage: 'unknown', message: 'PVC is not bound' } as const;
+const device = { ...wrong, stage: 'MapVolume.SetUpDevice failed' } as const;
+
+t.test('what is wrong with volumes is told in the words of 1.24', async (t) => {
+  const said = (...args: Parameters<typeof volumeEvents>) =>
+    volumeEvents(...args).map(({ reason, message }) => `${reason}: ${message}`);
+  const all = { expected: ['a', 'b', 'c'], isLate: false };
+  const own = 'FailedMount: MountVolume.SetUp failed for volume "pv-b" : no such file';
+  const lists = (unmounted: string) =>
+    `FailedMount: Unable to attach or mount volumes: unmounted volumes=[${unmounted}], unattached volumes=[a b c]`;
+  t.same(said([], all), []);
+  t.same(said([wrong], all), [own]);
+  t.same(said([wrong, lost], all), [own, `${lists('a b')}: PVC is not bound`]);
+  t.same(said([wrong], { ...all, isLate: true }), [own, `${lists('b')}: timed out waiting for the condition`]);
+  t.same(said([device], all), ['FailedMapVolume: MapVolume.SetUpDevice failed for volume "pv-b" : no such file']);
+});

@@ -1,0 +1,203 @@
+/** Makes one volume of a pod be there: each kind in its way. */
+import { mkdir, open, stat } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { matchesNodeSelector } from '#api/core/v1/affinity/node-selector.js';
+import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import { mountOptionsAnnotation } from '#api/core/v1/volume/storage-class.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { PodEvents } from '#nodeagent/events/pod-events.js';
+import { mountsOn } from '#nodeagent/files/mounts.js';
+import { makeEmptyDir, memoryVolumeBytes } from '#nodeagent/volumes/empty-dir.js';
+import { checkHostPath } from '#nodeagent/volumes/host-path.js';
+import { LocalVolumes, localDevice } from '#nodeagent/volumes/local-volume.js';
+import { mountNFS } from '#nodeagent/volumes/nfs-volume.js';
+import { giveToGroup } from '#nodeagent/volumes/ownership.js';
+import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import { VolumeError } from '#nodeagent/volumes/volume-error.js';
+import type { VolumeToMount } from '#nodeagent/volumes/volume-to-mount.js';
+
+export interface VolumeMounterOptions {
+  readonly dialect: Dialect;
+  readonly events: Pick<PodEvents, 'pod'>;
+  readonly directories: PodDirectories;
+  readonly node: () => Node;
+  /** Volumes in memory are limited by the memory of their pod (gate SizeMemoryBackedVolumes). */
+  readonly limitsMemory: boolean;
+}
+
+export interface MountInput {
+  readonly pod: Pod;
+  readonly wanted: VolumeToMount;
+  /** Of the node, by resource. */
+  readonly allocatable: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+/** What containers are given. */
+export interface MountedVolume {
+  /** On the host: a directory or file, or a device. */
+  readonly path: string;
+  readonly kind: 'files' | 'device';
+  readonly readOnly: boolean;
+  /** That the pod's processes are to be in, by an annotation of the persistent volume. */
+  readonly group?: number;
+}
+
+/** Sources that take mount options. */
+const withOptions = new Set(['local-volume', 'nfs']);
+
+export class VolumeMounter {
+  readonly #options: VolumeMounterOptions;
+  readonly #locals = new LocalVolumes();
+
+  constructor(options: VolumeMounterOptions) {
+    this.#options = options;
+  }
+
+  /** Idempotent. Throws VolumeError, MountInterruptedError or a system error. */
+  async mount(input: MountInput): Promise<MountedVolume> {
+    const { wanted } = input;
+    const plugin = this.#pluginOf(wanted);
+    this.#checkNode(wanted);
+    if (wanted.isBlock) {
+      const path = await localDevice(wanted.source.local?.path ?? '');
+      return { path, kind: 'device', readOnly: wanted.readOnly, ...this.#group(wanted) };
+    }
+    if (this.#mountOptions(wanted).length > 0 && !withOptions.has(plugin)) {
+      const stage = 'MountVolume.MountOptionSupport check failed';
+      throw new VolumeError('Mount options are not supported for this volume type', { stage });
+    }
+    const path = await this.#make(input, plugin);
+    return { path, kind: 'files', readOnly: wanted.readOnly, ...this.#group(wanted) };
+  }
+
+  /** Name of the plugin in folder names. Throws VolumeError where this agent has none. */
+  #pluginOf({ source, specName, isBlock, persistent }: VolumeToMount): string {
+    const { csi } = source;
+    if (csi !== undefined) {
+      const at =
+        persistent === undefined
+          ? 'mounter.SetUpAt failed to get CSI client'
+          : 'attacher.MountDevice failed to create newCsiDriverClient';
+      const why = `driver name ${csi.driver} not found in the list of registered CSI drivers`;
+      const stage = persistent === undefined ? 'MountVolume.SetUp failed' : 'MountVolume.MountDevice failed';
+      throw new VolumeError(`${this.#options.dialect.labelDomain}/csi: ${at}: ${why}`, { stage });
+    }
+    const plugin = pluginNames.find(([field]) => source[field] !== undefined)?.[1];
+    if (plugin === undefined) {
+      const type = Object.keys(source).find((field) => !besideSource.has(field));
+      const why = `no volume plugin matched: this node agent does not mount volumes of type ${type ?? 'unknown'}`;
+      throw new VolumeError(`failed to get Plugin from volumeSpec for volume "${specName}" err=${why}`, {
+        stage: 'unknown',
+      });
+    }
+    if (isBlock && plugin !== 'local-volume') {
+      const why = 'MapVolume.FindMapperPluginBySpec failed to find BlockVolumeMapper plugin. Volume plugin is nil.';
+      throw new VolumeError(`${why} for volume "${specName}"`, { stage: 'unknown' });
+    }
+    return plugin;
+  }
+
+  #checkNode({ persistent, isBlock }: VolumeToMount): void {
+    const required = persistent?.spec?.nodeAffinity?.required;
+    if (required === undefined) return;
+    if (matchesNodeSelector(required, this.#options.node())) return;
+    const stage = isBlock ? 'MapVolume.NodeAffinity check failed' : 'MountVolume.NodeAffinity check failed';
+    throw new VolumeError('no matching NodeSelectorTerms', { stage });
+  }
+
+  async #make({ pod, wanted, allocatable, signal }: MountInput, plugin: string): Promise<string> {
+    const { directories, limitsMemory } = this.#options;
+    const { source, specName, readOnly } = wanted;
+    if (source.hostPath !== undefined) {
+      await checkHostPath(source.hostPath.path, source.hostPath.type ?? '');
+      return source.hostPath.path;
+    }
+    const uid = pod.metadata.uid ?? '';
+    const dir = directories.volume(uid, plugin, specName);
+    const options = this.#mountOptions(wanted);
+    if (source.nfs !== undefined) {
+      await mountNFS({ source: source.nfs, readOnly, options, dir, signal });
+      return dir;
+    }
+    const mark = directories.volumeMark(uid, plugin, specName);
+    const { medium = '', sizeLimit } = source.emptyDir ?? {};
+    const inMemory = medium === 'Memory' || source.secret !== undefined || source.projected !== undefined;
+    const isMount = inMemory || medium !== '' || source.local !== undefined;
+    if ((await exists(mark)) && (await exists(dir)) && (!isMount || (await mountsOn(dir)).length > 0)) return dir;
+    if (source.local !== undefined) {
+      const { path, fsType = '' } = source.local;
+      await this.#locals.mount({ path, fsType, readOnly, options, dir, signal });
+      if (!readOnly) await this.#own(pod, wanted, { dir, plugin, signal });
+    } else {
+      const bytes = limitsMemory && inMemory ? memoryVolumeBytes(pod, sizeLimit, allocatable) : undefined;
+      await makeEmptyDir(pod, { dir, medium: inMemory ? 'Memory' : medium, bytes });
+    }
+    await mkdir(dirname(mark), { recursive: true, mode: 0o750 });
+    await (await open(mark, 'w', 0o640)).close();
+    return dir;
+  }
+
+  /** The first pod on the node to use a local volume says whose it is. */
+  async #own(
+    pod: Pod,
+    { specName }: VolumeToMount,
+    { dir, plugin, signal }: { readonly dir: string; readonly plugin: string; readonly signal: AbortSignal },
+  ): Promise<void> {
+    const { directories, events } = this.#options;
+    const { fsGroup: group, fsGroupChangePolicy: policy } = pod.spec.securityContext ?? {};
+    if (group === undefined) return;
+    const others = await directories.ofOthers(pod.metadata.uid ?? '', plugin, specName);
+    const mounted = await Promise.all(others.map(async (other) => (await mountsOn(other)).length > 0));
+    if (!mounted.includes(true)) return giveToGroup(dir, { group, policy, signal });
+    const { gid } = await stat(dir);
+    if (gid === group) return;
+    const message = `The requested fsGroup is ${group}, but the volume ${specName} has GID ${gid}. The volume may not be shareable.`;
+    events.pod(pod, 'Warning', 'AlreadyMountedVolume', message);
+  }
+
+  /** Of a persistent volume; an annotation wins, as in 1.24. */
+  #mountOptions({ persistent }: VolumeToMount): readonly string[] {
+    const annotation = persistent?.metadata.annotations?.[mountOptionsAnnotation(this.#options.dialect)];
+    return annotation === undefined ? (persistent?.spec?.mountOptions ?? []) : annotation.split(',');
+  }
+
+  #group({ persistent }: VolumeToMount): { readonly group?: number } {
+    const text = persistent?.metadata.annotations?.[this.#options.dialect.annotations.volumeGroup] ?? '';
+    return /^\d{1,10}$/.test(text) ? { group: Number(text) } : {};
+  }
+}
+
+const pluginNames = [
+  ['hostPath', 'host-path'],
+  ['emptyDir', 'empty-dir'],
+  ['configMap', 'configmap'],
+  ['secret', 'secret'],
+  ['projected', 'projected'],
+  ['downwardAPI', 'downward-api'],
+  ['local', 'local-volume'],
+  ['nfs', 'nfs'],
+] as const;
+
+/** Fields of volumes and persistent volumes beside the source itself. */
+const besideSource = new Set([
+  'name',
+  'capacity',
+  'accessModes',
+  'claimRef',
+  'persistentVolumeReclaimPolicy',
+  'storageClassName',
+  'mountOptions',
+  'volumeMode',
+  'nodeAffinity',
+]);
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await stat(path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
