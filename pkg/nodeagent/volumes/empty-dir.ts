@@ -40,9 +40,10 @@ export function memoryVolumeBytes(
   sizeLimit: string | undefined,
   allocatable: Readonly<Record<string, string>>,
 ): number | undefined {
-  const { memoryLimitInBytes = 0 } = podCgroupLimits(pod, { enforced: false, periodMicros: 100_000 });
+  const quota = { enforced: false, periodMicros: 100_000 };
+  const { memoryBytes = 0 } = podCgroupLimits(pod, { quota, memoryQoS: false });
   const own = sizeLimit === undefined ? 0 : value(sizeLimit);
-  const limits = [value(allocatable['memory'] ?? '0'), memoryLimitInBytes, own].filter((each) => each > 0);
+  const limits = [value(allocatable['memory'] ?? '0'), memoryBytes, own].filter((each) => each > 0);
   return limits.length === 0 ? undefined : Math.min(...limits);
 }
 
