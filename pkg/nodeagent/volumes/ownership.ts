@@ -32,7 +32,7 @@ export async function giveToGroup(root: string, { group, policy, signal }: Owner
 }
 
 /** Whether a file or directory needs no change: the group is right, and no bit is missing. Pure. */
-export function isGiven(stats: Pick<Stats, 'gid' | 'mode' | 'isDirectory' | 'isSymbolicLink'>, group: number): boolean {
+function isGiven(stats: Pick<Stats, 'gid' | 'mode' | 'isDirectory' | 'isSymbolicLink'>, group: number): boolean {
   if (stats.gid !== group) return false;
   if (stats.isSymbolicLink()) return true;
   const bits = stats.isDirectory() ? ofDirectories : readWrite;
