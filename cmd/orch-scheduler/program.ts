@@ -7,16 +7,17 @@ import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { explainPages } from '#scheduler/explain/page.js';
-import { checkQueueSorts } from '#scheduler/framework/profile.js';
+import { httpExtenders } from '#scheduler/extenders/http-extenders.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
 import { pluginsOfModules, type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
-import { profileOf } from '#scheduler/plugins/profiles.js';
-import type { PluginKind } from '#scheduler/plugins/registry.js';
+import { makeProfiles } from '#scheduler/plugins/make-profiles.js';
+import { type PluginKind, schedulerGates } from '#scheduler/plugins/registry.js';
 import { Scheduler } from '#scheduler/scheduler.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
@@ -29,7 +30,7 @@ export function schedulerProgram(facts: ProcessFacts): Program<SchedulerOptionTa
     description: 'Assigns pods to nodes that can take them.',
     options: schedulerOptions,
     rules: schedulerRules,
-    actingGates: () => [],
+    actingGates: () => schedulerGates,
     create: (context) => create(context, facts),
   };
 }
@@ -43,8 +44,9 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   if (target !== '') {
     return task(name, () => writeFile(target, formatSchedulerConfig(values, settings, dialect), { mode: 0o644 }));
   }
-  const profiles = settings.profiles.map((profile) => profileOf(profile, dialect, morePlugins));
-  checkQueueSorts(profiles);
+  const plugins = { gates: new FeatureGates(values['feature-gates']), env: context.env };
+  const profiles = makeProfiles(settings, dialect, plugins, morePlugins);
+  const extenders = await httpExtenders(settings.extenders, { clock, env: context.env, log });
   const metrics = createRegistry({ dialect, process: facts });
   return createControlLoop({
     context: { ...context, values },
@@ -68,9 +70,10 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
         maxBackoffMs: settings.podMaxBackoffMs,
         percentageOfNodesToScore: settings.percentageOfNodesToScore,
         profiles,
+        extenders,
         ...(leadership === undefined ? {} : { leadership }),
       });
-      return { loop, debug: explainPages({ view: () => loop.view, dialect, clock, profiles }) };
+      return { loop, debug: explainPages({ view: () => loop.view, dialect, clock, profiles, extenders }) };
     },
   });
 }

@@ -8,12 +8,14 @@ import type { ClusterEvent } from '#scheduler/cluster/events.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { ClusterFeed } from '#scheduler/cluster-feed.js';
 import type { Algorithm } from '#scheduler/decision/algorithm.js';
+import type { Consultation } from '#scheduler/decision/extenders.js';
 import type { FitError } from '#scheduler/framework/fit-error.js';
 import type { Handle, PreemptionArgs } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import type { SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { Evictions } from '#scheduler/preemption/evictions.js';
-import type { Preemption } from '#scheduler/preemption/preemption.js';
+import { candidatesOfExtenders } from '#scheduler/preemption/extenders.js';
+import { chosen, type Preemption } from '#scheduler/preemption/preemption.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 import type { QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
 
@@ -30,10 +32,12 @@ export interface FailedTriesOptions {
   readonly nominator: Nominator;
   readonly preemption: Preemption;
   readonly evictions: Evictions;
+  /** With the extenders that are interested in the pod; undefined: there are none. */
+  readonly consultation: (pod: PodInfo) => Consultation | undefined;
 }
 
 /** `node`: where room is being made, empty: nowhere any more, absent: as before; `message`: why not. */
-interface Room {
+export interface Room {
   readonly node?: string;
   readonly message?: string;
   /** Settles when those who have to go were told. */
@@ -47,13 +51,20 @@ export class FailedTries {
     this.#options = options;
   }
 
-  /** No node can take the pod. Resolves when the API server knows; the pod is back in the queue before that. */
-  async unschedulable(queued: QueuedPod, profile: Profile, error: FitError): Promise<void> {
-    const { feed, log, queue } = this.#options;
-    const room = await this.#makeRoom(queued, profile, error).catch((err: unknown) => {
+  /** Makes room for a pod that no node can take. Until it resolves no other pod may be decided. */
+  async makeRoom(queued: QueuedPod, profile: Profile, error: FitError): Promise<Room> {
+    const { log } = this.#options;
+    try {
+      return await this.#makeRoom(queued, profile, error);
+    } catch (err) {
       log.error({ err, pod: queued.info.key }, 'looking for room by other means failed');
       return noRoom;
-    });
+    }
+  }
+
+  /** No node can take the pod. Resolves when the API server knows; the pod is back in the queue before that. */
+  async unschedulable(queued: QueuedPod, profile: Profile, error: FitError, room: Room): Promise<void> {
+    const { feed, queue } = this.#options;
     queue.reject(queued, helpful(profile, error.plugins), feed.current(queued), error.plugins);
     await this.#report(queued, 'Unschedulable', error.afterPreemption(room.message), room.node);
     await room.made;
@@ -107,7 +118,7 @@ export class FailedTries {
       const found =
         typeof point === 'function'
           ? ((await point(queued.info, error, handle)) ?? noRoom)
-          : this.#preempt(queued.info, profile, point);
+          : await this.#preempt(queued.info, profile, error, point);
       room = { ...room, ...found };
       if (isFound(room)) break;
     }
@@ -117,10 +128,22 @@ export class FailedTries {
     return room;
   }
 
-  #preempt(info: PodInfo, profile: Profile, args: PreemptionArgs): Room {
-    const { algorithm, evictions, metrics, nominator, preemption } = this.#options;
+  async #preempt(info: PodInfo, profile: Profile, { hopeless }: FitError, args: PreemptionArgs): Promise<Room> {
+    const { algorithm, consultation, evictions, metrics, nominator, preemption } = this.#options;
     metrics.preempting();
-    const found = preemption.find(info, algorithm.plan(info, profile).filters, args);
+    const { filters } = algorithm.plan(info, profile);
+    const ineligible = preemption.ineligible(info, filters);
+    if (ineligible !== undefined) return { message: ineligible };
+    const attempt = preemption.attempt(info, filters, args, hopeless);
+    const consulted = consultation(info);
+    const left =
+      consulted === undefined || attempt.candidates.length === 0
+        ? attempt
+        : {
+            candidates: await candidatesOfExtenders(info, attempt.candidates, consulted),
+            message: 'no candidate node for preemption',
+          };
+    const found = chosen(left);
     if ('message' in found) {
       if (!found.final) return { message: found.message };
       nominator.remove(info.uid);

@@ -1,6 +1,7 @@
 /** The scheduler as a daemon: one scheduling loop after another, each as long as this process leads. */
 import { LeaderLoop, type Leadership } from '#control-loop/leader-loop.js';
 import type { SchedulerView } from '#scheduler/explain/page.js';
+import type { Extender } from '#scheduler/framework/extender.js';
 import { SchedulingLoop, type SchedulingLoopOptions } from '#scheduler/scheduling-loop.js';
 
 export interface SchedulerOptions extends SchedulingLoopOptions {
@@ -10,6 +11,7 @@ export interface SchedulerOptions extends SchedulingLoopOptions {
 
 export class Scheduler extends LeaderLoop {
   #current: SchedulingLoop | undefined;
+  readonly #extenders: readonly Extender[];
 
   constructor(options: SchedulerOptions) {
     super({
@@ -17,11 +19,17 @@ export class Scheduler extends LeaderLoop {
       leadership: options.leadership,
       run: (signal, synced) => this.#run(new SchedulingLoop(options), signal, synced),
     });
+    this.#extenders = options.extenders ?? [];
   }
 
   /** What the scheduler knows; undefined while it does not lead or is not synced. */
   get view(): SchedulerView | undefined {
     return this.#current;
+  }
+
+  override async close(): Promise<void> {
+    await super.close();
+    await Promise.all(this.#extenders.map((extender) => extender.close()));
   }
 
   async #run(loop: SchedulingLoop, signal: AbortSignal, synced: () => void): Promise<void> {

@@ -19,14 +19,18 @@ import { apiBinder, type Binder } from '#scheduler/binder.js';
 import { BindingCycle } from '#scheduler/binding-cycle.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
 import { LiveObjects } from '#scheduler/cluster/live-objects.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import { ClusterFeed } from '#scheduler/cluster-feed.js';
 import { Algorithm } from '#scheduler/decision/algorithm.js';
+import { type Consultation, interestedIn } from '#scheduler/decision/extenders.js';
 import type { Snapshot } from '#scheduler/explain/snapshot.js';
 import { FailedTries } from '#scheduler/failed-tries.js';
+import type { Extender } from '#scheduler/framework/extender.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Handle } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import { WaitingPods } from '#scheduler/framework/waiting-pods.js';
+import { withExtenders } from '#scheduler/framework/with-extenders.js';
 import type { SchedulerMetrics, SchedulerState } from '#scheduler/metrics/metrics.js';
 import { defaultProfile } from '#scheduler/plugins/profiles.js';
 import { Evictions } from '#scheduler/preemption/evictions.js';
@@ -48,6 +52,8 @@ export interface SchedulingLoopOptions {
   log: Logger;
   metrics: SchedulerMetrics;
   profiles?: readonly Profile[];
+  /** What decides along with the profiles' plugins; closed with the scheduler. */
+  extenders?: readonly Extender[];
   binder?: Binder;
   maxUnschedulableMs?: number;
   initialBackoffMs?: number;
@@ -71,12 +77,17 @@ export class SchedulingLoop {
   readonly #waitingPods: WaitingPods;
   readonly #writes: Writes;
   readonly #stopped = new AbortController();
+  /** Aborts before `#stopped`: no decision is worth waiting for any more. */
+  readonly #stopping = new AbortController();
   readonly #informers: InformerFactory;
 
   constructor(options: SchedulingLoopOptions) {
     this.#options = options;
     const { client, clock, dialect, log, metrics, random, recorder } = options;
-    const profiles = options.profiles ?? [defaultProfile(dialect)];
+    const { extenders = [] } = options;
+    const profiles = (options.profiles ?? [defaultProfile(dialect)]).map((profile) =>
+      withExtenders(profile, extenders, this.#stopped.signal),
+    );
     this.#profiles = new Map(profiles.map((profile) => [profile.schedulerName, profile]));
     this.#informers = options.informers ?? ownInformers(options);
     this.#writes = new Writes(options.maxBindings ?? 64, log);
@@ -126,6 +137,7 @@ export class SchedulingLoop {
       algorithm,
       preemption: new Preemption({ cluster, nominator, random }),
       evictions: new Evictions({ client, recorder, nominator, log, waitingPods }),
+      consultation: (pod) => this.#consultation(pod),
     });
     this.#bindings = new BindingCycle({
       ...shared,
@@ -157,7 +169,10 @@ export class SchedulingLoop {
     const unfollow = this.#feed.follow();
     const { metrics } = this.#options;
     metrics.observe(() => this.#state());
-    const onStop = () => this.#queue.close();
+    const onStop = () => {
+      this.#queue.close();
+      this.#stopping.abort();
+    };
     stop.addEventListener('abort', onStop, { once: true });
     const ended = new AbortController();
     const own = this.#options.informers === undefined ? this.#informers : undefined;
@@ -190,9 +205,15 @@ export class SchedulingLoop {
     const profile = this.#profiles.get(queued.info.pod.spec.schedulerName ?? '');
     if (profile === undefined || this.#feed.current(queued) === undefined) return this.#queue.done(queued);
     const started = clock.monotonic();
+    const consultation = this.#consultation(queued.info);
     try {
-      const { node } = this.#algorithm.schedule(queued.info, profile);
+      const { node } =
+        consultation === undefined
+          ? this.#algorithm.schedule(queued.info, profile)
+          : await this.#algorithm.scheduleWith(consultation, queued.info, profile);
       metrics.decided(clock.monotonic() - started);
+      // Extenders take their time, in which the pod may have gone.
+      if (consultation !== undefined && this.#feed.current(queued) === undefined) return this.#queue.done(queued);
       await this.#bindings.start(queued, node, profile, started);
     } catch (error) {
       await this.#failed(queued, profile, error, started);
@@ -201,15 +222,30 @@ export class SchedulingLoop {
 
   async #failed(queued: QueuedPod, profile: Profile, error: unknown, started: number): Promise<void> {
     const { clock, log, metrics } = this.#options;
+    if (this.#stopping.signal.aborted) return this.#queue.done(queued);
     const took = () => clock.monotonic() - started;
     if (error instanceof FitError) {
-      await this.#writes.start(queued.info.key, this.#failedTries.unschedulable(queued, profile, error));
+      const room = await this.#failedTries.makeRoom(queued, profile, error);
+      await this.#writes.start(queued.info.key, this.#failedTries.unschedulable(queued, profile, error, room));
       metrics.attempt('unschedulable', profile.schedulerName, took());
       return;
     }
     log.error({ err: error, pod: queued.info.key }, 'scheduling failed');
     metrics.attempt('error', profile.schedulerName, took());
     await this.#writes.start(queued.info.key, this.#failedTries.erred(queued, messageOf(error)));
+  }
+
+  /** Undefined where no extender is interested, so that the decision waits for nobody. */
+  #consultation(pod: PodInfo): Consultation | undefined {
+    const extenders = interestedIn(pod, this.#options.extenders ?? []);
+    if (extenders.length === 0) return undefined;
+    const { log } = this.#options;
+    return {
+      extenders,
+      stop: this.#stopping.signal,
+      onFailure: (extender, point, err) =>
+        log.warn({ err, extender, point, pod: pod.key }, 'extender failed: the decision goes on without it'),
+    };
   }
 
   /** What the gauges tell. */

@@ -3,6 +3,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import { type Consultation, filterByExtenders, ranksOfExtenders } from '#scheduler/decision/extenders.js';
 import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import { type Plan, Plans } from '#scheduler/decision/plans.js';
 import type { PodFilters } from '#scheduler/decision/pod-filters.js';
@@ -46,6 +47,21 @@ export interface DecisionTimes {
   pluginRecorder(): PluginRecorder | undefined;
 }
 
+/** What the filters left over. */
+interface Found {
+  readonly feasible: readonly NodeInfo[];
+  readonly evaluated: number;
+  readonly refusals: Map<Refusal, number>;
+}
+
+/** The times of one decision. */
+interface Cycle {
+  readonly recorder: PluginRecorder | undefined;
+  /** Since the point before, or since the last restart. */
+  took(point: ExtensionPoint, status: PluginStatus): void;
+  restart(): void;
+}
+
 export interface AlgorithmOptions {
   readonly cluster: Cluster;
   readonly nominator: Nominator;
@@ -74,22 +90,84 @@ export class Algorithm {
 
   /** Picks the node; throws a FitError when none fits. */
   schedule(pod: PodInfo, profile: Profile): Decision {
+    const cycle = this.#begin(profile);
+    const { plan, found } = this.#find(pod, profile, cycle);
+    if (found.feasible.length === 0) throw this.#noFit(found.refusals);
+    return this.#choose(plan, found, cycle);
+  }
+
+  /**
+   * The same together with extenders that are interested in the pod. Rejects with a FitError when no node is left, with
+   * another Error when an extender fails that is not ignorable.
+   */
+  async scheduleWith(consultation: Consultation, pod: PodInfo, profile: Profile): Promise<Decision> {
+    const cycle = this.#begin(profile);
+    const { found } = this.#find(pod, profile, cycle);
+    const { evaluated, refusals } = found;
+    if (found.feasible.length === 0) throw this.#noFit(refusals);
+    const { feasible, refusals: foreign } = await filterByExtenders(pod, found.feasible, consultation);
+    const hopeless = new Set<string>();
+    for (const [{ name }, refusal] of foreign) {
+      count(refusals, refusal);
+      if (refusal.rejection.unresolvable === true) hopeless.add(name);
+    }
+    const ranks = feasible.length > 1 ? await ranksOfExtenders(pod, feasible, consultation) : undefined;
+    // While they were asked, nodes may have come, gone or filled up.
+    const plan = this.plan(pod, profile);
+    const still = feasible.filter((node) => {
+      if (this.#options.cluster.node(node.name) !== node) return false;
+      const refusal = plan.filters.refusal ?? this.#check(pod, plan.filters, node);
+      if (refusal !== undefined) count(refusals, refusal);
+      return refusal === undefined;
+    });
+    if (still.length === 0) throw this.#noFit(refusals, hopeless);
+    cycle.restart();
+    return this.#choose(plan, { feasible: still, evaluated }, cycle, ranks);
+  }
+
+  #begin({ schedulerName }: Profile): Cycle {
     const { clock, times } = this.#options;
     const recorder = times.pluginRecorder();
     let started = clock.monotonic();
-    const took = (point: ExtensionPoint, status: PluginStatus) => {
-      const now = clock.monotonic();
-      times.extensionPoint(point, status, profile.schedulerName, now - started);
-      started = now;
+    return {
+      recorder,
+      took(point, status) {
+        const now = clock.monotonic();
+        times.extensionPoint(point, status, schedulerName, now - started);
+        started = now;
+      },
+      restart() {
+        started = clock.monotonic();
+      },
     };
+  }
+
+  #find(pod: PodInfo, profile: Profile, { recorder, took }: Cycle): { plan: Plan; found: Found } {
     const plan = this.plan(pod, profile);
     took('PreFilter', plan.filters.refusal === undefined ? 'Success' : 'UnschedulableAndUnresolvable');
-    const { feasible, evaluated, refusals } = this.#filter(pod, plan.filters, recorder);
-    took('Filter', feasible.length === 0 ? 'Unschedulable' : 'Success');
-    if (feasible.length === 0) throw new FitError(this.#options.cluster.nodes().length, refusals);
+    const found = this.#filter(pod, plan.filters, recorder);
+    took('Filter', found.feasible.length === 0 ? 'Unschedulable' : 'Success');
+    return { plan, found };
+  }
+
+  #noFit(refusals: ReadonlyMap<Refusal, number>, hopeless?: ReadonlySet<string>): FitError {
+    return new FitError(this.#options.cluster.nodes().length, refusals, hopeless);
+  }
+
+  /** `ranks`: what others add to the totals, by node. */
+  #choose(
+    plan: Plan,
+    { evaluated, feasible }: Pick<Found, 'feasible' | 'evaluated'>,
+    { recorder, took }: Cycle,
+    ranks?: ReadonlyMap<string, number>,
+  ): Decision {
     let best = 0;
     if (feasible.length > 1) {
-      best = this.#best(this.#totals(plan, feasible, recorder));
+      const totals = this.#totals(plan, feasible, recorder);
+      if (ranks !== undefined) {
+        for (const [i, { name }] of feasible.entries()) totals[i] = (totals[i] ?? 0) + (ranks.get(name) ?? 0);
+      }
+      best = this.#best(totals);
       took('Score', 'Success');
     }
     const node = feasible[best];
@@ -97,7 +175,12 @@ export class Algorithm {
     return { node, evaluatedNodes: evaluated, feasibleNodes: feasible.length };
   }
 
-  #filter(pod: PodInfo, filters: PodFilters, recorder: PluginRecorder | undefined) {
+  #check(pod: PodInfo, filters: PodFilters, node: NodeInfo, measure?: MeasureFilter): Refusal | undefined {
+    const { cluster, nominator } = this.#options;
+    return checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, measure));
+  }
+
+  #filter(pod: PodInfo, filters: PodFilters, recorder: PluginRecorder | undefined): Found {
     const { cluster, nominator, percentageOfNodesToScore } = this.#options;
     const nodes = filters.nodeNames === undefined ? cluster.nodes() : named(cluster, filters.nodeNames);
     const refusals = new Map<Refusal, number>();
@@ -108,10 +191,7 @@ export class Algorithm {
       return { feasible, evaluated, refusals };
     }
     const measure = recorder === undefined ? undefined : this.#measure(recorder);
-    const check = (node: NodeInfo) => {
-      const measured = evaluated <= sampledNodes ? measure : undefined;
-      return checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, measured));
-    };
+    const check = (node: NodeInfo) => this.#check(pod, filters, node, evaluated <= sampledNodes ? measure : undefined);
     // Room was made for the pod there: if it fits, there is no more to look at.
     const nominated = cluster.node(nominator.nodeOf(pod.uid) ?? '');
     if (nominated !== undefined && check(nominated) === undefined) {
@@ -125,7 +205,7 @@ export class Algorithm {
       if (node === undefined) continue;
       const refusal = check(node);
       if (refusal === undefined) feasible.push(node);
-      else refusals.set(refusal, (refusals.get(refusal) ?? 0) + 1);
+      else count(refusals, refusal);
     }
     this.#next = nodes.length === 0 ? 0 : (start + evaluated) % nodes.length;
     return { feasible, evaluated, refusals };
@@ -172,6 +252,10 @@ export class Algorithm {
     }
     return best;
   }
+}
+
+function count(refusals: Map<Refusal, number>, refusal: Refusal): void {
+  refusals.set(refusal, (refusals.get(refusal) ?? 0) + 1);
 }
 
 function named(cluster: Cluster, names: ReadonlySet<string>): NodeInfo[] {

@@ -6,6 +6,7 @@ import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type { Explanation, NodeRefusal, Outcome, Remedy } from '#scheduler/explain/explanation.js';
+import { type AskedExtenders, Inquiry } from '#scheduler/explain/extenders.js';
 import { factsOf } from '#scheduler/explain/facts.js';
 import { preemptionOf } from '#scheduler/explain/preemption.js';
 import { RefusalGroups, refusalOf } from '#scheduler/explain/refusals.js';
@@ -20,6 +21,8 @@ export interface ExplainOptions {
   readonly copy: ClusterCopy;
   readonly dialect: Dialect;
   readonly profiles: readonly Profile[];
+  /** Those that the configuration names. */
+  readonly extenders?: AskedExtenders;
   /** Nodes whose scores are told, the best ones. */
   readonly scores: number;
   /** Tell node by node: so many, beginning after that one, or of one node only. */
@@ -92,21 +95,31 @@ async function decide(
 ): Promise<Explanation> {
   const { copy, dialect } = options;
   const nodes = copy.cluster.nodes();
-  const feasible: NodeInfo[] = [];
+  const fitting: NodeInfo[] = [];
   const refusals = new Map<string, NodeRefusal>();
   const counts = new Map<Refusal, number>();
   const groups = new RefusalGroups();
+  const refuses = (node: NodeInfo, refusal: Refusal) => {
+    counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
+    const told = refusalOf(info, node, refusal);
+    refusals.set(node.name, told);
+    groups.add(told);
+  };
   const refusalOn = copy.decision(info, profile);
   for (const node of nodes) {
     const refusal = refusalOn(node);
-    if (refusal === undefined) feasible.push(node);
-    else {
-      counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
-      const told = refusalOf(info, node, refusal);
-      refusals.set(node.name, told);
-      groups.add(told);
-    }
+    if (refusal === undefined) fitting.push(node);
+    else refuses(node, refusal);
     await copy.pace.step();
+  }
+  const inquiry = new Inquiry(info, options.extenders ?? { extenders: [] });
+  const verdict = await inquiry.filter(fitting);
+  const failed = 'failure' in verdict;
+  const feasible = failed ? fitting : verdict.left;
+  const hopeless = new Set<string>();
+  for (const [node, refusal] of failed ? [] : verdict.refusals) {
+    refuses(node, refusal);
+    if (refusal.rejection.unresolvable === true) hopeless.add(node.name);
   }
   const withFacts = <T extends { readonly plugin: string }>(refusal: T, name: string | undefined): T => {
     const node = copy.cluster.node(name ?? '');
@@ -121,20 +134,29 @@ async function decide(
     refused: groups.list().map((group) => withFacts(group, group.examples[0])),
     ...(details === undefined ? {} : { details: await toldOf(details, copy, withFacts) }),
   };
+  const told = <T extends object>(rest: T) => {
+    const extenders = inquiry.reports();
+    return { ...common, ...(extenders.length === 0 ? {} : { extenders }), ...rest };
+  };
+  if (failed) return told({ outcome: 'ExtenderFails', message: verdict.failure, remedies: [] });
   if (feasible.length > 0) {
-    const scores = await scoresOf(copy, info, profile, feasible, Math.max(1, options.scores));
+    const ranks = await inquiry.ranks(feasible);
+    const scores = await scoresOf(copy, info, profile, feasible, Math.max(1, options.scores), ranks);
     const [best] = scores;
     const message = `${feasible.length}/${nodes.length} nodes can take the pod`;
     const node = best === undefined ? {} : { node: best.node };
-    return { ...common, ...node, outcome: 'Fits', message, scores: scores.slice(0, options.scores), remedies: [] };
+    return told({ ...node, outcome: 'Fits', message, scores: scores.slice(0, options.scores), remedies: [] });
   }
   const error = new FitError(nodes.length, counts);
-  if (nodes.length === 0) return { ...common, outcome: 'FitsNowhere', message: error.message, remedies: [] };
-  const preemption = await preemptionOf(copy, info, profile);
-  const representatives = common.refused.slice(0, 8).flatMap(({ examples }) => examples.slice(0, 3));
-  const remedies = inTemplate(info, await remediesFor(copy, dialect, info, profile, representatives));
+  if (nodes.length === 0) return told({ outcome: 'FitsNowhere', message: error.message, remedies: [] });
+  const preemption = await preemptionOf(copy, info, profile, hopeless);
+  // What an extender refuses no change here helps, and what it would say after a change nobody knows.
+  const byPlugins = common.refused.filter(({ plugin }) => !inquiry.names.has(plugin));
+  const representatives = byPlugins.slice(0, 8).flatMap(({ examples }) => examples.slice(0, 3));
+  const found = inTemplate(info, await remediesFor(copy, dialect, info, profile, representatives));
+  const remedies = inquiry.filters ? found.map((remedy) => ({ ...remedy, checked: false })) : found;
   const message = error.afterPreemption(preemption.message);
-  return { ...common, outcome: 'FitsNowhere', message, preemption, remedies };
+  return told({ outcome: 'FitsNowhere', message, preemption, remedies });
 }
 
 /** A pod that a controller makes is changed for good only where the controller has it from. */

@@ -10,6 +10,8 @@ export type Outcome =
   | 'Fits'
   /** No node can take it. */
   | 'FitsNowhere'
+  /** An extender that the decision needs gives no answer. */
+  | 'ExtenderFails'
   /** It has a node already. */
   | 'Bound'
   /** It names a node that does not exist. */
@@ -68,6 +70,18 @@ export interface NodeScores {
   readonly node: string;
   readonly total: number;
   readonly plugins: readonly PluginScore[];
+}
+
+/** An extender that has a say about the pod. */
+export interface ExtenderReport {
+  /** Where it is. */
+  readonly extender: string;
+  /** At which points the scheduler asks it: `filter`, `prioritize`, `preempt`, `bind`. */
+  readonly points: readonly string[];
+  /** At which it was asked for this explanation; its word counts in `refused` and `scores`. */
+  readonly asked: readonly string[];
+  /** What went wrong. */
+  readonly error?: string;
 }
 
 export interface VictimPod extends PodName {
@@ -133,6 +147,8 @@ export interface Explanation {
   /** The best first, as many as were asked for. */
   readonly scores: readonly NodeScores[];
   readonly preemption?: PreemptionReport;
+  /** Absent where none is interested in the pod. */
+  readonly extenders?: readonly ExtenderReport[];
   /** The smallest first. */
   readonly remedies: readonly Remedy[];
   /** Node by node, as asked for. */

@@ -5,6 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { DebugPageError, type DebugPages, type DebugRequest } from '#daemon/debugging/debug-endpoints.js';
 import { type ExplainOptions, explain } from '#scheduler/explain/explain.js';
 import { ClusterCopy, Pace, type Snapshot } from '#scheduler/explain/snapshot.js';
+import type { Extender } from '#scheduler/framework/extender.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 
 /** What a scheduler that leads knows. */
@@ -21,13 +22,15 @@ export interface ExplainPageOptions {
   readonly dialect: Dialect;
   readonly clock: Pick<Clock, 'monotonic'>;
   readonly profiles: readonly Profile[];
+  /** They are asked what changes nothing. */
+  readonly extenders?: readonly Extender[];
 }
 
 const maxItems = 500;
 const parameters = new Set(['pod', 'node', 'limit', 'continue', 'scores']);
 
 /** One answer is worked on at a time: each has a copy of the cluster. */
-export function explainPages({ clock, dialect, profiles, view }: ExplainPageOptions): DebugPages {
+export function explainPages({ clock, dialect, extenders = [], profiles, view }: ExplainPageOptions): DebugPages {
   let busy = false;
   return {
     '/debug/scheduler/explain': async (request) => {
@@ -40,7 +43,13 @@ export function explainPages({ clock, dialect, profiles, view }: ExplainPageOpti
       busy = true;
       try {
         const copy = await ClusterCopy.of(state.snapshot(), dialect, new Pace(clock, request.signal));
-        const data = await explain(pod, { copy, dialect, profiles, ...options });
+        const data = await explain(pod, {
+          copy,
+          dialect,
+          profiles,
+          extenders: { extenders, ask: request.signal },
+          ...options,
+        });
         return { data, text: () => `${JSON.stringify(data, undefined, 2)}\n` };
       } finally {
         busy = false;

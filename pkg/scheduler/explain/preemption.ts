@@ -4,14 +4,19 @@ import type { PreemptionCandidate, PreemptionReport } from '#scheduler/explain/e
 import { RefusalGroups } from '#scheduler/explain/refusals.js';
 import type { ClusterCopy } from '#scheduler/explain/snapshot.js';
 import type { Profile } from '#scheduler/framework/profile.js';
-import { Preemption } from '#scheduler/preemption/preemption.js';
+import { chosen, Preemption } from '#scheduler/preemption/preemption.js';
 import type { Victims } from '#scheduler/preemption/victims.js';
 
 /** Candidates that are told of, at most. */
 const shownCandidates = 10;
 
-/** What evicting pods would do for a pod that fits nowhere. */
-export async function preemptionOf(copy: ClusterCopy, pod: PodInfo, profile: Profile): Promise<PreemptionReport> {
+/** What evicting pods would do for a pod that fits nowhere. `hopeless`: nodes of which extenders say: nothing. */
+export async function preemptionOf(
+  copy: ClusterCopy,
+  pod: PodInfo,
+  profile: Profile,
+  hopeless: ReadonlySet<string>,
+): Promise<PreemptionReport> {
   const { cluster, nominator, pace } = copy;
   if (profile.preemption === undefined) {
     return { message: 'no plugin of the profile evicts pods', tried: 0, candidates: [], refused: [] };
@@ -20,7 +25,10 @@ export async function preemptionOf(copy: ClusterCopy, pod: PodInfo, profile: Pro
   const candidates: PreemptionCandidate[] = [];
   const refused = new RefusalGroups();
   // The same on every call: this is told, not done.
-  const steps = new Preemption({ cluster, nominator, random: () => 0 }).steps(pod, filters, profile.preemption);
+  const preemption = new Preemption({ cluster, nominator, random: () => 0 });
+  const ineligible = preemption.ineligible(pod, filters);
+  if (ineligible !== undefined) return { message: ineligible, tried: 0, candidates: [], refused: [] };
+  const steps = preemption.steps(pod, filters, profile.preemption, hopeless);
   let tried = 0;
   let step = steps.next();
   for (; step.done !== true; step = steps.next()) {
@@ -31,7 +39,7 @@ export async function preemptionOf(copy: ClusterCopy, pod: PodInfo, profile: Pro
     } else if (candidates.length < shownCandidates) candidates.push(candidateOf(node, result));
     await pace.step();
   }
-  const found = step.value;
+  const found = chosen(step.value);
   const end = 'message' in found ? { message: found.message } : { node: found.node.name };
   return { ...end, tried, candidates, refused: refused.list() };
 }

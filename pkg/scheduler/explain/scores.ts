@@ -11,15 +11,16 @@ interface Given {
   readonly normalized: Float64Array;
 }
 
-/** What every plugin gives to the nodes, the best first, at most `limit`. Plugins that give all the same are left out. */
+/** What every plugin gives to the nodes, the best first, at most `limit`. Plugins that give all the same are left out. `more`: what others add. */
 export async function scoresOf(
   copy: ClusterCopy,
   pod: PodInfo,
   profile: Profile,
   nodes: readonly NodeInfo[],
   limit: number,
+  more: readonly { readonly plugin: string; readonly scores: Float64Array }[] = [],
 ): Promise<NodeScores[]> {
-  const given: Given[] = [];
+  const given: Given[] = more.map(({ plugin, scores }) => ({ plugin, weight: 1, raw: scores, normalized: scores }));
   for (const { plugin, point, weight } of profile.scores) {
     const score = point.prepare(pod, copy.cluster);
     if (score === undefined) continue;

@@ -6,11 +6,14 @@ export class FitError extends Error {
   readonly nodeCount: number;
   /** Names of the plugins that rejected at least one node. */
   readonly plugins: ReadonlySet<string>;
+  /** Nodes that plugins would take, of which extenders say that evicting pods would change nothing. */
+  readonly hopeless: ReadonlySet<string>;
 
-  /** `refusals`: what plugins said, and of how many nodes. */
+  /** `refusals`: what plugins and extenders said, and of how many nodes. */
   constructor(
     nodeCount: number,
     refusals: ReadonlyMap<{ readonly plugin: string; readonly rejection: Rejection }, number>,
+    hopeless: ReadonlySet<string> = new Set(),
   ) {
     const reasons = new Map<string, number>();
     for (const [{ rejection }, count] of refusals) {
@@ -18,6 +21,7 @@ export class FitError extends Error {
     }
     super(fitMessage(nodeCount, reasons));
     this.nodeCount = nodeCount;
+    this.hopeless = hopeless;
     this.plugins = new Set([...refusals.keys()].map(({ plugin }) => plugin));
   }
 

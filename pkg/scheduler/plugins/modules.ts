@@ -1,6 +1,5 @@
 /** Plugins that are no part of the scheduler: modules that its configuration file names. */
 import { pathToFileURL } from 'node:url';
-import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isPlain, type Plain } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/errors.js';
@@ -44,17 +43,17 @@ function kindOf(module: unknown): PluginKind {
   if (errors !== undefined && typeof errors !== 'function') throw new Error('errors must be a function');
   if (weight !== undefined && !Number.isSafeInteger(weight)) throw new Error('weight must be an integer');
   const given = kind as unknown as PluginKind;
-  return { ...given, make: (own, dialect) => pluginOf(name, given, own, dialect) };
+  return { ...given, make: (own, dialect, context) => pluginOf(name, () => given.make(own, dialect, context)) };
 }
 
 const functions = ['reserve', 'queueSort', 'postFilter', 'permit', 'preBind', 'bind', 'postBind'] as const;
 
 /** Throws OptionsError when what the module makes is no plugin. */
-function pluginOf(name: string, kind: PluginKind, args: Plain, dialect: Dialect): Plugin {
+function pluginOf(name: string, make: () => Plugin): Plugin {
   const wrong = (why: string) => new OptionsError([`plugin ${JSON.stringify(name)}: ${why}`]);
   let plugin: Plugin;
   try {
-    plugin = kind.make(args, dialect);
+    plugin = make();
   } catch (error) {
     throw wrong(`make failed: ${messageOf(error)}`);
   }

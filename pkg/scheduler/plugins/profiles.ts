@@ -2,7 +2,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Plain } from '#daemon/options/config-decode.js';
 import type { NamedPlugin, PluginSets } from '#scheduler/framework/plugin-sets.js';
 import { makeProfile, type Profile } from '#scheduler/framework/profile.js';
-import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
+import { defaultContext, type PluginContext, type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 
 /** What a configuration says of a profile. */
 export interface ProfileSettings {
@@ -27,13 +27,16 @@ export const oldDefaultPlugins: readonly NamedPlugin[] = pluginKinds.map(({ name
 export function profileOf(
   { args, defaults = defaultPlugins, schedulerName, sets }: ProfileSettings,
   dialect: Dialect,
+  context: PluginContext = defaultContext,
   more: readonly PluginKind[] = [],
 ): Profile {
   return makeProfile({
     schedulerName,
     sets,
     defaults,
-    plugins: new Map([...pluginKinds, ...more].map(({ make, name }) => [name, make(args[name] ?? {}, dialect)])),
+    plugins: new Map(
+      [...pluginKinds, ...more].map(({ make, name }) => [name, make(args[name] ?? {}, dialect, context)]),
+    ),
   });
 }
 

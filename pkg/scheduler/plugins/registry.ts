@@ -2,6 +2,8 @@
 import type { NodeAffinity } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldTable, Plain } from '#daemon/options/config-decode.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Plugin } from '#scheduler/framework/plugin.js';
 import { defaultBinder } from '#scheduler/plugins/default-binder.js';
 import { imageLocality } from '#scheduler/plugins/image-locality.js';
@@ -31,8 +33,20 @@ export interface PluginKind {
   /** Rules of the arguments beyond their types: field, value and what is wrong. */
   readonly errors?: (args: Plain) => string[];
   /** `args` are decoded, and without errors. */
-  readonly make: (args: Plain, dialect: Dialect) => Plugin;
+  readonly make: (args: Plain, dialect: Dialect, context: PluginContext) => Plugin;
 }
+
+/** What plugins depend on beside their arguments. */
+export interface PluginContext {
+  readonly gates: FeatureGates;
+  /** Variables of the environment. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+export const defaultContext: PluginContext = { gates: new FeatureGates(), env: {} };
+
+/** The feature gates that plugins ask for. */
+export const schedulerGates = ['MinDomainsInPodTopologySpread'] as const satisfies readonly FeatureGateName[];
 
 const resources = { listOf: { fields: { name: 'string', weight: 'int64' }, required: ['name'] } } as const;
 const shape = {
@@ -92,7 +106,7 @@ export const pluginKinds: readonly PluginKind[] = [
       defaultingType: 'string',
     },
     errors: spreadErrors,
-    make: (args, dialect) => podTopologySpread(dialect, spreadArgs(args, dialect)),
+    make: (args, dialect, { gates }) => podTopologySpread(dialect, spreadArgs(args, dialect, gates)),
   },
   {
     name: 'InterPodAffinity',
@@ -253,11 +267,12 @@ function spreadErrors({ defaultConstraints = [], defaultingType = 'System' }: Pl
   return errors;
 }
 
-function spreadArgs({ defaultConstraints, defaultingType }: Plain, dialect: Dialect): SpreadArgs {
-  if (defaultingType !== 'List') return systemDefaults(dialect);
+function spreadArgs({ defaultConstraints, defaultingType }: Plain, dialect: Dialect, gates: FeatureGates): SpreadArgs {
+  const minDomains = gates.enabled('MinDomainsInPodTopologySpread');
+  if (defaultingType !== 'List') return { ...systemDefaults(dialect), minDomains };
   return {
     defaultConstraints: (defaultConstraints ?? []) as readonly DefaultConstraint[],
     system: false,
-    minDomains: false,
+    minDomains,
   };
 }

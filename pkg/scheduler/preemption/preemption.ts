@@ -22,11 +22,27 @@ export interface PreemptionOptions {
 /** A node to wait for, once its victims are gone; or why there is none. `final`: nor is an earlier one left. */
 export type Preempted = Candidate | { readonly message: string; readonly final: boolean };
 
+/** The nodes that would do; and why none would, if there are none. */
+export interface Attempt {
+  readonly candidates: readonly Candidate[];
+  readonly message: string;
+}
+
+/** The best of them. `final` as of Preempted. */
+export function chosen({ candidates, message }: Attempt): Preempted {
+  return leastMissed(candidates) ?? { message, final: true };
+}
+
 /** A node and whose eviction would make room there; or why none would. */
 interface Tried {
   readonly node: NodeInfo;
   readonly result: Victims | Rejection;
 }
+
+const none: ReadonlySet<string> = new Set();
+const noVictim = ({ name: node }: NodeInfo): Rejection => ({
+  reasons: [`expected at least one victim pod on node ${JSON.stringify(node)}`],
+});
 
 const name = 'DefaultPreemption';
 const notHelpful: Refusal = {
@@ -44,7 +60,13 @@ export class Preemption {
 
   /** For a pod that no node can take as they are. */
   find(pod: PodInfo, filters: PodFilters, args: PreemptionArgs): Preempted {
-    const steps = this.steps(pod, filters, args);
+    const ineligible = this.ineligible(pod, filters);
+    return ineligible === undefined ? chosen(this.attempt(pod, filters, args)) : { message: ineligible, final: false };
+  }
+
+  /** For a pod that may evict others. `hopeless`: names of nodes where that would not help. */
+  attempt(pod: PodInfo, filters: PodFilters, args: PreemptionArgs, hopeless?: ReadonlySet<string>): Attempt {
+    const steps = this.steps(pod, filters, args, hopeless);
     for (;;) {
       const step = steps.next();
       if (step.done === true) return step.value;
@@ -52,12 +74,15 @@ export class Preemption {
   }
 
   /** The same, node by node, for those who want to see what is tried or cannot stay at it. */
-  *steps(pod: PodInfo, filters: PodFilters, args: PreemptionArgs): Generator<Tried, Preempted> {
+  *steps(
+    pod: PodInfo,
+    filters: PodFilters,
+    args: PreemptionArgs,
+    hopeless: ReadonlySet<string> = none,
+  ): Generator<Tried, Attempt> {
     const { cluster, random } = this.#options;
-    const ineligible = this.#ineligible(pod, filters);
-    if (ineligible !== undefined) return { message: ineligible, final: false };
     const nodes = cluster.nodes();
-    const helpful = nodes.filter((node) => canHelp(node, filters));
+    const helpful = nodes.filter((node) => !hopeless.has(node.name) && canHelp(node, filters));
     const refusals = new Map<Refusal, number>();
     if (nodes.length > helpful.length) refusals.set(notHelpful, nodes.length - helpful.length);
     const wanted = Math.max(
@@ -81,7 +106,7 @@ export class Preemption {
       }
       yield { node, result };
     }
-    return leastMissed(candidates) ?? { message: new FitError(nodes.length, refusals).message, final: true };
+    return { candidates, message: candidates.length > 0 ? '' : new FitError(nodes.length, refusals).message };
   }
 
   /** Remembered results, as long as they depend on single nodes. */
@@ -99,7 +124,8 @@ export class Preemption {
     return this.#options.nominator.on(node).filter(({ priority }) => priority < pod.priority);
   }
 
-  #ineligible({ pod, priority }: PodInfo, filters: PodFilters): string | undefined {
+  /** Why the pod may not evict others, or not now; undefined: it may. */
+  ineligible({ pod, priority }: PodInfo, filters: PodFilters): string | undefined {
     if (pod.spec.preemptionPolicy === 'Never') return 'not eligible due to preemptionPolicy=Never.';
     const nominated = this.#options.cluster.node(pod.status?.nominatedNodeName ?? '');
     if (nominated === undefined || filters.check(nominated)?.rejection.unresolvable === true) return undefined;
@@ -114,7 +140,9 @@ export class Preemption {
     return cluster.tentatively(node, (change) => {
       const check = () =>
         checkWithNominated(cluster, nominator, filters, pod, node, () => filters.checkTentative(node));
-      return selectVictims(pod, node, { ...change, check }, budgets);
+      const result = selectVictims(pod, node, { ...change, check }, budgets);
+      // Plugins would take the pod as things are: others refuse it, and nobody here stands in the way.
+      return 'pods' in result && result.pods.length === 0 ? noVictim(node) : result;
     });
   }
 }

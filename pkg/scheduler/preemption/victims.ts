@@ -54,7 +54,8 @@ export function selectVictims(
   return victimsOf([...protectedOnes, ...free.filter(mustGo)], protectedOnes.length);
 }
 
-function victimsOf(pods: readonly PodInfo[], violations: number): Victims {
+/** `violations`: how many of them budgets protect. */
+export function victimsOf(pods: readonly PodInfo[], violations: number): Victims {
   const highest = pods.reduce((max, { priority }) => Math.max(max, priority), Number.NEGATIVE_INFINITY);
   const starts = pods.filter(({ priority }) => priority === highest).map(startOf);
   return {

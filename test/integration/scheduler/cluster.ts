@@ -30,7 +30,10 @@ export interface Cluster {
   when(name: string, check: (pod: Pod) => boolean): Promise<Pod>;
 }
 
-export async function cluster(t: Test, more: Partial<Pick<SchedulerOptions, 'profiles'>> = {}): Promise<Cluster> {
+export async function cluster(
+  t: Test,
+  more: Partial<Pick<SchedulerOptions, 'profiles' | 'extenders'>> = {},
+): Promise<Cluster> {
   const stop = new AbortController();
   const api = await startServer(t, { dialect });
   const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });

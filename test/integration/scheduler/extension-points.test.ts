@@ -4,14 +4,14 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { Permission, Plugin } from '#scheduler/framework/plugin.js';
 import { makeProfile } from '#scheduler/framework/profile.js';
 import type { WaitingPod } from '#scheduler/framework/waiting-pods.js';
-import { pluginKinds } from '#scheduler/plugins/registry.js';
+import { defaultContext, pluginKinds } from '#scheduler/plugins/registry.js';
 import { cluster } from '#test/integration/scheduler/cluster.js';
 
 const schedulerName = dialect.components.defaultScheduler;
 
 function profileWith(plugin: Plugin) {
   const defaults = pluginKinds.map(({ name, weight = 1 }) => ({ name, weight }));
-  const plugins = new Map(pluginKinds.map(({ make, name }) => [name, make({}, dialect)]));
+  const plugins = new Map(pluginKinds.map(({ make, name }) => [name, make({}, dialect, defaultContext)]));
   plugins.set(plugin.name, plugin);
   const multiPoint = { enabled: [{ name: plugin.name }], disabled: [] };
   return makeProfile({ schedulerName, defaults, plugins, sets: { multiPoint, bind: bindFirst(plugin.name) } });
@@ -109,7 +109,7 @@ t.test('a plugin at all points', async (t) => {
 
 t.test('what a profile must have', (t) => {
   const defaults = pluginKinds.map(({ name, weight = 1 }) => ({ name, weight }));
-  const plugins = new Map(pluginKinds.map(({ make, name }) => [name, make({}, dialect)]));
+  const plugins = new Map(pluginKinds.map(({ make, name }) => [name, make({}, dialect, defaultContext)]));
   const off = (name: string) => ({ enabled: [], disabled: [name] });
   const on = (name: string) => ({ enabled: [{ name }], disabled: [] });
   const messages = (sets: Parameters<typeof makeProfile>[0]['sets']) => {

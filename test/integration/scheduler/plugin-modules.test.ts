@@ -10,7 +10,8 @@ import { parseOptions } from '#daemon/options/parse.js';
 import { formatSchedulerConfig } from '#scheduler/options/config/format.js';
 import { pluginsOfModules, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { schedulerOptions } from '#scheduler/options/options.js';
-import { profileOf } from '#scheduler/plugins/profiles.js';
+import { makeProfiles } from '#scheduler/plugins/make-profiles.js';
+import { defaultContext } from '#scheduler/plugins/registry.js';
 import { cluster } from '#test/integration/scheduler/cluster.js';
 
 /** Tests run from dist/test/integration/scheduler. */
@@ -23,7 +24,7 @@ async function resolved(source: string) {
   if (parsed.kind !== 'run') throw new Error('no run');
   const morePlugins = await pluginsOfModules(file);
   const { options, settings } = resolveScheduler(parsed, { table, dialect, file, morePlugins });
-  const profiles = settings.profiles.map((profile) => profileOf(profile, dialect, morePlugins));
+  const profiles = makeProfiles(settings, dialect, defaultContext, morePlugins);
   return { profiles, written: formatSchedulerConfig(options.values, settings, dialect) };
 }
 

@@ -6,16 +6,21 @@ import type { RestClient } from '#client/rest/rest-client.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 import { parseOptions } from '#daemon/options/parse.js';
+import type { AskedExtenders } from '#scheduler/explain/extenders.js';
 import { listedSnapshot } from '#scheduler/explain/listed-snapshot.js';
 import { ClusterCopy, Pace, type Snapshot } from '#scheduler/explain/snapshot.js';
+import { HttpExtender } from '#scheduler/extenders/http-extender.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import { pluginsOfModules, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { schedulerOptions } from '#scheduler/options/options.js';
-import { profileOf } from '#scheduler/plugins/profiles.js';
+import { makeProfiles } from '#scheduler/plugins/make-profiles.js';
+import { defaultContext } from '#scheduler/plugins/registry.js';
 
 export interface State {
   readonly client: RestClient;
   readonly profiles: readonly Profile[];
+  /** Told of and not asked: they decide with the scheduler, wherever that runs. */
+  readonly extenders: AskedExtenders;
   readonly snapshot: Snapshot;
   /** A copy to work on. */
   copy(snapshot: Snapshot): Promise<ClusterCopy>;
@@ -42,7 +47,8 @@ export async function stateOf({ api, clock, signal, values }: Invocation): Promi
   const pace = new Pace(clock, signal);
   return {
     client,
-    profiles: settings.profiles.map((profile) => profileOf(profile, dialect, morePlugins)),
+    profiles: makeProfiles(settings, dialect, defaultContext, morePlugins),
+    extenders: { extenders: settings.extenders.map((each) => new HttpExtender(each, { clock, env: {} })) },
     snapshot,
     copy: (of) => ClusterCopy.of(of, dialect, pace),
   };

@@ -1,10 +1,17 @@
 /** Explanations and forecasts as people read them. */
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
-import type { Change, Explanation, PreemptionReport, RefusalGroup, Remedy } from '#scheduler/explain/explanation.js';
+import type {
+  Change,
+  Explanation,
+  ExtenderReport,
+  PreemptionReport,
+  RefusalGroup,
+  Remedy,
+} from '#scheduler/explain/explanation.js';
 import type { CopiesForecast, LeavingForecast } from '#scheduler/explain/forecast.js';
 
 export function explanationText(explanation: Explanation): string {
-  const { message, node, nodes, outcome, pod, preemption, refused, remedies, scores } = explanation;
+  const { extenders, message, node, nodes, outcome, pod, preemption, refused, remedies, scores } = explanation;
   const lines = [`Pod ${pod.namespace}/${pod.name}: ${headlines[outcome]}`, `  ${message}`];
   if (outcome === 'Fits' && node !== undefined) lines.push('', `It would go to ${node}.`);
   if (refused.length > 0) {
@@ -21,6 +28,7 @@ export function explanationText(explanation: Explanation): string {
     lines.push('', 'Scores:', ...alignColumns([['NODE', 'TOTAL', ...plugins], ...rows]).map(indent));
   }
   if (preemption !== undefined) lines.push('', ...preemptionLines(preemption));
+  if (extenders !== undefined) lines.push('', ...extenders.map(extenderLine));
   if (remedies.length > 0) lines.push('', 'What would help:', ...remedies.flatMap(remedyLines));
   else if (outcome === 'FitsNowhere') lines.push('', 'No small change was found that would help.');
   return `${lines.join('\n')}\n`;
@@ -29,6 +37,7 @@ export function explanationText(explanation: Explanation): string {
 const headlines: Readonly<Record<Explanation['outcome'], string>> = {
   Fits: 'can be placed',
   FitsNowhere: 'fits on no node',
+  ExtenderFails: 'cannot be decided without an extender that fails',
   Bound: 'has a node',
   NodeMissing: 'waits for a node that does not exist',
   OtherScheduler: "is not this scheduler's",
@@ -60,6 +69,18 @@ function preemptionLines({ candidates, message, node, refused, tried }: Preempti
     }),
     ...(tried === 0 ? [] : refused.map(({ nodes, reasons }) => `  ${nodes}  ${reasons.join(', ')}`)),
   ];
+}
+
+function extenderLine({ asked, error, extender, points }: ExtenderReport): string {
+  const left = points.filter((point) => !asked.includes(point));
+  return [
+    `Extender ${extender}:`,
+    ...(asked.length === 0 ? [] : [`asked to ${asked.join(', ')}`]),
+    ...(left.length === 0
+      ? []
+      : [`${asked.length === 0 ? '' : 'and '}not asked to ${left.join(', ')}, which may change the result`]),
+    ...(error === undefined ? [] : [`(failed: ${error})`]),
+  ].join(' ');
 }
 
 function remedyLines({ changes, checked, node, text }: Remedy): string[] {

@@ -141,7 +141,7 @@ interface WithTemplate {
 async function tell({ values }: Invocation, state: State, subject: Subject): Promise<object> {
   if ('refused' in subject) return subject.refused;
   const gone = values.string('without-node') ?? '';
-  const { client, profiles } = state;
+  const { client, extenders, profiles } = state;
   const copy = await state.copy(gone === '' ? state.snapshot : without(state.snapshot, gone));
   const copies = values.number('copies');
   const profile = profiles.find(({ schedulerName }) => schedulerName === subject.pod.spec.schedulerName);
@@ -151,7 +151,8 @@ async function tell({ values }: Invocation, state: State, subject: Subject): Pro
   }
   const node = values.string('node') ?? '';
   const details = values.bool('nodes') ? { limit: Number.MAX_SAFE_INTEGER } : node === '' ? undefined : { node };
-  const options = { copy, dialect: client.dialect, profiles, scores: 5, ...(details === undefined ? {} : { details }) };
+  const by = { profiles, extenders };
+  const options = { copy, dialect: client.dialect, ...by, scores: 5, ...(details === undefined ? {} : { details }) };
   return explain(subject.pod, options);
 }
 

@@ -2,16 +2,18 @@
 import { stringify } from 'yaml';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import { formatDuration } from '#apimachinery/duration.js';
+import { extenderConfig } from '#scheduler/options/config/extenders.js';
 import { clientConfigField } from '#scheduler/options/config/fields.js';
 import type { SchedulerSettings } from '#scheduler/options/config/settings.js';
 import type { SchedulerOptionValues } from '#scheduler/options/options.js';
 import { defaultPlugins, type ProfileSettings } from '#scheduler/plugins/profiles.js';
 
-/** The object of a configuration file that says the same; also what `/configz` shows. */
+/** The object of a configuration file that says the same. `secrets`: not without keys and passwords, which `/configz` hides. */
 export function schedulerConfig(
   values: SchedulerOptionValues,
   settings: SchedulerSettings,
   dialect: Dialect,
+  { secrets }: { readonly secrets: boolean } = { secrets: false },
 ): Readonly<Record<string, unknown>> {
   const modules = settings.pluginModules.map((path) => ({ path }));
   // Only files of our own dialect can name modules; every dialect's scheduler reads those.
@@ -25,6 +27,9 @@ export function schedulerConfig(
       [clientConfigField(written)]: values.orchconfig ?? '',
       qps: values['orch-api-qps'],
     },
+    ...(settings.extenders.length === 0
+      ? {}
+      : { extenders: settings.extenders.map((extender) => extenderConfig(extender, secrets)) }),
     enableContentionProfiling: values['contention-profiling'],
     enableProfiling: values.profiling,
     leaderElection: {
@@ -62,5 +67,5 @@ export function formatSchedulerConfig(
   settings: SchedulerSettings,
   dialect: Dialect,
 ): string {
-  return stringify(schedulerConfig(values, settings, dialect));
+  return stringify(schedulerConfig(values, settings, dialect, { secrets: true }));
 }

@@ -77,6 +77,7 @@ profiles:
       percentageOfNodesToScore: 30,
       podInitialBackoffMs: 2000,
       podMaxBackoffMs: 20_000,
+      extenders: [],
       pluginModules: [],
     });
   }
@@ -117,15 +118,15 @@ t.test('what is refused, with the name of the field', (t) => {
     [`${head}leaderElection: {leaseDuration: 5s}`, [/lease-duration must be greater/]],
     ['kind: KubeSchedulerConfiguration', [/apiVersion and kind must be/]],
     [
-      `${head}extenders: [{urlPrefix: a, prioritizeVerb: p}]`,
+      `${head}extenders: [{urlPrefix: "http://a", prioritizeVerb: p}]`,
       [/extenders\[0\].weight: .*: must have a positive weight/],
     ],
     [
-      `${head}extenders: [{urlPrefix: a, bindVerb: p}, {urlPrefix: b, bindVerb: p}]`,
+      `${head}extenders: [{urlPrefix: "http://a", bindVerb: p}, {urlPrefix: "http://b", bindVerb: p}]`,
       [/only one extender can implement/],
     ],
     [
-      `${head}extenders: [{urlPrefix: a, managedResources: [{name: a.io/b}, {name: a.io/b}, {name: cpu}]}]`,
+      `${head}extenders: [{urlPrefix: "http://a", managedResources: [{name: a.io/b}, {name: a.io/b}, {name: cpu}]}]`,
       [/managedResources\[1\].name: .*: duplicate/, /managedResources\[2\].name: .*: is an invalid extended resource/],
     ],
     ['[]', ['f: must be an object']],
@@ -231,7 +232,7 @@ t.test('the file that docs/scheduler.md shows', (t) => {
   t.match(packed?.scores[0], { plugin: 'NodeResourcesFit', weight: 5 });
   t.notOk(packed?.scores.some(({ plugin }) => plugin === 'NodeResourcesBalancedAllocation'));
   // Every filter and score stands in the page's table, and nothing else.
-  const listed = [...page.matchAll(/^\| `(\w+)` \|/gm)].map(([, name]) => name);
+  const listed = [...page.matchAll(/^\| `([A-Z]\w+)` \|/gm)].map(([, name]) => name);
   const acting = pluginKinds
     .map(({ name }) => name)
     .filter((name) => !['PrioritySort', 'DefaultBinder'].includes(name));

@@ -11,6 +11,7 @@ import { OptionsError } from '#daemon/options/errors.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
 import { defaultValue } from '#daemon/options/value.js';
+import { extendersOf } from '#scheduler/options/config/extenders.js';
 import {
   clientConfigField,
   configVersions,
@@ -162,6 +163,7 @@ function settingsOf(
     ...defaults,
     profiles: (profiles.length === 0 ? defaults.profiles : profiles).map((profile) => ({ ...profile, ...weights })),
     percentageOfNodesToScore: number('percentageOfNodesToScore', defaults.percentageOfNodesToScore, 1),
+    extenders: extendersOf(config),
     podInitialBackoffMs: number('podInitialBackoffSeconds', defaults.podInitialBackoffMs, 1000),
     podMaxBackoffMs: number('podMaxBackoffSeconds', defaults.podMaxBackoffMs, 1000),
   };
@@ -171,7 +173,7 @@ function settingsOf(
 function idleFields(config: Plain): string[] {
   const connection = isPlain(config['clientConnection']) ? config['clientConnection'] : {};
   return [
-    ...['parallelism', 'extenders'].filter((name) => config[name] !== undefined),
+    ...['parallelism'].filter((name) => config[name] !== undefined),
     ...['acceptContentTypes'].filter((name) => connection[name] !== undefined && connection[name] !== ''),
     ...idlePlugins(config).map((name) => `for plugin ${name}`),
   ];

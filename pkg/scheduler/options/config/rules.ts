@@ -1,5 +1,6 @@
 /** What release 1.24 refuses about a scheduler's configuration file, beyond the rules of the options. */
 import { isPlain, type Plain } from '#daemon/options/config-decode.js';
+import { extenderErrors } from '#scheduler/options/config/extenders.js';
 
 /** One message per violation, each with the field's path in front. */
 export function configErrors(config: Plain): string[] {
@@ -39,35 +40,3 @@ function profileErrors(profiles: unknown): string[] {
   }
   return errors;
 }
-
-function extenderErrors(extenders: unknown): string[] {
-  if (!Array.isArray(extenders)) return [];
-  const errors: string[] = [];
-  const managed = new Set<unknown>();
-  let binding = 0;
-  for (const [i, extender] of extenders.entries()) {
-    if (!isPlain(extender)) continue;
-    const { bindVerb = '', managedResources = [], prioritizeVerb = '', weight = 0 } = extender;
-    if (prioritizeVerb !== '' && Number(weight) <= 0) {
-      errors.push(`extenders[${i}].weight: Invalid value: ${weight}: must have a positive weight applied to it`);
-    }
-    if (bindVerb !== '') binding++;
-    for (const [j, { name }] of (managedResources as { name: string }[]).entries()) {
-      const at = `extenders[${i}].managedResources[${j}].name: Invalid value: ${JSON.stringify(name)}`;
-      if (!isExtendedResource(name)) errors.push(`${at}: is an invalid extended resource name`);
-      if (managed.has(name)) errors.push(`${at}: duplicate extender managed resource name`);
-      managed.add(name);
-    }
-  }
-  if (binding > 1) {
-    const found = JSON.stringify(`found ${binding} extenders implementing bind`);
-    errors.push(`extenders: Invalid value: ${found}: only one extender can implement bind`);
-  }
-  return errors;
-}
-
-/** Of a domain that is not the system's own. */
-const isExtendedResource = (name: string): boolean =>
-  /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?\/[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$/.test(name) &&
-  !/(^|\.)(kubernetes|orch)\.io\//.test(name) &&
-  !name.startsWith('requests.');

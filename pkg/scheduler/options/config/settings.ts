@@ -1,4 +1,5 @@
 /** What a scheduler's configuration file says beyond the options. */
+import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
 import type { ProfileSettings } from '#scheduler/plugins/profiles.js';
 
 export interface SchedulerSettings {
@@ -8,6 +9,7 @@ export interface SchedulerSettings {
   readonly percentageOfNodesToScore: number;
   readonly podInitialBackoffMs: number;
   readonly podMaxBackoffMs: number;
+  readonly extenders: readonly ExtenderSettings[];
   /** Absolute paths of modules with further plugins. */
   readonly pluginModules: readonly string[];
 }
@@ -19,6 +21,7 @@ export function defaultSettings(schedulerName: string): SchedulerSettings {
     percentageOfNodesToScore: 0,
     podInitialBackoffMs: 1000,
     podMaxBackoffMs: 10_000,
+    extenders: [],
     pluginModules: [],
   };
 }

@@ -1,0 +1,32 @@
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { OptionsError } from '#daemon/options/errors.js';
+import { type ConnectionOptions, skipsVerification, tlsOf } from '#scheduler/extenders/connection.js';
+import { HttpExtender } from '#scheduler/extenders/http-extender.js';
+import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
+
+/** The extenders of a configuration. Rejects with an OptionsError where one's certificates cannot be read. */
+export async function httpExtenders(
+  all: readonly ExtenderSettings[],
+  { log, ...options }: ConnectionOptions & { readonly log: Logger },
+): Promise<HttpExtender[]> {
+  const errors: string[] = [];
+  const made: HttpExtender[] = [];
+  for (const [i, settings] of all.entries()) {
+    try {
+      await tlsOf(settings, options.clock).current();
+      const extender = new HttpExtender(settings, options);
+      made.push(extender);
+      if (skipsVerification(settings) && settings.tls?.insecure !== true) {
+        log.warn(
+          { extender: extender.name },
+          'the extender is not verified: enableHTTPS is set and there is no certificate authority',
+        );
+      }
+    } catch (error) {
+      errors.push(`extenders[${i}]: ${messageOf(error)}`);
+    }
+  }
+  if (errors.length > 0) throw new OptionsError(errors);
+  return made;
+}
