@@ -5,26 +5,27 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { podInfo } from '#scheduler/cluster/pod-info.js';
 import type { PluginScores } from '#scheduler/decision/pod-scores.js';
-import { defaultProfile } from '#scheduler/plugins/profiles.js';
+import type { Profile } from '#scheduler/framework/profile.js';
+import { defaultProfile, profileOf } from '#scheduler/plugins/profiles.js';
 import { refusal, scores } from '#scheduler/testing/reference/rules.js';
 import { Twins } from '#scheduler/testing/twins.js';
 
 const clusters = 10_000;
-/** The random pods name no nodes and have no claims. */
-const unmet = ['NodeName', 'VolumeRestrictions', 'NodeVolumeLimits', 'VolumeBinding', 'VolumeZone'];
 const profile = defaultProfile(dialect);
 
 /** Undefined when both say the same of every node; else what they say. `met` hears what was compared. */
-function difference(twins: Twins, pod: Pod, met: (what: string) => void): unknown {
-  const { filters, scores: fast } = twins.plans.of(podInfo(pod), profile);
+function difference(twins: Twins, pod: Pod, by: Profile, met: (what: string) => void): unknown {
+  const { filters, scores: fast } = twins.plans.of(podInfo(pod), by);
   const feasible: Node[] = [];
   for (const node of twins.nodes) {
     const info = twins.cluster.node(node.metadata.name ?? '');
     if (info === undefined) return { missing: node };
-    const found = filters.check(info);
+    const found = filters.refusal ?? filters.check(info);
     const wanted = refusal(twins, pod, node, dialect);
     const [a, b] = [found && [found.plugin, found.rejection.reasons], wanted && [wanted.plugin, wanted.reasons]];
     if (JSON.stringify(a) !== JSON.stringify(b)) return { node: node.metadata.name, found: a, wanted: b };
+    // Nodes that are left out for good must be such that refuse the pod.
+    if (filters.nodeNames?.has(node.metadata.name ?? '') === false && wanted === undefined) return { leftOut: node };
     if (wanted === undefined) feasible.push(node);
     else met(wanted.plugin);
   }
@@ -44,11 +45,9 @@ function difference(twins: Twins, pod: Pod, met: (what: string) => void): unknow
   return undefined;
 }
 
-t.test(`${clusters} random clusters: filters and scores are as the rules say`, { timeout: 300_000 }, (t) => {
-  const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-  /** How often each plugin refused a node, and how often scores were compared: every rule must have been met. */
-  const met = new Map<string, number>();
-  for (let seed = first; seed < first + clusters; seed++) {
+/** The first difference in clusters of as many seeds from the first on. */
+function search(by: Profile, first: number, count: number, met: (what: string) => void = () => {}) {
+  for (let seed = first; seed < first + count; seed++) {
     const twins = new Twins(seededRandom(seed), dialect);
     const kinds = [twins.make.pod(), twins.make.pod()];
     for (let step = 1; step <= 24; step++) {
@@ -56,17 +55,35 @@ t.test(`${clusters} random clusters: filters and scores are as the rules say`, {
       if (step % 8 !== 0) continue;
       // Of one kind again and again, so that what was remembered is used, and of a new kind.
       for (const pod of [...kinds, twins.make.pod()]) {
-        const wrong = difference(twins, pod, (what) => met.set(what, (met.get(what) ?? 0) + 1));
-        if (wrong === undefined) continue;
-        t.fail(`seed ${seed}, step ${step}`, { wrong, pod, pods: twins.pods, nodes: twins.nodes });
-        t.end();
-        return;
+        const wrong = difference(twins, pod, by, met);
+        if (wrong !== undefined) return { seed, step, wrong, pod, pods: twins.pods, nodes: twins.nodes };
       }
     }
   }
-  t.comment(`from seed ${first}: ${JSON.stringify([...met])}`);
-  for (const { plugin } of profile.filters)
-    if (!unmet.includes(plugin)) t.ok((met.get(plugin) ?? 0) > 100, `${plugin} refused`);
-  t.ok((met.get('scores') ?? 0) > 1000, 'scores were compared');
+  return undefined;
+}
+
+t.test(`${clusters} random clusters: filters and scores are as the rules say`, { timeout: 300_000 }, (t) => {
+  const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  t.comment(`SEED=${first}`);
+  /** How often each plugin refused a node, and how often scores were compared: every rule must have been met. */
+  const met = new Map<string, number>();
+  const found = search(profile, first, clusters, (what) => met.set(what, (met.get(what) ?? 0) + 1));
+  t.equal(found, undefined);
+  if (found === undefined) {
+    t.comment(JSON.stringify([...met]));
+    for (const { plugin } of profile.filters) t.ok((met.get(plugin) ?? 0) > 50, `${plugin} refused`);
+    t.ok((met.get('scores') ?? 0) > 1000, 'scores were compared');
+  }
+  t.end();
+});
+
+t.test('a plugin that is left out is noticed', { timeout: 300_000 }, (t) => {
+  const names = new Set([...profile.filters, ...profile.scores].map(({ plugin }) => plugin));
+  for (const name of names) {
+    const sets = { multiPoint: { enabled: [], disabled: [name] } };
+    const lacking = profileOf({ schedulerName: profile.schedulerName, sets, args: {} }, dialect);
+    t.ok(search(lacking, 1, 2000), name);
+  }
   t.end();
 });

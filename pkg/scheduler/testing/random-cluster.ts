@@ -1,15 +1,27 @@
 /** Random clusters and pods, small and dense enough that every rule is met often. */
-import type { Node, Pod, PodAffinityTerm, PodSpec, Taint, Toleration } from '#api/core/v1/types.gen.js';
+import type {
+  Node,
+  NodeSelectorRequirement,
+  NodeSelectorTerm,
+  Pod,
+  PodAffinityTerm,
+  PodSpec,
+  Taint,
+  Toleration,
+} from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { RandomStorage } from '#scheduler/testing/random-storage.js';
 
 export class RandomCluster {
   readonly #random: () => number;
   readonly #dialect: Dialect;
+  readonly storage: RandomStorage;
   #count = 0;
 
   constructor(random: () => number, dialect: Dialect) {
     this.#random = random;
     this.#dialect = dialect;
+    this.storage = new RandomStorage(this, dialect);
   }
 
   chance(share: number): boolean {
@@ -30,6 +42,7 @@ export class RandomCluster {
     if (this.chance(0.95)) labels[hostname] = name;
     if (this.chance(0.8)) labels[zone] = this.pick('a', 'b', 'c');
     if (this.chance(0.5)) labels['disk'] = this.pick('ssd', 'hdd');
+    if (this.chance(0.5)) labels['size'] = this.pick('2', '10', 'large');
     const allocatable: Record<string, string> = {
       cpu: this.pick('500m', '1', '2', '4'),
       memory: this.pick('512Mi', '1Gi', '4Gi'),
@@ -71,6 +84,8 @@ export class RandomCluster {
   /** `node`: where it is placed; absent: it waits. */
   pod(node?: string): Pod {
     const name = `p${this.#count++}`;
+    const nodeName = node ?? (this.chance(0.03) ? this.pick('n0', 'n1') : undefined);
+    const named = nodeName === undefined ? {} : { nodeName };
     const labels: Record<string, string> = { app: this.pick('web', 'db', 'cache') };
     if (this.chance(0.3)) labels['tier'] = this.pick('front', 'back');
     return {
@@ -81,7 +96,7 @@ export class RandomCluster {
         labels,
         ...(node !== undefined && this.chance(0.1) ? { deletionTimestamp: '2022-05-03T00:00:00Z' } : {}),
       },
-      spec: { ...this.#spec(), priority: this.pick(0, 0, 10, 100), ...(node === undefined ? {} : { nodeName: node }) },
+      spec: { ...this.#spec(), priority: this.pick(0, 0, 10, 100), ...named },
       status: this.chance(0.8) ? { startTime: `2022-05-03T00:00:0${this.pick(1, 2, 3, 4)}Z` } : {},
     };
   }
@@ -90,8 +105,21 @@ export class RandomCluster {
     const { hostname, zone } = this.#dialect.labels;
     const topology = () => this.pick(hostname, zone, zone, 'disk');
     const selector = () => ({ matchLabels: { app: this.pick('web', 'db', 'cache') } });
-    const nodeTerm = () => ({
-      matchExpressions: [{ key: this.pick('disk', zone), operator: 'In', values: [this.pick('ssd', 'hdd', 'a', 'b')] }],
+    const expression = (): NodeSelectorRequirement =>
+      this.pick<() => NodeSelectorRequirement>(
+        () => ({ key: 'disk', operator: this.pick('In', 'NotIn'), values: ['ssd'] }),
+        () => ({ key: zone, operator: 'In', values: [this.pick('a', 'b'), this.pick('b', 'c')] }),
+        () => ({ key: this.pick('disk', zone), operator: this.pick('Exists', 'DoesNotExist') }),
+        () => ({ key: 'size', operator: this.pick('Gt', 'Lt'), values: [this.pick('3', '10')] }),
+      )();
+    const field = () => ({
+      key: 'metadata.name',
+      operator: this.pick('In', 'In', 'NotIn'),
+      values: [this.pick('n0', 'n1')],
+    });
+    const nodeTerm = (): NodeSelectorTerm => ({
+      matchExpressions: this.#some(2, expression),
+      ...(this.chance(0.15) ? { matchFields: [field()] } : {}),
     });
     const term = (): PodAffinityTerm => ({
       topologyKey: topology(),
@@ -112,7 +140,7 @@ export class RandomCluster {
     });
     const nodeAffinity = {
       ...(this.chance(0.15)
-        ? { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [nodeTerm(), nodeTerm()] } }
+        ? { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: this.#some(2, nodeTerm) } }
         : {}),
       ...(this.chance(0.2)
         ? { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: this.pick(1, 50), preference: nodeTerm() }] }
@@ -131,6 +159,7 @@ export class RandomCluster {
       tolerations: this.#some(3, () => this.#toleration()),
       ...(this.chance(0.15) ? { nodeSelector: { disk: this.pick('ssd', 'hdd') } } : {}),
       ...(this.chance(0.1) ? { overhead: { cpu: '50m' } } : {}),
+      ...(this.chance(0.3) ? { volumes: this.#some(3, () => this.storage.use('v')) } : {}),
       topologySpreadConstraints: this.chance(0.6)
         ? []
         : this.#some(2, () => ({

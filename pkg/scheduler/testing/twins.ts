@@ -2,7 +2,7 @@ import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { everything, type LabelSelector, selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
-import { type Budget, noObjects } from '#scheduler/cluster/objects.js';
+import type { Budget, StorageObjects } from '#scheduler/cluster/objects.js';
 import { Plans } from '#scheduler/decision/plans.js';
 import { RandomCluster } from '#scheduler/testing/random-cluster.js';
 import type { Model } from '#scheduler/testing/reference/model.js';
@@ -22,15 +22,17 @@ export class Twins implements Model {
   pods: Pod[] = [];
   budgets: ModelBudget[] = [];
   readonly namespaces: Record<string, Record<string, string>>;
+  readonly storage: StorageObjects;
   #nodes = 0;
 
   constructor(random: () => number, dialect: Dialect) {
     this.make = new RandomCluster(random, dialect);
+    this.storage = this.make.storage;
     this.namespaces = { one: { team: this.make.pick('red', 'blue') }, two: { team: this.make.pick('red', 'blue') } };
     this.cluster = new Cluster(dialect, {
       namespaceLabels: (namespace) => this.namespaces[namespace],
       spreadSelector: (pod) => this.spreadSelector(pod),
-      storage: noObjects.storage,
+      storage: this.make.storage,
       budgets: () => this.budgets.map(budgetOf),
     });
     this.plans = new Plans(this.cluster);

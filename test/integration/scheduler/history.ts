@@ -5,6 +5,7 @@
 import type { ChildProcess } from 'node:child_process';
 import { namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
@@ -25,6 +26,8 @@ export interface HistoryResult {
   /** What no scheduler may do, and pods that were left waiting. */
   readonly findings: readonly string[];
   readonly bindings: number;
+  /** Pods that had to make room for others. */
+  readonly evictions: number;
   /** Pods for which there was no room in the end. */
   readonly waiting: number;
   /** How often which thing happened. */
@@ -42,6 +45,9 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   const { client } = server;
   await client.resource(namespaces).get(namespace);
   await client.resource(serviceaccounts).create({ metadata: { name: 'default', namespace } });
+  const classes = client.resource(priorityclasses);
+  await classes.create({ metadata: { name: 'high' }, value: 100 });
+  await classes.create({ metadata: { name: 'polite' }, value: 100, preemptionPolicy: 'Never' });
   const model = new Model();
   const changes: Change[] = [];
   const stop = new AbortController();
@@ -61,12 +67,19 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
       ),
   );
   const world = new World(client, schedulers, seededRandom(options.seed));
-  for (let i = 0; i < 12; i++) await world.addNode();
-  for (const until = clock.monotonic() + options.forMs; clock.monotonic() < until; ) await world.step();
+  for (let i = 0; i < 6; i++) await world.addNode();
+  const happen = async (forMs: number) => {
+    for (const until = clock.monotonic() + forMs; clock.monotonic() < until; ) await world.step(changes);
+  };
+  await happen(options.forMs / 2);
+  await world.killAll();
+  await world.crowd();
+  await happen(options.forMs / 2);
   for (const scheduler of schedulers) await scheduler.recover();
 
   // Events of both watches in the order of their revisions; what is newer than both have shown waits for the next look.
   const look = async (): Promise<string[]> => {
+    await world.letGo(changes);
     await caughtUp(client, changes);
     changes.sort((a, b) => revisionOf(a) - revisionOf(b));
     for (const change of changes.splice(0)) model.apply(change);
@@ -81,10 +94,11 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   stop.abort();
   await Promise.all(following);
   const left = waiting.map((name) => `${name} fits and still waits`);
-  const { bindings, findings } = model;
+  const { bindings, evictions, findings } = model;
   return {
     findings: [...findings, ...left],
     bindings,
+    evictions,
     waiting: model.waiting,
     happened: Object.fromEntries(world.happened),
     log: server.log(),
@@ -157,6 +171,13 @@ class Restarted {
     this.#child?.kill('SIGCONT');
   }
 
+  /** Ends it at once, whatever it is at, and starts another. */
+  async replace(): Promise<void> {
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.toggle('SIGKILL');
+    this.#child = this.#start();
+  }
+
   /** Runs again, whatever has been done to it; one that lost its lease has ended by itself. */
   async recover(): Promise<void> {
     this.thaw();
@@ -173,6 +194,8 @@ class World {
   readonly #random: () => number;
   readonly #nodes: string[] = [];
   readonly #pods: string[] = [];
+  /** UIDs of pods that their nodes have ended. */
+  readonly #gone = new Set<string>();
   #made = 0;
 
   constructor(client: Client, schedulers: readonly Restarted[], random: () => number) {
@@ -182,11 +205,12 @@ class World {
   }
 
   /** One thing happens. */
-  async step(): Promise<void> {
+  async step(changes: readonly Change[]): Promise<void> {
     const things: readonly [chance: number, name: string, happen: () => Promise<void>][] = [
       [45, 'pod comes', () => this.#addPod()],
       [18, 'pod goes', () => this.#removePod(this.#pick(this.#pods))],
       [14, 'pod ends', () => this.#endPod()],
+      [8, 'nodes let go', () => this.letGo(changes)],
       [7, 'node is cordoned or not', () => this.#cordon()],
       [3, 'node grows', () => this.#grow()],
       [2, 'node comes', () => this.addNode()],
@@ -199,13 +223,45 @@ class World {
     for (const [chance, name, happen] of things) {
       at -= chance;
       if (at >= 0) continue;
-      this.happened.set(name, (this.happened.get(name) ?? 0) + 1);
+      this.#count(name);
       await happen().catch((error: unknown) => {
         if (!isNotFound(error)) throw error;
       });
       break;
     }
     await clock.sleep(this.#random() * 20);
+  }
+
+  /** None of the schedulers finishes what it has begun. */
+  async killAll(): Promise<void> {
+    this.#count('all schedulers are killed');
+    await Promise.all(this.#schedulers.map((scheduler) => scheduler.replace()));
+  }
+
+  /** Important pods for which others have to go. */
+  async crowd(): Promise<void> {
+    this.#count('important pods come');
+    for (const _ of this.#nodes) await this.#addPod({ priorityClassName: 'high' }, { cpu: '1500m', memory: '64Mi' });
+  }
+
+  /** Nodes end the pods that were told to: they are gone. */
+  async letGo(changes: readonly Change[]): Promise<void> {
+    for (const { type, object } of changes) {
+      const { deletionTimestamp, name = '', uid = '' } = object.metadata;
+      if (type !== 'MODIFIED' || deletionTimestamp === undefined || this.#gone.has(uid)) continue;
+      this.#gone.add(uid);
+      const options = { ...where, gracePeriodSeconds: 0, preconditions: { uid } };
+      await this.#client
+        .resource(pods)
+        .delete(name, options)
+        .catch((error: unknown) => {
+          if (!isNotFound(error)) throw error;
+        });
+    }
+  }
+
+  #count(name: string): void {
+    this.happened.set(name, (this.happened.get(name) ?? 0) + 1);
   }
 
   async addNode(): Promise<void> {
@@ -221,7 +277,7 @@ class World {
     this.#nodes.push(name);
   }
 
-  async #addPod(): Promise<void> {
+  async #addPod(spec: Partial<Pod['spec']> = this.#importance(), asked?: Record<string, string>): Promise<void> {
     const name = `p${this.#made++}`;
     this.#pods.push(name);
     const kind = this.#random();
@@ -230,7 +286,7 @@ class World {
     const term = { topologyKey: 'kubernetes.io/hostname', labelSelector };
     const apart = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: [term] } };
     const port = 8080 + Math.floor(this.#random() * 3);
-    const requests = {
+    const requests = asked ?? {
       cpu: `${50 * Math.ceil(this.#random() * 16)}m`,
       memory: `${32 * Math.ceil(this.#random() * 16)}Mi`,
     };
@@ -240,9 +296,16 @@ class World {
       spec: {
         containers: [{ name: 'c', image: 'i', resources: { requests }, ...ports }],
         ...(kind > 0.8 ? { affinity: apart } : {}),
+        ...spec,
       },
     };
     await this.#client.resource(pods).create(pod);
+  }
+
+  #importance(): Partial<Pod['spec']> {
+    const kind = this.#random();
+    if (kind < 0.15) return { priorityClassName: 'high' };
+    return kind < 0.2 ? { priorityClassName: 'polite' } : {};
   }
 
   async #removePod(name: string | undefined): Promise<void> {

@@ -33,6 +33,7 @@ function needsOf({ spec, metadata }: Pod): Needs {
   };
 }
 
+const priorityOf = ({ spec }: Pod) => spec.priority ?? 0;
 const finished = (pod: Pod) => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 const nodeOf = (pod: Pod) => pod.spec.nodeName ?? '';
 
@@ -40,12 +41,16 @@ export class Model {
   readonly #nodes = new Map<string, Node>();
   /** By uid. */
   readonly #pods = new Map<string, Pod>();
+  /** The priority of every pod there ever was. */
+  readonly #known = new Map<string, number>();
   readonly #boundTo = new Map<string, string>();
   readonly #lastRevision = new Map<string, number>();
   /** What was wrong, in words. */
   readonly findings: string[] = [];
   /** Bindings seen. */
   bindings = 0;
+  /** Pods seen that schedulers ended to make room: nobody else ends pods gracefully. */
+  evictions = 0;
 
   apply({ type, object }: Change): void {
     const { uid = '', name = '', resourceVersion } = object.metadata;
@@ -63,6 +68,12 @@ export class Model {
       this.#pods.delete(uid);
       return;
     }
+    if (pod.metadata.deletionTimestamp !== undefined && this.#pods.get(uid)?.metadata.deletionTimestamp === undefined) {
+      this.evictions += 1;
+      const more = [...this.#known.values()].some((priority) => priority > priorityOf(pod));
+      if (!more) this.findings.push(`${name}: evicted, and nobody was ever more important`);
+    }
+    this.#known.set(uid, priorityOf(pod));
     this.#pods.set(uid, pod);
     const before = this.#boundTo.get(uid);
     const node = nodeOf(pod);
@@ -74,12 +85,15 @@ export class Model {
     if (wrong !== undefined) this.findings.push(`at revision ${resourceVersion}, ${name} on ${node}: ${wrong}`);
   }
 
-  /** Names of pods that wait though a node could take them. */
+  /** Names of pods that wait though a node could take them, as it is or without less important pods. */
   waitingThoughTheyFit(): string[] {
     const open = [...this.#nodes].filter(([, { spec }]) => spec.unschedulable !== true).map(([name]) => name);
     const waiting = [...this.#pods.values()].filter((pod) => nodeOf(pod) === '' && !finished(pod));
+    const stays = (pod: Pod, other: Pod) =>
+      pod.spec.preemptionPolicy === 'Never' || priorityOf(other) >= priorityOf(pod);
+    const others = (pod: Pod, node: string) => this.#on(node).filter((other) => stays(pod, other));
     return waiting
-      .filter((pod) => open.some((node) => this.#wrong(node, [...this.#on(node), pod]) === undefined))
+      .filter((pod) => open.some((node) => this.#wrong(node, [...others(pod, node), pod]) === undefined))
       .map(({ metadata }) => metadata.name ?? '');
   }
 

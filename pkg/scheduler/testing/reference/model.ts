@@ -1,12 +1,14 @@
 /** A cluster as plain objects, for the slow and obvious rules that the fast ones are compared with. */
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { LabelSelector } from '#apimachinery/selectors/labels.js';
+import type { StorageObjects } from '#scheduler/cluster/objects.js';
 
 export interface Model {
   readonly nodes: readonly Node[];
   /** Placed ones. */
   readonly pods: readonly Pod[];
   readonly namespaces: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly storage: StorageObjects;
   spreadSelector(pod: Pod): LabelSelector;
 }
 

@@ -32,6 +32,15 @@ const forGood = [
   "node(s) didn't match Pod's node affinity",
   "node(s) didn't match pod affinity rules",
   'missing required label',
+  "node(s) didn't match the requested node name",
+  'pod affinity terms conflict',
+  'not found',
+  'pod has unbound immediate PersistentVolumeClaims',
+  'bound to non-existent pv(s)',
+  'node(s) had volume node affinity conflict',
+  "node(s) didn't find available persistent volumes to bind",
+  'node(s) did not have enough free storage',
+  'node(s) had no available volume zone',
 ];
 
 /** The choice for each node where eviction helps. */

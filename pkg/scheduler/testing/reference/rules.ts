@@ -1,32 +1,40 @@
 /** Each default filter and score of release 1.24, as slow and obvious as can be. */
-import { matchesRequiredNodeAffinity, preferredNodeWeight } from '#api/core/v1/affinity/node-selector.js';
-import { tolerates } from '#api/core/v1/node/taints.js';
 import type { Node, Pod, Taint } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { affinityRefusal, affinityScore } from '#scheduler/testing/reference/affinity.js';
-import { type Model, podsOn } from '#scheduler/testing/reference/model.js';
+import { type Model, nameOf, podsOn } from '#scheduler/testing/reference/model.js';
+import { namesConflict, preference, wanted } from '#scheduler/testing/reference/node-affinity.js';
+import type { Refused } from '#scheduler/testing/reference/refused.js';
 import { even, lacking, least } from '#scheduler/testing/reference/resources.js';
 import { spreadRefusal, spreadScores } from '#scheduler/testing/reference/spread.js';
+import { claimsRefusal, volumesRefusal } from '#scheduler/testing/reference/volumes.js';
 
-export interface Refused {
-  readonly plugin: string;
-  readonly reasons: readonly string[];
+const tolerated = (pod: Pod, taint: Taint) =>
+  (pod.spec.tolerations ?? []).some(
+    ({ effect = taint.effect, key = taint.key, operator, value }) =>
+      effect === taint.effect && key === taint.key && (operator === 'Exists' || value === taint.value),
+  );
+
+/** The first plugin that refuses the node; before all, what refuses all nodes. */
+export function refusal(model: Model, pod: Pod, node: Node, dialect: Dialect): Refused | undefined {
+  if (namesConflict(pod)) return { plugin: 'NodeAffinity', reasons: ['pod affinity terms conflict'] };
+  return claimsRefusal(model, pod, dialect) ?? nodeRefusal(model, pod, node, dialect);
 }
 
-const tolerated = (pod: Pod, taint: Taint) => (pod.spec.tolerations ?? []).some((each) => tolerates(each, taint));
-
-/** The first plugin that refuses the node. */
-export function refusal(model: Model, pod: Pod, node: Node, dialect: Dialect): Refused | undefined {
+function nodeRefusal(model: Model, pod: Pod, node: Node, dialect: Dialect): Refused | undefined {
   const cordon = { key: dialect.taints.unschedulable, effect: 'NoSchedule' };
   if (node.spec.unschedulable === true && !tolerated(pod, cordon)) {
     return { plugin: 'NodeUnschedulable', reasons: ['node(s) were unschedulable'] };
+  }
+  if (pod.spec.nodeName !== undefined && pod.spec.nodeName !== nameOf(node)) {
+    return { plugin: 'NodeName', reasons: ["node(s) didn't match the requested node name"] };
   }
   const taint = node.spec.taints?.find((each) => each.effect !== 'PreferNoSchedule' && !tolerated(pod, each));
   if (taint !== undefined) {
     const reason = `node(s) had untolerated taint {${taint.key}: ${taint.value ?? ''}}`;
     return { plugin: 'TaintToleration', reasons: [reason] };
   }
-  if (!matchesRequiredNodeAffinity(pod.spec, node)) {
+  if (!wanted(pod, node)) {
     return { plugin: 'NodeAffinity', reasons: ["node(s) didn't match Pod's node affinity/selector"] };
   }
   if (podsOn(model, node).some((other) => portsClash(pod, other))) {
@@ -34,6 +42,8 @@ export function refusal(model: Model, pod: Pod, node: Node, dialect: Dialect): R
   }
   const resources = lacking(model, pod, node);
   if (resources.length > 0) return { plugin: 'NodeResourcesFit', reasons: resources };
+  const volumes = volumesRefusal(model, pod, node, dialect);
+  if (volumes !== undefined) return volumes;
   const spread = spreadRefusal(model, pod, node);
   if (spread !== undefined) return { plugin: 'PodTopologySpread', reasons: [spread] };
   const affinity = affinityRefusal(model, pod, node);
@@ -60,14 +70,13 @@ export function scores(
   feasible: readonly Node[],
   dialect: Dialect,
 ): Readonly<Record<string, readonly number[]>> {
-  const preferred = pod.spec.affinity?.nodeAffinity?.preferredDuringSchedulingIgnoredDuringExecution;
   const disliked = (node: Node) =>
     (node.spec.taints ?? []).filter((each) => each.effect === 'PreferNoSchedule' && !tolerated(pod, each)).length;
   const near = feasible.map((node) => affinityScore(model, pod, node));
   const [min, max] = [Math.min(...near), Math.max(...near)];
   return {
     TaintToleration: toMax(feasible.map(disliked)).map((score) => 100 - score),
-    NodeAffinity: toMax(feasible.map((node) => preferredNodeWeight(preferred, node))),
+    NodeAffinity: toMax(feasible.map((node) => preference(pod, node))),
     NodeResourcesFit: feasible.map((node) => least(model, pod, node)),
     PodTopologySpread: spreadScores(model, pod, feasible, dialect),
     InterPodAffinity: near.map((score) => (max === min ? 0 : Math.floor((100 * (score - min)) / (max - min)))),

@@ -1,8 +1,8 @@
-import { matchesRequiredNodeAffinity } from '#api/core/v1/affinity/node-selector.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type LabelSelector, selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { labelsOf, type Model, nameOf, podsOn } from '#scheduler/testing/reference/model.js';
+import { wanted } from '#scheduler/testing/reference/node-affinity.js';
 
 interface Constraint {
   readonly maxSkew: number;
@@ -46,9 +46,7 @@ function inDomain(
 
 export function spreadRefusal(model: Model, pod: Pod, node: Node): string | undefined {
   const constraints = own(pod, 'DoNotSchedule');
-  const counting = model.nodes.filter(
-    (each) => matchesRequiredNodeAffinity(pod.spec, each) && hasAll(each, constraints),
-  );
+  const counting = model.nodes.filter((each) => wanted(pod, each) && hasAll(each, constraints));
   for (const constraint of constraints) {
     const { maxSkew, selector, topologyKey } = constraint;
     const value = labelsOf(node)[topologyKey];
@@ -76,7 +74,7 @@ export function spreadScores(model: Model, pod: Pod, feasible: readonly Node[], 
   const constraints = explicit ? own(pod, 'ScheduleAnyway') : defaults;
   if (constraints.length === 0) return feasible.map(() => 0);
   const counts = (node: Node) => !explicit || hasAll(node, constraints);
-  const counting = model.nodes.filter((node) => matchesRequiredNodeAffinity(pod.spec, node) && counts(node));
+  const counting = model.nodes.filter((node) => wanted(pod, node) && counts(node));
   const scored = feasible.filter(counts);
   const raw = new Map<string, number>();
   for (const node of scored) {

@@ -1,0 +1,4 @@
+export interface Refused {
+  readonly plugin: string;
+  readonly reasons: readonly string[];
+}
