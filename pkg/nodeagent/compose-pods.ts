@@ -1,4 +1,5 @@
 /** Puts together what runs the pods of a node. */
+import { homedir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { searchLimits } from '#api/core/v1/pod/validation/options.js';
@@ -17,6 +18,7 @@ import { expandedSearchLimits } from '#nodeagent/environment/dns.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
 import { PodEvents } from '#nodeagent/events/pod-events.js';
 import { pullCredentials } from '#nodeagent/images/credentials.js';
+import { DockerConfig, readDockerConfig } from '#nodeagent/images/docker-config.js';
 import { readProviders } from '#nodeagent/images/provider-config.js';
 import { CredentialProviders, runPlugin } from '#nodeagent/images/providers.js';
 import { ImagePuller } from '#nodeagent/images/puller.js';
@@ -150,7 +152,13 @@ export async function composePods(
   const manager: PodManager = new PodManager({
     ...{ log, cri, labels, observer, objects, statuses, remains, statics, mirrors },
     informer: informers.pods,
-    newWorker: (pod) => new PodWorker({ pod, clock, log, metrics, operations: (latest) => podTasks(services, latest) }),
+    newWorker: (pod) =>
+      new PodWorker({
+        ...{ pod, clock, log, metrics },
+        operations: (latest) => podTasks(services, latest),
+        // Longer for some than for others, as in 1.24: so that not all come at once.
+        resyncMs: () => values['sync-frequency'] * (1 + random() / 2),
+      }),
   });
   const close = () => {
     prober.close();
@@ -207,6 +215,11 @@ function newStarters(
   const { dialect } = informers.client;
   const { objects, events } = input;
   const clusterDNS = { servers: values['cluster-dns'], domain: values['cluster-domain'] };
+  // Simulated registries ask nobody.
+  const dockerConfig =
+    input.directories === undefined
+      ? undefined
+      : new DockerConfig({ rootDir: values['root-dir'], homeDir: homedir(), clock, log, read: readDockerConfig });
   const puller = new ImagePuller({
     ...{ clock, events },
     images: cri,
@@ -215,6 +228,7 @@ function newStarters(
     credentials: async (pod, image) => [
       ...(await pullCredentials(pod, image, { objects, dialect })),
       ...(await input.providers.credentials(image)),
+      ...((await dockerConfig?.credentials(image)) ?? []),
     ],
   });
   const configurator = new ContainerConfigurator({

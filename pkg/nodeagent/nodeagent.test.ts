@@ -173,7 +173,7 @@ t.test('an image that cannot be pulled is tried ever more seldom', async (t) => 
   };
   api.seed(pods, testPod('lost', command('true'), { [`${prefix}pull-failure`]: 'no such image' }));
   await until(() => main('lost')?.state?.waiting?.reason === 'ErrImagePull');
-  t.equal(main('lost')?.state?.waiting?.message, 'no such image');
+  t.equal(main('lost')?.state?.waiting?.message, 'rpc error: code = Unknown desc = no such image');
   await until(() => main('lost')?.state?.waiting?.reason === 'ImagePullBackOff');
   t.equal(main('lost')?.state?.waiting?.message, 'Back-off pulling image "docker.io/test/app:1.0"');
   await until(() => pulls.length === 4);

@@ -1,4 +1,5 @@
 /** Failures of a container runtime, translated once by each implementation of the CRI. */
+import { messageOf } from '#apimachinery/errors/message.js';
 
 export type CRIErrorCode =
   /** No such sandbox, container or image. */
@@ -28,4 +29,10 @@ export class CRIError extends Error {
 /** True for a CRIError of that code. */
 export function isCRIError(error: unknown, code: CRIErrorCode): boolean {
   return error instanceof CRIError && error.code === code;
+}
+
+/** An error's text as release 1.24 puts it into events and statuses; what the runtime says has the call's code in front. */
+export function rpcMessageOf(error: unknown): string {
+  if (!(error instanceof CRIError)) return messageOf(error);
+  return `rpc error: code = ${error.code === 'Cancelled' ? 'Canceled' : error.code} desc = ${error.message}`;
 }

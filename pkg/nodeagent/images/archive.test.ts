@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { imageArchive } from '#nodeagent/images/archive.js';
 import { clusterImageDefinitions, clusterImages } from '#nodeagent/images/busybox.js';
-import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/images/image-name.js';
+import { imageNameProblem, pullPolicy, withDefaultTag } from '#nodeagent/images/image-name.js';
 import { tar } from '#nodeagent/images/tar.js';
 
 t.test('the archive is one that tar reads, and the same each time', async (t) => {
@@ -44,9 +44,9 @@ t.test('references', async (t) => {
     ['quay.io/a/b:2', 'quay.io/a/b:2'],
   ] as const) {
     t.equal(withDefaultTag(image), tagged);
-    t.ok(isImageName(image), image);
+    t.equal(imageNameProblem(image), undefined, image);
   }
-  for (const bad of ['', 'A B', 'x:', 'http://x/y', `x@sha256:1`]) t.notOk(isImageName(bad), bad);
+  for (const bad of ['', 'A B', 'x:', 'http://x/y', `x@sha256:1`]) t.ok(imageNameProblem(bad), bad);
   t.equal(pullPolicy({ image: 'a' }), 'Always');
   t.equal(pullPolicy({ image: 'a:1' }), 'IfNotPresent');
   t.equal(pullPolicy({ image: 'a', imagePullPolicy: 'Never' }), 'Never');

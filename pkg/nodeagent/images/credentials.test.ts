@@ -1,7 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
 import type { Pod, Secret } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import type { Logger } from '#daemon/log/logger.js';
 import { pullCredentials } from '#nodeagent/images/credentials.js';
+import { DockerConfig, readDockerConfig } from '#nodeagent/images/docker-config.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -58,4 +64,39 @@ t.test('secrets that hold something else are passed over', async (t) => {
   ])
     t.same(await credentials('example.com/app', { one: text }, true), [], text);
   t.same(await credentials('example.com/app', { one: '{"auths":{"example.com":{"auth":7}}}' }, true), []);
+});
+
+t.test("the node's docker configuration is the first that can be read, and is kept for five minutes", async (t) => {
+  const config = (user: string) => ({ 'example.com': { auth: base64(`${user}:p`) } });
+  const files = new Map([
+    ['/node/config.json', '{ not JSON: "secret"'],
+    ['/home/.docker/config.json', JSON.stringify({ auths: config('home') })],
+    ['/node/.dockercfg', JSON.stringify(config('old'))],
+  ]);
+  const clock = new VirtualClock();
+  const warnings: unknown[] = [];
+  const log = { warn: (...args: unknown[]) => warnings.push(args) } as unknown as Logger;
+  const read = async (path: string) => files.get(path);
+  const docker = new DockerConfig({ rootDir: '/node', homeDir: '/home', clock, log, read });
+  t.same(await docker.credentials('example.com/app'), [{ username: 'home', password: 'p' }]);
+  t.same(await docker.credentials('other.com/app'), []);
+  t.equal(warnings.length, 1);
+  t.notMatch(JSON.stringify(warnings), 'secret');
+  files.delete('/home/.docker/config.json');
+  await clock.advance(299_999);
+  t.same(await docker.credentials('example.com/app'), [{ username: 'home', password: 'p' }]);
+  await clock.advance(1);
+  t.same(await docker.credentials('example.com/app'), [{ username: 'old', password: 'p' }]);
+});
+
+t.test('what is no docker configuration is not read', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'docker-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  await writeFile(join(dir, 'small'), '{}');
+  await writeFile(join(dir, 'large'), Buffer.alloc((1 << 20) + 1));
+  t.equal(await readDockerConfig(join(dir, 'small')), '{}');
+  t.equal(await readDockerConfig(join(dir, 'none')), undefined);
+  t.equal(await readDockerConfig(dir), undefined);
+  t.equal(await readDockerConfig(join(dir, 'small', 'none')), undefined);
+  await t.rejects(readDockerConfig(join(dir, 'large')), /larger than/);
 });

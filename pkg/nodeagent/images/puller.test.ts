@@ -2,6 +2,7 @@ import t from 'tap';
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import type { Image, ImageAuth, ImageService, PodSandboxConfig, PullOptions } from '#nodeagent/cri/cri.js';
+import { CRIError } from '#nodeagent/cri/errors.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import { ImagePuller } from '#nodeagent/images/puller.js';
 
@@ -129,4 +130,66 @@ t.test('only who has the same credentials shares a pull', async (t) => {
   t.same(told, ['1 as a', '1 as b', '1']);
   for (const end of ends.values()) end();
   for (const { done } of pulls) t.match(await done, { id: 'docker.io/test/app:1' });
+});
+
+t.test('what keeps an image away, in the reasons and words of 1.24', async (t) => {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  let failure: Error | undefined;
+  const images = {
+    imageStatus: async () => {
+      if (failure !== undefined) throw failure;
+      return undefined;
+    },
+    pullImage: async () => {
+      throw new CRIError('NotFound', 'no such image');
+    },
+  } as unknown as ImageService;
+  const events = {
+    container: (_pod: Pod, _container: Container, type: string, reason: string, message: string) =>
+      told.push(`${type} ${reason} ${message}`),
+  } as unknown as PodEvents;
+  const rate = { qps: 0, burst: 1 };
+  const puller = new ImagePuller({ images, clock, events, serialize: true, rate, credentials: async () => [] });
+  const absent = 'rpc error: code = NotFound desc = no such image';
+  const rows: [image: string, policy: string, reason: string, message: string, event?: string][] = [
+    ['a:1', 'Never', 'ErrImageNeverPull', 'Container image "a:1" is not present with pull policy of Never'],
+    ['a:1', 'Always', 'ErrImagePull', absent, `Warning Failed Failed to pull image "a:1": ${absent}`],
+    [
+      'a:1',
+      'Always',
+      'ImagePullBackOff',
+      'Back-off pulling image "a:1"',
+      'Normal BackOff Back-off pulling image "a:1"',
+    ],
+    ...(
+      [
+        ['Upper', 'invalid reference format: repository name must be lowercase'],
+        ['example.com/Upper:1', 'invalid reference format: repository name must be lowercase'],
+        ['a//b', 'invalid reference format'],
+        ['', 'invalid reference format'],
+        ['a:', 'invalid reference format'],
+        [`a/${'b'.repeat(250)}`, 'repository name must not be more than 255 characters'],
+        ['c'.repeat(64), `invalid repository name (${'c'.repeat(64)}), cannot specify 64-byte hexadecimal strings`],
+      ] as const
+    ).map(([image, problem]): [string, string, string, string, string] => {
+      const message = `Failed to apply default image tag "${image}": couldn't parse image reference "${image}": ${problem}`;
+      return [image, 'Always', 'InvalidImageName', message, `Warning InspectFailed ${message}`];
+    }),
+  ];
+  const ensure = (image: string, imagePullPolicy: string) =>
+    puller.ensure({
+      pod: { metadata: { name: 'p', uid: 'u' }, spec: { containers: [] } },
+      container: { name: 'c', image, imagePullPolicy },
+      sandbox,
+      signal: new AbortController().signal,
+    });
+  for (const [image, policy, reason, message, event = `Warning ${reason} ${message}`] of rows) {
+    await t.rejects(ensure(image, policy), { reason, message }, `${image} ${policy}`);
+    t.equal(told.at(-1), event);
+  }
+  failure = new Error('it hangs');
+  const message = 'Failed to inspect image "a:1": it hangs';
+  await t.rejects(ensure('a:1', 'IfNotPresent'), { reason: 'ImageInspectError', message });
+  t.equal(told.at(-1), `Warning InspectFailed ${message}`);
 });

@@ -4,11 +4,11 @@ import type { Container, Pod } from '#api/core/v1/types.gen.js';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
-import { messageOf } from '#apimachinery/errors/message.js';
 import { TokenBucket } from '#client/token-bucket.js';
 import type { Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
+import { rpcMessageOf } from '#nodeagent/cri/errors.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
-import { isImageName, pullPolicy, withDefaultTag } from '#nodeagent/images/image-name.js';
+import { imageNameProblem, pullPolicy, withDefaultTag } from '#nodeagent/images/image-name.js';
 import { Pulls } from '#nodeagent/images/pulls.js';
 
 export type ImageErrorReason =
@@ -47,6 +47,8 @@ const initialBackOffMs = 10_000;
 const maxBackOffMs = 300_000;
 /** Of errors that no waiting heals; the pod is looked at again all the same. */
 const slowRetryMs = 60_000;
+/** Of a runtime that does not say what it has: it may answer again soon. */
+const inspectRetryMs = 10_000;
 
 export interface ImageRequest {
   readonly pod: Pod;
@@ -76,17 +78,18 @@ export class ImagePuller {
 
   /** The image, present on the node. Throws ImageError; rejects with the signal's reason when that aborts. */
   async ensure({ pod, container, sandbox, signal }: ImageRequest): Promise<Image> {
-    const { images, events, clock } = this.#options;
+    const { events, clock } = this.#options;
     const slow = clock.monotonic() + slowRetryMs;
     const image = container.image ?? '';
-    if (!isImageName(image)) {
-      const message = `Failed to apply default image tag "${image}": couldn't parse image reference "${image}": invalid reference format`;
+    const problem = imageNameProblem(image);
+    if (problem !== undefined) {
+      const message = `Failed to apply default image tag "${image}": couldn't parse image reference "${image}": ${problem}`;
       events.container(pod, container, 'Warning', 'InspectFailed', message);
       throw new ImageError('InvalidImageName', message, slow);
     }
     const name = withDefaultTag(image);
     const policy = pullPolicy(container);
-    const present = await images.imageStatus(name);
+    const present = await this.#inspect({ pod, container }, name);
     if (present !== undefined && policy !== 'Always') {
       events.container(pod, container, 'Normal', 'Pulled', `Container image "${image}" already present on machine`);
       return present;
@@ -97,9 +100,23 @@ export class ImagePuller {
       throw new ImageError('ErrImageNeverPull', message, slow);
     }
     await this.#pull({ pod, container, sandbox, signal }, image, name);
-    const pulled = await images.imageStatus(name);
+    const pulled = await this.#inspect({ pod, container }, name);
     if (pulled === undefined) throw new ImageError('ImageInspectError', `image "${image}" vanished`, slow);
     return pulled;
+  }
+
+  async #inspect(
+    { pod, container }: Pick<ImageRequest, 'pod' | 'container'>,
+    name: string,
+  ): Promise<Image | undefined> {
+    const { images, events, clock } = this.#options;
+    try {
+      return await images.imageStatus(name);
+    } catch (error) {
+      const message = `Failed to inspect image "${container.image}": ${rpcMessageOf(error)}`;
+      events.container(pod, container, 'Warning', 'InspectFailed', message);
+      throw new ImageError('ImageInspectError', message, clock.monotonic() + inspectRetryMs, { cause: error });
+    }
   }
 
   async #pull({ pod, container, sandbox, signal }: ImageRequest, image: string, name: string): Promise<void> {
@@ -120,7 +137,7 @@ export class ImagePuller {
       await this.#pulls.join(JSON.stringify([name, known]), work, signal);
     } catch (error) {
       if (signal.aborted) throw error;
-      const reason = messageOf(error);
+      const reason = rpcMessageOf(error);
       events.container(pod, container, 'Warning', 'Failed', `Failed to pull image "${image}": ${reason}`);
       const failedAt = clock.monotonic();
       this.#backOff.next(key, failedAt);
@@ -146,7 +163,7 @@ export class ImagePuller {
         return;
       } catch (error) {
         if (options.signal.aborted) throw error;
-        failures.set(messageOf(error), error);
+        failures.set(rpcMessageOf(error), error);
       }
     }
     const [failure] = failures.values();

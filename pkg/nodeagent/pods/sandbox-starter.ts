@@ -5,9 +5,9 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { messageOf } from '#apimachinery/errors/message.js';
 import { notFound } from '#apimachinery/errors/status.js';
 import type { DNSConfig, PodSandboxConfig, RuntimeService } from '#nodeagent/cri/cri.js';
+import { rpcMessageOf } from '#nodeagent/cri/errors.js';
 import { type ClusterDNS, type DNSForming, podDNS, type SearchLimits } from '#nodeagent/environment/dns.js';
 import { podHostname } from '#nodeagent/environment/hosts-file.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -72,7 +72,7 @@ export class SandboxStarter {
       await logFiles.makeDirectory(config.logDirectory);
       await cri.runPodSandbox(config, await this.#runtimeHandler(pod));
     } catch (error) {
-      const text = messageOf(error);
+      const text = rpcMessageOf(error);
       const message = `Failed to create pod sandbox: ${text}`;
       metrics.startedPodErrors.inc();
       events.pod(pod, 'Warning', 'FailedCreatePodSandBox', message);

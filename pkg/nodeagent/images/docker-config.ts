@@ -1,0 +1,90 @@
+/**
+ * Registry credentials out of the node's own docker configuration, found where release 1.24 looks for it: `config.json` in
+ * the agent's directory, the working directory, `$HOME/.docker` and `/.docker`; else the old `.dockercfg` in the agent's
+ * directory, the working directory, `$HOME` and `/`. The first that can be read counts.
+ */
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
+import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { ImageAuth } from '#nodeagent/cri/cri.js';
+import { type Credential, credentialsOf, parseDockerConfig } from '#nodeagent/images/docker-auth.js';
+import { matchingEntries, repositoryOf } from '#nodeagent/images/registry-match.js';
+
+export interface DockerConfigOptions {
+  /** The agent's directory. */
+  readonly rootDir: string;
+  /** `$HOME`. */
+  readonly homeDir: string;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** A file's text; undefined for one that is not there. */
+  readonly read: (path: string) => Promise<string | undefined>;
+}
+
+/** How long what was found is used without another look, as in 1.24. */
+const cacheMs = 300_000;
+const maxBytes = 1024 * 1024;
+
+/** A regular file's text, links followed; undefined where there is none. Rejects for one that is too large. */
+export async function readDockerConfig(path: string): Promise<string | undefined> {
+  let file: FileHandle;
+  try {
+    // A pipe without a writer must not hold it up.
+    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile()) return undefined;
+    if (stat.size > maxBytes) throw new Error(`larger than ${maxBytes} bytes`);
+    return await file.readFile('utf8');
+  } finally {
+    await file.close();
+  }
+}
+
+export class DockerConfig {
+  readonly #options: DockerConfigOptions;
+  #known: { readonly credentials: Promise<readonly Credential[]>; readonly until: number } | undefined;
+
+  constructor(options: DockerConfigOptions) {
+    this.#options = options;
+  }
+
+  /** Credentials for an image, the most specific registry first. Never rejects. */
+  async credentials(image: string): Promise<ImageAuth[]> {
+    const now = this.#options.clock.monotonic();
+    if (this.#known === undefined || this.#known.until <= now)
+      this.#known = { credentials: this.#find(), until: now + cacheMs };
+    return matchingEntries(await this.#known.credentials, repositoryOf(image));
+  }
+
+  async #find(): Promise<readonly Credential[]> {
+    const { rootDir, homeDir, read, log } = this.#options;
+    const working = resolve('.');
+    const files = [
+      ...[rootDir, working, join(homeDir, '.docker'), '/.docker'].map(
+        (dir) => [join(dir, 'config.json'), 'json'] as const,
+      ),
+      ...[rootDir, working, homeDir, '/'].map((dir) => [join(dir, '.dockercfg'), 'cfg'] as const),
+    ];
+    for (const [path, format] of files) {
+      try {
+        const text = await read(path);
+        if (text !== undefined) return credentialsOf(parseDockerConfig(text, format));
+      } catch (error) {
+        // Not the error itself: it may quote what is in the file.
+        log.warn(
+          { path, problem: error instanceof SyntaxError ? 'not JSON' : messageOf(error) },
+          'docker configuration was not read',
+        );
+      }
+    }
+    return [];
+  }
+}
