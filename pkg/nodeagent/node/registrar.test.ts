@@ -50,6 +50,27 @@ t.test('a pressure is a condition and an event, and stays for the transition per
   t.equal(status(), 'False');
 });
 
+t.test('why a node is not ready, in the words of 1.24', async (t) => {
+  const machine = new SimulatedMachine({ address: '192.0.2.1' });
+  const facts = await machine.facts();
+  machine.facts = async () => ({ ...facts, appArmor: true });
+  const { api, runtime, until } = await virtualAgent(t, { dependencies: { machine } });
+  const ready = () => conditionOf(api.get(nodes, nodeName), 'Ready');
+  await until(() => ready()?.status === 'True');
+  t.match(ready(), { reason: 'NodeagentReady', message: 'nodeagent is posting ready status. AppArmor enabled' });
+  const problem = (type: string) => ({ type, status: false, reason: 'Broken', message: 'it is' });
+  const words = (type: string) => `${type}=false reason:Broken message:it is`;
+  const network = `container runtime network not ready: ${words('NetworkReady')}`;
+  runtime.status = async () => [problem('NetworkReady')];
+  await until(() => ready()?.status === 'False');
+  t.match(ready(), { reason: 'NodeagentNotReady', message: network });
+  runtime.status = async () => [problem('RuntimeReady'), problem('NetworkReady')];
+  await until(() => ready()?.message !== network);
+  t.equal(ready()?.message, `[container runtime not ready: ${words('RuntimeReady')}, ${network}]`);
+  runtime.status = () => Promise.reject(new Error('no answer'));
+  await until(() => ready()?.message === 'container runtime is down');
+});
+
 t.test('process ids count when there is a threshold for them', async (t) => {
   const machine = new SimulatedMachine({ address: '192.0.2.1' });
   const state = await machine.state();

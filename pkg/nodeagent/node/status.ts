@@ -83,7 +83,7 @@ function condition(type: string, bad: boolean, texts: { reason: [string, string]
 }
 
 function conditions(input: NodeStatusInput): Omit<NodeCondition, 'lastHeartbeatTime' | 'lastTransitionTime'>[] {
-  const { dialect, pressures, notReady } = input;
+  const { dialect, facts, pressures, notReady } = input;
   const { memory, disk, pid } = pressures;
   const agent = dialect.components.nodeAgent;
   const has = (reason: string) => reason;
@@ -105,10 +105,16 @@ function conditions(input: NodeStatusInput): Omit<NodeCondition, 'lastHeartbeatT
           type: 'Ready',
           status: 'True',
           reason: has(`${title(agent)}Ready`),
-          message: `${agent} is posting ready status`,
+          message: `${agent} is posting ready status${facts.appArmor ? '. AppArmor enabled' : ''}`,
         }
-      : { type: 'Ready', status: 'False', reason: has(`${title(agent)}NotReady`), message: notReady.join(', ') },
+      : { type: 'Ready', status: 'False', reason: has(`${title(agent)}NotReady`), message: aggregated(notReady) },
   ];
+}
+
+/** Several errors as one, each once. */
+function aggregated(errors: readonly string[]): string {
+  const [first = '', ...others] = new Set(errors);
+  return others.length === 0 ? first : `[${[first, ...others].join(', ')}]`;
 }
 
 function title(name: string): string {

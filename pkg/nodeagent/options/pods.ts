@@ -65,8 +65,8 @@ export const podsOptions = {
     default: 60_000,
     section: 'Pods',
     configField: 'syncFrequency',
-    inert: true,
-    meaning: 'Longest time between two looks at a pod; changes are acted on at once.',
+    meaning:
+      'How often a pod is looked at of which nothing is heard; up to half as long again. Changes are acted on at once.',
   },
   'node-status-max-images': {
     type: 'int',

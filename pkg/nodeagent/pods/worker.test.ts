@@ -72,10 +72,42 @@ function setUp() {
   const operations = new RecordedOperations();
   const registry = new Registry();
   const metrics = new AgentMetrics(registry, orchDialect);
-  const worker = new PodWorker({ pod: pod(), clock, log: silentLogger, metrics, operations: () => operations });
+  const worker = new PodWorker({
+    pod: pod(),
+    clock,
+    log: silentLogger,
+    metrics,
+    operations: () => operations,
+    resyncMs: () => 60_000,
+  });
   worker.start();
   return { clock, operations, worker, registry };
 }
+
+t.test('a pod of which nothing is heard is looked at now and then', async (t) => {
+  const { clock, operations, worker } = setUp();
+  operations.take();
+  await operations.answer(nothingToDo);
+  operations.take();
+  await clock.advance(59_999);
+  t.same(operations.take(), []);
+  await clock.advance(1);
+  t.same(operations.take(), ['prepare']);
+  await clock.advance(120_000);
+  t.same(operations.take(), ['report'], 'not while it is looked at, which takes long');
+  await operations.answer(nothingToDo);
+  t.same(operations.take(), ['report']);
+  await clock.advance(30_000);
+  worker.poke();
+  t.same(operations.take(), ['prepare']);
+  await operations.answer(nothingToDo);
+  operations.take();
+  await clock.advance(59_999);
+  t.same(operations.take(), [], 'counted from the last look');
+  await worker.stop();
+  await clock.advance(60_000);
+  t.same(operations.take(), []);
+});
 
 t.test('syncs, rests, and syncs again when something changes or its time has come', async (t) => {
   const { clock, operations, worker } = setUp();

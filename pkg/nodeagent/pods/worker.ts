@@ -40,6 +40,8 @@ export interface PodWorkerOptions {
   readonly metrics: AgentMetrics;
   /** `pod`: as the API had it last. */
   readonly operations: (pod: () => Pod) => PodOperations;
+  /** How long a pod of which nothing is heard rests until it is looked at all the same; asked for each time. */
+  readonly resyncMs: () => number;
 }
 
 /** How long a stop waits for what is under way. */
@@ -55,6 +57,7 @@ export class PodWorker {
   readonly #log: Logger;
   readonly #operations: PodOperations;
   readonly #passes: PassMeter;
+  readonly #resyncMs: () => number;
   readonly #interrupt = new AbortController();
   readonly #gone: Deferred<void> = deferred();
   #pod: Pod;
@@ -62,11 +65,13 @@ export class PodWorker {
   #work: Promise<void> = Promise.resolve();
   #wakeUp: Timer | undefined;
   #slowSync: Timer | undefined;
+  #resync: Timer | undefined;
 
   constructor(options: PodWorkerOptions) {
     this.#clock = options.clock;
     this.#log = options.log;
     this.#passes = new PassMeter(options);
+    this.#resyncMs = options.resyncMs;
     this.#pod = options.pod;
     this.uid = options.pod.metadata.uid ?? '';
     this.#operations = options.operations(() => this.#pod);
@@ -148,7 +153,9 @@ export class PodWorker {
 
   #entered(phase: State['phase']): void {
     this.#slowSync?.cancel();
+    this.#resync?.cancel();
     if (phase === 'syncing') this.#slowSync = this.#clock.setTimer(() => void this.#operations.report(), slowSyncMs);
+    if (phase === 'resting') this.#resync = this.#clock.setTimer(() => this.poke(), this.#resyncMs());
     if (phase === 'gone' || phase === 'stopped') this.#wakeUp?.cancel();
     if (phase === 'gone') this.#gone.resolve();
   }
