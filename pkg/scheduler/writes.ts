@@ -6,6 +6,8 @@ export class Writes {
   readonly #log: Logger;
   readonly #counted = new Set<Promise<void>>();
   readonly #waiting = new Set<Promise<void>>();
+  /** To be called when one of those that count has ended. */
+  readonly #forRoom: (() => void)[] = [];
 
   /** `limit`: so many at once; further ones make the decisions wait. */
   constructor(limit: number, log: Logger) {
@@ -21,7 +23,9 @@ export class Writes {
   /** Resolves at once, or when there is room for another. `pod`: namespace/name, for the log. */
   async start(pod: string, work: Promise<void>): Promise<void> {
     this.#follow(this.#counted, pod, work);
-    if (this.#counted.size >= this.#limit) await Promise.race(this.#counted);
+    if (this.#counted.size < this.#limit) return;
+    // A race of all of them would leave a reaction at each, for every pod.
+    await new Promise<void>((resolve) => this.#forRoom.push(resolve));
   }
 
   /** Work that may wait for minutes, and so does not count against the limit. */
@@ -37,7 +41,10 @@ export class Writes {
   #follow(all: Set<Promise<void>>, pod: string, work: Promise<void>): void {
     const followed = work
       .catch((err: unknown) => this.#log.error({ err, pod }, 'work beside the scheduling ended unexpectedly'))
-      .finally(() => all.delete(followed));
+      .finally(() => {
+        all.delete(followed);
+        if (all === this.#counted) for (const resume of this.#forRoom.splice(0)) resume();
+      });
     all.add(followed);
   }
 }

@@ -222,7 +222,7 @@ const maxQueued = 10_000;
 /**
  * Writes under way at once. One alone falls far behind a busy server; what events are about must not wait for many.
  */
-const maxSending = 8;
+const maxSending = 4;
 
 function referenceTo(target: EventTarget): ObjectReference {
   if (!('metadata' in target)) return target;

@@ -76,11 +76,15 @@ export async function revisionNow(client: Client): Promise<string> {
   return (await client.resource(pods).list({ namespace, limit: 1 })).metadata?.resourceVersion ?? '';
 }
 
-/** When the first and the last of that many pods of `seedRow` were seen bound since then, in ms of the clock. */
+/**
+ * When the first and the last of that many pods of `seedRow` were seen bound since then, in ms of the clock. `onFirst`:
+ * called at the first.
+ */
 export async function untilBound(
   client: Client,
   resourceVersion: string,
   count: number,
+  onFirst: () => void,
 ): Promise<{ firstMs: number; lastMs: number }> {
   const bound = new Set<string>();
   let firstMs = 0;
@@ -89,7 +93,10 @@ export async function untilBound(
   for await (const { object, type } of client.resource(pods).watch(from)) {
     const { name = '' } = object.metadata;
     if (type !== 'MODIFIED' || !name.startsWith('pod-') || (object.spec.nodeName ?? '') === '') continue;
-    if (bound.size === 0) firstMs = clock.monotonic();
+    if (bound.size === 0) {
+      firstMs = clock.monotonic();
+      onFirst();
+    }
     bound.add(name);
     if (bound.size === count) return { firstMs, lastMs: clock.monotonic() };
   }
