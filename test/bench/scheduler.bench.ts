@@ -80,7 +80,7 @@ for (const key of only) {
   if (row === undefined) throw new Error(`no row ${key}; there are ${Object.keys(rows).join(', ')}`);
   const { perSecond, p99Ms } = measure(row, nodes, pods);
   figure(row.name, `${Math.round(perSecond)}/s`, `${row.limit}/s`);
-  figure('', `${p99Ms.toFixed(2)} ms`);
+  figure('  99 % of them within', `${p99Ms.toFixed(2)} ms`);
 }
 const plain = rows['plain'];
 if (plain !== undefined && (values.only === '' || only.includes('growth'))) {
