@@ -1,6 +1,6 @@
 /** The objects of the fake API: versions, conflicts, deletion with finalizers, watches with history. */
 
-import { type Clock, formatTime } from '#apimachinery/clock.js';
+import { type Clock, formatTime, parseTime } from '#apimachinery/clock.js';
 import {
   alreadyExists,
   conflict,
@@ -103,10 +103,13 @@ export class Tracker {
     }
     const graceful = (options.graceSeconds ?? 0) > 0;
     if (!graceful && (old.metadata.finalizers ?? []).length === 0) return this.#remove(q, structuredClone(old));
-    if (old.metadata.deletionTimestamp !== undefined) return old;
     const object = structuredClone(old);
     const graceSeconds = options.graceSeconds ?? 0;
-    object.metadata.deletionTimestamp = formatTime(this.#clock.now() + graceSeconds * 1000);
+    const { deletionTimestamp, deletionGracePeriodSeconds: granted = 0 } = old.metadata;
+    // A second deletion can only hasten the first.
+    if (deletionTimestamp !== undefined && (!graceful || graceSeconds >= granted)) return old;
+    const since = deletionTimestamp === undefined ? this.#clock.now() : parseTime(deletionTimestamp) - granted * 1000;
+    object.metadata.deletionTimestamp = formatTime(since + graceSeconds * 1000);
     if (graceful) object.metadata.deletionGracePeriodSeconds = graceSeconds;
     return this.#store(q, 'MODIFIED', object);
   }

@@ -1,0 +1,19 @@
+/** The situations of pods on the simulated runtime; with real containers they are in `pod-life.containerd.test.ts`. */
+import t from 'tap';
+import { playSituations, situationArguments, World } from '#nodeagent/testing/situations.js';
+import { podSituations } from '#nodeagent/testing/pod-situations.js';
+import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
+
+t.test("pods' lives on the simulated runtime", async (t) => {
+  const { api, runtime, clock } = await virtualAgent(t, { args: [...situationArguments] });
+  /** An hour of virtual time at most. */
+  const until = async (condition: () => boolean | Promise<boolean>, what: string) => {
+    for (let i = 0; i < 36_000; i++) {
+      if (await condition()) return;
+      await clock.advance(100);
+    }
+    throw new Error(`${what}: did not come true`);
+  };
+  const world = new World({ api, cri: runtime, image: 'docker.io/test/app:1.0', until });
+  await playSituations(t, podSituations, { world, together: false });
+});
