@@ -12,10 +12,11 @@ import { endMount, mountsBelow } from '#nodeagent/files/mounts.js';
 
 /** Stops and removes every sandbox with its containers. */
 export async function removeAllSandboxes(cri: CRI): Promise<void> {
-  for (const sandbox of await cri.listPodSandbox()) {
-    await cri.stopPodSandbox(sandbox.id);
-    await cri.removePodSandbox(sandbox.id);
-  }
+  const remove = async ({ id }: { readonly id: string }) => {
+    await cri.stopPodSandbox(id);
+    await cri.removePodSandbox(id);
+  };
+  await Promise.all((await cri.listPodSandbox()).map(remove));
 }
 
 /**

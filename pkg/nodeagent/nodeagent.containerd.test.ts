@@ -315,26 +315,6 @@ t.test('an agent on containerd', { skip }, async (t) => {
     for (const name of ['tuned', 'forbidden', 'odd', 'broken', 'reader']) await fixture.remove(name, 1);
   });
 
-  await t.test('a crash is seen at once and waits longer each time', async (t) => {
-    api.seed(
-      pods,
-      testPod('crash', {
-        containers: [{ name: 'main', image: images.busybox, command: ['sh', '-c', 'sleep 0.1; exit 3'] }],
-      }),
-    );
-    await eventually(
-      () => status('crash')?.containerStatuses?.[0]?.state?.waiting?.reason === 'CrashLoopBackOff',
-      'back-off',
-    );
-    t.match(status('crash')?.containerStatuses?.[0], {
-      restartCount: 1,
-      lastState: { terminated: { exitCode: 3, reason: 'Error' } },
-      state: { waiting: { message: /^back-off 10s restarting failed container=main pod=crash_default\(/ } },
-    });
-    await fixture.remove('crash');
-    t.same(await cri.listPodSandbox(), []);
-  });
-
   await t.test('a container that has ended is counted at the instant of the question', async (t) => {
     const container = { name: 'main', image: images.busybox, command: ['true'] };
     api.seed(pods, testPod('over', { restartPolicy: 'Never', containers: [container] }));

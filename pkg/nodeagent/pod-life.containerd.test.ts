@@ -6,13 +6,16 @@ import { events, pods } from '#api/core/v1/resources.gen.js';
 import type { Container, PodSpec } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
+import { kernelSituations } from '#containerd/testing/kernel-situations.js';
 import { eventually, nodeName, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { podSituations } from '#nodeagent/testing/pod-situations.js';
+import { playSituations, situationArguments, World } from '#nodeagent/testing/situations.js';
 
 const skip = await skipWithoutContainers();
 t.setTimeout(180_000);
 
 t.test("pods' lives on containerd", { skip }, async (t) => {
-  const fixture = await containerdFixture(t);
+  const fixture = await containerdFixture(t, { args: situationArguments });
   const { dir, cri, api, images, status, isReady } = fixture;
   const shell = (script: string, more: Partial<Container> = {}): Container => ({
     ...{ name: 'main', image: images.busybox, command: ['sh', '-c', script] },
@@ -155,17 +158,7 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
     t.match(message, /can't fork/);
   });
 
-  await t.test('hooks tell why they failed, and an answer of any status is none', async (t) => {
-    const failing = shell('exec sleep 1000', {
-      lifecycle: { postStart: { exec: { command: ['sh', '-c', 'exit 3'] } } },
-    });
-    api.seed(pods, testPod('unhooked', { terminationGracePeriodSeconds: 1, containers: [failing] }));
-    await until('unhooked', () => told('unhooked', 'FailedPostStartHook').length > 0);
-    t.match(
-      told('unhooked', 'FailedPostStartHook')[0],
-      /^Exec lifecycle hook \(\[sh -c exit 3\]\) for Container "main" in Pod "unhooked_default\(.*\)" failed - error: command 'sh -c exit 3' exited with 3: , message: ".*"$/,
-    );
-    await fixture.remove('unhooked');
+  await t.test('a hook over HTTP fails for want of an answer, not for its status', async (t) => {
     const web = {
       ...{ name: 'main', image: images.web, imagePullPolicy: 'IfNotPresent' },
       readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 },
@@ -175,11 +168,20 @@ t.test("pods' lives on containerd", { skip }, async (t) => {
       ...shell('exec sleep 1000', { name: 'other' }),
       lifecycle: { preStop: { httpGet: { path: '/x', port: 9 } } },
     };
-    api.seed(pods, testPod('hooked', { containers: [web, unreachable] }));
-    await until('hooked', () => isReady('hooked'));
-    await fixture.remove('hooked', 5);
-    t.match(told('hooked', 'FailedPreStopHook'), [
-      /^Http lifecycle hook \(\/x\) for Container "other" in Pod "hooked_/,
+    api.seed(pods, testPod('web-hooked', { containers: [web, unreachable] }));
+    await until('web-hooked', () => isReady('web-hooked'));
+    await fixture.remove('web-hooked', 5);
+    t.match(told('web-hooked', 'FailedPreStopHook'), [
+      /^Http lifecycle hook \(\/x\) for Container "other" in Pod "web-hooked_/,
     ]);
+  });
+
+  await t.test('what becomes of pods, and what the kernel makes of them', async (t) => {
+    const world = new World({
+      ...{ api, cri, image: images.busybox },
+      until: (condition, what) => eventually(condition, what, 120_000),
+    });
+    const situations = [...podSituations, ...kernelSituations(fixture, world)];
+    await playSituations(t, situations, { world, together: true });
   });
 });

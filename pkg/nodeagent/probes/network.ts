@@ -4,6 +4,13 @@ import { connect } from 'node:net';
 import type { ServiceError } from '@grpc/grpc-js';
 import { type CheckResult, failure } from '#nodeagent/probes/check-result.js';
 
+/** Why there is no connection, in the words of release 1.24. */
+const reasons: Readonly<Record<string, string>> = {
+  ECONNREFUSED: 'connect: connection refused',
+  EHOSTUNREACH: 'connect: no route to host',
+  ENETUNREACH: 'connect: network is unreachable',
+};
+
 /** Success is an accepted connection. Never rejects. */
 export function checkTCP(host: string, port: number, timeoutMs: number): Promise<CheckResult> {
   return new Promise((resolve) => {
@@ -12,9 +19,12 @@ export function checkTCP(host: string, port: number, timeoutMs: number): Promise
       socket.destroy();
       resolve(result);
     };
-    socket.setTimeout(timeoutMs, () => end(failure(`dial tcp ${host}:${port}: i/o timeout`)));
+    const dial = `dial tcp ${host.includes(':') ? `[${host}]` : host}:${port}`;
+    socket.setTimeout(timeoutMs, () => end(failure(`${dial}: i/o timeout`)));
     socket.once('connect', () => end({ success: true, output: '' }));
-    socket.once('error', (error) => end(failure(`dial tcp ${host}:${port}: ${error.message}`)));
+    socket.once('error', (error: NodeJS.ErrnoException) =>
+      end(failure(`${dial}: ${reasons[error.code ?? ''] ?? error.message}`)),
+    );
   });
 }
 

@@ -117,11 +117,15 @@ export function testPod(name: string, spec: Partial<PodSpec> = {}, annotations: 
   };
 }
 
-/** Resolves when the condition holds; rejects after ten seconds. */
-export async function eventually(condition: () => boolean | Promise<boolean>, what = 'the condition'): Promise<void> {
-  for (let i = 0; i < 2000; i++) {
-    if (await condition()) return;
-    await new Promise((resolve) => setTimeout(resolve, 5));
+/** Resolves when the condition holds; rejects after the limit, which is ten seconds unless told. */
+export async function eventually(
+  condition: () => boolean | Promise<boolean>,
+  what = 'the condition',
+  limitMs = 10_000,
+): Promise<void> {
+  const deadline = realClock.monotonic() + limitMs;
+  while (!(await condition())) {
+    if (realClock.monotonic() > deadline) throw new Error(`${what} did not come true`);
+    await realClock.sleep(5);
   }
-  throw new Error(`${what} did not come true`);
 }

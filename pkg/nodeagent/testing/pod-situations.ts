@@ -4,7 +4,10 @@ import type { Container, PodSpec } from '#api/core/v1/types.gen.js';
 import type { Situation } from '#nodeagent/testing/situations.js';
 
 /** Real ones do not hear SIGTERM; simulated ones wait for SIGKILL. */
-const stubborn = { script: "trap '' TERM; while :; do sleep 1; done", simulation: { 'stop-latency': 'never' } } as const;
+const stubborn = {
+  script: "trap '' TERM; while :; do sleep 1; done",
+  simulation: { 'stop-latency': 'never' },
+} as const;
 const exec = (script: string) => ({ exec: { command: ['sh', '-c', script] } });
 const often = { periodSeconds: 1, timeoutSeconds: 5, failureThreshold: 1 } as const;
 
@@ -146,7 +149,9 @@ export const podSituations: readonly Situation[] = [
   {
     name: 'a pod ends at its deadline',
     async run(t, world) {
-      world.run('limited', { activeDeadlineSeconds: 1, containers: [world.shell('sleep 1000')] });
+      world.run('limited', {
+        ...{ activeDeadlineSeconds: 1, terminationGracePeriodSeconds: 1, containers: [world.shell('sleep 1000')] },
+      });
       await world.until(() => world.main('limited')?.state?.terminated !== undefined, 'it has ended');
       t.match(world.status('limited'), {
         ...{ phase: 'Failed', reason: 'DeadlineExceeded' },
@@ -159,7 +164,10 @@ export const podSituations: readonly Situation[] = [
     async run(t, world) {
       const names = ['hastened', 'forced'] as const;
       // Nothing is left that could tell how long a forced pod has: it is as long as the pod itself says.
-      for (const [name, grace] of [['hastened', 6000], ['forced', 1]] as const) {
+      for (const [name, grace] of [
+        ['hastened', 6000],
+        ['forced', 1],
+      ] as const) {
         const spec = { terminationGracePeriodSeconds: grace, containers: [world.shell(stubborn.script)] };
         world.run(name, spec, stubborn.simulation);
       }
@@ -237,7 +245,10 @@ export const podSituations: readonly Situation[] = [
         () => waiting('unpulled')?.reason === 'ErrImageNeverPull' && waiting('misnamed')?.reason === 'InvalidImageName',
         'both wait',
       );
-      t.match(waiting('unpulled')?.message, /^Container image "docker.io\/test\/nowhere:1.0" is not present with pull policy of Never$/);
+      t.match(
+        waiting('unpulled')?.message,
+        /^Container image "docker.io\/test\/nowhere:1.0" is not present with pull policy of Never$/,
+      );
     },
   },
   {

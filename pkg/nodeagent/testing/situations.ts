@@ -62,9 +62,7 @@ export class World {
   told(name: string, reason: string): string[] {
     return this.api
       .list(events)
-      .flatMap((event) =>
-        event.involvedObject.name === name && event.reason === reason ? [event.message ?? ''] : [],
-      );
+      .flatMap((event) => (event.involvedObject.name === name && event.reason === reason ? [event.message ?? ''] : []));
   }
 
   delete(name: string, gracePeriodSeconds: number): Promise<unknown> {
