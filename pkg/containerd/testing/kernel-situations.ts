@@ -1,95 +1,22 @@
 /** What pods are to the kernel and to the runtime that runs them: cgroups, mounts, processes, the OCI configuration. */
-import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { open, readdir, readFile, readlink } from 'node:fs/promises';
 import { createServer as createHTTP } from 'node:http';
 import { type AddressInfo, createServer as createTCP, type Server } from 'node:net';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
 import { gunzipSync } from 'node:zlib';
 import type { Test } from 'tap';
 import { events, pods } from '#api/core/v1/resources.gen.js';
 import type { Container, Probe } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
-import { containerdPaths } from '#containerd/containerd.js';
 import type { ContainerdFixture } from '#containerd/testing/containerd-fixture.js';
+import { KernelView } from '#containerd/testing/kernel-view.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
-import { cgroupMountPoint } from '#nodeagent/resources/cgroup-tree.js';
 import type { Situation, World } from '#nodeagent/testing/situations.js';
-
-const run = promisify(execFile);
-
-/** What `ctr` shows of a container or a sandbox. */
-interface RuntimeView {
-  readonly Spec: {
-    readonly annotations: Readonly<Record<string, string>>;
-    readonly process: { readonly noNewPrivileges?: boolean; readonly oomScoreAdj?: number };
-    readonly linux: {
-      readonly cgroupsPath: string;
-      readonly maskedPaths?: readonly string[];
-      readonly readonlyPaths?: readonly string[];
-      readonly sysctl?: Readonly<Record<string, string>>;
-    };
-  };
-  readonly Runtime: { readonly Name: string };
-  readonly Extensions: Readonly<Record<string, { readonly value: string }>>;
-}
-
-class Kernel {
-  readonly #fixture: ContainerdFixture;
-  readonly #world: World;
-
-  constructor(fixture: ContainerdFixture, world: World) {
-    this.#fixture = fixture;
-    this.#world = world;
-  }
-
-  /** The runtime's own view of a container or a sandbox. */
-  async view(id: string): Promise<RuntimeView> {
-    const { socket } = containerdPaths(this.#fixture.dir);
-    const { stdout } = await run('ctr', ['-a', socket, '-n', 'k8s.io', 'containers', 'info', id]);
-    return JSON.parse(stdout) as RuntimeView;
-  }
-
-  /** What the runtime was told of a container's security, in the names of the protocol. */
-  async securityContext(id: string): Promise<Readonly<Record<string, unknown>>> {
-    const { value = '' } = (await this.view(id)).Extensions['io.cri-containerd.container.metadata'] ?? {};
-    return JSON.parse(Buffer.from(value, 'base64').toString()).Metadata.Config.linux.security_context;
-  }
-
-  /** Id of a running container of a pod; `main` unless told. */
-  container(pod: string, name = 'main'): string {
-    const status = this.#world.status(pod);
-    const all = [...(status?.containerStatuses ?? []), ...(status?.ephemeralContainerStatuses ?? [])];
-    return all.find((each) => each.name === name)?.containerID?.split('//')[1] ?? '';
-  }
-
-  async sandbox(pod: string): Promise<string> {
-    const all = await this.#world.cri.listPodSandbox();
-    return all.find(({ metadata }) => metadata.name === pod)?.id ?? '';
-  }
-
-  /** The number of a container's first process on this machine. */
-  async pid(id: string): Promise<string> {
-    const { stateDir } = containerdPaths(this.#fixture.dir);
-    return readFile(join(stateDir, 'io.containerd.runtime.v2.task', 'k8s.io', id, 'init.pid'), 'utf8');
-  }
-
-  /** A file of the cgroup, below that of all pods. */
-  async cgroupFile(controller: string, path: string, file: string): Promise<string> {
-    const folder = (await cgroupVersion()) === 2 ? '' : controller;
-    const { cgroupRoot } = containerdPaths(this.#fixture.dir);
-    return (await readFile(join(cgroupMountPoint, folder, cgroupRoot, 'orchpods', path, file), 'utf8')).trim();
-  }
-
-  logDirectory(pod: string): string {
-    return join(this.#fixture.dir, 'logs', `default_${pod}_${this.#world.uid(pod)}`, 'main');
-  }
-}
 
 /** Listens on the loopback until the test ends. */
 async function listen(t: Test, server: Server): Promise<number> {
@@ -126,7 +53,7 @@ async function serveHealth(t: Test): Promise<number> {
 const mi = 2 ** 20;
 
 export function kernelSituations(fixture: ContainerdFixture, world: World): readonly Situation[] {
-  const kernel = new Kernel(fixture, world);
+  const kernel = new KernelView(fixture.dir, world);
   const ready = (...names: string[]) =>
     world.until(() => names.every((name) => world.isReady(name)), `${names.join()} are ready`);
   const sleeping = (more: Partial<Container> = {}) => world.shell('exec sleep 1000', more);

@@ -1,0 +1,81 @@
+/** Looks at pods from outside of the agent: through `ctr`, `/proc` and the files of cgroups. */
+import { execFile } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { containerdPaths } from '#containerd/containerd.js';
+import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
+import { cgroupMountPoint } from '#nodeagent/resources/cgroup-tree.js';
+import type { World } from '#nodeagent/testing/situations.js';
+
+const run = promisify(execFile);
+
+/** What `ctr` shows of a container or a sandbox. */
+interface RuntimeView {
+  readonly Spec: {
+    readonly annotations: Readonly<Record<string, string>>;
+    readonly process: { readonly noNewPrivileges?: boolean; readonly oomScoreAdj?: number };
+    readonly linux: {
+      readonly cgroupsPath: string;
+      readonly maskedPaths?: readonly string[];
+      readonly readonlyPaths?: readonly string[];
+      readonly sysctl?: Readonly<Record<string, string>>;
+    };
+  };
+  readonly Runtime: { readonly Name: string };
+  readonly Extensions: Readonly<Record<string, { readonly value: string }>>;
+}
+
+/** The machine behind a fixture: what the runtime and the kernel hold of its pods. */
+export class KernelView {
+  readonly #dir: string;
+  readonly #world: World;
+
+  /** @param dir Of the containerd, and of all that the agent writes. */
+  constructor(dir: string, world: World) {
+    this.#dir = dir;
+    this.#world = world;
+  }
+
+  /** The runtime's own view of a container or a sandbox. */
+  async view(id: string): Promise<RuntimeView> {
+    const { socket } = containerdPaths(this.#dir);
+    const { stdout } = await run('ctr', ['-a', socket, '-n', 'k8s.io', 'containers', 'info', id]);
+    return JSON.parse(stdout) as RuntimeView;
+  }
+
+  /** What the runtime was told of a container's security, in the names of the protocol. */
+  async securityContext(id: string): Promise<Readonly<Record<string, unknown>>> {
+    const { value = '' } = (await this.view(id)).Extensions['io.cri-containerd.container.metadata'] ?? {};
+    return JSON.parse(Buffer.from(value, 'base64').toString()).Metadata.Config.linux.security_context;
+  }
+
+  /** Id of a running container of a pod; `main` unless told. */
+  container(pod: string, name = 'main'): string {
+    const status = this.#world.status(pod);
+    const all = [...(status?.containerStatuses ?? []), ...(status?.ephemeralContainerStatuses ?? [])];
+    return all.find((each) => each.name === name)?.containerID?.split('//')[1] ?? '';
+  }
+
+  async sandbox(pod: string): Promise<string> {
+    const all = await this.#world.cri.listPodSandbox();
+    return all.find(({ metadata }) => metadata.name === pod)?.id ?? '';
+  }
+
+  /** The number of a container's first process on this machine. */
+  async pid(id: string): Promise<string> {
+    const { stateDir } = containerdPaths(this.#dir);
+    return readFile(join(stateDir, 'io.containerd.runtime.v2.task', 'k8s.io', id, 'init.pid'), 'utf8');
+  }
+
+  /** A file of the cgroup, below that of all pods. */
+  async cgroupFile(controller: string, path: string, file: string): Promise<string> {
+    const folder = (await cgroupVersion()) === 2 ? '' : controller;
+    const { cgroupRoot } = containerdPaths(this.#dir);
+    return (await readFile(join(cgroupMountPoint, folder, cgroupRoot, 'orchpods', path, file), 'utf8')).trim();
+  }
+
+  logDirectory(pod: string): string {
+    return join(this.#dir, 'logs', `default_${pod}_${this.#world.uid(pod)}`, 'main');
+  }
+}
