@@ -5,6 +5,7 @@ import { createServer as createHTTP } from 'node:http';
 import { type AddressInfo, createServer as createTCP, type Server } from 'node:net';
 import { join } from 'node:path';
 import { gunzipSync } from 'node:zlib';
+import { pino } from 'pino';
 import type { Test } from 'tap';
 import { events, pods } from '#api/core/v1/resources.gen.js';
 import type { Container, Probe } from '#api/core/v1/types.gen.js';
@@ -12,7 +13,6 @@ import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import type { ContainerdFixture } from '#containerd/testing/containerd-fixture.js';
 import { KernelView } from '#containerd/testing/kernel-view.js';
-import { silentLogger } from '#daemon/log/logger.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
@@ -261,7 +261,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
           cri: world.cri,
           files: new DiskLogFiles(),
           clock: { ...realClock, now: () => now },
-          log: silentLogger,
+          log: pino({ level: 'silent' }),
           pods: () => [talking],
           ...{ maxBytes: 100, maxFiles: 3 },
         });
