@@ -80,7 +80,10 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   // The runtime adds up its images every ten seconds only: what they take may still be 0.
   t.ok(after.node.runtime.imageFs.capacityBytes > 0);
   const small = await ask('?only_cpu_and_memory=true');
-  t.same(Object.keys(small.node).sort(), ['cpu', 'memory', 'nodeName', 'startTime']);
+  t.same(Object.keys(small.node).sort(), ['cpu', 'memory', 'nodeName', 'startTime', 'systemContainers']);
+  const ofPods = small.node.systemContainers.find(({ name }: { name: string }) => name === 'pods');
+  t.ok(ofPods.cpu.usageCoreNanoSeconds >= nanoSeconds, 'all pods have used more than one of them');
+  t.ok(ofPods.memory.usageBytes > 0);
   t.same(Object.keys(podOf(small)).sort(), ['containers', 'cpu', 'memory', 'podRef', 'startTime']);
 }
 

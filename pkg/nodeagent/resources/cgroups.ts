@@ -39,6 +39,11 @@ export class PodCgroups {
     return this.#options.tree;
   }
 
+  /** Of all pods. */
+  get path(): string {
+    return this.#options.path;
+  }
+
   /** What the sandbox's `cgroupParent` is set to. */
   parentOf(pod: Pod): string {
     const qos = podQosClass(pod);

@@ -93,6 +93,12 @@ export class StatsSummary {
     const { facts, host, cpuSeconds, workingSetBytes } = usage;
     const basic = {
       nodeName,
+      systemContainers: usage.system.map(({ name, path, cgroup }) => ({
+        name,
+        startTime: formatTime(this.#startedMs),
+        cpu: this.#cpu(`system ${path}`, now, { seconds: cgroup.cpu.totalSeconds, nowMs }),
+        memory: cgroupMemory(cgroup, now),
+      })),
       startTime: formatTime(this.#startedMs),
       cpu: this.#cpu('/', now, { seconds: cpuSeconds, nowMs }),
       memory: {
@@ -213,6 +219,11 @@ function available(cgroup: CgroupUsage | undefined) {
 /** The containers' and the sandbox's; the cgroup of a pod itself has none. */
 function processesOf({ containers }: PodUsage): number {
   return containers.reduce((sum, { cgroup }) => sum + (cgroup?.processes ?? 0), 0);
+}
+
+function cgroupMemory(cgroup: CgroupUsage, time: string) {
+  const { usageBytes, workingSetBytes, rssBytes } = cgroup.memory;
+  return { time, ...available(cgroup), usageBytes, workingSetBytes, rssBytes, ...faults(cgroup) };
 }
 
 function podMemory({ cgroup, workingSetBytes, containers }: PodUsage, time: string) {

@@ -1,6 +1,7 @@
 /** What the node, its pods and their containers use: the runtime's counters, and those of the kernel where it has them. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { ContainerStats, PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
 import type { HostUsage } from '#nodeagent/node/host-usage.js';
 import type { FilesystemState, Machine, MachineFacts } from '#nodeagent/node/machine.js';
@@ -11,6 +12,7 @@ import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime
 import type { DeviceIO } from '#nodeagent/stats/block-io.js';
 import { CgroupReader, type CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
 import { type OpenFiles, openFiles } from '#nodeagent/stats/open-files.js';
+import { ownCgroup } from '#nodeagent/stats/own-cgroup.js';
 
 export interface ContainerUsage {
   /** Empty for the sandbox. */
@@ -47,6 +49,12 @@ export interface PodUsage {
   readonly network: readonly InterfaceUsage[];
 }
 
+export interface SystemUsage {
+  readonly name: string;
+  readonly path: string;
+  readonly cgroup: CgroupUsage;
+}
+
 export interface NodeUsage {
   readonly facts: MachineFacts;
   readonly timestampMs: number;
@@ -57,6 +65,8 @@ export interface NodeUsage {
   readonly cpuSeconds: number;
   readonly workingSetBytes: number;
   readonly pods: readonly PodUsage[];
+  /** By the names of 1.24: `pods`, all of them together, and the agent's own. */
+  readonly system: readonly SystemUsage[];
   /** What the runtime counts, by container; those that have ended, too. */
   readonly stats: ReadonlyMap<string, ContainerStats>;
 }
@@ -70,10 +80,11 @@ export interface CgroupDetails {
 /** Where it is measured. */
 export interface UsageSources {
   readonly clock: Clock;
+  readonly dialect: Dialect;
   readonly cri: Pick<RuntimeService, 'listContainerStats'>;
   readonly observer: Pick<RuntimeObserver, 'get'>;
   /** Absent where pods have none. */
-  readonly cgroups?: Pick<PodCgroups, 'hierarchy' | 'parentOf'>;
+  readonly cgroups?: Pick<PodCgroups, 'hierarchy' | 'parentOf' | 'path'>;
 }
 
 export interface CollectorOptions {
@@ -146,8 +157,23 @@ export class UsageCollector {
           ? sum(used, ({ workingSetBytes }) => workingSetBytes)
           : facts.memoryBytes - state.memoryAvailableBytes,
       pods: used,
+      system: await this.#system(),
       stats,
     };
+  }
+
+  async #system(): Promise<SystemUsage[]> {
+    const { cgroups, dialect } = this.#options.node;
+    if (cgroups === undefined) return [];
+    const own = await ownCgroup(cgroups.hierarchy.version);
+    const named = [
+      ...(own === undefined ? [] : [{ name: dialect.components.nodeAgent, path: own }]),
+      { name: 'pods', path: cgroups.path },
+    ];
+    const found = await Promise.all(
+      named.map(async (each) => ({ ...each, cgroup: await this.#cgroups?.usage(each.path) })),
+    );
+    return found.flatMap(({ cgroup, ...each }) => (cgroup === undefined ? [] : [{ ...each, cgroup }]));
   }
 
   /** Undefined for pods of which nothing runs. */

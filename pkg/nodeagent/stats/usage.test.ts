@@ -6,6 +6,7 @@ import { parseDisks, parseHostUsage } from '#nodeagent/node/host-usage.js';
 import { parseNetworkTable } from '#nodeagent/node/network-usage.js';
 import { CgroupReader } from '#nodeagent/stats/cgroup-usage.js';
 import { openFiles } from '#nodeagent/stats/open-files.js';
+import { parseOwnCgroup } from '#nodeagent/stats/own-cgroup.js';
 
 /** A folder with these files. */
 async function folder(t: Test, files: Readonly<Record<string, string>>): Promise<string> {
@@ -164,4 +165,13 @@ t.test('the files that processes have open', async (t) => {
   t.same(await openFiles([], proc), { descriptors: 0, sockets: 0, limit: undefined });
   const own = await openFiles([process.pid]);
   t.ok(own.descriptors > 0 && own.sockets <= own.descriptors);
+});
+
+t.test('the cgroup of this process', (t) => {
+  const first = '12:memory:/system.slice/agent.service\n5:cpu,cpuacct:/\n0::/unified\n';
+  t.equal(parseOwnCgroup(first, 1), '/system.slice/agent.service');
+  t.equal(parseOwnCgroup(first, 2), '/unified');
+  t.equal(parseOwnCgroup('0::/\n', 2), undefined);
+  t.equal(parseOwnCgroup('', 1), undefined);
+  t.end();
 });
