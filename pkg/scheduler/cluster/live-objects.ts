@@ -47,6 +47,7 @@ export class LiveObjects implements ClusterObjects {
       if (selector === undefined || selector.isEverything) return [];
       return [
         {
+          key: keyFor(metadata.namespace, metadata.name ?? ''),
           allowed: status?.disruptionsAllowed ?? 0,
           covers: ({ labels, namespace, pod }: PodInfo) =>
             namespace === metadata.namespace &&

@@ -7,6 +7,8 @@ import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 
 /** How many evictions a disruption budget allows. */
 export interface Budget {
+  /** `namespace/name`. */
+  readonly key: string;
   readonly allowed: number;
   /** It protects the pod, whose eviction it has not counted yet. */
   covers(pod: PodInfo): boolean;

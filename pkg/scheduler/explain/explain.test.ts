@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import type { Node, Pod, Volume } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { type Budget, noObjects } from '#scheduler/cluster/objects.js';
@@ -9,6 +9,7 @@ import type { Explanation } from '#scheduler/explain/explanation.js';
 import { copiesOf, leaving, without } from '#scheduler/explain/forecast.js';
 import { ClusterCopy, Pace, type Snapshot } from '#scheduler/explain/snapshot.js';
 import { defaultProfile } from '#scheduler/plugins/profiles.js';
+import { boundClaim, storageOf, uses, volume } from '#scheduler/testing/storage.js';
 
 const profile = defaultProfile(dialect);
 
@@ -140,6 +141,76 @@ t.test('what plugins found', async (t) => {
   ]);
 });
 
+t.test('what plugins found beyond the node', async (t) => {
+  const { zone } = dialect.labels;
+  const inZone = (name: string, value: string): Node => ({
+    ...node(name),
+    metadata: { name, labels: { [zone]: value } },
+  });
+  const nodes = [inZone('a', '1'), inZone('b', '1'), inZone('c', '2')];
+  const term = { labelSelector: { matchLabels: { app: 'web' } }, topologyKey: zone };
+  const required = { requiredDuringSchedulingIgnoredDuringExecution: [term] };
+  const web = (name: string, on: string) => pod(name, { on, labels: { app: 'web' } });
+  const factsOn = async (name: string, pods: readonly Pod[], affinity: Pod['spec']['affinity'], labels = {}) => {
+    const subject = pod('p', { labels });
+    const spec = affinity === undefined ? subject.spec : { ...subject.spec, affinity };
+    const found = await why(snapshotOf(nodes, pods), { ...subject, spec }, { details: { node: name } });
+    const [item] = found.details?.items ?? [];
+    return item !== undefined && 'facts' in item ? item.facts : undefined;
+  };
+  const far = { podAntiAffinity: required };
+  const near = { podAffinity: required };
+  t.equal(
+    await factsOn('a', [web('w', 'b'), web('v', 'b')], far),
+    `default/w on b is in ${zone}=1, too (one of 2), which the pod keeps away from by ${zone}`,
+  );
+  t.equal(
+    await factsOn('a', [web('w', 'b'), web('v', 'a')], far),
+    `default/v is there (one of 2), which the pod keeps away from by ${zone}`,
+  );
+  const hermit = pod('h', { on: 'b' });
+  t.equal(
+    await factsOn('a', [{ ...hermit, spec: { ...hermit.spec, affinity: far } }], undefined, { app: 'web' }),
+    `default/h on b is in ${zone}=1, too, which keeps such pods away by ${zone}`,
+  );
+  t.equal(
+    await factsOn('c', [web('w', 'a'), web('v', 'b')], near),
+    `${zone}=2 has no pod that the pod wants to be near; ${zone}=1 has 2`,
+  );
+  t.equal(await factsOn('c', [], near), 'no pod in the cluster is one that the pod wants to be near');
+});
+
+t.test('what plugins found of volumes', async (t) => {
+  const { zone } = dialect.labels;
+  const nodes = [{ ...node('a'), metadata: { name: 'a', labels: { [zone]: 'here' } } }];
+  const csi = (name: string, labels = {}) => volume(name, { csi: { driver: 'd', volumeHandle: name } }, labels);
+  const pinned = {
+    required: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'pin', operator: 'In', values: ['1', '2'] }] }] },
+  };
+  const storage = storageOf({
+    claims: ['a', 'b', 'c', 'zoned', 'pinned'].map((name) => boundClaim(name)),
+    volumes: [
+      ...['a', 'b', 'c'].map((name) => csi(name)),
+      volume('zoned', {}, { [zone]: 'there' }),
+      volume('pinned', { nodeAffinity: pinned }),
+    ],
+    csiNode: { metadata: { name: 'a' }, spec: { drivers: [{ name: 'd', nodeID: 'a', allocatable: { count: 2 } }] } },
+  });
+  const facts = async (volumes: readonly Volume[], there: readonly Volume[]) => {
+    const other = pod('other', { on: 'a' });
+    const snapshot = snapshotOf(nodes, [{ ...other, spec: { ...other.spec, volumes: [...there] } }]);
+    const objects = { ...snapshot.objects, storage: { ...snapshot.objects.storage, ...storage } };
+    const subject = pod('p');
+    const found = await why({ ...snapshot, objects }, { ...subject, spec: { ...subject.spec, volumes: [...volumes] } });
+    return found.refused.map((group) => group.facts);
+  };
+  t.same(await facts(uses('b', 'c'), uses('a')), ['d has 1 of at most 2 volumes there, the pod needs 2 more']);
+  const disk: Volume = { name: 'd', awsElasticBlockStore: { volumeID: 'v' } };
+  t.same(await facts([disk], [disk]), ['default/other has the disk']);
+  t.same(await facts(uses('zoned'), []), [`volume zoned is where ${zone} is there, the node has ${zone}=here`]);
+  t.same(await facts(uses('pinned'), []), ['volume pinned is where pin is 1 or 2, the node has no such label']);
+});
+
 t.test('a pod that a controller makes is changed in its template', async (t) => {
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web-1', uid: 'o', controller: true };
   const found = await why(snapshotOf([node('a')]), pod('p', { cpu: '9', metadata: { ownerReferences: [owner] } }));
@@ -151,12 +222,17 @@ t.test('what preemption considered', async (t) => {
     pod('low', { cpu: '3', on: 'a', labels: { app: 'kept' } }),
     pod('lower', { cpu: '3', on: 'b', priority: -1 }),
   ];
-  const budget: Budget = { allowed: 0, covers: ({ labels }) => labels['app'] === 'kept' };
+  const budget: Budget = { key: 'default/kept', allowed: 0, covers: ({ labels }) => labels['app'] === 'kept' };
   const found = await why(snapshotOf([node('a'), node('b')], pods, [budget]), pod('p', { cpu: '2', priority: 10 }));
   t.equal(found.preemption?.node, 'b');
   t.same(found.preemption?.candidates, [
-    { node: 'a', victims: [{ namespace: 'default', name: 'low', priority: 0 }], protected: 1 },
-    { node: 'b', victims: [{ namespace: 'default', name: 'lower', priority: -1 }], protected: 0 },
+    {
+      node: 'a',
+      victims: [{ namespace: 'default', name: 'low', priority: 0 }],
+      protected: 1,
+      budgets: ['default/kept'],
+    },
+    { node: 'b', victims: [{ namespace: 'default', name: 'lower', priority: -1 }], protected: 0, budgets: [] },
   ]);
 });
 
@@ -208,7 +284,7 @@ t.test('a drain', async (t) => {
     pod('kept-0', { on: 'a', labels: { app: 'kept' }, metadata: owned('ReplicaSet') }),
     pod('kept-1', { on: 'a', labels: { app: 'kept' }, metadata: owned('ReplicaSet') }),
   ];
-  const budget: Budget = { allowed: 1, covers: ({ labels }) => labels['app'] === 'kept' };
+  const budget: Budget = { key: 'default/kept', allowed: 1, covers: ({ labels }) => labels['app'] === 'kept' };
   const snapshot = snapshotOf([node('a', { cpu: '16' }), node('b', { cpu: '4' })], pods, [budget]);
   const options = { dialect, profiles: [profile], drain: true };
   const found = await leaving(await copyOf(without(snapshot, 'a')), snapshot, 'a', options);

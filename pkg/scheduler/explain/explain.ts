@@ -4,7 +4,6 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
-import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type { Explanation, NodeRefusal, Outcome, Remedy } from '#scheduler/explain/explanation.js';
 import { type AskedExtenders, Inquiry } from '#scheduler/explain/extenders.js';
 import { factsOf } from '#scheduler/explain/facts.js';
@@ -12,9 +11,8 @@ import { preemptionOf } from '#scheduler/explain/preemption.js';
 import { RefusalGroups, refusalOf } from '#scheduler/explain/refusals.js';
 import { remediesFor } from '#scheduler/explain/remedies.js';
 import { scoresOf } from '#scheduler/explain/scores.js';
-import type { ClusterCopy } from '#scheduler/explain/snapshot.js';
+import { type ClusterCopy, fitError } from '#scheduler/explain/snapshot.js';
 import { manifestOf } from '#scheduler/explain/trial.js';
-import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 
 export interface ExplainOptions {
@@ -95,31 +93,22 @@ async function decide(
 ): Promise<Explanation> {
   const { copy, dialect } = options;
   const nodes = copy.cluster.nodes();
-  const fitting: NodeInfo[] = [];
-  const refusals = new Map<string, NodeRefusal>();
-  const counts = new Map<Refusal, number>();
-  const groups = new RefusalGroups();
-  const refuses = (node: NodeInfo, refusal: Refusal) => {
-    counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
-    const told = refusalOf(info, node, refusal);
-    refusals.set(node.name, told);
-    groups.add(told);
-  };
-  const refusalOn = copy.decision(info, profile);
-  for (const node of nodes) {
-    const refusal = refusalOn(node);
-    if (refusal === undefined) fitting.push(node);
-    else refuses(node, refusal);
-    await copy.pace.step();
-  }
+  const { fitting, refusals: ofPlugins } = await copy.look(info, profile);
   const inquiry = new Inquiry(info, options.extenders ?? { extenders: [] });
   const verdict = await inquiry.filter(fitting);
   const failed = 'failure' in verdict;
   const feasible = failed ? fitting : verdict.left;
+  const ofExtenders = failed ? [] : [...verdict.refusals];
+  const refused = new Map([...ofPlugins, ...ofExtenders]);
   const hopeless = new Set<string>();
-  for (const [node, refusal] of failed ? [] : verdict.refusals) {
-    refuses(node, refusal);
-    if (refusal.rejection.unresolvable === true) hopeless.add(node.name);
+  for (const [node, { rejection }] of ofExtenders) if (rejection.unresolvable === true) hopeless.add(node.name);
+  const refusals = new Map<string, NodeRefusal>();
+  const groups = new RefusalGroups();
+  for (const [node, refusal] of refused) {
+    const told = refusalOf(info, node, refusal);
+    refusals.set(node.name, told);
+    groups.add(told);
+    await copy.pace.step();
   }
   const withFacts = <T extends { readonly plugin: string }>(refusal: T, name: string | undefined): T => {
     const node = copy.cluster.node(name ?? '');
@@ -147,7 +136,7 @@ async function decide(
     const node = best === undefined ? {} : { node: best.node };
     return told({ ...node, outcome: 'Fits', message, scores: scores.slice(0, options.scores), remedies: [] });
   }
-  const error = new FitError(nodes.length, counts);
+  const error = fitError(nodes.length, refused.values());
   if (nodes.length === 0) return told({ outcome: 'FitsNowhere', message: error.message, remedies: [] });
   const preemption = await preemptionOf(copy, info, profile, hopeless);
   // What an extender refuses no change here helps, and what it would say after a change nobody knows.

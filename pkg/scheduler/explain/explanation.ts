@@ -93,6 +93,8 @@ export interface PreemptionCandidate {
   readonly victims: readonly VictimPod[];
   /** Victims that disruption budgets protect: such nodes are taken last. */
   readonly protected: number;
+  /** Those budgets, as `namespace/name`. */
+  readonly budgets: readonly string[];
 }
 
 export interface PreemptionReport {

@@ -1,19 +1,10 @@
 /** What a plugin found on a node, in numbers and names: beyond the words of release 1.24, which count nodes only. */
 import { findUntoleratedTaint, taintText } from '#api/core/v1/node/taints.js';
-import type { Dialect } from '#apimachinery/dialect.js';
-import type { Cluster } from '#scheduler/cluster/cluster.js';
-import type { NodeInfo } from '#scheduler/cluster/node-info.js';
-import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import { affinityOf } from '#scheduler/explain/facts-of-affinity.js';
+import { diskOf, limitsOf, volumePlaceOf } from '#scheduler/explain/facts-of-volumes.js';
+import type { Question } from '#scheduler/explain/question.js';
 import { constraintsOf, countingNodes, systemDefaults } from '#scheduler/plugins/pod-topology-spread/constraints.js';
 import { countFor } from '#scheduler/plugins/pod-topology-spread/counts.js';
-
-export interface Question {
-  readonly plugin: string;
-  readonly pod: PodInfo;
-  readonly node: NodeInfo;
-  readonly cluster: Cluster;
-  readonly dialect: Dialect;
-}
 
 /** Undefined for plugins whose reasons say it all. */
 export function factsOf(question: Question): string | undefined {
@@ -28,6 +19,13 @@ export function factsOf(question: Question): string | undefined {
       return spreadOf(question);
     case 'InterPodAffinity':
       return affinityOf(question);
+    case 'NodeVolumeLimits':
+      return limitsOf(question);
+    case 'VolumeRestrictions':
+      return diskOf(question);
+    case 'VolumeBinding':
+    case 'VolumeZone':
+      return volumePlaceOf(question);
     default:
       return undefined;
   }
@@ -76,17 +74,4 @@ function spreadOf({ cluster, dialect, node, pod }: Question): string | undefined
     return `${topologyKey}=${domain} has ${here} such pods, the least of all ${least}, maxSkew is ${maxSkew}`;
   }
   return undefined;
-}
-
-/** Of terms about single nodes, the pod that is in the way; of wider ones that needs all nodes. */
-function affinityOf({ cluster: { objects }, node, pod }: Question): string | undefined {
-  const { namespaceLabels } = objects;
-  for (const other of node.pods.values()) {
-    const own = pod.terms.requiredAntiAffinity.find((term) => term.matches(other, namespaceLabels));
-    if (own !== undefined) return `${other.key} is there, which the pod keeps away from by ${own.topologyKey}`;
-    const theirs = other.terms.requiredAntiAffinity.find((term) => term.matches(pod, namespaceLabels));
-    if (theirs !== undefined) return `${other.key} is there, which keeps such pods away by ${theirs.topologyKey}`;
-  }
-  const missing = pod.terms.requiredAffinity.find(({ topologyKey }) => node.labels[topologyKey] === undefined);
-  return missing === undefined ? undefined : `the node has no label ${missing.topologyKey}`;
 }

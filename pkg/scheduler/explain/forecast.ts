@@ -2,10 +2,8 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
-import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import { scoresOf } from '#scheduler/explain/scores.js';
-import type { ClusterCopy, Snapshot } from '#scheduler/explain/snapshot.js';
-import { FitError } from '#scheduler/framework/fit-error.js';
+import { type ClusterCopy, fitError, type Snapshot } from '#scheduler/explain/snapshot.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 
 export interface CopiesForecast {
@@ -22,18 +20,9 @@ async function place(
   pod: PodInfo,
   profile: Profile,
 ): Promise<{ node: string } | { message: string }> {
-  const feasible = [];
-  const counts = new Map<Refusal, number>();
-  const nodes = copy.cluster.nodes();
-  const refusalOn = copy.decision(pod, profile);
-  for (const node of nodes) {
-    const refusal = refusalOn(node);
-    if (refusal === undefined) feasible.push(node);
-    else counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
-    await copy.pace.step();
-  }
-  const [best] = await scoresOf(copy, pod, profile, feasible, 1);
-  if (best === undefined) return { message: new FitError(nodes.length, counts).message };
+  const { fitting, refusals } = await copy.look(pod, profile);
+  const [best] = await scoresOf(copy, pod, profile, fitting, 1);
+  if (best === undefined) return { message: fitError(copy.cluster.nodes().length, refusals.values()).message };
   copy.cluster.assume(pod, best.node);
   return { node: best.node };
 }
@@ -113,8 +102,13 @@ export async function leaving(
     }
     if (drain) {
       const covering = budgets.flatMap((budget, i) => (budget.covers(pod) ? [i] : []));
-      if (covering.some((i) => (allowed[i] ?? 0) <= 0)) {
-        moves.push({ ...named, outcome: 'Blocked', reason: 'a disruption budget allows no more evictions' });
+      const blocking = budgets.find((_, i) => covering.includes(i) && (allowed[i] ?? 0) <= 0);
+      if (blocking !== undefined) {
+        moves.push({
+          ...named,
+          outcome: 'Blocked',
+          reason: `disruption budget ${blocking.key} allows no more evictions`,
+        });
         continue;
       }
       for (const i of covering) allowed[i] = (allowed[i] ?? 0) - 1;

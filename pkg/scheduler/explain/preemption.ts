@@ -44,11 +44,11 @@ export async function preemptionOf(
   return { ...end, tried, candidates, refused: refused.list() };
 }
 
-function candidateOf({ name }: NodeInfo, { pods, violations }: Victims): PreemptionCandidate {
+function candidateOf({ name }: NodeInfo, { budgets, pods, violations }: Victims): PreemptionCandidate {
   const victims = pods.map(({ namespace, pod, priority }) => ({
     namespace,
     name: pod.metadata.name ?? '',
     priority,
   }));
-  return { node: name, victims, protected: violations };
+  return { node: name, victims, protected: violations, budgets };
 }

@@ -11,6 +11,7 @@ import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import { Plans } from '#scheduler/decision/plans.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import { ChangedObjects } from '#scheduler/explain/changed-objects.js';
+import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
 
@@ -86,6 +87,23 @@ export class ClusterCopy {
     return this.#plans.of(pod, profile).filters;
   }
 
+  /** The nodes that can take the pod, and why the others cannot. */
+  async look(
+    pod: PodInfo,
+    profile: Profile,
+  ): Promise<{ readonly fitting: readonly NodeInfo[]; readonly refusals: ReadonlyMap<NodeInfo, Refusal> }> {
+    const fitting: NodeInfo[] = [];
+    const refusals = new Map<NodeInfo, Refusal>();
+    const refusalOn = this.decision(pod, profile);
+    for (const node of this.cluster.nodes()) {
+      const refusal = refusalOn(node);
+      if (refusal === undefined) fitting.push(node);
+      else refusals.set(node, refusal);
+      await this.pace.step();
+    }
+    return { fitting, refusals };
+  }
+
   /** Why a node cannot take the pod, as the scheduler decides. Holds until the copy changes. */
   decision(pod: PodInfo, profile: Profile): (node: NodeInfo) => Refusal | undefined {
     const filters = this.filters(pod, profile);
@@ -93,4 +111,11 @@ export class ClusterCopy {
     if (refusal !== undefined) return () => refusal;
     return (node) => checkWithNominated(this.cluster, this.nominator, filters, pod, node, () => filters.check(node));
   }
+}
+
+/** Of a pod that so many nodes refuse. */
+export function fitError(nodes: number, refusals: Iterable<Refusal>): FitError {
+  const counts = new Map<Refusal, number>();
+  for (const refusal of refusals) counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
+  return new FitError(nodes, counts);
 }

@@ -39,48 +39,76 @@ class LimitFilter implements NodeFilter {
   }
 
   begin(): undefined {
-    this.#wanted = this.#volumesOf(this.#pod);
+    this.#wanted = volumesOf(this.#pod, this.#storage, this.#dialect);
   }
 
   filter(node: NodeInfo): Rejection | undefined {
     if (this.#wanted.size === 0) return undefined;
-    const limits = this.#limitsOf(node);
-    if (limits.size === 0) return undefined;
-    const there = new Map([...node.pods.values()].flatMap(({ pod }) => [...this.#volumesOf(pod)]));
-    const all = new Map([...there, ...this.#wanted]);
-    for (const [driver, limit] of limits) {
-      const isNew = [...this.#wanted].some(([volume, of]) => of === driver && !there.has(volume));
-      if (isNew && [...all.values()].filter((of) => of === driver).length > limit) return tooMany;
-    }
-    return undefined;
+    return loadsOf(this.#wanted, node, this.#storage, this.#dialect).some(isOverloaded) ? tooMany : undefined;
   }
+}
 
-  #limitsOf({ allocatable, name }: NodeInfo): Map<string, number> {
-    const limits = new Map<string, number>();
-    for (const [resource, count] of allocatable.scalars ?? []) {
-      if (resource.startsWith(nodeLimitPrefix)) limits.set(resource.slice(nodeLimitPrefix.length), count);
-    }
-    for (const { allocatable: own, name: driver } of this.#storage.csiNode(name)?.spec.drivers ?? []) {
-      if (own?.count !== undefined) limits.set(driver, own.count);
-    }
-    return limits;
-  }
+/** The volumes of a CSI driver that says how many of them a node can have. */
+export interface DriverLoad {
+  readonly driver: string;
+  readonly limit: number;
+  /** Those that pods of the node use. */
+  readonly attached: number;
+  /** Those that the pod would add. */
+  readonly wanted: number;
+}
 
-  /** Those of CSI drivers; a claim that has no volume yet counts as one of its class. */
-  #volumesOf(pod: Pod): Map<string, string> {
-    const volumes = new Map<string, string>();
-    for (const name of claimNamesOf(pod)) {
-      const key = keyFor(pod.metadata.namespace, name);
-      const claim = this.#storage.claim(key);
-      if (claim === undefined) continue;
-      const volume = this.#storage.volume(claim.spec.volumeName ?? '');
-      if (volume?.spec.csi !== undefined) {
-        volumes.set(`${volume.spec.csi.driver}/${volume.spec.csi.volumeHandle}`, volume.spec.csi.driver);
-      } else if (volume === undefined) {
-        const provisioner = this.#storage.storageClass(storageClassOf(claim, this.#dialect))?.provisioner;
-        if (provisioner !== undefined) volumes.set(`${provisioner}/claim ${key}`, provisioner);
-      }
-    }
-    return volumes;
+export const isOverloaded = ({ attached, limit, wanted }: DriverLoad): boolean =>
+  wanted > 0 && attached + wanted > limit;
+
+/** Of the drivers that have a limit on the node. */
+export function driverLoads(pod: Pod, node: NodeInfo, storage: StorageObjects, dialect: Dialect): DriverLoad[] {
+  return loadsOf(volumesOf(pod, storage, dialect), node, storage, dialect);
+}
+
+/** `wanted`: volume → driver. */
+function loadsOf(
+  wanted: ReadonlyMap<string, string>,
+  node: NodeInfo,
+  storage: StorageObjects,
+  dialect: Dialect,
+): DriverLoad[] {
+  const limits = limitsOf(node, storage);
+  if (limits.size === 0) return [];
+  const there = new Map([...node.pods.values()].flatMap(({ pod }) => [...volumesOf(pod, storage, dialect)]));
+  return [...limits].map(([driver, limit]) => ({
+    driver,
+    limit,
+    attached: [...there.values()].filter((of) => of === driver).length,
+    wanted: [...wanted].filter(([volume, of]) => of === driver && !there.has(volume)).length,
+  }));
+}
+
+function limitsOf({ allocatable, name }: NodeInfo, storage: StorageObjects): Map<string, number> {
+  const limits = new Map<string, number>();
+  for (const [resource, count] of allocatable.scalars ?? []) {
+    if (resource.startsWith(nodeLimitPrefix)) limits.set(resource.slice(nodeLimitPrefix.length), count);
   }
+  for (const { allocatable: own, name: driver } of storage.csiNode(name)?.spec.drivers ?? []) {
+    if (own?.count !== undefined) limits.set(driver, own.count);
+  }
+  return limits;
+}
+
+/** Volume → driver, of CSI drivers; a claim that has no volume yet counts as one of its class. */
+function volumesOf(pod: Pod, storage: StorageObjects, dialect: Dialect): Map<string, string> {
+  const volumes = new Map<string, string>();
+  for (const name of claimNamesOf(pod)) {
+    const key = keyFor(pod.metadata.namespace, name);
+    const claim = storage.claim(key);
+    if (claim === undefined) continue;
+    const volume = storage.volume(claim.spec.volumeName ?? '');
+    if (volume?.spec.csi !== undefined) {
+      volumes.set(`${volume.spec.csi.driver}/${volume.spec.csi.volumeHandle}`, volume.spec.csi.driver);
+    } else if (volume === undefined) {
+      const provisioner = storage.storageClass(storageClassOf(claim, dialect))?.provisioner;
+      if (provisioner !== undefined) volumes.set(`${provisioner}/claim ${key}`, provisioner);
+    }
+  }
+  return volumes;
 }

@@ -15,7 +15,7 @@ export const volumeRestrictions: Plugin = {
       return {
         filter({ pods }) {
           for (const { pod: other } of pods.values()) {
-            if (disksOf(other).some((theirs) => disks.some((own) => clash(own, theirs)))) return conflict;
+            if (anyClash(disks, disksOf(other))) return conflict;
           }
           return undefined;
         },
@@ -23,6 +23,9 @@ export const volumeRestrictions: Plugin = {
     },
   },
 };
+
+/** Whether the pods cannot be on a node together for a disk that both mount. */
+export const shareDisk = (a: Pod, b: Pod): boolean => anyClash(disksOf(a), disksOf(b));
 
 interface Disk {
   /** Of kind and disk; two that have one in common are the same disk. */
@@ -32,6 +35,9 @@ interface Disk {
 }
 
 const disksOf = ({ spec }: Pod): Disk[] => (spec.volumes ?? []).flatMap((volume) => diskOf(volume) ?? []);
+
+const anyClash = (own: readonly Disk[], theirs: readonly Disk[]): boolean =>
+  theirs.some((other) => own.some((disk) => clash(disk, other)));
 
 const clash = (a: Disk, b: Disk): boolean => !(a.shared && b.shared) && a.keys.some((key) => b.keys.includes(key));
 

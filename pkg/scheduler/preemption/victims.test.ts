@@ -36,6 +36,7 @@ interface Options {
 }
 
 const budget = ([app, allowed]: [string, number]): Budget => ({
+  key: `default/${app}`,
   allowed,
   covers: ({ labels }) => labels['app'] === app,
 });

@@ -10,6 +10,8 @@ export interface Victims {
   readonly pods: readonly PodInfo[];
   /** How many of them budgets protect. */
   readonly violations: number;
+  /** Keys of the budgets that do. */
+  readonly budgets: readonly string[];
   /** Of their priorities. */
   readonly highest: number;
   /** Of their priorities counted from the least possible, so that fewer pods are always less. */
@@ -43,7 +45,7 @@ export function selectVictims(
   for (const other of lower) trial.remove(other);
   const refusal = trial.check();
   if (refusal !== undefined) return refusal.rejection;
-  const { free, violating } = byBudgets(lower.sort(moreImportant), budgets);
+  const { exhausted, free, violating } = byBudgets(lower.sort(moreImportant), budgets);
   const mustGo = (other: PodInfo): boolean => {
     trial.add(other);
     if (trial.check() === undefined) return false;
@@ -51,24 +53,33 @@ export function selectVictims(
     return true;
   };
   const protectedOnes = violating.filter(mustGo);
-  return victimsOf([...protectedOnes, ...free.filter(mustGo)], protectedOnes.length);
+  const keys = exhausted.filter((budget) => protectedOnes.some((each) => budget.covers(each))).map(({ key }) => key);
+  return victimsOf([...protectedOnes, ...free.filter(mustGo)], protectedOnes.length, keys);
 }
 
-/** `violations`: how many of them budgets protect. */
-export function victimsOf(pods: readonly PodInfo[], violations: number): Victims {
+/** `violations`: how many of them budgets protect; `budgets`: which, as far as that is known. */
+export function victimsOf(pods: readonly PodInfo[], violations: number, budgets: readonly string[] = []): Victims {
   const highest = pods.reduce((max, { priority }) => Math.max(max, priority), Number.NEGATIVE_INFINITY);
   const starts = pods.filter(({ priority }) => priority === highest).map(startOf);
   return {
     pods,
     violations,
+    budgets,
     highest,
     sum: pods.reduce((total, { priority }) => total + priority + 2 ** 31, 0),
     firstStart: [...starts, notStarted].sort(inOrder)[0] ?? notStarted,
   };
 }
 
+interface ByBudgets {
+  readonly violating: PodInfo[];
+  readonly free: PodInfo[];
+  /** Budgets that do not allow as many evictions. */
+  readonly exhausted: Budget[];
+}
+
 /** Pods whose eviction would go beyond what their budgets allow, counted in order, and the others. */
-function byBudgets(pods: readonly PodInfo[], budgets: readonly Budget[]): { violating: PodInfo[]; free: PodInfo[] } {
+function byBudgets(pods: readonly PodInfo[], budgets: readonly Budget[]): ByBudgets {
   const allowed = budgets.map((budget) => budget.allowed);
   const violating: PodInfo[] = [];
   const free: PodInfo[] = [];
@@ -82,7 +93,7 @@ function byBudgets(pods: readonly PodInfo[], budgets: readonly Budget[]): { viol
     }
     (violates ? violating : free).push(pod);
   }
-  return { violating, free };
+  return { violating, free, exhausted: budgets.filter((_, i) => (allowed[i] ?? 0) < 0) };
 }
 
 /** Sorts by priority, then by how long they run; equal ones always the same way. */

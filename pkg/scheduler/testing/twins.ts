@@ -10,7 +10,11 @@ import type { ModelBudget } from '#scheduler/testing/reference/preemption.js';
 
 function budgetOf({ allowed, labels, namespace }: ModelBudget): Budget {
   const [[key, value] = ['', '']] = Object.entries(labels);
-  return { allowed, covers: (pod) => pod.namespace === namespace && pod.labels[key] === value };
+  return {
+    key: `${namespace}/${value}`,
+    allowed,
+    covers: (pod) => pod.namespace === namespace && pod.labels[key] === value,
+  };
 }
 
 /** A random cluster, known to the scheduler and to the reference. */

@@ -34,6 +34,9 @@ export interface RunningApiServer {
   readonly etcd: string;
   /** Of the administrator. */
   readonly client: RestClient;
+  /** Client configuration files. */
+  readonly adminConfig: string;
+  readonly schedulerConfig: string;
   /** Starts a controller manager. */
   startManager(command: Command, ...more: string[]): ChildProcess;
   /** Starts a scheduler, which shows its metrics to everybody at that port of the loopback interface; 0: to nobody. */
@@ -81,7 +84,8 @@ export async function startApiServer(lifetime: Lifetime, command: Command): Prom
     await chmod(path, 0o600);
     return path;
   };
-  const admin = await loadKubeconfig(await config('admin', pki.admin), { clock });
+  const adminConfig = await config('admin', pki.admin);
+  const admin = await loadKubeconfig(adminConfig, { clock });
   const manager = managerOptions(pki, await config('manager', pki.controllerManager));
   const schedulerConfig = await config('scheduler', pki.scheduler);
   const connect = (contentType?: string) => {
@@ -96,6 +100,8 @@ export async function startApiServer(lifetime: Lifetime, command: Command): Prom
     pid: server.pid ?? 0,
     etcd: etcd.endpoint,
     client,
+    adminConfig,
+    schedulerConfig,
     connect,
     startManager: (program, ...more) => start(program, [...manager, ...more]),
     startScheduler: (program, schedulerPort, ...more) =>

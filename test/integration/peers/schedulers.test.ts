@@ -3,6 +3,8 @@
  * implementation's scheduler with ours: skipped unless their programs are given by path.
  */
 import t from 'tap';
+import { freePort } from '#test/free-port.js';
+import { schedulerExplains } from '#test/integration/peers/explaining.js';
 import { type Command, own, startApiServer } from '#test/integration/peers/implementations.js';
 import { schedulerWorks } from '#test/integration/peers/placement.js';
 
@@ -29,9 +31,13 @@ for (const [name, { server, scheduler, variable }] of Object.entries({
   const skip = server === undefined || scheduler === undefined ? `no path in ${variable}` : false;
   t.test(name, { skip }, async (t) => {
     if (server === undefined || scheduler === undefined) return;
-    const { client, startScheduler, log } = await startApiServer(t, server);
-    startScheduler(scheduler, 0);
+    const running = await startApiServer(t, server);
+    const { client, schedulerConfig, startScheduler, log } = running;
+    const delegated = ['authentication', 'authorization'].map((what) => `--${what}-kubeconfig=${schedulerConfig}`);
+    const port = variable === '' ? await freePort() : 0;
+    startScheduler(scheduler, port, ...(port === 0 ? [] : delegated));
     await schedulerWorks(t, client);
+    if (port !== 0) await schedulerExplains(t, running, port, 'hopeless');
     if (!t.passing()) t.comment(log());
   });
 }

@@ -63,9 +63,9 @@ function preemptionLines({ candidates, message, node, refused, tried }: Preempti
     node === undefined ? `Evicting others does not help: ${message}` : `Evicting others on ${node} would help`;
   return [
     head,
-    ...candidates.map(({ node: on, protected: kept, victims }) => {
+    ...candidates.map(({ budgets, node: on, protected: kept, victims }) => {
       const names = victims.map(({ name, namespace, priority }) => `${namespace}/${name} (priority ${priority})`);
-      return `  ${on}: ${names.join(', ')}${kept === 0 ? '' : `; disruption budgets protect ${kept}`}`;
+      return `  ${on}: ${names.join(', ')}${kept === 0 ? '' : `; ${kept} protected by ${budgets.join(', ') || 'disruption budgets'}`}`;
     }),
     ...(tried === 0 ? [] : refused.map(({ nodes, reasons }) => `  ${nodes}  ${reasons.join(', ')}`)),
   ];

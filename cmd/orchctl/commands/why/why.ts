@@ -54,6 +54,12 @@ export const why: Command = {
       section: 'Forecast',
       meaning: 'What would become of the pods of that node if it were drained.',
     },
+    'ask-scheduler': {
+      type: 'bool',
+      section: 'Forecast',
+      meaning:
+        'Ask the scheduler at the address of --server instead of deciding here: its own secure port, or the API server of a cluster in one process.',
+    },
     'scheduler-config': {
       type: 'string',
       section: 'Forecast',
@@ -69,7 +75,10 @@ export const why: Command = {
     if (values.number('copies') > maxCopies) throw new UsageError(`--copies may be at most ${maxCopies}`);
     if (!named && drain === '' && gone === '')
       throw new UsageError('name a pod, a file, or a node: see orchctl why --help');
+    if (values.bool('ask-scheduler') && notAsked.some((option) => values.given(option)))
+      throw new UsageError(`--ask-scheduler goes with a pod that exists, and without --${notAsked.join(', --')}`);
     if (!named) return nodeLeaves(invocation, drain === '' ? gone : drain, drain !== '');
+    if (values.bool('ask-scheduler')) return askScheduler(invocation);
     // The form of the arguments before anything is asked of the server.
     const name = values.strings('filename').length > 0 ? undefined : podName(args);
     const state = await stateOf(invocation);
@@ -81,6 +90,29 @@ export const why: Command = {
     return 0;
   },
 };
+
+/** What a scheduler does not tell of. */
+const notAsked = ['filename', 'copies', 'without-node', 'drain', 'scheduler-config'];
+
+/** What the scheduler itself says, from its own state and with its own profiles. */
+async function askScheduler(invocation: Invocation): Promise<number> {
+  const { api, args, namespace, values } = invocation;
+  const query = new URLSearchParams({ pod: `${namespace}/${podName(args)}` });
+  const node = values.string('node') ?? '';
+  if (node !== '') query.set('node', node);
+  else if (values.bool('nodes')) query.set('limit', '500');
+  const get = () => api.json<Explanation>('GET', `/debug/scheduler/explain?${query}`);
+  const explanation = await get();
+  const items = [...(explanation.details?.items ?? [])];
+  for (let next = explanation.details?.continue; next !== undefined; ) {
+    query.set('continue', next);
+    const { details } = await get();
+    items.push(...(details?.items ?? []));
+    next = details?.continue;
+  }
+  print(invocation, explanation.details === undefined ? explanation : { ...explanation, details: { items } });
+  return 0;
+}
 
 /** A pod, or why there can be none. */
 type Subject = { readonly pod: Pod } | { readonly refused: Explanation };

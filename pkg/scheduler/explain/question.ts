@@ -1,0 +1,13 @@
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Cluster } from '#scheduler/cluster/cluster.js';
+import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+
+/** What a plugin found on a node that it refused. */
+export interface Question {
+  readonly plugin: string;
+  readonly pod: PodInfo;
+  readonly node: NodeInfo;
+  readonly cluster: Cluster;
+  readonly dialect: Dialect;
+}
