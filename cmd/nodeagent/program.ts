@@ -165,6 +165,7 @@ async function apiOf(
       heartbeatClient: connection.client('heartbeat', { qps: 0, burst: 1 }),
       statusClient: connection.client('status'),
       tokenClient: connection.client('tokens'),
+      objectClient: connection.client('objects'),
     },
   };
 }

@@ -12,7 +12,7 @@ import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod-admission.js';
 import { type CgroupParts, composeCgroups, cpuQuota, resourceFacts } from '#nodeagent/compose-cgroups.js';
 import { newStaticSources } from '#nodeagent/compose-sources.js';
-import { newVolumes } from '#nodeagent/compose-volumes.js';
+import { newObjects, newVolumes } from '#nodeagent/compose-volumes.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { expandedSearchLimits } from '#nodeagent/environment/dns.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
@@ -30,7 +30,7 @@ import type { Machine } from '#nodeagent/node/machine.js';
 import type { NodeEvents } from '#nodeagent/node/node-events.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
-import { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
+import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { ContainerConfigurator } from '#nodeagent/pods/container-configurator.js';
 import { ContainerKiller } from '#nodeagent/pods/container-killer.js';
@@ -94,7 +94,7 @@ export async function composePods(
   deps: NodeAgentDependencies,
   input: PodPartsInput,
 ): Promise<PodParts> {
-  const { clock, random, log, cri } = deps;
+  const { clock, log, cri } = deps;
   const { client } = deps.informers;
   const { statusClient = client } = deps;
   const { dialect } = client;
@@ -108,8 +108,7 @@ export async function composePods(
   const files = { ...(await filesOf(values, deps)), ...cgroups };
   const version = await cgroupVersion();
   const events = new PodEvents(input.recorder);
-  const objects =
-    deps.objects ?? new ReferencedObjects({ client, clock, random, log, isStandalone: deps.isStandalone ?? false });
+  const objects = deps.objects ?? newObjects(values, deps, input.registrar);
   const checker = deps.checker ?? new RuntimeChecker(cri, `${dialect.product}-probe/1.24`);
   const { registrar } = input;
   const { statics, ...sources } = newStaticSources(values, deps, events);
@@ -123,7 +122,7 @@ export async function composePods(
   const statuses = new StatusManager({ client: statusClient, clock, log, getPod });
   const prober = new Prober({ clock, events, checker, onChange: (uid) => manager.poke(uid) });
   const volumes = newVolumes(values, deps, { ...files, objects, events, registrar });
-  const remains = new PodRemains({ cri, observer, volumes, ...files });
+  const remains = new PodRemains({ log, cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const providers = await newProviders(values, deps);
   const starters = newStarters(values, deps, {

@@ -3,12 +3,40 @@ import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
-import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
+import { type ChangeDetection, ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 import { TokenManager } from '#nodeagent/volumes/tokens.js';
 import { VolumeMounter } from '#nodeagent/volumes/volume-mounter.js';
+
+/** Where the node does not say how long what was read is good; as in release 1.24. */
+const defaultTTLSeconds = 60;
+const minLookMs = 1000;
+
+export function newObjects(
+  values: NodeAgentOptions,
+  { informers: { client }, objectClient = client, clock, random, log, isStandalone = false }: NodeAgentDependencies,
+  registrar: Pick<NodeRegistrar, 'knownNode'>,
+): ReferencedObjects {
+  const detection = detectionOf(values, () => {
+    const text = registrar.knownNode.metadata.annotations?.[client.dialect.annotations.nodeTTL] ?? '';
+    return 1000 * (/^\d+$/.test(text) ? Number(text) : defaultTTLSeconds);
+  });
+  return new ReferencedObjects({ client: objectClient, clock, random, log, isStandalone, detection });
+}
+
+function detectionOf(values: NodeAgentOptions, ttlMs: () => number): ChangeDetection {
+  const lookMs = Math.max(minLookMs, values['sync-frequency']);
+  switch (values['config-map-and-secret-change-detection-strategy']) {
+    case 'Cache':
+      return { strategy: 'Cache', ttlMs, lookMs };
+    case 'Get':
+      return { strategy: 'Get', lookMs };
+    default:
+      return { strategy: 'Watch' };
+  }
+}
 
 interface VolumesInput {
   readonly objects: ReferencedObjects;

@@ -34,13 +34,15 @@ export interface NodeAgentDependencies {
   /** Default: an own one. Sharing it among the agents of a process shares the watches of ConfigMaps and Secrets. */
   readonly objects?: ReferencedObjects;
   /**
-   * For events, the heartbeat, the statuses of pods and their tokens, each with a rate of its own: many pods that start
+   * For events, the heartbeat, the statuses of pods, their tokens and what they refer to, each with a rate of its own: many pods that start
    * at once need many of each. Default: the client of `informers`.
    */
   readonly eventClient?: Client;
   readonly heartbeatClient?: Client;
   readonly statusClient?: Client;
   readonly tokenClient?: Client;
+  /** For the ConfigMaps and Secrets of pods. */
+  readonly objectClient?: Client;
   /** Default: events to the API. */
   readonly recorder?: EventRecorder;
   /** There is no API: the node is not registered, and runs static pods only. */

@@ -152,8 +152,9 @@ export class NodeAgent implements Daemon {
 
   /** What nobody wants goes only when everybody has said what they want. */
   async #clean({ manager, statics }: AgentParts, signal: AbortSignal): Promise<void> {
-    await until(() => statics.hasSynced, { clock: this.#deps.clock, signal });
-    if (!signal.aborted) await manager.removeUnknown();
+    const { clock } = this.#deps;
+    await until(() => statics.hasSynced, { clock, signal });
+    while (!signal.aborted && !(await manager.removeUnknown())) await clock.sleep(cleanAgainMs, signal);
   }
 }
 
@@ -165,6 +166,8 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 const retryMs = 1000;
+/** What was in use when it was to go is looked at again after this. */
+const cleanAgainMs = 60_000;
 const syncCheckMs = 20;
 
 async function untilItWorks(work: () => Promise<void>, wait: { clock: Clock; signal: AbortSignal }): Promise<void> {

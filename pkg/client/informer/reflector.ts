@@ -39,6 +39,8 @@ export interface ReflectorOptions<T extends ApiObject> {
    * server says that it does not stream. Absent: lists.
    */
   readonly initialEventsEnd?: string | undefined;
+  /** Called when a server has said so. */
+  readonly onCannotStream?: () => void;
 }
 
 /** client-go's page size. Only lists of the most recent state are paged: others come from the server's memory. */
@@ -77,7 +79,10 @@ export class Reflector<T extends ApiObject> {
         state.phase === 'list' ? await this.#list(state.resourceVersion, signal) : await this.#watch(state, signal);
       if (signal.aborted) return;
       const transition = nextState(state, input);
-      if (cannotStream(input)) this.#streams = false;
+      if (cannotStream(input)) {
+        this.#streams = false;
+        this.#options.onCannotStream?.();
+      }
       state = this.#streams ? streaming(transition.state) : transition.state;
       const failure = 'error' in input ? input.error : undefined;
       if (failure === undefined && state.phase === 'watch') this.#backoff.reset();

@@ -1,13 +1,27 @@
 /**
- * ConfigMaps and Secrets that pods of this node refer to: one watch per object for as long as a pod needs it, so that
- * changes arrive at once and nothing else is ever read. May be shared by all node agents of a process.
+ * ConfigMaps and Secrets that pods of this node refer to, and nothing else: the API lets a node read those of its pods
+ * only, each by its name. How changes are found out is the strategy of release 1.24
+ * (`configMapAndSecretChangeDetectionStrategy`):
+ *
+ *   - `Watch`: one watch per object, whoever and how many of the node's pods use it, opened by one request where the
+ *     server streams the initial state; all watches share the client's connection. Immutable objects are not watched.
+ *   - `Cache`: an object is read again when what was read is older than the node's annotation says, a minute without.
+ *   - `Get`: it is read each time that it is needed.
+ *
+ * May be shared by all node agents of a process.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
-import type { ApiObject, Client, WatchEvent } from '#client/client.js';
-import { noReflectorMetrics } from '#client/informer/metrics.js';
-import { Reflector } from '#client/informer/reflector.js';
+import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { CachedObject } from '#nodeagent/objects/cached-object.js';
+import { type Place, type Referable, WatchedObject } from '#nodeagent/objects/watched-object.js';
+
+export type ChangeDetection =
+  | { readonly strategy: 'Watch' }
+  /** `ttlMs`: how long what was read is good. `lookMs`: how often pods look again. */
+  | { readonly strategy: 'Cache'; readonly ttlMs: () => number; readonly lookMs: number }
+  | { readonly strategy: 'Get'; readonly lookMs: number };
 
 export interface ReferencedObjectsOptions {
   readonly client: Client;
@@ -17,68 +31,20 @@ export interface ReferencedObjectsOptions {
   readonly log: Logger;
   /** There is no API: nothing can be referred to. */
   readonly isStandalone?: boolean;
+  /** Default: `Watch`. */
+  readonly detection?: ChangeDetection;
 }
 
-/** How long a pod's start waits for the first answer about an object before it is tried again. */
-const firstAnswerMs = 5000;
-
-class Watched<T extends ApiObject> {
-  readonly users = new Set<string>();
-  readonly #stop = new AbortController();
-  readonly #first: Promise<void>;
-  #object: T | undefined;
-  #synced = false;
-
-  constructor(
-    type: ResourceType<T>,
-    place: { namespace: string; name: string },
-    options: ReferencedObjectsOptions,
-    onChange: () => void,
-  ) {
-    let answered: () => void = () => undefined;
-    this.#first = new Promise((resolve) => {
-      answered = resolve;
-    });
-    const set = (object: T | undefined) => {
-      const changed = this.#synced && this.#object?.metadata.resourceVersion !== object?.metadata.resourceVersion;
-      this.#object = object;
-      this.#synced = true;
-      answered();
-      if (changed) onChange();
-    };
-    const reflector = new Reflector<T>({
-      client: options.client.resource(type),
-      scope: { namespace: place.namespace, fieldSelector: `metadata.name=${place.name}` },
-      sink: {
-        replace: (objects) => set(objects[0]),
-        apply: (event: WatchEvent<T>) => {
-          if (event.type === 'BOOKMARK') return;
-          set(event.type === 'DELETED' ? undefined : event.object);
-        },
-      },
-      clock: options.clock,
-      random: options.random,
-      log: options.log,
-      metrics: noReflectorMetrics,
-    });
-    void reflector.run(this.#stop.signal);
-  }
-
-  /** Undefined when it does not exist; rejects when that cannot be found out in time. */
-  async get(clock: Clock): Promise<T | undefined> {
-    if (!this.#synced) await Promise.race([this.#first, clock.sleep(firstAnswerMs, this.#stop.signal)]);
-    if (!this.#synced) throw new Error('timed out waiting for the condition');
-    return this.#object;
-  }
-
-  close(): void {
-    this.#stop.abort();
-  }
+/** An object, and the UIDs of the pods that use it. */
+interface Followed {
+  readonly users: Set<string>;
+  readonly object: WatchedObject<Referable> | CachedObject<Referable>;
 }
 
 export class ReferencedObjects {
   readonly #options: ReferencedObjectsOptions;
-  readonly #watched = new Map<string, Watched<ApiObject>>();
+  readonly #server = { streams: true };
+  readonly #followed = new Map<string, Followed>();
   readonly #byUser = new Map<string, Set<string>>();
   readonly #handlers = new Set<(podUID: string) => void>();
 
@@ -92,60 +58,72 @@ export class ReferencedObjects {
     return () => this.#handlers.delete(handler);
   }
 
+  /** Instant of the clock that is never set (ms) when a pod is to look at its objects again; infinite: it is told. */
+  lookAgainAt(podUID: string): number {
+    const { detection, clock } = this.#options;
+    if (detection === undefined || detection.strategy === 'Watch' || !this.#byUser.has(podUID))
+      return Number.POSITIVE_INFINITY;
+    return clock.monotonic() + detection.lookMs;
+  }
+
   /**
-   * The object as it is now, undefined when it does not exist. It stays watched until the pod is released. Rejects
-   * when the API does not tell in time.
+   * The object as it is now, undefined when it does not exist. It is followed until the pod is released. Rejects when the
+   * API does not tell in time.
    */
-  async get<T extends ApiObject>(
-    type: ResourceType<T>,
-    place: { namespace: string; name: string },
-    podUID: string,
-  ): Promise<T | undefined> {
+  async get<T extends Referable>(type: ResourceType<T>, place: Place, podUID: string): Promise<T | undefined> {
     if (this.#options.isStandalone === true) {
       throw new Error(`cannot use ${type.singular} "${place.name}" because no client of the API is configured`);
     }
     const key = `${type.resource}/${place.namespace}/${place.name}`;
-    let watched = this.#watched.get(key) as Watched<T> | undefined;
-    if (watched === undefined) {
-      const made: Watched<T> = new Watched(type, place, this.#options, () => this.#changed(made));
-      watched = made;
-      this.#watched.set(key, made as unknown as Watched<ApiObject>);
-    }
-    watched.users.add(podUID);
+    const followed = this.#followed.get(key) ?? this.#follow(type, place);
+    this.#followed.set(key, followed);
+    if (!followed.users.has(podUID) && followed.object instanceof CachedObject) followed.object.expire();
+    followed.users.add(podUID);
     const keys = this.#byUser.get(podUID) ?? new Set();
     this.#byUser.set(podUID, keys.add(key));
     try {
-      return await watched.get(this.#options.clock);
+      return (await followed.object.get()) as T | undefined;
     } catch (error) {
       throw new Error(`failed to sync ${type.singular} cache: ${(error as Error).message}`, { cause: error });
     }
   }
 
-  #changed(watched: { users: ReadonlySet<string> }): void {
-    for (const uid of [...watched.users]) for (const handler of this.#handlers) handler(uid);
+  #follow<T extends Referable>(type: ResourceType<T>, place: Place): Followed {
+    const users = new Set<string>();
+    const { detection = { strategy: 'Watch' }, ...options } = this.#options;
+    if (detection.strategy === 'Watch') {
+      const onChange = () => {
+        for (const uid of [...users]) for (const handler of this.#handlers) handler(uid);
+      };
+      const object = new WatchedObject<T>(type, place, { ...options, server: this.#server, onChange });
+      return { users, object: object as unknown as WatchedObject<Referable> };
+    }
+    const ttlMs = detection.strategy === 'Cache' ? detection.ttlMs : () => 0;
+    const object = new CachedObject<T>(type, place, { ...options, ttlMs });
+    return { users, object: object as unknown as CachedObject<Referable> };
   }
 
   /** The pod needs none of its objects any more. */
   release(podUID: string): void {
     for (const key of this.#byUser.get(podUID) ?? []) {
-      const watched = this.#watched.get(key);
-      watched?.users.delete(podUID);
-      if (watched !== undefined && watched.users.size === 0) {
-        watched.close();
-        this.#watched.delete(key);
+      const followed = this.#followed.get(key);
+      followed?.users.delete(podUID);
+      if (followed !== undefined && followed.users.size === 0) {
+        followed.object.close();
+        this.#followed.delete(key);
       }
     }
     this.#byUser.delete(podUID);
   }
 
-  /** Number of objects watched. */
+  /** Number of objects followed. */
   get size(): number {
-    return this.#watched.size;
+    return this.#followed.size;
   }
 
   close(): void {
-    for (const watched of this.#watched.values()) watched.close();
-    this.#watched.clear();
+    for (const { object } of this.#followed.values()) object.close();
+    this.#followed.clear();
     this.#byUser.clear();
   }
 }

@@ -52,6 +52,7 @@ t.test('every option of the specification, with its default and whether a file s
       'enable-profiling-handler',
       'enable-system-log-handler',
       'enable-debug-flags-handler',
+      'config-map-and-secret-change-detection-strategy',
     ],
   );
 });

@@ -68,6 +68,15 @@ export const podsOptions = {
     meaning:
       'How often a pod is looked at of which nothing is heard; up to half as long again. Changes are acted on at once.',
   },
+  'config-map-and-secret-change-detection-strategy': {
+    type: 'string',
+    default: 'Watch',
+    oneOf: ['Get', 'Cache', 'Watch'],
+    section: 'Pods',
+    configField: 'configMapAndSecretChangeDetectionStrategy',
+    meaning:
+      'How changes of ConfigMaps and Secrets are found out: Watch them, read them when the Cache is too old, or Get them each time.',
+  },
   'node-status-max-images': {
     type: 'int',
     default: 50,

@@ -85,12 +85,12 @@ export class PodManager {
     );
   }
 
-  /** Ends what nobody wants. All sources have said what they have. */
-  async removeUnknown(): Promise<void> {
+  /** Ends what nobody wants. All sources have said what they have. Returns whether all of it is gone. */
+  async removeUnknown(): Promise<boolean> {
     const { observer, remains } = this.#options;
     this.#isComplete = true;
     for (const runtime of observer.list()) this.#runtimeChanged(runtime.uid);
-    await remains.removeUnknown((uid) => this.#workers.has(uid) || this.#isWaiting(uid));
+    return remains.removeUnknown((uid) => this.#workers.has(uid) || this.#isWaiting(uid));
   }
 
   /** Stops working; what runs goes on. */

@@ -1,5 +1,6 @@
 /** All that a pod leaves on the node: in the runtime, volumes and files, its cgroup, its logs. */
 import { join } from 'node:path';
+import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { LogLinks } from '#nodeagent/logs/log-links.js';
@@ -10,6 +11,7 @@ import type { PodRuntime } from '#nodeagent/runtime/pod-runtime.js';
 import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 
 export interface PodRemainsOptions {
+  readonly log: Logger;
   readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly observer: Pick<RuntimeObserver, 'get' | 'refresh'>;
   readonly volumes: Pick<PodVolumes, 'tearDown' | 'list'>;
@@ -43,13 +45,24 @@ export class PodRemains {
       await logLinks?.remove({ pod, namespace, container: metadata.name, id });
   }
 
-  /** Removes folders, logs and cgroups of pods that neither the API nor the runtime know. `isKnown`: by UID, to the API. */
-  async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
-    const { observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
+  /**
+   * Removes folders, logs and cgroups of pods that neither the API nor the runtime know. `isKnown`: by UID, to the API.
+   * Returns whether all of it is gone: a mount in use keeps its pod's folder.
+   */
+  async removeUnknown(isKnown: (uid: string) => boolean): Promise<boolean> {
+    const { log, observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
+    let isComplete = true;
     const known = (uid: string) => isKnown(uid) || observer.get(uid) !== undefined;
     for (const uid of await volumes.list()) {
       if (known(uid)) continue;
-      await volumes.tearDown(uid);
+      try {
+        await volumes.tearDown(uid);
+        log.info({ podUID: uid }, 'Cleaned up orphaned pod volumes dir');
+      } catch (error) {
+        isComplete = false;
+        const message = 'Orphaned pod found, but error occurred when trying to remove the volumes dir';
+        log.error({ err: error, podUID: uid }, message);
+      }
     }
     for (const uid of (await cgroups?.list()) ?? []) if (!known(uid)) await cgroups?.remove(uid);
     for (const directory of await logFiles.list(podLogsDir)) {
@@ -57,5 +70,6 @@ export class PodRemains {
       if (directory.split('_').length === 3 && !known(uid)) await logFiles.remove(`${podLogsDir}/${directory}`);
     }
     await logLinks?.removeDead(podLogsDir);
+    return isComplete;
   }
 }

@@ -28,7 +28,7 @@ export class PodDirectories {
 
   /** Throws RangeError for what is no name of a folder. */
   pod(uid: string): string {
-    if (!/^[\w.-]+$/.test(uid) || uid === '.' || uid === '..') throw new RangeError(`invalid UID of a pod: ${uid}`);
+    if (!isUID(uid)) throw new RangeError(`invalid UID of a pod: ${uid}`);
     return join(this.#root, uid);
   }
 
@@ -59,7 +59,7 @@ export class PodDirectories {
 
   /** UIDs of the pods that have a folder. */
   async list(): Promise<string[]> {
-    return readdir(this.#root);
+    return (await readdir(this.#root)).filter(isUID);
   }
 
   /** Unmounts what is mounted below the pod's folder and removes it. Nothing there is no error. */
@@ -71,6 +71,10 @@ export class PodDirectories {
   async removeVolumes(uid: string): Promise<void> {
     for (const name of ['volume-subpaths', 'volumes', 'plugins']) await removeTree(join(this.pod(uid), name));
   }
+}
+
+function isUID(name: string): boolean {
+  return /^[\w.-]+$/.test(name) && name !== '.' && name !== '..';
 }
 
 async function removeTree(dir: string): Promise<void> {

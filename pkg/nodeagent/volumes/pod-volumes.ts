@@ -94,7 +94,7 @@ export class PodVolumes {
     await Promise.all(Array.from({ length: Math.min(parallel, volumes.length) }, work));
     options.signal.throwIfAborted();
     this.#judge(known, failed, volumes);
-    return renewAt;
+    return Math.min(renewAt, this.#options.objects.lookAgainAt(uid));
   }
 
   /** What is there of a pod's volumes, by the pod's names; nothing on nodes that write no files. */

@@ -237,7 +237,7 @@ t.test('what is refused', async (t) => {
     [{ memorySwap: { swapBehavior: 'LimitedSwap' } }, /requires feature gate NodeSwap$/],
     [{ memorySwap: { swapBehavior: 'All' }, featureGates: { NodeSwap: true } }, /"All" must be LimitedSwap/],
     [{ memoryThrottlingFactor: 1.5 }, /1.5 must be greater than 0 and not greater than 1$/],
-    [{ configMapAndSecretChangeDetectionStrategy: 'Poll' }, /must be one of: "Get", "Cache", "Watch"$/],
+    [{ configMapAndSecretChangeDetectionStrategy: 'Poll' }, /"Poll": must be one of/],
     [{ showHiddenMetricsForVersion: '1.20' }, /must be one of/],
     [{ enableContentionProfiling: true, enableDebuggingHandlers: false }, /requires enableDebuggingHandlers$/],
   ];

@@ -6,7 +6,6 @@ import type { NodeAgentGates } from '#nodeagent/options/gates.js';
 
 /** Nothing acts on any of them yet. */
 export const configOnlyFields: readonly string[] = [
-  'configMapAndSecretChangeDetectionStrategy',
   'enableContentionProfiling',
   'memorySwap',
   'memoryThrottlingFactor',
@@ -24,7 +23,6 @@ export function configOnlyErrors(fields: Plain, gates: Readonly<Record<string, b
   return [
     ...shutdownErrors(fields, enabled),
     ...memoryErrors(fields, enabled),
-    ...choiceErrors(fields, 'configMapAndSecretChangeDetectionStrategy', ['Get', 'Cache', 'Watch']),
     ...choiceErrors(fields, 'showHiddenMetricsForVersion', ['', '1.23']),
     ...(fields['enableContentionProfiling'] === true && fields['enableDebuggingHandlers'] === false
       ? ['enableContentionProfiling requires enableDebuggingHandlers']
