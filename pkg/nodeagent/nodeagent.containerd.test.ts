@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { readdir, readFile, statfs } from 'node:fs/promises';
+import { mkdir, readdir, readFile, statfs, writeFile } from 'node:fs/promises';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import { hostname } from 'node:os';
@@ -7,7 +7,14 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
-import { configmaps, events, pods, secrets } from '#api/core/v1/resources.gen.js';
+import {
+  configmaps,
+  events,
+  persistentvolumeclaims,
+  persistentvolumes,
+  pods,
+  secrets,
+} from '#api/core/v1/resources.gen.js';
 import type { PodSpec } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
@@ -270,6 +277,85 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.match(await said(), /^# Orch-managed hosts file \(host network\)\.$/m);
     t.equal((await cri.listPodSandbox({ labelSelector: { [new RuntimeLabels(orchDialect).podUID]: uid } })).length, 1);
     await fixture.remove('host');
+  });
+
+  await t.test('what containers see of claims, disks and memory is what the kernel has mounted', async (t) => {
+    const disk = join(dir, 'disk');
+    await mkdir(join(disk, 'part'), { recursive: true });
+    await writeFile(join(disk, 'part', 'file'), 'kept', { mode: 0o600 });
+    const claim = { metadata: { name: 'disk', namespace: 'default', uid: 'uid-of-claim' } };
+    api.seed(persistentvolumeclaims, { ...claim, spec: { volumeName: 'pv' }, status: { phase: 'Pending' } });
+    api.seed(persistentvolumes, {
+      metadata: { name: 'pv', annotations: { 'pv.beta.orch.io/gid': '4321' } },
+      spec: { local: { path: disk }, claimRef: { uid: 'uid-of-claim' } },
+    });
+    const at = (name: string, more: object = {}) => ({ name, mountPath: `/${name}`, ...more });
+    const script = 'id -G; stat -c "%n %g %a" /disk /disk/part/file /mem; exec sleep 1000';
+    const claimed = (readOnly: boolean) => ({ persistentVolumeClaim: { claimName: 'disk', readOnly } });
+    api.seed(
+      pods,
+      testPod('claims', {
+        terminationGracePeriodSeconds: 1,
+        securityContext: { fsGroup: 1234, fsGroupChangePolicy: 'OnRootMismatch' },
+        containers: [
+          {
+            name: 'main',
+            image: images.busybox,
+            command: ['sh', '-c', script],
+            resources: { limits: { memory: '64Mi' } },
+            volumeMounts: [at('disk'), at('part', { name: 'disk', subPath: 'part' }), at('seen'), at('mem')],
+          },
+        ],
+        volumes: [
+          { name: 'disk', ...claimed(false) },
+          { name: 'seen', ...claimed(true) },
+          { name: 'mem', emptyDir: { medium: 'Memory' } },
+          { name: 'unused', csi: { driver: 'none' } },
+        ],
+      }),
+    );
+    const told = () => api.list(events).filter(({ involvedObject }) => involvedObject.name === 'claims');
+    await eventually(() => told().some(({ reason }) => reason === 'FailedMount'), 'the claim is not bound');
+    t.match(
+      told().find(({ reason }) => reason === 'FailedMount')?.message,
+      'Unable to attach or mount volumes: unmounted volumes=[disk seen], unattached volumes=[disk seen mem]: error processing PVC default/disk: PVC is not bound',
+    );
+    api.change(persistentvolumeclaims, 'default/disk', (object) => {
+      object.status = { phase: 'Bound' };
+    });
+    await eventually(() => isReady('claims'), 'the pod is ready').catch((error) => {
+      throw new Error(fixture.describe('claims'), { cause: error });
+    });
+    const uid = api.get(pods, 'default/claims')?.metadata.uid ?? '';
+    const logFile = join(dir, 'logs', `default_claims_${uid}`, 'main', '0.log');
+    const said = async () => (await readFile(logFile, 'utf8')).replaceAll(/^\S+ stdout F /gm, '');
+    await eventually(async () => (await said()).includes('/mem '), 'the container has said all');
+    t.match(await said(), /^0( \d+)* 1234 4321$|^0( \d+)* 4321 1234$/m);
+    t.match(await said(), /^\/disk 1234 2775\n\/disk\/part\/file 1234 660\n\/mem 1234 2777$/m);
+    const processes = await readdir('/proc');
+    const tables = await Promise.all(
+      processes
+        .filter((each) => /^\d+$/.test(each))
+        .map((each) => readFile(`/proc/${each}/mountinfo`, 'utf8').catch(() => '')),
+    );
+    const table = tables.find((each) => each.includes(' /seen ') && each.includes(' /part ')) ?? '';
+    const mounted = (path: string) => table.split('\n').find((line) => line.split(' ')[4] === path) ?? '';
+    t.match(mounted('/disk'), / rw,/);
+    t.match(mounted('/seen'), / ro,/);
+    t.ok(mounted('/part').split(' ')[3]?.endsWith('/disk/part'), mounted('/part'));
+    t.match(mounted('/mem'), / - tmpfs tmpfs rw,size=65536k/);
+
+    await fixture.restartAgent();
+    await eventually(() => isReady('claims'), 'the pod is ready after a restart of the agent');
+    const own = (await readFile('/proc/self/mounts', 'utf8')).split('\n').filter((line) => line.includes(` ${dir}/`));
+    t.same(
+      own.flatMap((line) => line.split(`/agent/pods/${uid}/`)[1]?.split(' ')[0] ?? []).sort(),
+      ['volume-subpaths/disk/main/1', 'volumes/orch.io~empty-dir/mem', 'volumes/orch.io~local-volume/pv'],
+      'nothing is mounted twice',
+    );
+    await fixture.remove('claims');
+    t.same(await readdir(join(disk, 'part')), ['file']);
+    t.same(await readdir(join(dir, 'agent', 'pods')), []);
   });
 
   await t.test('what the node has is given, and what it has not is refused with its reason', async (t) => {

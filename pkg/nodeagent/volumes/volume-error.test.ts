@@ -8,6 +8,7 @@ const wrong = {
   message: 'no such file',
 } as const;
 const lost = { volume: 'a', specName: 'a', stage: 'unknown', message: 'PVC is not bound' } as const;
+const again = { ...lost, volume: 'c' } as const;
 const device = { ...wrong, stage: 'MapVolume.SetUpDevice failed' } as const;
 
 t.test('what is wrong with volumes is told in the words of 1.24', async (t) => {
@@ -20,6 +21,7 @@ t.test('what is wrong with volumes is told in the words of 1.24', async (t) => {
   t.same(said([], all), []);
   t.same(said([wrong], all), [own]);
   t.same(said([wrong, lost], all), [own, `${lists('a b')}: PVC is not bound`]);
+  t.same(said([again, lost], all), [`${lists('a c')}: PVC is not bound`], 'each reason once');
   t.same(said([wrong], { ...all, isLate: true }), [own, `${lists('b')}: timed out waiting for the condition`]);
   t.same(said([device], all), ['FailedMapVolume: MapVolume.SetUpDevice failed for volume "pv-b" : no such file']);
 });

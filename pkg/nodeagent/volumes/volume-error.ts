@@ -66,13 +66,16 @@ export function volumeEvents(
       const reason = stage.startsWith('MapVolume') ? 'FailedMapVolume' : 'FailedMount';
       return { reason, message: `${stage} for volume "${specName}" : ${message}` };
     });
-  const reasons = failed.filter(({ stage }) => stage === 'unknown').map(({ message }) => message);
-  if (reasons.length === 0 && isLate) reasons.push(timedOut);
-  if (reasons.length === 0) return events;
+  const reasons = new Set(failed.filter(({ stage }) => stage === 'unknown').map(({ message }) => message));
+  if (reasons.size === 0 && isLate) reasons.add(timedOut);
+  if (reasons.size === 0) return events;
   const unmounted = failed.map(({ volume }) => volume).sort();
   const lists = `unmounted volumes=[${unmounted.join(' ')}], unattached volumes=[${expected.join(' ')}]`;
   return [
     ...events,
-    { reason: 'FailedMount', message: `Unable to attach or mount volumes: ${lists}: ${reasons.join('; ')}` },
+    {
+      reason: 'FailedMount',
+      message: `Unable to attach or mount volumes: ${lists}: ${[...reasons].sort().join('; ')}`,
+    },
   ];
 }

@@ -49,6 +49,8 @@ const withOptions = new Set(['local-volume', 'nfs']);
 export class VolumeMounter {
   readonly #options: VolumeMounterOptions;
   readonly #locals = new LocalVolumes();
+  /** By directory: two volumes of a pod may have the same claim. */
+  readonly #making = new Map<string, Promise<void>>();
 
   constructor(options: VolumeMounterOptions) {
     this.#options = options;
@@ -107,24 +109,37 @@ export class VolumeMounter {
   }
 
   async #make({ pod, wanted, allocatable, signal }: MountInput, plugin: string): Promise<string> {
-    const { directories, limitsMemory } = this.#options;
-    const { source, specName, readOnly } = wanted;
+    const { source, specName } = wanted;
     if (source.hostPath !== undefined) {
       await checkHostPath(source.hostPath.path, source.hostPath.type ?? '');
       return source.hostPath.path;
     }
-    const uid = pod.metadata.uid ?? '';
-    const dir = directories.volume(uid, plugin, specName);
+    const dir = this.#options.directories.volume(pod.metadata.uid ?? '', plugin, specName);
+    const before = this.#making.get(dir);
+    const making = (before?.catch(() => undefined) ?? Promise.resolve()).then(() =>
+      this.#makeDirectory({ pod, wanted, allocatable, signal }, plugin, dir),
+    );
+    this.#making.set(dir, making);
+    try {
+      await making;
+    } finally {
+      if (this.#making.get(dir) === making) this.#making.delete(dir);
+    }
+    return dir;
+  }
+
+  async #makeDirectory({ pod, wanted, allocatable, signal }: MountInput, plugin: string, dir: string): Promise<void> {
+    const { directories, limitsMemory } = this.#options;
+    const { source, specName, mountReadOnly: readOnly } = wanted;
     const options = this.#mountOptions(wanted);
     if (source.nfs !== undefined) {
-      await mountNFS({ source: source.nfs, readOnly, options, dir, signal });
-      return dir;
+      return mountNFS({ source: source.nfs, readOnly, options, dir, signal });
     }
-    const mark = directories.volumeMark(uid, plugin, specName);
+    const mark = directories.volumeMark(pod.metadata.uid ?? '', plugin, specName);
     const { medium = '', sizeLimit } = source.emptyDir ?? {};
     const inMemory = medium === 'Memory' || source.secret !== undefined || source.projected !== undefined;
     const isMount = inMemory || medium !== '' || source.local !== undefined;
-    if ((await exists(mark)) && (await exists(dir)) && (!isMount || (await mountsOn(dir)).length > 0)) return dir;
+    if ((await exists(mark)) && (await exists(dir)) && (!isMount || (await mountsOn(dir)).length > 0)) return;
     if (source.local !== undefined) {
       const { path, fsType = '' } = source.local;
       await this.#locals.mount({ path, fsType, readOnly, options, dir, signal });
@@ -135,7 +150,6 @@ export class VolumeMounter {
     }
     await mkdir(dirname(mark), { recursive: true, mode: 0o750 });
     await (await open(mark, 'w', 0o640)).close();
-    return dir;
   }
 
   /** The first pod on the node to use a local volume says whose it is. */

@@ -30,6 +30,8 @@ export interface VolumeToMount {
   readonly source: MountSource;
   /** In every container. */
   readonly readOnly: boolean;
+  /** The mount itself: no volume of the pod with the same claim is to be written. */
+  readonly mountReadOnly: boolean;
   /** Containers get the device, not a file system. */
   readonly isBlock: boolean;
   readonly persistent?: PersistentVolume;
@@ -63,7 +65,9 @@ export async function volumeToMount(
 ): Promise<VolumeToMount> {
   const claimName = claimNameOf(pod.metadata.name ?? '', volume);
   if (claimName === undefined) {
-    return { volume: volume.name, specName: volume.name, source: volume, readOnly: isReadOnly(volume), isBlock: false };
+    const readOnly = isReadOnly(volume);
+    const { name } = volume;
+    return { volume: name, specName: name, source: volume, readOnly, mountReadOnly: readOnly, isBlock: false };
   }
   const persistent = await boundVolume(pod, volume, { claimName, client });
   const mode = persistent.spec?.volumeMode ?? 'Filesystem';
@@ -79,6 +83,9 @@ export async function volumeToMount(
     specName: persistent.metadata.name ?? '',
     source: persistent.spec ?? {},
     readOnly: volume.persistentVolumeClaim?.readOnly === true,
+    mountReadOnly: (pod.spec.volumes ?? [])
+      .filter((each) => claimNameOf(pod.metadata.name ?? '', each) === claimName)
+      .every((each) => each.persistentVolumeClaim?.readOnly === true),
     isBlock: mode === 'Block',
     persistent,
   };
