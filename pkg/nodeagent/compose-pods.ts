@@ -75,6 +75,7 @@ export interface PodParts {
   readonly readStatics: (signal: AbortSignal) => Promise<void>;
   readonly mirrors: MirrorPods;
   readonly podLogsDir: string;
+  readonly volumes: ReturnType<typeof newVolumes>;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
   /** Absent where pods have none. */
@@ -94,7 +95,7 @@ export async function composePods(
   deps: NodeAgentDependencies,
   input: PodPartsInput,
 ): Promise<PodParts> {
-  const { clock, log, cri } = deps;
+  const { clock, random, log, cri } = deps;
   const { client } = deps.informers;
   const { statusClient = client } = deps;
   const { dialect } = client;
@@ -163,7 +164,7 @@ export async function composePods(
     prober.close();
     if (deps.objects === undefined) objects.close();
   };
-  return { manager, statuses, prober, close, mirrors, statics, ...sources, ...files };
+  return { manager, statuses, prober, close, mirrors, statics, volumes, ...sources, ...files };
 }
 
 interface PodFiles {

@@ -12,7 +12,6 @@ import { VolumeMounter } from '#nodeagent/volumes/volume-mounter.js';
 
 /** Where the node does not say how long what was read is good; as in release 1.24. */
 const defaultTTLSeconds = 60;
-const minLookMs = 1000;
 
 export function newObjects(
   values: NodeAgentOptions,
@@ -27,12 +26,11 @@ export function newObjects(
 }
 
 function detectionOf(values: NodeAgentOptions, ttlMs: () => number): ChangeDetection {
-  const lookMs = Math.max(minLookMs, values['sync-frequency']);
   switch (values['config-map-and-secret-change-detection-strategy']) {
     case 'Cache':
-      return { strategy: 'Cache', ttlMs, lookMs };
+      return { strategy: 'Cache', ttlMs };
     case 'Get':
-      return { strategy: 'Get', lookMs };
+      return { strategy: 'Get' };
     default:
       return { strategy: 'Watch' };
   }

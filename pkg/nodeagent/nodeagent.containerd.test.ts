@@ -345,6 +345,10 @@ t.test('an agent on containerd', { skip }, async (t) => {
     t.ok(mounted('/part').split(' ')[3]?.endsWith('/disk/part'), mounted('/part'));
     t.match(mounted('/mem'), / - tmpfs tmpfs rw,size=65536k/);
 
+    const summary = JSON.parse(await read(fixture.agent().agent.port, '/stats/summary'));
+    const measured = summary.pods.find((each: { podRef: { uid: string } }) => each.podRef.uid === uid)?.volume ?? [];
+    t.match(measured.find(({ name }: { name: string }) => name === 'disk')?.pvcRef, { name: 'disk' });
+
     await fixture.restartAgent();
     await eventually(() => isReady('claims'), 'the pod is ready after a restart of the agent');
     const own = (await readFile('/proc/self/mounts', 'utf8')).split('\n').filter((line) => line.includes(` ${dir}/`));

@@ -19,9 +19,9 @@ import { type Place, type Referable, WatchedObject } from '#nodeagent/objects/wa
 
 export type ChangeDetection =
   | { readonly strategy: 'Watch' }
-  /** `ttlMs`: how long what was read is good. `lookMs`: how often pods look again. */
-  | { readonly strategy: 'Cache'; readonly ttlMs: () => number; readonly lookMs: number }
-  | { readonly strategy: 'Get'; readonly lookMs: number };
+  /** `ttlMs`: how long what was read is good. */
+  | { readonly strategy: 'Cache'; readonly ttlMs: () => number }
+  | { readonly strategy: 'Get' };
 
 export interface ReferencedObjectsOptions {
   readonly client: Client;
@@ -56,14 +56,6 @@ export class ReferencedObjects {
   onChange(handler: (podUID: string) => void): () => void {
     this.#handlers.add(handler);
     return () => this.#handlers.delete(handler);
-  }
-
-  /** Instant of the clock that is never set (ms) when a pod is to look at its objects again; infinite: it is told. */
-  lookAgainAt(podUID: string): number {
-    const { detection, clock } = this.#options;
-    if (detection === undefined || detection.strategy === 'Watch' || !this.#byUser.has(podUID))
-      return Number.POSITIVE_INFINITY;
-    return clock.monotonic() + detection.lookMs;
   }
 
   /**

@@ -12,6 +12,7 @@ import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 
 export interface AgentServer {
   /** What it listens on. */
@@ -38,6 +39,7 @@ export interface ServedNode {
   readonly prober: Pick<Prober, 'counts'>;
   readonly logFiles: LogFiles;
   readonly podLogsDir: string;
+  readonly volumes: Pick<PodVolumes, 'nameOf'>;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
   /** Absent where pods have none. */

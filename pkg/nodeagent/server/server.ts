@@ -89,6 +89,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     machine: input.machine,
     podDir: directories === undefined ? undefined : (uid) => directories.pod(uid),
     podLogsDir: node.podLogsDir,
+    volumeName: (uid, path) => node.volumes.nameOf(uid, path),
     periodMs: values['volume-stats-agg-period'],
   });
   const measured: Measured = { collector, stats: new StatsSummary(input, { collector, storage }) };

@@ -31,6 +31,8 @@ export interface StorageMeterOptions {
   /** The folder of a pod; absent on nodes that write no files. */
   readonly podDir: ((uid: string) => string) | undefined;
   readonly podLogsDir: string;
+  /** The pod's name for the volume in a folder, which may be named after the persistent volume. Default: the folder's. */
+  readonly volumeName?: (uid: string, path: string) => string | undefined;
   /** 0 or less: volumes are not measured. */
   readonly periodMs: number;
 }
@@ -79,7 +81,7 @@ export class StorageMeter {
     const running = this.#measuring.get(uid);
     if (running !== undefined) return running;
     const measuring = this.#inTurn(async () => {
-      const [volumes, logs] = await Promise.all([this.#volumes(podDir(uid)), this.#logs(pod)]);
+      const [volumes, logs] = await Promise.all([this.#volumes(uid, podDir(uid)), this.#logs(pod)]);
       this.#known.set(uid, { timeMs: this.#options.clock.monotonic(), volumes, logs });
     }).finally(() => this.#measuring.delete(uid));
     this.#measuring.set(uid, measuring);
@@ -97,7 +99,7 @@ export class StorageMeter {
     }
   }
 
-  async #volumes(podDir: string): Promise<VolumeUsage[]> {
+  async #volumes(uid: string, podDir: string): Promise<VolumeUsage[]> {
     const root = join(podDir, 'volumes');
     const found: { name: string; plugin: string; path: string }[] = [];
     for (const plugin of await names(root)) {
@@ -109,7 +111,8 @@ export class StorageMeter {
       found.map(async ({ name, plugin, path }) => {
         const filesystem = await this.#options.machine.filesystem(path);
         const usage = wholeFilesystem.has(plugin) ? usageOf(filesystem) : used.get(path);
-        return usage === undefined ? [] : [{ name, plugin, filesystem, ...usage }];
+        const own = this.#options.volumeName?.(uid, path) ?? name;
+        return usage === undefined ? [] : [{ name: own, plugin, filesystem, ...usage }];
       }),
     );
     return volumes.flat();

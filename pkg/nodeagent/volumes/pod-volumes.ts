@@ -91,10 +91,12 @@ export class PodVolumes {
         else failed.push(result);
       }
     };
-    await Promise.all(Array.from({ length: Math.min(parallel, volumes.length) }, work));
+    // Nothing is under way any more when the pod's volumes are taken down.
+    const results = await Promise.allSettled(Array.from({ length: Math.min(parallel, volumes.length) }, work));
     options.signal.throwIfAborted();
+    for (const result of results) if (result.status === 'rejected') throw result.reason;
     this.#judge(known, failed, volumes);
-    return Math.min(renewAt, this.#options.objects.lookAgainAt(uid));
+    return renewAt;
   }
 
   /** What is there of a pod's volumes, by the pod's names; nothing on nodes that write no files. */
@@ -130,7 +132,8 @@ export class PodVolumes {
       if (mounter !== undefined) {
         const { allocatable } = facts;
         const mounted =
-          known.mounted.get(name) ?? (await mounter.mount({ pod, wanted, allocatable, signal: limit.signal }));
+          known.mounted.get(name) ??
+          (await mounter.mount({ pod, wanted, allocatable, signal: limit.signal, podSignal: signal }));
         if (payload !== undefined) await this.#write(pod, payload, { name, dir: mounted.path, digests: known.digests });
         known.mounted.set(name, mounted);
       }
@@ -151,6 +154,11 @@ export class PodVolumes {
   #payload(pod: Pod, volume: Volume, facts: PodFacts): Promise<Payload | undefined> {
     const { objects, tokens, directories } = this.#options;
     return volumePayload(pod, volume, directories === undefined ? { objects, facts } : { objects, facts, tokens });
+  }
+
+  /** The pod's name for what is mounted at a path. */
+  nameOf(podUID: string, path: string): string | undefined {
+    return [...this.mounted(podUID)].find(([, mounted]) => mounted.path === path)?.[0];
   }
 
   /** A volume for one pod only is in no other's hands. */

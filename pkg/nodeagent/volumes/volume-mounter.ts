@@ -30,7 +30,10 @@ export interface MountInput {
   readonly wanted: VolumeToMount;
   /** Of the node, by resource. */
   readonly allocatable: Readonly<Record<string, string>>;
+  /** Ends commands that take too long, or when the pod is to end. */
   readonly signal: AbortSignal;
+  /** The pod is to end: what goes on in steps, however many, ends. */
+  readonly podSignal: AbortSignal;
 }
 
 /** What containers are given. */
@@ -108,7 +111,8 @@ export class VolumeMounter {
     throw new VolumeError('no matching NodeSelectorTerms', { stage });
   }
 
-  async #make({ pod, wanted, allocatable, signal }: MountInput, plugin: string): Promise<string> {
+  async #make(input: MountInput, plugin: string): Promise<string> {
+    const { pod, wanted } = input;
     const { source, specName } = wanted;
     if (source.hostPath !== undefined) {
       await checkHostPath(source.hostPath.path, source.hostPath.type ?? '');
@@ -117,7 +121,7 @@ export class VolumeMounter {
     const dir = this.#options.directories.volume(pod.metadata.uid ?? '', plugin, specName);
     const before = this.#making.get(dir);
     const making = (before?.catch(() => undefined) ?? Promise.resolve()).then(() =>
-      this.#makeDirectory({ pod, wanted, allocatable, signal }, plugin, dir),
+      this.#makeDirectory(input, plugin, dir),
     );
     this.#making.set(dir, making);
     try {
@@ -128,7 +132,8 @@ export class VolumeMounter {
     return dir;
   }
 
-  async #makeDirectory({ pod, wanted, allocatable, signal }: MountInput, plugin: string, dir: string): Promise<void> {
+  async #makeDirectory(input: MountInput, plugin: string, dir: string): Promise<void> {
+    const { pod, wanted, allocatable, signal, podSignal } = input;
     const { directories, limitsMemory } = this.#options;
     const { source, specName, mountReadOnly: readOnly } = wanted;
     const options = this.#mountOptions(wanted);
@@ -143,7 +148,7 @@ export class VolumeMounter {
     if (source.local !== undefined) {
       const { path, fsType = '' } = source.local;
       await this.#locals.mount({ path, fsType, readOnly, options, dir, signal });
-      if (!readOnly) await this.#own(pod, wanted, { dir, plugin, signal });
+      if (!readOnly) await this.#own(pod, wanted, { dir, plugin, signal: podSignal });
     } else {
       const bytes = limitsMemory && inMemory ? memoryVolumeBytes(pod, sizeLimit, allocatable) : undefined;
       await makeEmptyDir(pod, { dir, medium: inMemory ? 'Memory' : medium, bytes });
