@@ -88,7 +88,7 @@ export async function composeAgent(
     nodeEvents: events,
   });
   const { manager, statuses, logFiles, statics, readStatics, mirrors } = podParts;
-  metrics.observeNode(nodeName, () => nodeCounts(observer.list()));
+  metrics.observeNode(nodeName, () => nodeCounts(observer.list(), manager.list()));
   const node = {
     ...podParts,
     ...{ clock, log, dialect, cri, observer, nodeName },

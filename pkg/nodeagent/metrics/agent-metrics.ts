@@ -20,6 +20,8 @@ export interface NodeCounts {
   readonly runningPods: number;
   /** By their state: `created`, `running`, `exited`, `unknown`. */
   readonly containers: Readonly<Record<string, number>>;
+  /** That the pods of the node name. */
+  readonly ephemeralContainers: number;
 }
 
 /** A registry holds those of one agent. */
@@ -158,6 +160,13 @@ export class AgentMetrics {
       help: '[ALPHA] Number of pods that have a running pod sandbox',
       collect() {
         this.set(counts().runningPods);
+      },
+    });
+    gauge(registry, {
+      name: `${prefix}_managed_ephemeral_containers`,
+      help: `[ALPHA] Current number of ephemeral containers in pods managed by this ${prefix}.`,
+      collect() {
+        this.set(counts().ephemeralContainers);
       },
     });
     gauge(registry, {

@@ -8,14 +8,15 @@ import { text } from 'node:stream/consumers';
 import { fastify } from 'fastify';
 import t, { type Test } from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { addSystemLogRoutes } from '#nodeagent/server/system-logs.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { startServingAgent } from '#nodeagent/testing/serving-agent.js';
 import { freePort } from '#test/free-port.js';
 
-async function serving(t: Test, args: readonly string[] = []) {
-  const fixture = await startServingAgent(args);
+async function serving(t: Test, args: readonly string[] = [], clock: Clock = realClock) {
+  const fixture = await startServingAgent(args, { clock });
   t.teardown(() => fixture.stop());
   return fixture;
 }
@@ -97,6 +98,23 @@ t.test('a command of /run answers with its output', async (t) => {
   t.same(await post('/run/default/web/another/main?cmd=true'), { status: 404, body: 'pod does not exist' });
   t.same(await post('/run/default/web/none?cmd=true'), { status: 500, body: 'container "none" not found' });
   t.match(await post('/run/default/web/main?cmd=false'), { status: 500, body: /exited with 1/ });
+});
+
+t.test('a log that is followed ends after four hours', async (t) => {
+  const hours = 4 * 3_600_000;
+  let end: (() => void) | undefined;
+  const setTimer: Clock['setTimer'] = (fn, ms) => {
+    if (ms === hours) end = fn;
+    return realClock.setTimer(fn, ms);
+  };
+  const { agent, api } = await serving(t, [], { ...realClock, setTimer });
+  const command = ['sh', '-c', 'echo one; sleep 1000'];
+  api.seed(pods, testPod('web', { containers: [{ name: 'main', image: 'docker.io/test/app:1.0', command }] }));
+  await eventually(() => api.get(pods, 'default/web')?.status?.phase === 'Running', 'the pod runs');
+  const following = ask(agent.port, '/containerLogs/default/web/main?follow=true');
+  await eventually(() => end !== undefined, 'the answer has begun');
+  end?.();
+  t.equal((await following).status, 200);
 });
 
 t.test('the read-only port shows, and does nothing', async (t) => {

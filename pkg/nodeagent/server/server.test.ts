@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { request } from 'node:https';
+import { type AddressInfo, createServer } from 'node:net';
 import t from 'tap';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
@@ -89,6 +91,7 @@ t.test('serves pods, logs and sessions of a simulated node', async (t) => {
     has(/^nodeagent_pleg_relist_duration_seconds_count \d+$/m);
     has(/^nodeagent_pleg_last_seen_seconds \d{10}/m);
     has(/^nodeagent_started_pods_total 2$/m);
+    has(/^nodeagent_managed_ephemeral_containers 0$/m);
     has(/^nodeagent_started_containers_total\{container_type="container"\} \d+$/m);
     has(/^nodeagent_started_containers_errors_total\{container_type="container",code="ErrImagePull"\} 1$/m);
     has(/^nodeagent_containers_per_pod_count_sum 2$/m);
@@ -203,6 +206,17 @@ t.test('without anonymous access nobody gets in', async (t) => {
   t.equal((await get(fixture.agent.port, '/pods')).status, 401);
 });
 
+t.test('where the port is only a wish, any other will do when somebody has it', async (t) => {
+  const other = createServer().listen(0, '127.0.0.1');
+  await once(other, 'listening');
+  t.teardown(() => other.close());
+  const { port } = other.address() as AddressInfo;
+  const fixture = await startServingAgent([`--port=${port}`], { isPortOnlyPreferred: true });
+  t.teardown(() => fixture.stop());
+  t.not(fixture.agent.port, port);
+  t.equal((await get(fixture.agent.port, '/healthz')).status, 200);
+});
+
 t.test('what the agent tells of itself goes with the debugging handlers', async (t) => {
   const debug = new DebugEndpoints({ argv: ['agent'], configz: { nodeagentconfig: { port: 1 } } });
   for (const [on, status] of [
@@ -211,7 +225,7 @@ t.test('what the agent tells of itself goes with the debugging handlers', async 
   ] as const) {
     const fixture = await startServingAgent(
       [`--enable-debugging-handlers=${on}`, '--pods-per-core=3', '--max-pods=200'],
-      debug,
+      { debug },
     );
     const answer = await get(fixture.agent.port, '/configz');
     t.equal(answer.status, status);

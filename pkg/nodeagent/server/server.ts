@@ -235,6 +235,9 @@ function runningPods({ node, pods }: AgentServerInput) {
   return podList(running.map(({ metadata, spec }) => ({ metadata, spec })));
 }
 
+/** After which a log that is followed ends (specification 3, section 8). Sessions have their own limit, of silence. */
+const longestAnswerMs = 4 * 3_600_000;
+
 type LogParams = { namespace: string; pod: string; container: string };
 
 /** Errors are plain text: the API server puts them into its own Status. */
@@ -260,7 +263,11 @@ async function sendLog(request: FastifyRequest, reply: FastifyReply, { node, pod
         onChange: (handler) => node.observer.onChange((changed) => changed === uid && handler()),
       },
     });
-    reply.raw.on('close', () => gone.abort());
+    const limit = node.clock.setTimer(() => gone.abort(), longestAnswerMs);
+    reply.raw.on('close', () => {
+      limit.cancel();
+      gone.abort();
+    });
     reply.type('text/plain; charset=utf-8');
     return await reply.send(Readable.from(chunks, { objectMode: false }));
   } catch (error) {

@@ -1,4 +1,4 @@
-import { realClock } from '#apimachinery/clock.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
@@ -13,8 +13,17 @@ import {
   testResources,
 } from '#nodeagent/testing/agent-fixture.js';
 
+export interface ServingAgentOptions {
+  readonly clock?: Clock;
+  readonly debug?: DebugEndpoints;
+  readonly isPortOnlyPreferred?: boolean;
+}
+
 /** A ready agent with its server on a port of the loopback, on the fake API and the simulated runtime; stop it. */
-export async function startServingAgent(args: readonly string[] = [], debug?: DebugEndpoints): Promise<AgentFixture> {
+export async function startServingAgent(
+  args: readonly string[] = [],
+  { clock = realClock, ...options }: ServingAgentOptions = {},
+): Promise<AgentFixture> {
   const dialect = orchDialect;
   const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
   const metrics = createRegistry({ dialect });
@@ -25,10 +34,11 @@ export async function startServingAgent(args: readonly string[] = [], debug?: De
     log: silentLogger,
     nodeName,
     metrics,
-    ...(debug === undefined ? {} : { debug }),
+    ...options,
   });
   const fixture = startAgent({
     api,
+    clock,
     runtime: newSimulatedRuntime(),
     args: ['--port=0', '--read-only-port=0', '--address=127.0.0.1', '--cert-dir=', ...args],
     dependencies: { server, metrics },
