@@ -66,7 +66,7 @@ export class RuntimeChecker implements Checker {
     }
     if ('grpc' in handler && handler.grpc !== undefined) {
       const { port, service = '' } = handler.grpc;
-      return checkGRPC({ host: target.podIP, port, service }, timeoutMs);
+      return checkGRPC({ host: target.podIP, port, service, agent: this.#agent }, timeoutMs);
     }
     return fail('missing probe handler');
   }
