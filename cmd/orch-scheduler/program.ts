@@ -16,6 +16,7 @@ import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
 import { pluginsOfModules, type ResolvedScheduler, resolveScheduler } from '#scheduler/options/config/resolve.js';
 import { type SchedulerOptionTable, schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
+import { maxDisksWarning } from '#scheduler/plugins/disk-limits.js';
 import { makeProfiles } from '#scheduler/plugins/make-profiles.js';
 import { type PluginKind, schedulerGates } from '#scheduler/plugins/registry.js';
 import { Scheduler } from '#scheduler/scheduler.js';
@@ -45,6 +46,8 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     return task(name, () => writeFile(target, formatSchedulerConfig(values, settings, dialect), { mode: 0o644 }));
   }
   const plugins = { gates: new FeatureGates(values['feature-gates']), env: context.env };
+  const idle = maxDisksWarning(context.env, dialect);
+  if (idle !== undefined) log.warn(idle);
   const profiles = makeProfiles(settings, dialect, plugins, morePlugins);
   const extenders = await httpExtenders(settings.extenders, { clock, env: context.env, log });
   const metrics = createRegistry({ dialect, process: facts });

@@ -183,6 +183,7 @@ function makeDialect(w: Words) {
       zone: `topology.${w.label}/zone`,
       region: `topology.${w.label}/region`,
       instanceType: `node.${w.label}/instance-type`,
+      betaInstanceType: `beta.${w.label}/instance-type`,
       betaOS: `beta.${w.label}/os`,
       betaArch: `beta.${w.label}/arch`,
       metadataName: `${w.label}/metadata.name`,

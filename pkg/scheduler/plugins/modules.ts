@@ -5,7 +5,7 @@ import { isPlain, type Plain } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { clusterEvents } from '#scheduler/cluster/events.js';
 import type { Plugin } from '#scheduler/framework/plugin.js';
-import { absentPlugins, type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
+import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 
 /**
  * Loads modules, each with a PluginKind as its default export. Their code runs with all rights of the scheduler.
@@ -15,7 +15,7 @@ import { absentPlugins, type PluginKind, pluginKinds } from '#scheduler/plugins/
 export async function loadPluginModules(paths: readonly string[]): Promise<PluginKind[]> {
   const errors: string[] = [];
   const loaded: PluginKind[] = [];
-  const names = new Set([...pluginKinds.map(({ name }) => name), ...absentPlugins]);
+  const names = new Set(pluginKinds.map(({ name }) => name));
   for (const [i, path] of paths.entries()) {
     try {
       const kind = kindOf(await import(pathToFileURL(path).href));

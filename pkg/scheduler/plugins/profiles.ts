@@ -15,10 +15,12 @@ export interface ProfileSettings {
 }
 
 /** In the order of release 1.24, with its weights. */
-export const defaultPlugins: readonly NamedPlugin[] = pluginKinds.map(({ name, weight = 1 }) => ({ name, weight }));
+export const defaultPlugins: readonly NamedPlugin[] = pluginKinds
+  .filter(({ byDefault }) => byDefault !== false)
+  .map(({ name, weight = 1 }) => ({ name, weight }));
 
 /** With the weights of v1beta2, where only spreading counts for more. */
-export const oldDefaultPlugins: readonly NamedPlugin[] = pluginKinds.map(({ name }) => ({
+export const oldDefaultPlugins: readonly NamedPlugin[] = defaultPlugins.map(({ name }) => ({
   name,
   weight: name === 'PodTopologySpread' ? 2 : 1,
 }));
@@ -40,7 +42,7 @@ export function profileOf(
   });
 }
 
-/** The plugins that release 1.24 enables by default, as far as they exist here, in its order and with its weights. */
+/** The plugins that release 1.24 enables by default, in its order and with its weights. */
 export function defaultProfile(dialect: Dialect): Profile {
   return profileOf({ schedulerName: dialect.components.defaultScheduler, sets: {}, args: {} }, dialect);
 }

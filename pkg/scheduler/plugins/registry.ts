@@ -6,6 +6,7 @@ import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Plugin } from '#scheduler/framework/plugin.js';
 import { defaultBinder } from '#scheduler/plugins/default-binder.js';
+import { diskKinds, diskLimits, maxDisksOf } from '#scheduler/plugins/disk-limits.js';
 import { imageLocality } from '#scheduler/plugins/image-locality.js';
 import { interPodAffinity } from '#scheduler/plugins/inter-pod-affinity.js';
 import { nodeAffinity } from '#scheduler/plugins/node-affinity.js';
@@ -18,6 +19,7 @@ import { nodeUnschedulable } from '#scheduler/plugins/node-unschedulable.js';
 import { nodeVolumeLimits } from '#scheduler/plugins/node-volume-limits.js';
 import { type SpreadArgs, systemDefaults } from '#scheduler/plugins/pod-topology-spread/constraints.js';
 import { podTopologySpread } from '#scheduler/plugins/pod-topology-spread/plugin.js';
+import { selectorSpread } from '#scheduler/plugins/selector-spread.js';
 import { taintToleration } from '#scheduler/plugins/taint-toleration.js';
 import { volumeBinding } from '#scheduler/plugins/volume-binding/plugin.js';
 import { volumeRestrictions } from '#scheduler/plugins/volume-restrictions.js';
@@ -26,6 +28,8 @@ import { byPriority } from '#scheduler/queue/priority-sort.js';
 
 export interface PluginKind {
   readonly name: string;
+  /** False: only profiles that name it have it. */
+  readonly byDefault?: false;
   /** Of its score; 1 when absent. */
   readonly weight?: number;
   /** What arguments it takes; absent: none. */
@@ -46,7 +50,7 @@ export interface PluginContext {
 export const defaultContext: PluginContext = { gates: new FeatureGates(), env: {} };
 
 /** The feature gates that plugins ask for. */
-export const schedulerGates = ['MinDomainsInPodTopologySpread'] as const satisfies readonly FeatureGateName[];
+export const schedulerGates = ['MinDomainsInPodTopologySpread', 'ReadWriteOncePod'] as const satisfies readonly FeatureGateName[];
 
 const resources = { listOf: { fields: { name: 'string', weight: 'int64' }, required: ['name'] } } as const;
 const shape = {
@@ -83,8 +87,14 @@ export const pluginKinds: readonly PluginKind[] = [
         scoringStrategy: strategyOf((scoringStrategy ?? {}) as StrategyArgs),
       }),
   },
-  without('VolumeRestrictions', () => volumeRestrictions),
+  {
+    name: 'VolumeRestrictions',
+    make: (_args, _dialect, { gates }) => volumeRestrictions({ singlePods: gates.enabled('ReadWriteOncePod') }),
+  },
+  diskLimitsOf(diskKinds.ebs),
+  diskLimitsOf(diskKinds.gce),
   without('NodeVolumeLimits', nodeVolumeLimits),
+  diskLimitsOf(diskKinds.azure),
   {
     name: 'VolumeBinding',
     args: { bindTimeoutSeconds: 'int64', shape },
@@ -139,16 +149,13 @@ export const pluginKinds: readonly PluginKind[] = [
   },
   without('ImageLocality', () => imageLocality),
   without('DefaultBinder', () => defaultBinder),
+  { ...diskLimitsOf(diskKinds.cinder), byDefault: false },
+  { ...without('SelectorSpread', selectorSpread), byDefault: false },
 ];
 
-/** Plugins of release 1.24 that may be named and do nothing. */
-export const absentPlugins: readonly string[] = [
-  'EBSLimits',
-  'GCEPDLimits',
-  'AzureDiskLimits',
-  'CinderLimits',
-  'SelectorSpread',
-];
+function diskLimitsOf(kind: (typeof diskKinds)[keyof typeof diskKinds]): PluginKind {
+  return { name: kind.plugin, make: (_args, dialect, { env }) => diskLimits(kind, dialect, maxDisksOf(env, dialect)) };
+}
 
 /** A plugin that takes no arguments. */
 function without(name: string, make: (dialect: Dialect) => Plugin): PluginKind {

@@ -1,15 +1,17 @@
 import type { Volume } from '#api/core/v1/types.gen.js';
 import { volumeRestrictions } from '#scheduler/plugins/volume-restrictions.js';
 import { answer, table } from '#scheduler/testing/plugin-table.js';
+import { boundClaim, storageOf, uses } from '#scheduler/testing/storage.js';
 
 type Source = Omit<Volume, 'name'>;
+const plugin = volumeRestrictions({ singlePods: false });
 const no = 'node(s) had no available disk';
 
 const ask = (own: readonly Source[], ...there: (readonly Source[])[]) => {
   const spec = (sources: readonly Source[]) => ({
     volumes: sources.map((source, i) => ({ name: `v${i}`, ...source })),
   });
-  return answer(volumeRestrictions, { spec: spec(own) }, { pods: there.map((sources) => ({ spec: spec(sources) })) });
+  return answer(plugin, { spec: spec(own) }, { pods: there.map((sources) => ({ spec: spec(sources) })) });
 };
 const one = (own: Source, there: Source) => ask([own], [there]);
 
@@ -72,4 +74,22 @@ table('several', ask, [
   ['one is read by both, another is written', [gce('a', read), gce('b')], [gce('a', read), gce('b')], no],
   ['all are read by all', [gce('a', read)], [gce('a', read)], [gce('a', read)], 'ok'],
   ['its own twice', [gce('a'), gce('a')], [], 'ok'],
+]);
+
+const modes = (name: string, mode: string) => boundClaim(name, name, { accessModes: [mode as 'ReadWriteOncePod'] });
+const storage = storageOf({ claims: [modes('single', 'ReadWriteOncePod'), modes('shared', 'ReadWriteMany')] });
+const inUse = '!node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
+/** Names of claims. */
+const claims = (singlePods: boolean, own: string, there: string) =>
+  answer(
+    volumeRestrictions({ singlePods }),
+    { spec: { volumes: uses(own) } },
+    { storage, pods: [{ spec: { volumes: uses(there) } }] },
+  );
+
+table('claims for single pods', claims, [
+  ['nobody has it', true, 'single', 'shared', 'ok'],
+  ['a pod has it', true, 'single', 'single', inUse],
+  ['many may have it', true, 'shared', 'shared', 'ok'],
+  ['without the gate', false, 'single', 'single', 'ok'],
 ]);

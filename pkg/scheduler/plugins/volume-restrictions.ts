@@ -1,28 +1,54 @@
+import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
+import { keyFor } from '#apimachinery/object-key.js';
+import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { Plugin, Rejection } from '#scheduler/framework/plugin.js';
 
 const conflict: Rejection = { reasons: ['node(s) had no available disk'] };
-
-/** Disks that pods mount directly may be on a node once only, but for some kinds that all pods only read. */
-export const volumeRestrictions: Plugin = {
-  name: 'VolumeRestrictions',
-  events: ['NodeAdd', 'AssignedPodDelete', 'PvcAdd', 'PvcUpdate'],
-  filter: {
-    local: true,
-    prepare({ pod }) {
-      const disks = disksOf(pod);
-      if (disks.length === 0) return undefined;
-      return {
-        filter({ pods }) {
-          for (const { pod: other } of pods.values()) {
-            if (anyClash(disks, disksOf(other))) return conflict;
-          }
-          return undefined;
-        },
-      };
-    },
-  },
+const claimInUse: Rejection = {
+  reasons: ['node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'],
+  unresolvable: true,
 };
+
+/**
+ * Disks that pods mount directly may be on a node once only, but for some kinds that all pods only read. `singlePods`:
+ * claims with the access mode ReadWriteOncePod are for one pod of the whole cluster.
+ */
+export function volumeRestrictions({ singlePods }: { readonly singlePods: boolean }): Plugin {
+  return {
+    name: 'VolumeRestrictions',
+    events: ['NodeAdd', 'AssignedPodDelete', 'PvcAdd', 'PvcUpdate'],
+    filter: {
+      local: true,
+      prepare({ pod }, cluster) {
+        const disks = disksOf(pod);
+        const claims = singlePods ? claimKeysOf(pod) : [];
+        if (disks.length === 0 && claims.length === 0) return undefined;
+        return {
+          begin: () => (isTaken(claims, cluster) ? claimInUse : undefined),
+          filter({ pods }) {
+            if (disks.length === 0) return undefined;
+            for (const { pod: other } of pods.values()) {
+              if (anyClash(disks, disksOf(other))) return conflict;
+            }
+            return undefined;
+          },
+        };
+      },
+    },
+  };
+}
+
+/** Whether some pod has one of the claims that only one may have. Looks at all pods only where there is such a claim. */
+function isTaken(claims: readonly string[], cluster: Cluster): boolean {
+  const { storage } = cluster.objects;
+  const single = claims.filter((key) => storage.claim(key)?.spec.accessModes?.includes('ReadWriteOncePod') === true);
+  if (single.length === 0) return false;
+  for (const { pod } of cluster.placed()) if (claimKeysOf(pod.pod).some((key) => single.includes(key))) return true;
+  return false;
+}
+
+const claimKeysOf = (pod: Pod): string[] => claimNamesOf(pod).map((name) => keyFor(pod.metadata.namespace, name));
 
 /** Whether the pods cannot be on a node together for a disk that both mount. */
 export const shareDisk = (a: Pod, b: Pod): boolean => anyClash(disksOf(a), disksOf(b));

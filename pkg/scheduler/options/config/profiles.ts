@@ -2,7 +2,7 @@
 import { decodeFields, isPlain, type Plain } from '#daemon/options/config-decode.js';
 import { type NamedPlugin, type PluginSet, type PluginSets, pluginPoints } from '#scheduler/framework/plugin-sets.js';
 import type { ProfileSettings } from '#scheduler/plugins/profiles.js';
-import { absentPlugins, type PluginKind } from '#scheduler/plugins/registry.js';
+import type { PluginKind } from '#scheduler/plugins/registry.js';
 
 const points = [...pluginPoints, 'multiPoint'] as const;
 
@@ -18,14 +18,6 @@ export function profilesOf(
     sets: setsOf(profile['plugins'], `profiles[${i}].plugins`, kinds, errors),
     args: argsOf(profile['pluginConfig'], `profiles[${i}].pluginConfig`, kinds, errors),
   }));
-}
-
-/** Plugins that are named and do nothing yet. */
-export function idlePlugins(config: Plain): string[] {
-  const named = profilesIn(config).flatMap(({ plugins }) =>
-    isPlain(plugins) ? points.flatMap((point) => listOf(plugins[point], 'enabled').map(({ name }) => name)) : [],
-  );
-  return [...new Set(named)].filter((name) => absentPlugins.includes(name));
 }
 
 const profilesIn = (config: Plain): Plain[] =>
@@ -47,13 +39,13 @@ function setsOf(plugins: unknown, path: string, kinds: readonly PluginKind[], er
     for (const [i, { name }] of enabled.entries()) {
       const at = `${path}.${point}.enabled[${i}].name`;
       if (seen.has(name)) errors.push(`${at}: Duplicate value: ${JSON.stringify(name)}`);
-      else if (!known.has(name) && !absentPlugins.includes(name)) {
+      else if (!known.has(name)) {
         errors.push(`${at}: Invalid value: ${JSON.stringify(name)}: does not exist`);
       }
       seen.add(name);
     }
     sets[point] = {
-      enabled: enabled.filter(({ name }) => known.has(name)),
+      enabled,
       disabled: listOf(plugins[point], 'disabled').map(({ name }) => name),
     };
   }
@@ -68,7 +60,7 @@ function argsOf(configs: unknown, path: string, kinds: readonly PluginKind[], er
     const { args, name } = config;
     const kind = kinds.find((each) => each.name === name);
     if (kind?.args === undefined) {
-      const why = kind === undefined && !absentPlugins.includes(String(name)) ? 'does not exist' : 'takes no arguments';
+      const why = kind === undefined ? 'does not exist' : 'takes no arguments';
       errors.push(`${at}.name: Invalid value: ${JSON.stringify(name)}: ${why}`);
       continue;
     }

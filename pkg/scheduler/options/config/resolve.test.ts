@@ -136,11 +136,12 @@ t.test('what is refused, with the name of the field', (t) => {
   t.end();
 });
 
-t.test('fields and plugins that are known and idle are named', (t) => {
-  const text = `${head}parallelism: 4\nprofiles: [{plugins: {filter: {enabled: [{name: SelectorSpread}]}}}]\n`;
-  const warnings = resolve(text).options.warnings.join('\n');
-  t.match(warnings, /field parallelism has no effect/);
-  t.match(warnings, /for plugin SelectorSpread has no effect/);
+t.test('fields that are known and idle are named', (t) => {
+  const { warnings } = resolve(`${head}parallelism: 4\nclientConnection: {acceptContentTypes: a/b}\n`).options;
+  t.same(warnings, [
+    'f: field parallelism has no effect: one thread decides, node after node',
+    'f: field clientConnection.acceptContentTypes has no effect: the client accepts what contentType says, and JSON',
+  ]);
   const early = resolve(`${head}profiles: [{plugins: {preScore: {disabled: [{name: '*'}]}}}]`).options.warnings;
   t.match(early.join(), /profiles\[0\].plugins.preScore has no effect: it comes with score/);
   t.end();
@@ -187,7 +188,10 @@ t.test('plugins of a profile', (t) => {
     'NodePorts',
     'NodeResourcesFit',
     'VolumeRestrictions',
+    'EBSLimits',
+    'GCEPDLimits',
     'NodeVolumeLimits',
+    'AzureDiskLimits',
     'VolumeBinding',
     'VolumeZone',
     'PodTopologySpread',

@@ -18,7 +18,7 @@ import {
   isOldConfig,
   schedulerConfigFields,
 } from '#scheduler/options/config/fields.js';
-import { idlePlugins, profilesOf } from '#scheduler/options/config/profiles.js';
+import { profilesOf } from '#scheduler/options/config/profiles.js';
 import { configErrors } from '#scheduler/options/config/rules.js';
 import { defaultSettings, type SchedulerSettings } from '#scheduler/options/config/settings.js';
 import { ignoredWithConfig, type SchedulerOptionTable } from '#scheduler/options/options.js';
@@ -78,7 +78,7 @@ export function resolveScheduler(
     const config = decode(file.text);
     const options = overlayConfig(table, withoutIgnored(table, parsed), config);
     const idle = [
-      ...idleFields(config).map((field) => idleText(file.source, field)),
+      ...idleFields(config, file.source),
       ...innerPoints(config, file.source),
     ];
     const warnings = [...options.warnings, ...idle];
@@ -169,17 +169,17 @@ function settingsOf(
   };
 }
 
-/** Fields that are understood and that nothing acts on. */
-function idleFields(config: Plain): string[] {
+/** Fields that are understood and that nothing acts on, each with the reason. */
+function idleFields(config: Plain, source: string): string[] {
   const connection = isPlain(config['clientConnection']) ? config['clientConnection'] : {};
+  const idle = (field: string, why: string) => [`${source}: field ${field} has no effect: ${why}`];
   return [
-    ...['parallelism'].filter((name) => config[name] !== undefined),
-    ...['acceptContentTypes'].filter((name) => connection[name] !== undefined && connection[name] !== ''),
-    ...idlePlugins(config).map((name) => `for plugin ${name}`),
+    ...(config['parallelism'] === undefined ? [] : idle('parallelism', 'one thread decides, node after node')),
+    ...((connection['acceptContentTypes'] ?? '') === ''
+      ? []
+      : idle('clientConnection.acceptContentTypes', 'the client accepts what contentType says, and JSON')),
   ];
 }
-
-const idleText = (source: string, field: string) => `${source}: field ${field} has no effect: nothing acts on it yet`;
 
 /** Points that a file may set, and that come with others whatever it says. */
 function innerPoints(config: Plain, source: string): string[] {

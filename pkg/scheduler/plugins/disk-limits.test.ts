@@ -1,0 +1,91 @@
+import t from 'tap';
+import type { Volume } from '#api/core/v1/types.gen.js';
+import { kubernetesDialect, orchDialect as dialect } from '#apimachinery/dialect.js';
+import { diskKinds, diskLimits, maxDisksOf, maxDisksWarning } from '#scheduler/plugins/disk-limits.js';
+import { answer, node, table } from '#scheduler/testing/plugin-table.js';
+import { boundClaim, claim, delayed, storageOf, uses, volume } from '#scheduler/testing/storage.js';
+
+const no = 'node(s) exceed max volume count';
+type Kind = keyof typeof diskKinds;
+
+const sources: Readonly<Record<Kind, (id: string) => Omit<Volume, 'name'>>> = {
+  ebs: (volumeID) => ({ awsElasticBlockStore: { volumeID } }),
+  gce: (pdName) => ({ gcePersistentDisk: { pdName } }),
+  azure: (diskName) => ({ azureDisk: { diskName, diskURI: diskName } }),
+  cinder: (volumeID) => ({ cinder: { volumeID } }),
+};
+/** So many different disks. */
+const disks = (kind: Kind, count: number): Volume[] =>
+  Array.from({ length: count }, (_, i) => ({ name: `v${i}`, ...sources[kind](`disk-${i}`) }));
+
+interface Where {
+  /** What the node says. */
+  readonly own?: number;
+  /** What the environment says. */
+  readonly max?: number;
+  readonly type?: string;
+}
+
+const names = { ebs: 'aws-ebs', gce: 'gce-pd', azure: 'azure-disk', cinder: 'cinder' };
+const storage = storageOf({
+  claims: [boundClaim('disk'), boundClaim('folder'), claim('new', { storageClassName: 'late' }), claim('other')],
+  volumes: [
+    volume('disk', { awsElasticBlockStore: { volumeID: 'disk-0' } }),
+    volume('folder', { hostPath: { path: '/x' } }),
+  ],
+  classes: [delayed('late', `${dialect.labelDomain}/aws-ebs`)],
+});
+
+/** `own`: the pod's volumes; `there`: those of the node's only pod. */
+function ask(kind: Kind, own: Volume[], there: Volume[], { max, own: said, type }: Where = {}): string {
+  const labels = type === undefined ? {} : { [dialect.labels.instanceType]: type };
+  const allocatable = said === undefined ? {} : { [`attachable-volumes-${names[kind]}`]: String(said) };
+  return answer(
+    diskLimits(diskKinds[kind], dialect, max),
+    { spec: { volumes: own } },
+    { nodes: [node('n', labels, { allocatable })], pods: [{ spec: { volumes: there } }], storage },
+  );
+}
+
+const another = (kind: Kind): Volume[] => [{ name: 'another', ...sources[kind]('another') }];
+
+table('how many a node can have', (kind: Kind, there: number, where: Where) => ask(kind, another(kind), disks(kind, there), where), [
+  ['EBS, the last', 'ebs', 38, {}, 'ok'],
+  ['EBS, one too many', 'ebs', 39, {}, no],
+  ['EBS, a newer machine', 'ebs', 24, { type: 'm5.large' }, 'ok'],
+  ['EBS, a newer machine that is full', 'ebs', 25, { type: 't3.small' }, no],
+  ['EBS, an older machine', 'ebs', 30, { type: 'm4.large' }, 'ok'],
+  ['GCE, the last', 'gce', 15, {}, 'ok'],
+  ['GCE, one too many', 'gce', 16, {}, no],
+  ['Azure, one too many', 'azure', 16, {}, no],
+  ['Cinder, the last', 'cinder', 255, {}, 'ok'],
+  ['Cinder, one too many', 'cinder', 256, {}, no],
+  ['the environment says', 'ebs', 2, { max: 2, type: 'm5.large' }, no],
+  ['the node says, and knows better', 'ebs', 2, { max: 2, own: 3 }, 'ok'],
+  ['the node says none', 'gce', 0, { own: 0 }, no],
+]);
+
+table('which volumes count', (own: Volume[], there: Volume[], most: number) => ask('ebs', own, there, { own: most }), [
+  ['one that is there', disks('ebs', 1), disks('ebs', 1), 1, 'ok'],
+  ['of another kind', another('gce'), disks('ebs', 1), 1, 'ok'],
+  ['of a claim', uses('disk'), another('ebs'), 1, no],
+  ['of a claim, which is there', uses('disk'), disks('ebs', 1), 1, 'ok'],
+  ['of a claim of another kind', uses('folder'), disks('ebs', 1), 1, 'ok'],
+  ['of a claim that will have one', uses('new'), disks('ebs', 1), 1, no],
+  ['of a claim that may have anything', uses('other'), disks('ebs', 1), 1, 'ok'],
+  ['of a claim that is missing', uses('missing'), disks('ebs', 1), 1, 'ok'],
+  ['none', [], disks('ebs', 2), 1, 'ok'],
+  ['a claim that is there', another('ebs'), uses('new'), 1, no],
+]);
+
+t.test('the variable of the environment', (t) => {
+  t.equal(maxDisksOf({}, dialect), undefined);
+  t.equal(maxDisksOf({ KUBE_MAX_PD_VOLS: '7' }, kubernetesDialect), 7);
+  t.equal(maxDisksOf({ ORCH_MAX_PD_VOLS: '7' }, dialect), 7);
+  for (const wrong of ['0', '-1', 'many', '1.5']) {
+    t.equal(maxDisksOf({ ORCH_MAX_PD_VOLS: wrong }, dialect), undefined);
+    t.match(maxDisksWarning({ ORCH_MAX_PD_VOLS: wrong }, dialect), /ORCH_MAX_PD_VOLS has no effect: .* no positive number/);
+  }
+  for (const env of [{}, { ORCH_MAX_PD_VOLS: '7' }]) t.equal(maxDisksWarning(env, dialect), undefined);
+  t.end();
+});
