@@ -114,17 +114,28 @@ export class FailedTries {
     if (error.nodeCount === 0 || profile.postFilters.length === 0 || feed.current(queued) === undefined) return noRoom;
     const started = clock.monotonic();
     let room: Room = noRoom;
-    for (const { point } of profile.postFilters) {
+    for (const { plugin, point } of profile.postFilters) {
       const found =
         typeof point === 'function'
           ? ((await point(queued.info, error, handle)) ?? noRoom)
-          : await this.#preempt(queued.info, profile, error, point);
+          : await this.#measured(plugin, () => this.#preempt(queued.info, profile, error, point));
       room = { ...room, ...found };
       if (isFound(room)) break;
     }
     if (isFound(room)) nominator.add(queued.info, room.node);
     const status = isFound(room) ? 'Success' : 'Unschedulable';
     metrics.extensionPoint('PostFilter', status, profile.schedulerName, clock.monotonic() - started);
+    return room;
+  }
+
+  /** The others are measured where they are called from. */
+  async #measured(plugin: string, preempt: () => Promise<Room>): Promise<Room> {
+    const { clock, metrics } = this.#options;
+    const recorder = metrics.callRecorder();
+    const started = clock.monotonic();
+    const room = await preempt();
+    const status = (room.node ?? '') === '' ? 'Unschedulable' : 'Success';
+    recorder?.executed(plugin, 'PostFilter', status, clock.monotonic() - started);
     return room;
   }
 

@@ -29,6 +29,7 @@ import type { Extender } from '#scheduler/framework/extender.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Handle } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
+import { withTimes } from '#scheduler/framework/with-times.js';
 import { WaitingPods } from '#scheduler/framework/waiting-pods.js';
 import { withExtenders } from '#scheduler/framework/with-extenders.js';
 import type { SchedulerMetrics, SchedulerState } from '#scheduler/metrics/metrics.js';
@@ -85,8 +86,9 @@ export class SchedulingLoop {
     this.#options = options;
     const { client, clock, dialect, log, metrics, random, recorder } = options;
     const { extenders = [] } = options;
+    const times = { clock, recorder: () => metrics.callRecorder() };
     const profiles = (options.profiles ?? [defaultProfile(dialect)]).map((profile) =>
-      withExtenders(profile, extenders, this.#stopped.signal),
+      withExtenders(withTimes(profile, times), extenders, this.#stopped.signal),
     );
     this.#profiles = new Map(profiles.map((profile) => [profile.schedulerName, profile]));
     this.#informers = options.informers ?? ownInformers(options);
@@ -123,7 +125,7 @@ export class SchedulingLoop {
     });
     const shared = { clock, log, recorder, metrics, feed, queue, nominator };
     const binder = options.binder ?? apiBinder(client);
-    const handle: Handle = { client, clock, cluster, binder, waitingPods };
+    const handle: Handle = { client, clock, cluster, binder, waitingPods, metrics };
     this.#cluster = cluster;
     this.#queue = queue;
     this.#algorithm = algorithm;

@@ -22,6 +22,10 @@ export function fixesFor(refusal: Refusal, trial: Trial): readonly Fix[] {
       return resourceFixes(refusal, trial);
     case 'VolumeRestrictions':
     case 'NodeVolumeLimits':
+    case 'EBSLimits':
+    case 'GCEPDLimits':
+    case 'AzureDiskLimits':
+    case 'CinderLimits':
       return removals(refusal, trial);
     case 'VolumeBinding':
     case 'VolumeZone':

@@ -10,6 +10,7 @@ import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { ClusterEvent } from '#scheduler/cluster/events.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { WaitingPods } from '#scheduler/framework/waiting-pods.js';
 
 export interface Rejection {
@@ -81,6 +82,7 @@ export interface Handle {
   readonly binder: { bind(pod: Pod, node: string): Promise<void> };
   /** Pods that are to be bound as soon as plugins permit it. */
   readonly waitingPods: Pick<WaitingPods, 'get' | 'values'>;
+  readonly metrics: Pick<SchedulerMetrics, 'volumesFailed'>;
 }
 
 /** A pod that waits for its turn. */

@@ -10,6 +10,7 @@ const extensionPoints = [
   'PostFilter',
   'Score',
   'Reserve',
+  'Unreserve',
   'Permit',
   'PreBind',
   'Bind',
@@ -17,7 +18,7 @@ const extensionPoints = [
 ] as const;
 export type ExtensionPoint = (typeof extensionPoints)[number];
 /** How a plugin, or all of a point, ended. */
-const pluginStatuses = ['Success', 'Unschedulable', 'UnschedulableAndUnresolvable', 'Error'] as const;
+const pluginStatuses = ['Success', 'Unschedulable', 'UnschedulableAndUnresolvable', 'Error', 'Wait', 'Skip'] as const;
 export type PluginStatus = (typeof pluginStatuses)[number];
 export type QueueName = 'active' | 'backoff' | 'unschedulable';
 
@@ -49,6 +50,10 @@ export interface SchedulerMetrics {
   extensionPoint(point: ExtensionPoint, status: PluginStatus, profile: string, durationMs: number): void;
   /** Undefined for the cycles that are not measured: nine of ten. */
   pluginRecorder(): PluginRecorder | undefined;
+  /** The same for single calls that follow a decision. */
+  callRecorder(): PluginRecorder | undefined;
+  /** Volumes could not be reserved for a pod (`assume`), or not be bound (`bind`). */
+  volumesFailed(stage: 'assume' | 'bind'): void;
   /** A pod waited so long (ms) for plugins to permit its binding. */
   permitted(result: PluginStatus, durationMs: number): void;
   /** A pod came into a queue because of the event. */
@@ -126,7 +131,13 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
     buckets: exponentialBuckets(1, 2, 7),
   }).labels();
   const recorder = new Plugins(registry);
+  const volumeFailures = new PlainCounter(registry, {
+    name: 'scheduler_volume_scheduling_stage_error_total',
+    help: '[ALPHA] Volume scheduling stage error count',
+    labelNames: ['operation'],
+  });
   let cycles = 0;
+  let calls = 0;
   return {
     attempt(result, profile, durationMs) {
       attempts.labels(result, profile).inc();
@@ -143,6 +154,8 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
     preempted: (count) => victims.observe(count),
     extensionPoint: (point, status, profile, durationMs) =>
       pointSeconds.labels(point, status, profile).observe(durationMs / 1000),
+    callRecorder: () => (calls++ % sampledCycle === 0 ? recorder : undefined),
+    volumesFailed: (stage) => volumeFailures.labels(stage).inc(),
     pluginRecorder: () => (cycles++ % sampledCycle === 0 ? recorder : undefined),
     permitted: (result, durationMs) => permitSeconds.labels(result).observe(durationMs / 1000),
     incoming: (queue, event) => incoming.labels(queue, event).inc(),

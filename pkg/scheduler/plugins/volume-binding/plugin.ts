@@ -55,9 +55,11 @@ export function volumeBinding(dialect: Dialect, { bindTimeoutMs = 600_000 }: Vol
       if (!hasClaims(pod) || node === undefined) return undefined;
       const within = world(handle.cluster.objects);
       const claims = claimsOf(pod.pod, within.storage, dialect);
-      if (typeof claims === 'string') throw new Error(claims);
-      const plan = planVolumes(claims, node, within);
-      if ('reasons' in plan) throw new Error(plan.reasons.join(', '));
+      const plan = typeof claims === 'string' ? { reasons: [claims] } : planVolumes(claims, node, within);
+      if ('reasons' in plan) {
+        handle.metrics.volumesFailed('assume');
+        throw new Error(plan.reasons.join(', '));
+      }
       if (plan.bind.length === 0 && plan.provision.length === 0) return undefined;
       for (const { claim, volume } of plan.bind) taken.set(volume.metadata.name ?? '', keyOf(claim));
       const release = () => {
@@ -114,8 +116,17 @@ class VolumeReservation implements Reservation {
     this.release = options.release;
   }
 
-  /** Says who is to have which volume, and waits until that has come about. */
   async preBind(stop: AbortSignal): Promise<void> {
+    try {
+      await this.#bind(stop);
+    } catch (error) {
+      if (!stop.aborted) this.#options.handle.metrics.volumesFailed('bind');
+      throw error;
+    }
+  }
+
+  /** Says who is to have which volume, and waits until that has come about. */
+  async #bind(stop: AbortSignal): Promise<void> {
     const { bindTimeoutMs, dialect, handle, node, plan } = this.#options;
     const { client, clock } = handle;
     for (const { claim, volume } of plan.bind) {
