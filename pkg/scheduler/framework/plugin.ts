@@ -10,8 +10,8 @@ import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { ClusterEvent } from '#scheduler/cluster/events.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
-import type { SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { WaitingPods } from '#scheduler/framework/waiting-pods.js';
+import type { SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 
 export interface Rejection {
   /** Counted and shown to the user: `Insufficient cpu`. */

@@ -28,7 +28,8 @@ t.test('the calls that are measured, and how they ended', async (t) => {
   let now = 0;
   let measuring = true;
   const recorder = {
-    executed: (name: string, point: string, status: string, ms: number) => seen.push(`${name} ${point} ${status} ${ms}`),
+    executed: (name: string, point: string, status: string, ms: number) =>
+      seen.push(`${name} ${point} ${status} ${ms}`),
   };
   const timed = withTimes(profile, {
     clock: { monotonic: () => now++ },

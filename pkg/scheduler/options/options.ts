@@ -120,7 +120,7 @@ export function schedulerOptions(dialect: Dialect) {
       type: 'string',
       section: 'Deprecated',
       meaning: 'Configuration file of a container registry service.',
-      inert: true,
+      inert: 'only node agents ask registries, and no vendor’s service is built in',
     },
   } as const satisfies OptionTable;
   return withDialectNames(table, dialect);

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { Volume } from '#api/core/v1/types.gen.js';
-import { kubernetesDialect, orchDialect as dialect } from '#apimachinery/dialect.js';
+import { orchDialect as dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { diskKinds, diskLimits, maxDisksOf, maxDisksWarning } from '#scheduler/plugins/disk-limits.js';
 import { answer, node, table } from '#scheduler/testing/plugin-table.js';
 import { boundClaim, claim, delayed, storageOf, uses, volume } from '#scheduler/testing/storage.js';
@@ -49,21 +49,25 @@ function ask(kind: Kind, own: Volume[], there: Volume[], { max, own: said, type 
 
 const another = (kind: Kind): Volume[] => [{ name: 'another', ...sources[kind]('another') }];
 
-table('how many a node can have', (kind: Kind, there: number, where: Where) => ask(kind, another(kind), disks(kind, there), where), [
-  ['EBS, the last', 'ebs', 38, {}, 'ok'],
-  ['EBS, one too many', 'ebs', 39, {}, no],
-  ['EBS, a newer machine', 'ebs', 24, { type: 'm5.large' }, 'ok'],
-  ['EBS, a newer machine that is full', 'ebs', 25, { type: 't3.small' }, no],
-  ['EBS, an older machine', 'ebs', 30, { type: 'm4.large' }, 'ok'],
-  ['GCE, the last', 'gce', 15, {}, 'ok'],
-  ['GCE, one too many', 'gce', 16, {}, no],
-  ['Azure, one too many', 'azure', 16, {}, no],
-  ['Cinder, the last', 'cinder', 255, {}, 'ok'],
-  ['Cinder, one too many', 'cinder', 256, {}, no],
-  ['the environment says', 'ebs', 2, { max: 2, type: 'm5.large' }, no],
-  ['the node says, and knows better', 'ebs', 2, { max: 2, own: 3 }, 'ok'],
-  ['the node says none', 'gce', 0, { own: 0 }, no],
-]);
+table(
+  'how many a node can have',
+  (kind: Kind, there: number, where: Where) => ask(kind, another(kind), disks(kind, there), where),
+  [
+    ['EBS, the last', 'ebs', 38, {}, 'ok'],
+    ['EBS, one too many', 'ebs', 39, {}, no],
+    ['EBS, a newer machine', 'ebs', 24, { type: 'm5.large' }, 'ok'],
+    ['EBS, a newer machine that is full', 'ebs', 25, { type: 't3.small' }, no],
+    ['EBS, an older machine', 'ebs', 30, { type: 'm4.large' }, 'ok'],
+    ['GCE, the last', 'gce', 15, {}, 'ok'],
+    ['GCE, one too many', 'gce', 16, {}, no],
+    ['Azure, one too many', 'azure', 16, {}, no],
+    ['Cinder, the last', 'cinder', 255, {}, 'ok'],
+    ['Cinder, one too many', 'cinder', 256, {}, no],
+    ['the environment says', 'ebs', 2, { max: 2, type: 'm5.large' }, no],
+    ['the node says, and knows better', 'ebs', 2, { max: 2, own: 3 }, 'ok'],
+    ['the node says none', 'gce', 0, { own: 0 }, no],
+  ],
+);
 
 table('which volumes count', (own: Volume[], there: Volume[], most: number) => ask('ebs', own, there, { own: most }), [
   ['one that is there', disks('ebs', 1), disks('ebs', 1), 1, 'ok'],
@@ -84,7 +88,10 @@ t.test('the variable of the environment', (t) => {
   t.equal(maxDisksOf({ ORCH_MAX_PD_VOLS: '7' }, dialect), 7);
   for (const wrong of ['0', '-1', 'many', '1.5']) {
     t.equal(maxDisksOf({ ORCH_MAX_PD_VOLS: wrong }, dialect), undefined);
-    t.match(maxDisksWarning({ ORCH_MAX_PD_VOLS: wrong }, dialect), /ORCH_MAX_PD_VOLS has no effect: .* no positive number/);
+    t.match(
+      maxDisksWarning({ ORCH_MAX_PD_VOLS: wrong }, dialect),
+      /ORCH_MAX_PD_VOLS has no effect: .* no positive number/,
+    );
   }
   for (const env of [{}, { ORCH_MAX_PD_VOLS: '7' }]) t.equal(maxDisksWarning(env, dialect), undefined);
   t.end();

@@ -40,7 +40,12 @@ export const diskKinds = {
     idOf: ({ gcePersistentDisk }) => gcePersistentDisk?.pdName,
     limit: () => 16,
   },
-  azure: { plugin: 'AzureDiskLimits', name: 'azure-disk', idOf: ({ azureDisk }) => azureDisk?.diskName, limit: () => 16 },
+  azure: {
+    plugin: 'AzureDiskLimits',
+    name: 'azure-disk',
+    idOf: ({ azureDisk }) => azureDisk?.diskName,
+    limit: () => 16,
+  },
   cinder: { plugin: 'CinderLimits', name: 'cinder', idOf: ({ cinder }) => cinder?.volumeID, limit: () => 256 },
 } as const satisfies Readonly<Record<string, DiskKind>>;
 

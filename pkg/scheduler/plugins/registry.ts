@@ -50,7 +50,10 @@ export interface PluginContext {
 export const defaultContext: PluginContext = { gates: new FeatureGates(), env: {} };
 
 /** The feature gates that plugins ask for. */
-export const schedulerGates = ['MinDomainsInPodTopologySpread', 'ReadWriteOncePod'] as const satisfies readonly FeatureGateName[];
+export const schedulerGates = [
+  'MinDomainsInPodTopologySpread',
+  'ReadWriteOncePod',
+] as const satisfies readonly FeatureGateName[];
 
 const resources = { listOf: { fields: { name: 'string', weight: 'int64' }, required: ['name'] } } as const;
 const shape = {

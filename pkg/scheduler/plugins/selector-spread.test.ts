@@ -7,13 +7,24 @@ const web = { app: 'web' };
 const constraint = { maxSkew: 1, topologyKey: zone, whenUnsatisfiable: 'ScheduleAnyway' };
 
 /** Nodes a, b and c with so many pods of the service each; zones by node. */
-function ask(pods: readonly number[], zones: readonly string[] = [], more: object = {}, selected?: typeof web): number[] {
+function ask(
+  pods: readonly number[],
+  zones: readonly string[] = [],
+  more: object = {},
+  selected?: typeof web,
+): number[] {
   const names = ['a', 'b', 'c'];
-  return scores(selectorSpread(dialect), { labels: web, ...more }, {
-    nodes: names.map((name, i) => node(name, zones[i] === undefined ? {} : { [region]: 'r', [zone]: zones[i] })),
-    pods: names.flatMap((on, i) => Array.from({ length: pods[i] ?? 0 }, (_, j) => ({ name: `${on}-${j}`, on, labels: web }))),
-    ...(selected === undefined ? {} : { selected }),
-  });
+  return scores(
+    selectorSpread(dialect),
+    { labels: web, ...more },
+    {
+      nodes: names.map((name, i) => node(name, zones[i] === undefined ? {} : { [region]: 'r', [zone]: zones[i] })),
+      pods: names.flatMap((on, i) =>
+        Array.from({ length: pods[i] ?? 0 }, (_, j) => ({ name: `${on}-${j}`, on, labels: web })),
+      ),
+      ...(selected === undefined ? {} : { selected }),
+    },
+  );
 }
 
 table('few pods are good', ask, [

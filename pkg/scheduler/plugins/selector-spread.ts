@@ -60,7 +60,8 @@ class SelectorSpreadScore implements NodeScore {
     for (const [i, node] of nodes.entries()) {
       const own = share(scores[i] ?? 0, most);
       const zone = this.#zoneOf(node);
-      const score = zone === undefined ? own : own * (1 - zoneShare) + zoneShare * share(zones.get(zone) ?? 0, mostOfZone);
+      const score =
+        zone === undefined ? own : own * (1 - zoneShare) + zoneShare * share(zones.get(zone) ?? 0, mostOfZone);
       scores[i] = Math.trunc(score);
     }
   }
@@ -71,4 +72,5 @@ class SelectorSpreadScore implements NodeScore {
 }
 
 /** The fewer of the most, the better. */
-const share = (pods: number, most: number): number => (most === 0 ? maxNodeScore : maxNodeScore * ((most - pods) / most));
+const share = (pods: number, most: number): number =>
+  most === 0 ? maxNodeScore : maxNodeScore * ((most - pods) / most);

@@ -77,10 +77,7 @@ export function resolveScheduler(
   try {
     const config = decode(file.text);
     const options = overlayConfig(table, withoutIgnored(table, parsed), config);
-    const idle = [
-      ...idleFields(config, file.source),
-      ...innerPoints(config, file.source),
-    ];
+    const idle = [...idleFields(config, file.source), ...innerPoints(config, file.source)];
     const warnings = [...options.warnings, ...idle];
     const kinds = [...pluginKinds, ...(sources.morePlugins ?? [])];
     const found = settingsOf(config, settings, dialect, kinds);
