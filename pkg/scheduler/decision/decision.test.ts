@@ -6,6 +6,7 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { podInfo } from '#scheduler/cluster/pod-info.js';
 import type { PluginScores } from '#scheduler/decision/pod-scores.js';
 import type { Profile } from '#scheduler/framework/profile.js';
+import { diskKinds } from '#scheduler/plugins/disk-limits.js';
 import { defaultProfile, profileOf } from '#scheduler/plugins/profiles.js';
 import { refusal, scores } from '#scheduler/testing/reference/rules.js';
 import { Twins } from '#scheduler/testing/twins.js';
@@ -45,6 +46,9 @@ function difference(twins: Twins, pod: Pod, by: Profile, met: (what: string) => 
   return undefined;
 }
 
+/** Random nodes never have so many disks of a cloud that these refuse a pod; each of their rules is in a table of its own. */
+const fewDisks: readonly string[] = Object.values(diskKinds).map(({ plugin }) => plugin);
+
 /** The first difference in clusters of as many seeds from the first on. */
 function search(by: Profile, first: number, count: number, met: (what: string) => void = () => {}) {
   for (let seed = first; seed < first + count; seed++) {
@@ -72,7 +76,9 @@ t.test(`${clusters} random clusters: filters and scores are as the rules say`, {
   t.equal(found, undefined);
   if (found === undefined) {
     t.comment(JSON.stringify([...met]));
-    for (const { plugin } of profile.filters) t.ok((met.get(plugin) ?? 0) > 50, `${plugin} refused`);
+    for (const { plugin } of profile.filters) {
+      if (!fewDisks.includes(plugin)) t.ok((met.get(plugin) ?? 0) > 50, `${plugin} refused`);
+    }
     t.ok((met.get('scores') ?? 0) > 1000, 'scores were compared');
   }
   t.end();
@@ -81,6 +87,7 @@ t.test(`${clusters} random clusters: filters and scores are as the rules say`, {
 t.test('a plugin that is left out is noticed', { timeout: 300_000 }, (t) => {
   const names = new Set([...profile.filters, ...profile.scores].map(({ plugin }) => plugin));
   for (const name of names) {
+    if (fewDisks.includes(name)) continue;
     const sets = { multiPoint: { enabled: [], disabled: [name] } };
     const lacking = profileOf({ schedulerName: profile.schedulerName, sets, args: {} }, dialect);
     t.ok(search(lacking, 1, 2000), name);
