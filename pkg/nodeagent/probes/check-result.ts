@@ -1,6 +1,8 @@
 /** What came of a probe or a lifecycle hook. */
 export interface CheckResult {
   readonly success: boolean;
+  /** Nobody could find out: it says nothing about the container. Not a success. */
+  readonly isUnknown?: boolean;
   /** Succeeded, but somebody should know. */
   readonly isWarning?: boolean;
   /** For events; at most a few hundred characters matter. */
@@ -11,4 +13,6 @@ export interface CheckResult {
   readonly error?: string;
 }
 
+/** Of a check that could not be made. */
+export const unknown = (output: string): CheckResult => ({ success: false, isUnknown: true, output });
 export const failure = (output: string): CheckResult => ({ success: false, output });

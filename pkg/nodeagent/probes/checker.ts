@@ -5,7 +5,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import type { IntOrString } from '#apimachinery/intstr.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { isCRIError } from '#nodeagent/cri/errors.js';
-import type { CheckResult } from '#nodeagent/probes/check-result.js';
+import { type CheckResult, unknown } from '#nodeagent/probes/check-result.js';
 import { checkHTTP } from '#nodeagent/probes/http-check.js';
 import { checkGRPC, checkTCP } from '#nodeagent/probes/network.js';
 
@@ -47,7 +47,7 @@ export class RuntimeChecker implements Checker {
     const action = handler.httpGet ?? handler.tcpSocket;
     if (action !== undefined) {
       const port = portNumber(action.port, target.container);
-      if (port === undefined) return fail(`couldn't find port: ${action.port}`);
+      if (port === undefined) return unknown(`couldn't find port: ${action.port}`);
       const host = action.host !== undefined && action.host !== '' ? action.host : target.podIP;
       if (host === '') return fail('the pod has no address');
       if (handler.httpGet === undefined) return checkTCP(host, port, timeoutMs);
@@ -66,9 +66,9 @@ export class RuntimeChecker implements Checker {
     }
     if ('grpc' in handler && handler.grpc !== undefined) {
       const { port, service = '' } = handler.grpc;
-      return checkGRPC({ host: target.podIP, port, service, agent: this.#agent }, timeoutMs);
+      return checkGRPC({ host: target.podIP, port, service }, timeoutMs);
     }
-    return fail('missing probe handler');
+    return unknown('missing probe handler');
   }
 
   async #exec(cmd: readonly string[], containerId: string, timeoutMs: number): Promise<CheckResult> {
@@ -80,11 +80,9 @@ export class RuntimeChecker implements Checker {
       const ended = `command '${cmd.join(' ')}' exited with ${exitCode}: ${stderr.toString().slice(0, maxOutput)}`;
       return { success: false, output: output !== '' ? output : `exit code ${exitCode}`, error: ended };
     } catch (error) {
-      const text = messageOf(error);
-      const output = isCRIError(error, 'DeadlineExceeded')
-        ? `command ${JSON.stringify(cmd.join(' '))} timed out`
-        : text;
-      return { success: false, output };
+      // Of a runtime that refuses, or is not there, nothing can be said of the container.
+      if (!isCRIError(error, 'DeadlineExceeded')) return unknown(messageOf(error));
+      return { success: false, output: `command ${JSON.stringify(cmd.join(' '))} timed out` };
     }
   }
 }

@@ -2,13 +2,11 @@
 
 import { connect } from 'node:net';
 import type { ServiceError } from '@grpc/grpc-js';
-import { formatDuration } from '#apimachinery/duration.js';
 import { type CheckResult, failure } from '#nodeagent/probes/check-result.js';
 
 /** Why there is no connection, in the words of release 1.24. */
 const reasons: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'connect: connection refused',
-  EADDRNOTAVAIL: 'connect: cannot assign requested address',
   EHOSTUNREACH: 'connect: no route to host',
   ENETUNREACH: 'connect: network is unreachable',
 };
@@ -21,7 +19,7 @@ export function checkTCP(host: string, port: number, timeoutMs: number): Promise
       socket.destroy();
       resolve(result);
     };
-    const dial = `dial tcp ${addressOf({ host, port })}`;
+    const dial = `dial tcp ${host.includes(':') ? `[${host}]` : host}:${port}`;
     socket.setTimeout(timeoutMs, () => end(failure(`${dial}: i/o timeout`)));
     socket.once('connect', () => end({ success: true, output: '' }));
     socket.once('error', (error: NodeJS.ErrnoException) =>
@@ -30,78 +28,34 @@ export function checkTCP(host: string, port: number, timeoutMs: number): Promise
   });
 }
 
-export interface HealthTarget {
-  readonly host: string;
-  readonly port: number;
-  /** As the health service calls it; empty: the server as a whole. */
-  readonly service: string;
-  /** What the probe calls itself. */
-  readonly agent: string;
-}
-
-/** By number, of the answer's field `status`. */
-const healthStatuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
-
-/** `grpc.health.v1.Health/Check` answers SERVING. Messages of release 1.24. Never rejects. */
-export async function checkGRPC(target: HealthTarget, timeoutMs: number): Promise<CheckResult> {
+/** `grpc.health.v1.Health/Check` answers SERVING. Never rejects. */
+export async function checkGRPC(
+  target: { host: string; port: number; service: string },
+  timeoutMs: number,
+): Promise<CheckResult> {
   // Few pods have such a probe, and the library takes long to load.
-  const { Client, credentials, Metadata, status } = await import('@grpc/grpc-js');
-  const address = addressOf(target);
-  const client = new Client(address, credentials.createInsecure(), {
+  const { Client, credentials, Metadata } = await import('@grpc/grpc-js');
+  const client = new Client(`${target.host}:${target.port}`, credentials.createInsecure(), {
     'grpc.use_local_subchannel_pool': 1,
     'grpc.enable_http_proxy': 0,
-    'grpc.primary_user_agent': target.agent,
   });
-  const deadline = new Date(Date.now() + timeoutMs);
-  const limit = formatDuration(timeoutMs);
-  /** As Go writes codes: `NotFound`. */
-  const codeName = (code: number) =>
-    (status[code] ?? '').toLowerCase().replaceAll(/(?:^|_)([a-z])/g, (_, letter: string) => letter.toUpperCase());
-  const explain = ({ code, details }: ServiceError): string => {
-    if (code === status.DEADLINE_EXCEEDED) return `timeout: health rpc did not complete within ${limit}`;
-    if (code === status.UNIMPLEMENTED)
-      return `error: this server does not implement the grpc health protocol (grpc.health.v1.Health): ${details}`;
-    return `error: health rpc probe failed: rpc error: code = ${codeName(code)} desc = ${details}`;
-  };
-  return new Promise<CheckResult>((resolve) => {
-    const ask = () =>
-      client.makeUnaryRequest(
-        '/grpc.health.v1.Health/Check',
-        (bytes: Buffer) => bytes,
-        (bytes: Buffer) => bytes,
-        healthRequest(target.service),
-        new Metadata(),
-        { deadline },
-        (error: ServiceError | null, answer?: Buffer) => {
-          if (error) resolve(failure(explain(error)));
-          else resolve(healthResult(answer ?? Buffer.alloc(0)));
-        },
-      );
-    client.waitForReady(deadline, (error) => {
-      if (error === undefined) ask();
-      else {
-        const message = `timeout: failed to connect service "${address}" within ${limit}: context deadline exceeded`;
-        resolve(failure(message));
-      }
-    });
-  }).finally(() => client.close());
-}
-
-/** Its only field is the service's name (1, text). */
-function healthRequest(service: string): Buffer {
-  const name = Buffer.from(service);
-  const length: number[] = [];
-  for (let left = name.length; left > 0; left >>>= 7) length.push(left > 127 ? (left & 127) | 128 : left);
-  return length.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, ...length]), name]);
-}
-
-/** Its only field is the status (1, enum); 0 is left out. */
-function healthResult(answer: Buffer): CheckResult {
-  const status = answer[0] === 0x08 ? (answer[1] ?? 0) : 0;
-  if (status === 1) return { success: true, output: 'service healthy' };
-  return failure(`service unhealthy (responded with "${healthStatuses[status] ?? status}")`);
-}
-
-function addressOf({ host, port }: { readonly host: string; readonly port: number }): string {
-  return `${host.includes(':') ? `[${host}]` : host}:${port}`;
+  // Both messages have one field: the service's name (1, text), and the status (1, enum; 1 is SERVING).
+  const name = Buffer.from(target.service);
+  const body = name.length === 0 ? Buffer.alloc(0) : Buffer.concat([Buffer.from([0x0a, name.length]), name]);
+  return new Promise((resolve) => {
+    client.makeUnaryRequest(
+      '/grpc.health.v1.Health/Check',
+      (bytes: Buffer) => bytes,
+      (bytes: Buffer) => bytes,
+      body,
+      new Metadata(),
+      { deadline: new Date(Date.now() + timeoutMs) },
+      (error: ServiceError | null, answer?: Buffer) => {
+        client.close();
+        if (error) resolve(failure(`error: ${error.details}`));
+        else if (answer?.[0] === 0x08 && answer[1] === 1) resolve({ success: true, output: '' });
+        else resolve(failure('service unhealthy'));
+      },
+    );
+  });
 }

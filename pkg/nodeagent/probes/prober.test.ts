@@ -61,9 +61,10 @@ function probing(t: Test, probes: Probes, answer: (probe: ProbeName, n: number) 
   };
 }
 
-t.test('a warning is a success that is told', async (t) => {
+t.test('a warning is a success that is told, and what could not be asked counts for nothing', async (t) => {
   const answers: CheckResult[] = [
     { success: true, isWarning: true, output: 'moved' },
+    { success: false, isUnknown: true, output: 'no connection' },
     { success: false, output: 'gone' },
   ];
   const probes = { readinessProbe: { ...handler('readiness'), failureThreshold: 1 } };
@@ -72,9 +73,12 @@ t.test('a warning is a success that is told', async (t) => {
   await clock.advance(0);
   t.ok(isReady());
   await clock.advance(10_000);
+  t.ok(isReady());
+  await clock.advance(10_000);
   t.notOk(isReady());
   t.same(told, [
     'Warning ProbeWarning Readiness probe warning: moved',
+    'Warning Unhealthy Readiness probe errored: no connection',
     'Warning Unhealthy Readiness probe failed: gone',
   ]);
 });

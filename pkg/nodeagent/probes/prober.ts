@@ -195,8 +195,17 @@ export class Prober {
     const { pod, container, id: containerId, podIP } = probed;
     const target = { pod, container, containerId, podIP };
     const timeoutMs = (probe.timeoutSeconds ?? 1) * 1000;
-    const { success, isWarning = false, output } = await this.#options.checker.check(probe, target, timeoutMs);
+    const result = await this.#options.checker.check(probe, target, timeoutMs);
+    const { success, isUnknown = false, isWarning = false, output } = result;
     if (probed.stopped || probed.series.get(series.type) !== series) return;
+    const again = () => this.#schedule(probed, series, (probe.periodSeconds ?? 10) * 1000);
+    if (isUnknown) {
+      // It counts for nothing.
+      const message = `${titles[series.type]} probe errored: ${output}`;
+      this.#options.events.container(pod, container, 'Warning', 'Unhealthy', message);
+      again();
+      return;
+    }
     this.#count(probed, series.type, success);
     if (!success) {
       const message = `${titles[series.type]} probe failed: ${output}`;
@@ -211,7 +220,7 @@ export class Prober {
     if (series.run >= threshold && series.result !== success) this.#decide(probed, series, success);
     // A condemned container is not asked again: it is about to go.
     if (series.result === false && series.type !== 'readiness') return;
-    if (probed.series.get(series.type) === series) this.#schedule(probed, series, (probe.periodSeconds ?? 10) * 1000);
+    if (probed.series.get(series.type) === series) again();
   }
 
   #count({ pod, container }: Probed, probe: ProbeType, success: boolean): void {
