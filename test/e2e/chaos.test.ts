@@ -1,0 +1,34 @@
+/** Two minutes of chaos; `make soak` has half an hour of it. */
+import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { chaos } from '#test/e2e/chaos/chaos.js';
+import { ownRanges, rangeArguments, startTestCluster } from '#test/e2e/harness.js';
+import { adminClient, openRuntime } from '#test/e2e/observe.js';
+
+const durationMs = Number(process.env['CHAOS_SECONDS'] ?? 120) * 1000;
+t.setTimeout(durationMs + 600_000);
+
+const skip = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 }) ?? false;
+const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+t.test('pods outlive what happens to agent, runtime and API server', { skip }, async (t) => {
+  t.comment(`SEED=${seed}`);
+  const cluster = await startTestCluster({
+    ...{ runtime: 'containerd', separate: true },
+    args: rangeArguments(ownRanges()),
+  });
+  t.teardown(() => cluster.destroy());
+  const client = await adminClient(cluster);
+  t.teardown(() => client.close());
+  const cri = openRuntime(cluster.dataDir);
+  t.teardown(() => cri.close());
+  const beganMs = realClock.monotonic();
+  const tell = (what: string) => t.comment(`${Math.round((realClock.monotonic() - beganMs) / 1000)} s: ${what}`);
+  const options = { dataDir: cluster.dataDir, client, cri, random: seededRandom(seed), durationMs, tell };
+  const { problems, strikes, pods, runs } = await chaos(options);
+  t.comment(`${strikes} strikes, ${pods} pods, ${runs} runs`);
+  t.ok(strikes > 1 && runs > 1, 'something has happened');
+  t.same(problems, []);
+});

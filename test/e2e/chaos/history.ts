@@ -1,0 +1,86 @@
+/** Follows the statuses of all pods through whatever happens to the API server, and notes what cannot be true. */
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import type { Client } from '#client/client.js';
+import { exitCodeAnnotation } from '#test/e2e/chaos/pods.js';
+
+/** How a container ends that was killed, that did not start, or whose end nobody saw. */
+const codesOfOthers = new Set([128, 137, 143, 255]);
+const pauseMs = 200;
+
+interface Seen {
+  readonly phase: string | undefined;
+  readonly statuses: ReadonlyMap<string, ContainerStatus>;
+}
+
+const over = (phase: string | undefined) => phase === 'Succeeded' || phase === 'Failed';
+
+/** What the later of two statuses of a pod takes back of the earlier. */
+function contradictions(pod: Pod, before: Seen | undefined): string[] {
+  const { phase, containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+  const name = `${pod.metadata.name} (${pod.metadata.uid})`;
+  const found: string[] = [];
+  if (over(before?.phase) && phase !== before?.phase) found.push(`${name}: ${before?.phase} became ${phase}`);
+  for (const status of [...initContainerStatuses, ...containerStatuses]) {
+    const what = `${name} ${status.name}`;
+    const old = before?.statuses.get(status.name);
+    const restarts = status.restartCount ?? 0;
+    if (restarts < (old?.restartCount ?? 0)) found.push(`${what}: ${old?.restartCount} restarts became ${restarts}`);
+    const { running, terminated } = status.state ?? {};
+    const ended = old?.state?.terminated;
+    if (ended !== undefined && restarts === old?.restartCount) {
+      if (running !== undefined) found.push(`${what}: it ended and runs, with ${restarts} restarts`);
+      if (terminated !== undefined && terminated.exitCode !== ended.exitCode)
+        found.push(`${what}: its exit code ${ended.exitCode} became ${terminated.exitCode}`);
+    }
+    const wanted = Number(pod.metadata.annotations?.[exitCodeAnnotation] ?? Number.NaN);
+    if (terminated !== undefined && initContainerStatuses.every((init) => init.name !== status.name)) {
+      const { exitCode } = terminated;
+      if (exitCode !== wanted && !codesOfOthers.has(exitCode)) found.push(`${what}: ${JSON.stringify(terminated)}`);
+    }
+  }
+  return found;
+}
+
+export class PodHistory {
+  readonly #stop = new AbortController();
+  readonly #work: Promise<void>;
+  readonly #seen = new Map<string, Seen>();
+  readonly contradictions: string[] = [];
+  /** UIDs of all pods there ever were. */
+  readonly uids = new Set<string>();
+
+  constructor(client: Client) {
+    this.#work = this.#run(client);
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#work;
+  }
+
+  async #run(client: Client): Promise<void> {
+    const { signal } = this.#stop;
+    while (!signal.aborted) {
+      try {
+        for (const pod of (await client.resource(pods).list()).items) this.#look(pod);
+        for await (const { type, object } of client.resource(pods).watch({ signal })) {
+          if (type !== 'BOOKMARK') this.#look(object);
+        }
+      } catch {
+        // The API server was killed or stopped a moment ago: what it says next tells all.
+      }
+      await realClock.sleep(pauseMs, signal);
+    }
+  }
+
+  #look(pod: Pod): void {
+    const uid = pod.metadata.uid ?? '';
+    const { phase, containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
+    this.uids.add(uid);
+    this.contradictions.push(...contradictions(pod, this.#seen.get(uid)));
+    const statuses = new Map([...initContainerStatuses, ...containerStatuses].map((each) => [each.name, each]));
+    this.#seen.set(uid, { phase, statuses });
+  }
+}

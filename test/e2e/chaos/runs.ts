@@ -1,0 +1,67 @@
+/** Looks behind the agent's back at which runs of containers there are, and notes what began twice. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { realClock } from '#apimachinery/clock.js';
+import { dialectByName } from '#apimachinery/dialect.js';
+import { layoutOf } from '#cmd/orch/layout.js';
+import type { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+import { begun } from '#test/e2e/chaos/pods.js';
+import { nodeNames } from '#test/e2e/observe.js';
+
+const labels = new RuntimeLabels(dialectByName('orch'));
+const pauseMs = 250;
+
+export class Runs {
+  readonly #cri: GrpcCRI;
+  readonly #logs: readonly string[];
+  readonly #stop = new AbortController();
+  readonly #work: Promise<void>;
+  /** `uid/container/restart count` → the container that was seen to run as that. */
+  readonly #ran = new Map<string, string>();
+  readonly twice = new Set<string>();
+  /** Logs in which a run was seen to begin. */
+  readonly begun = new Set<string>();
+
+  constructor(dataDir: string, cri: GrpcCRI) {
+    this.#cri = cri;
+    this.#logs = nodeNames(dataDir).map((node) => join(layoutOf(dataDir).node(node), 'logs'));
+    this.#work = this.#run();
+  }
+
+  async stop(): Promise<void> {
+    this.#stop.abort();
+    await this.#work;
+  }
+
+  async #run(): Promise<void> {
+    while (!this.#stop.signal.aborted) {
+      await this.#lookAtRuntime();
+      for (const logs of this.#logs) await this.#lookAtLogs(logs);
+      await realClock.sleep(pauseMs, this.#stop.signal);
+    }
+  }
+
+  async #lookAtRuntime(): Promise<void> {
+    // One that was killed a moment ago does not answer.
+    const containers = await this.#cri.listContainers({ state: 'CONTAINER_RUNNING' }).catch(() => []);
+    for (const { id, labels: own, metadata } of containers) {
+      const run = `${own[labels.podUID]}/${metadata.name}/${metadata.attempt}`;
+      const other = this.#ran.get(run) ?? id;
+      if (other !== id) this.twice.add(`${run}: ${other} and ${id}`);
+      this.#ran.set(run, id);
+    }
+  }
+
+  /** The log of a run is named by its restart count; the runtime appends to what is there. */
+  async #lookAtLogs(logs: string): Promise<void> {
+    const found = await readdir(logs, { recursive: true }).catch(() => []);
+    for (const name of found) {
+      if (!name.endsWith('.log')) continue;
+      const text = await readFile(join(logs, name), 'utf8').catch(() => '');
+      const count = text.split('\n').filter((line) => line.endsWith(` ${begun}`)).length;
+      if (count > 0) this.begun.add(name);
+      if (count > 1) this.twice.add(`${name}: begun ${count} times`);
+    }
+  }
+}
