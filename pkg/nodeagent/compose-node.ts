@@ -11,6 +11,7 @@ import { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { parseEvictionThresholds } from '#nodeagent/options/eviction-thresholds.js';
 import { parseTaint } from '#nodeagent/options/taint.js';
+import { RuntimeHealth } from '#nodeagent/runtime/health.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 
 export interface RegistrarInput {
@@ -63,7 +64,7 @@ export function newRegistrar(
       minimumReclaim: values['eviction-minimum-reclaim'],
       transitionMs: values['eviction-pressure-transition-period'],
     }),
-    notReady: () => (observer.failing ? ['container runtime is down'] : []),
+    health: new RuntimeHealth({ cri, clock, log, observer }),
     network: new RuntimeNetwork({ cri, log, podCIDR: values['pod-cidr'] ?? '' }),
   });
 }

@@ -83,6 +83,7 @@ export async function composeAgent(
   const events = new NodeEvents(recorder, nodeName);
   const registrar = newRegistrar(values, deps, { machine, observer, events, serverPort });
   await registrar.prepare();
+  observer.onRecovery(() => registrar.poke());
   const podParts = await composePods(values, deps, {
     ...{ informers, recorder, metrics, labels, observer, registrar, machine },
     nodeEvents: events,

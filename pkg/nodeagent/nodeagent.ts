@@ -106,6 +106,8 @@ export class NodeAgent implements Daemon {
     // A runtime that is not there yet makes a node that is not ready, not an agent that gives up.
     await untilItWorks(() => observer.start(), { clock, signal });
     if (signal.aborted) return;
+    // Without a first listing the node was not ready.
+    registrar.poke();
     manager.start();
     if (rotator !== undefined) background.run(rotator.run(signal));
     if (storageEvictor !== undefined) background.run(storageEvictor.run(signal));
@@ -154,7 +156,10 @@ export class NodeAgent implements Daemon {
   async #clean({ manager, statics }: AgentParts, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     await until(() => statics.hasSynced, { clock, signal });
-    while (!signal.aborted && !(await manager.removeUnknown())) await clock.sleep(cleanAgainMs, signal);
+    while (!signal.aborted) {
+      await manager.removeUnknown();
+      await clock.sleep(housekeepingMs, signal);
+    }
   }
 }
 
@@ -165,9 +170,9 @@ function aborted(signal: AbortSignal): Promise<void> {
   });
 }
 
+/** How often is looked for what pods have left. */
+const housekeepingMs = 10_000;
 const retryMs = 1000;
-/** What was in use when it was to go is looked at again after this. */
-const cleanAgainMs = 60_000;
 const syncCheckMs = 20;
 
 async function untilItWorks(work: () => Promise<void>, wait: { clock: Clock; signal: AbortSignal }): Promise<void> {

@@ -51,10 +51,20 @@ export interface ContainerdFixture {
   describe(name: string): string;
 }
 
+export interface ContainerdFixtureOptions {
+  readonly dialect?: Dialect;
+  /** More options of the agent. */
+  readonly args?: readonly string[];
+  /** Puts something between agent and runtime: takes the runtime's socket, and resolves with the agent's. */
+  readonly between?: (runtime: { readonly dir: string; readonly socket: string }) => Promise<string>;
+  /** Of the agent's calls to the runtime; ms. */
+  readonly timeoutMs?: number;
+}
+
 /** Starts containerd and an agent; both end with the test. */
 export async function containerdFixture(
   t: Test,
-  { dialect = orchDialect, args = [] }: { readonly dialect?: Dialect; readonly args?: readonly string[] } = {},
+  { dialect = orchDialect, args = [], between, timeoutMs }: ContainerdFixtureOptions = {},
 ): Promise<ContainerdFixture> {
   const dir = await mkdtemp(join(tmpdir(), 'na-'));
   const log = pino({ level: process.env['LOG'] ?? 'silent' }, pino.destination(2));
@@ -74,6 +84,12 @@ export async function containerdFixture(
   const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
   const images = await buildImageArchive({ file: join(dir, 'images.tar'), product: 'test' });
   await loadImageArchive(join(dir, 'images.tar'), containerd.socket);
+  const endpoint = await between?.({ dir, socket: containerd.socket });
+  const ofAgent =
+    endpoint === undefined
+      ? cri
+      : new GrpcCRI({ endpoint, clock: realClock, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
+  if (ofAgent !== cri) t.teardown(() => ofAgent.close());
   const server = standardServer({ client: api.client, dialect, clock: realClock, log, nodeName });
   const start = () =>
     startAgent({
@@ -95,9 +111,9 @@ export async function containerdFixture(
         ...args,
       ],
       dependencies: {
-        cri,
+        cri: ofAgent,
         machine: new LocalMachine(dir),
-        checker: new RuntimeChecker(cri, 'probe'),
+        checker: new RuntimeChecker(ofAgent, 'probe'),
         logFiles: new DiskLogFiles(),
         writeFiles: true,
         server,

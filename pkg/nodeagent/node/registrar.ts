@@ -3,6 +3,7 @@
 import { isNodeReady } from '#api/core/v1/node/conditions.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node, NodeStatus, Taint } from '#api/core/v1/types.gen.js';
+import { LastAnswer } from '#apimachinery/async/last-answer.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { semanticEqual } from '#apimachinery/equality.js';
@@ -10,13 +11,14 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { CRI, Image } from '#nodeagent/cri/cri.js';
+import type { CRI, FilesystemUsage, Image } from '#nodeagent/cri/cri.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import { type NodeEvents, statusEvent, statusEvents } from '#nodeagent/node/node-events.js';
 import type { PressureTracker, Readings } from '#nodeagent/node/pressure.js';
 import { reconcileNode } from '#nodeagent/node/reconcile-node.js';
 import type { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
 import { nodeResources, nodeStatus, type Reservations, type Resources } from '#nodeagent/node/status.js';
+import type { RuntimeHealth } from '#nodeagent/runtime/health.js';
 
 export interface NodeRegistrarOptions {
   readonly client: Client;
@@ -41,13 +43,14 @@ export interface NodeRegistrarOptions {
   readonly updateFrequencyMs: number;
   readonly reportFrequencyMs: number;
   readonly serverPort: () => number;
-  /** Reasons of the agent itself against being ready. */
-  readonly notReady: () => readonly string[];
+  readonly health: Pick<RuntimeHealth, 'look' | 'problems' | 'networkProblem'>;
   readonly network: RuntimeNetwork;
   readonly events: NodeEvents;
   readonly pressure: PressureTracker;
 }
 
+/** How long a status waits for what the runtime has to say of images and disks; after that the last word counts. */
+const runtimeWaitMs = 1000;
 const retryMs = 500;
 const maxRetryMs = 7000;
 
@@ -75,11 +78,21 @@ export class NodeRegistrar {
   #configuring: Promise<void> = Promise.resolve();
   #unschedulable: boolean | undefined;
   readonly #networkLooks = new Backoff(networkMs);
-  #networkProblem: string | undefined;
+  readonly #images: LastAnswer<readonly Image[]>;
+  readonly #imageDisks: LastAnswer<readonly FilesystemUsage[]>;
 
   constructor(options: NodeRegistrarOptions) {
+    const { client, clock, log, cri } = options;
     this.#options = options;
-    this.#nodes = options.client.resource(nodes);
+    this.#nodes = client.resource(nodes);
+    const ofRuntime = <T>(ask: () => Promise<T>, what: string) =>
+      new LastAnswer<T>({
+        ...{ clock, ask },
+        waitMs: runtimeWaitMs,
+        onFailure: (error) => log.debug({ err: error }, what),
+      });
+    this.#images = ofRuntime(() => cri.listImages(), 'the runtime does not say which images it has');
+    this.#imageDisks = ofRuntime(() => cri.imageFsInfo(), 'the runtime does not say where its images are');
   }
 
   /** Finds out what the machine and the runtime are. Before everything else. */
@@ -138,7 +151,7 @@ export class NodeRegistrar {
 
   /** Why pods get no network, by the last word of the runtime. */
   get networkProblem(): string | undefined {
-    return this.#networkProblem;
+    return this.#options.health.networkProblem;
   }
 
   /** The node as last seen, or as it will be registered. Its own resources are always what this agent has found. */
@@ -219,7 +232,7 @@ export class NodeRegistrar {
         this.#wake = resolve;
       });
       if (this.#poked) continue;
-      const waitMs = this.#networkProblem === undefined ? updateFrequencyMs : this.#networkLooks.nextMs();
+      const waitMs = this.networkProblem === undefined ? updateFrequencyMs : this.#networkLooks.nextMs();
       const nextMs = failed ? Math.min(backoff.nextMs(), updateFrequencyMs) : Math.min(waitMs, updateFrequencyMs);
       await Promise.race([clock.sleep(nextMs, signal), woken]);
     }
@@ -311,30 +324,13 @@ export class NodeRegistrar {
   }
 
   async #status(old: NodeStatus | undefined): Promise<NodeStatus> {
-    const { client, clock, cri, log, nodeName, maxImages, serverPort, notReady, pressure } = this.#options;
-    const reasons = [...notReady()];
-    let images: Image[] = [];
-    let networkProblem: string | undefined;
-    try {
-      for (const condition of await cri.status()) {
-        if (condition.status) continue;
-        const ofNetwork = condition.type === 'NetworkReady';
-        const what = ofNetwork ? 'container runtime network not ready' : 'container runtime not ready';
-        const text = `${what}: ${condition.type}=false reason:${condition.reason} message:${condition.message}`;
-        if (ofNetwork) networkProblem = text;
-        reasons.push(text);
-      }
-      this.#networkProblem = networkProblem;
-      if (networkProblem === undefined) this.#networkLooks.reset();
-      images = await cri.listImages();
-    } catch (error) {
-      log.debug({ err: error }, 'the runtime does not tell its state');
-      reasons.push('container runtime is down');
-    }
+    const { client, clock, nodeName, maxImages, serverPort, health, pressure } = this.#options;
+    const [images = [], readings] = await Promise.all([this.#images.look(), this.#readings(), health.look()]);
+    if (health.networkProblem === undefined) this.#networkLooks.reset();
     return nodeStatus({
       dialect: client.dialect,
       facts: this.facts,
-      pressures: pressure.observe(await this.#readings(), clock.monotonic()),
+      pressures: pressure.observe(readings, clock.monotonic()),
       resources: this.#resources,
       addresses: [
         ...this.#addresses.map((address) => ({ type: 'InternalIP', address })),
@@ -344,7 +340,7 @@ export class NodeRegistrar {
       images,
       maxImages,
       serverPort: serverPort(),
-      notReady: reasons,
+      notReady: health.problems(),
       old,
       now: formatTime(clock.now()),
     });
@@ -352,13 +348,13 @@ export class NodeRegistrar {
 
   /** What eviction thresholds are compared with. */
   async #readings(): Promise<Readings> {
-    const { cri, machine, log } = this.#options;
+    const { machine, log } = this.#options;
     const state = await machine.state();
     const { memoryBytes } = this.facts;
     const memory = { available: state.memoryAvailableBytes, capacity: memoryBytes };
     let images: Readings = {};
     try {
-      const [mounted] = await cri.imageFsInfo();
+      const [mounted] = (await this.#imageDisks.look()) ?? [];
       const found = mounted === undefined ? undefined : await machine.filesystem(mounted.mountpoint);
       if (found !== undefined) {
         images = {
@@ -367,7 +363,7 @@ export class NodeRegistrar {
         };
       }
     } catch (error) {
-      log.debug({ err: error }, 'the runtime does not say where its images are');
+      log.debug({ err: error }, 'the disk of the images cannot be looked at');
     }
     return {
       ...images,

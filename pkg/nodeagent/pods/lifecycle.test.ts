@@ -47,7 +47,9 @@ const states = {
   'removing, forgotten': { phase: 'terminating', stage: 'removing', ...terminating, ending: forgotten },
   deleting: { phase: 'terminating', stage: 'deleting', ...terminating },
   'stopping, delayed': { phase: 'terminationDelayed', stage: 'stopping', ending, failures: 2 },
+  'concluding, delayed': { phase: 'terminationDelayed', stage: 'concluding', ending, failures: 2 },
   'removing, delayed': { phase: 'terminationDelayed', stage: 'removing', ending, failures: 2 },
+  'deleting, delayed': { phase: 'terminationDelayed', stage: 'deleting', ending, failures: 2 },
   gone: { phase: 'gone' },
   stopped: { phase: 'stopped' },
 } as const satisfies Record<string, State>;
@@ -156,7 +158,7 @@ const table: Record<keyof typeof states, Row> = {
     'end sooner': 'interrupted 1s; interrupt',
     forgotten: 'interrupted 30s forgotten; silence; interrupt',
     stop: 'stopped; interrupt',
-    'plan: start': 'resting; retry in 500',
+    'plan: start': 'resting after 1; retry in 500',
     'plan: nothing': 'resting; report; wake at 7000',
     'plan: over': 'finishing; run finish',
     'done, acted': 'syncing 16; run observe',
@@ -307,6 +309,22 @@ const table: Record<keyof typeof states, Row> = {
     stop: 'stopped; interrupt',
     ...answers('never'),
   },
+  'concluding, delayed': {
+    changed: 'concluding 30s after 2; run conclude',
+    end: 'concluding 30s after 2; run conclude',
+    'end sooner': 'concluding 1s after 2; run conclude',
+    forgotten: 'removing 30s forgotten; silence; silence; run removePod',
+    stop: 'stopped; interrupt',
+    ...answers('never'),
+  },
+  'deleting, delayed': {
+    changed: 'deleting 30s after 2; run deleteObject',
+    end: 'deleting 30s after 2; run deleteObject',
+    'end sooner': 'deleting 1s after 2; run deleteObject',
+    forgotten: 'gone; silence',
+    stop: 'stopped; interrupt',
+    ...answers('never'),
+  },
   'removing, delayed': {
     changed: 'removing 30s after 2; run removePod',
     end: 'removing 30s after 2; run removePod',
@@ -422,13 +440,19 @@ t.test('a plan is carried out in its order, one task at a time', async (t) => {
 });
 
 t.test('failures wait ever longer', async (t) => {
-  const delays: string[] = [];
-  for (let failures = 0; failures < 10; failures++) {
-    const { actions } = step({ phase: 'syncing', ...syncing, failures }, { type: 'failed' });
-    delays.push(...actions.map(words));
-  }
+  const delays = (input: Input) =>
+    Array.from({ length: 10 }, (_, failures) =>
+      step({ phase: 'syncing', ...syncing, failures }, input)
+        .actions.map(words)
+        .join(),
+    );
+  const growing = [500, 1000, 2000, 4000, 8000];
   t.same(
-    delays,
-    [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 64_000, 122_000, 122_000].map((ms) => `retry in ${ms}`),
+    delays({ type: 'failed' }),
+    [...growing, ...Array(5).fill(10_000)].map((ms) => `retry in ${ms}`),
+  );
+  t.same(
+    delays({ type: 'failed', isMount: true }),
+    [...growing, 16_000, 32_000, 64_000, 122_000, 122_000].map((ms) => `retry in ${ms}`),
   );
 });

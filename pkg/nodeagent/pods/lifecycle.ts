@@ -86,7 +86,8 @@ export type Input =
   | { readonly type: 'planned'; readonly plan: PlannedPod; readonly wakeAt: number }
   /** `acted`: the runtime's state may have changed. */
   | { readonly type: 'done'; readonly acted: boolean; readonly wakeAt: number }
-  | { readonly type: 'failed' };
+  /** `isMount`: a volume could not be set up, which many tries may not change. */
+  | { readonly type: 'failed'; readonly isMount?: boolean };
 
 export type PlannedPod = Extract<PodPlan, { type: 'run' }> | { readonly type: 'finish'; readonly failure?: PodFailure };
 
@@ -139,9 +140,10 @@ type In<P extends State['phase']> = Extract<State, { phase: P }>;
 
 /** Plans carried out in one sync; more would mean that two of them undo each other. */
 export const maxRounds = 16;
-/** Delays after failures, as release 1.24 tries mounts again. */
+/** Delays after failures, at most as long as release 1.24 waits: between tries of mounts, and of all else. */
 const initialRetryMs = 500;
 export const maxRetryMs = 122_000;
+const maxSyncRetryMs = 10_000;
 
 export const initialState: State = { phase: 'resting', failures: 0 };
 
@@ -209,7 +211,10 @@ function syncing(state: In<'syncing'>, input: Event): Step {
       });
     case 'failed':
       if (state.again) return beginSync(state.failures + 1);
-      return retry({ phase: 'resting', failures: state.failures + 1 });
+      return retry(
+        { phase: 'resting', failures: state.failures + 1 },
+        input.isMount === true ? maxRetryMs : maxSyncRetryMs,
+      );
     default:
       return input satisfies never;
   }
@@ -279,7 +284,7 @@ function terminating(state: In<'terminating'>, input: Event): Step {
     case 'done':
       return enterStage(nextStage(state), state.ending);
     case 'failed':
-      if (state.again) return runStage(state.stage, state.ending, state.failures + 1);
+      if (state.again) return retryStage(state.stage, state.ending, state.failures + 1);
       return retry({
         phase: 'terminationDelayed',
         stage: state.stage,
@@ -296,10 +301,10 @@ function terminating(state: In<'terminating'>, input: Event): Step {
 function terminationDelayed(state: In<'terminationDelayed'>, input: Event): Step {
   switch (input.type) {
     case 'changed':
-      return runStage(state.stage, state.ending, state.failures);
+      return retryStage(state.stage, state.ending, state.failures);
     case 'end': {
       const ending = merged(state.ending, input.ending);
-      const { state: next, actions } = runStage(state.stage, ending, state.failures);
+      const { state: next, actions } = retryStage(state.stage, ending, state.failures);
       return { state: next, actions: [...silence(ending), ...actions] };
     }
     default:
@@ -331,7 +336,7 @@ function followPlan(state: In<'syncing'>, plan: PlannedPod): Step {
   }
   const rest = tasksOf(plan);
   if (rest.length > 0 && state.round === maxRounds) {
-    return { state: { phase: 'resting', failures: 0 }, actions: [{ type: 'retryIn', ms: initialRetryMs }] };
+    return retry({ phase: 'resting', failures: state.failures + 1 });
   }
   return nextTask({ ...state, round: state.round + 1, rest, acted: false });
 }
@@ -387,6 +392,14 @@ function runStage(stage: TerminationStage, ending: Ending, failures: number): St
   };
 }
 
+/** The API may have forgotten the pod since the stage was tried: then it is told and asked nothing any more. */
+function retryStage(stage: TerminationStage, ending: Ending, failures: number): Step {
+  const isNeedless = ending.forgotten && (stage === 'concluding' || stage === 'deleting');
+  return isNeedless
+    ? enterStage(stage === 'concluding' ? 'removing' : 'gone', ending)
+    : runStage(stage, ending, failures);
+}
+
 /** Of a pod that the API has forgotten, nobody is told and nothing is to be deleted. */
 function nextStage({ stage, ending }: In<'terminating'>): TerminationStage | 'gone' {
   switch (stage) {
@@ -416,10 +429,10 @@ function merged(before: Ending | undefined, now: Ending): Ending {
   };
 }
 
-function retry(state: In<'resting'> | In<'terminationDelayed'>): Step {
+function retry(state: In<'resting'> | In<'terminationDelayed'>, maxMs = maxSyncRetryMs): Step {
   return {
     state,
-    actions: [{ type: 'retryIn', ms: exponentialDelayMs(state.failures - 1, initialRetryMs, maxRetryMs) }],
+    actions: [{ type: 'retryIn', ms: exponentialDelayMs(state.failures - 1, initialRetryMs, maxMs) }],
   };
 }
 

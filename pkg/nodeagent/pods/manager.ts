@@ -85,12 +85,12 @@ export class PodManager {
     );
   }
 
-  /** Ends what nobody wants. All sources have said what they have. Returns whether all of it is gone. */
-  async removeUnknown(): Promise<boolean> {
+  /** Ends what nobody wants, once more where that failed before. All sources have said what they have. Never rejects. */
+  async removeUnknown(): Promise<void> {
     const { observer, remains } = this.#options;
     this.#isComplete = true;
-    for (const runtime of observer.list()) this.#runtimeChanged(runtime.uid);
-    return remains.removeUnknown((uid) => this.#workers.has(uid) || this.#isWaiting(uid));
+    for (const { uid } of observer.list()) if (!this.#workers.has(uid)) this.#runtimeChanged(uid);
+    await remains.removeUnknown((uid) => this.#workers.has(uid) || this.#orphans.has(uid) || this.#isWaiting(uid));
   }
 
   /** Stops working; what runs goes on. */

@@ -10,11 +10,17 @@ const image = 'app:1';
 
 interface Run {
   name: string;
-  state: 'created' | 'running' | number;
+  state: 'created' | 'running' | 'unknown' | number;
   attempt?: number;
   sandbox?: number;
   hash?: string;
 }
+
+const states = {
+  created: 'CONTAINER_CREATED',
+  running: 'CONTAINER_RUNNING',
+  unknown: 'CONTAINER_UNKNOWN',
+} as const;
 
 /** A container; a number as state is an exit code. The first given is the newest. */
 function container(run: Run, index: number): RuntimeContainer {
@@ -23,7 +29,7 @@ function container(run: Run, index: number): RuntimeContainer {
     id: `${name}-${attempt}`,
     podSandboxId: `sandbox-${sandbox}`,
     metadata: { name, attempt },
-    state: state === 'created' ? 'CONTAINER_CREATED' : state === 'running' ? 'CONTAINER_RUNNING' : 'CONTAINER_EXITED',
+    state: typeof state === 'number' ? 'CONTAINER_EXITED' : states[state],
     createdAt: 1000 - index,
     startedAt: 1000,
     finishedAt: 2000,
@@ -167,6 +173,21 @@ const table: {
     name: 'what was created but not started is replaced by its equal',
     runtime: runtime([{ name: 'a', state: 'created', attempt: 2 }]),
     expected: ['start a 2', 'remove a-2'],
+  },
+  {
+    name: 'what nobody knows the state of is ended before it is replaced',
+    spec: { restartPolicy: 'Never' },
+    runtime: runtime([{ name: 'a', state: 'unknown' }]),
+    expected: ['kill a-0'],
+  },
+  {
+    name: 'what runs beside its successor is ended, and nothing else is done before',
+    spec: two,
+    runtime: runtime([
+      { name: 'a', state: 'running', attempt: 1 },
+      { name: 'a', state: 'running', attempt: 0 },
+    ]),
+    expected: ['kill a-0'],
   },
   {
     name: 'the last but one run is kept, older ones go',

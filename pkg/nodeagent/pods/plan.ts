@@ -58,6 +58,10 @@ export type PodPlan =
 /** Dead containers kept per name besides the newest: the one that `lastState` and `--previous` speak of. */
 const keptDead = 1;
 
+function isOver(container: RuntimeContainer): boolean {
+  return container.state === 'CONTAINER_EXITED';
+}
+
 /** Undefined: the newest sandbox is good. */
 function nextSandboxAttempt(input: PlanInput): number | undefined {
   const { sandboxes } = input.runtime;
@@ -154,14 +158,31 @@ function killVerdict(container: Container, status: RuntimeContainer, input: Plan
     : { container: status, message, graceSeconds: verdict.graceSeconds };
 }
 
+/** What may still run beside its successor, or whose state nobody knows: it is ended before anything is started. */
+function strays({ runtime }: PlanInput): ContainerKill[] {
+  const kills: ContainerKill[] = [];
+  for (const name of new Set(runtime.containers.map((container) => container.metadata.name))) {
+    containersNamed(runtime, name).forEach((container, i) => {
+      if (container.state === 'CONTAINER_UNKNOWN') {
+        kills.push({ container, message: 'Container is in "unknown" state, try killing it before restart' });
+      } else if (i > 0 && isRunning(container)) kills.push({ container, message: killingMessage(name) });
+    });
+  }
+  return kills;
+}
+
 function leftovers(input: PlanInput): Pick<Extract<PodPlan, { type: 'run' }>, 'remove' | 'removeSandboxes'> {
   const { runtime } = input;
   const remove: RuntimeContainer[] = [];
   const names = new Set(runtime.containers.map((container) => container.metadata.name));
   for (const name of names) {
     const [newest, ...older] = containersNamed(runtime, name);
-    if (newest?.state === 'CONTAINER_CREATED' || newest?.state === 'CONTAINER_UNKNOWN') remove.push(newest);
-    remove.push(...older.filter((container, i) => !isRunning(container) && i >= keptDead));
+    if (newest?.state === 'CONTAINER_CREATED') remove.push(newest);
+    remove.push(
+      ...older.filter(
+        (container, i) => container.state === 'CONTAINER_CREATED' || (isOver(container) && i >= keptDead),
+      ),
+    );
   }
   const needed = new Set(
     runtime.containers.filter((container) => !remove.includes(container)).map((container) => container.podSandboxId),
@@ -196,6 +217,9 @@ export function plan(input: PlanInput): PodPlan {
   const attempt = nextSandboxAttempt(input);
   if (attempt !== undefined) return planWithoutSandbox(input, attempt);
 
+  const stray = strays(input);
+  // How they end is part of the next plan.
+  if (stray.length > 0) return { type: 'run', kill: stray, start: [], remove: [], removeSandboxes: [] };
   const start: ContainerStart[] = [];
   const kill: ContainerKill[] = [];
   for (const container of pod.spec.ephemeralContainers ?? []) {

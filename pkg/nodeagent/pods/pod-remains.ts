@@ -13,7 +13,7 @@ import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 export interface PodRemainsOptions {
   readonly log: Logger;
   readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
-  readonly observer: Pick<RuntimeObserver, 'get' | 'refresh'>;
+  readonly observer: Pick<RuntimeObserver, 'holds' | 'refresh'>;
   readonly volumes: Pick<PodVolumes, 'tearDown' | 'list'>;
   readonly cgroups?: Pick<PodCgroups, 'list' | 'remove'>;
   readonly logFiles: Pick<LogFiles, 'list' | 'remove'>;
@@ -28,7 +28,7 @@ export class PodRemains {
     this.#options = options;
   }
 
-  /** Removes every trace of a stopped pod. */
+  /** Removes every trace of a stopped pod. Rejects while there is something left of it in the runtime. */
   async remove(runtime: PodRuntime): Promise<void> {
     const { cri, observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
     for (const container of runtime.containers) await cri.removeContainer(container.id);
@@ -36,7 +36,9 @@ export class PodRemains {
       await cri.stopPodSandbox(sandbox.id);
       await cri.removePodSandbox(sandbox.id);
     }
-    await observer.refresh(runtime.uid);
+    const { containers, sandboxes } = await observer.refresh(runtime.uid);
+    // It may run still, whatever was said: its files stay until it is gone.
+    if (containers.length + sandboxes.length > 0) throw new Error('the runtime still has something of the pod');
     await volumes.tearDown(runtime.uid);
     await cgroups?.remove(runtime.uid);
     await logFiles.remove(join(podLogsDir, logDirectoryName(runtime)));
@@ -47,29 +49,43 @@ export class PodRemains {
 
   /**
    * Removes folders, logs and cgroups of pods that neither the API nor the runtime know. `isKnown`: by UID, to the API.
-   * Returns whether all of it is gone: a mount in use keeps its pod's folder.
+   * Never rejects: what cannot be removed stays, and is told.
    */
-  async removeUnknown(isKnown: (uid: string) => boolean): Promise<boolean> {
-    const { log, observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
-    let isComplete = true;
-    const known = (uid: string) => isKnown(uid) || observer.get(uid) !== undefined;
-    for (const uid of await volumes.list()) {
-      if (known(uid)) continue;
-      try {
-        await volumes.tearDown(uid);
-        log.info({ podUID: uid }, 'Cleaned up orphaned pod volumes dir');
-      } catch (error) {
-        isComplete = false;
-        const message = 'Orphaned pod found, but error occurred when trying to remove the volumes dir';
-        log.error({ err: error, podUID: uid }, message);
+  async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
+    const { observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
+    const isUnknown = (uid: string) => !isKnown(uid) && !observer.holds(uid);
+    await this.#attempt('volumes', async () => {
+      for (const uid of await volumes.list()) if (isUnknown(uid)) await this.#tearDown(uid);
+    });
+    await this.#attempt('cgroups', async () => {
+      for (const uid of (await cgroups?.list()) ?? []) if (isUnknown(uid)) await cgroups?.remove(uid);
+    });
+    await this.#attempt('logs', async () => {
+      for (const directory of await logFiles.list(podLogsDir)) {
+        const [, , uid = '', ...more] = directory.split('_');
+        if (uid !== '' && more.length === 0 && isUnknown(uid)) await logFiles.remove(`${podLogsDir}/${directory}`);
       }
+      await logLinks?.removeDead(podLogsDir);
+    });
+  }
+
+  /** A mount in use keeps its pod's folder, and no other. */
+  async #tearDown(uid: string): Promise<void> {
+    const { log, volumes } = this.#options;
+    try {
+      await volumes.tearDown(uid);
+      log.info({ podUID: uid }, 'Cleaned up orphaned pod volumes dir');
+    } catch (error) {
+      const message = 'Orphaned pod found, but error occurred when trying to remove the volumes dir';
+      log.error({ err: error, podUID: uid }, message);
     }
-    for (const uid of (await cgroups?.list()) ?? []) if (!known(uid)) await cgroups?.remove(uid);
-    for (const directory of await logFiles.list(podLogsDir)) {
-      const uid = directory.split('_').at(-1) ?? '';
-      if (directory.split('_').length === 3 && !known(uid)) await logFiles.remove(`${podLogsDir}/${directory}`);
+  }
+
+  async #attempt(what: string, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      this.#options.log.warn({ err: error, what }, 'removing what pods have left failed');
     }
-    await logLinks?.removeDead(podLogsDir);
-    return isComplete;
   }
 }

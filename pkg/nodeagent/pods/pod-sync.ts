@@ -4,6 +4,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
 import type { PodAdmission } from '#nodeagent/admission/pod-admission.js';
 import type { PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
+import { isCRIError } from '#nodeagent/cri/errors.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { LogLinks } from '#nodeagent/logs/log-links.js';
@@ -27,11 +28,11 @@ import { VolumesError } from '#nodeagent/volumes/volume-error.js';
 export interface SyncServices {
   readonly clock: Clock;
   readonly events: PodEvents;
-  readonly observer: Pick<RuntimeObserver, 'get' | 'refresh'>;
+  readonly observer: Pick<RuntimeObserver, 'get' | 'isUnclear' | 'refresh'>;
   readonly statuses: Pick<StatusManager, 'latest'>;
   readonly prober: Pick<Prober, 'sync' | 'verdicts'>;
   readonly volumes: Pick<PodVolumes, 'setUp' | 'mounted'>;
-  readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
+  readonly cri: Pick<RuntimeService, 'containerStatus' | 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly logFiles: Pick<LogFiles, 'remove'>;
   readonly logLinks?: Pick<LogLinks, 'remove'>;
   readonly sandboxes: SandboxStarter;
@@ -60,6 +61,8 @@ export class PodSync {
   readonly #backoff: StartBackoff;
   readonly #reporter: StatusReporter;
   #condemned: PodFailure | undefined;
+  /** The runtime was asked for something since it was last looked at: what came of it is not known. */
+  #hasAsked = false;
   /** The pod's start: as its status tells it, and as an instant of the clock that is never set. */
   #started: { readonly startTime: string; readonly at: number } | undefined;
 
@@ -77,7 +80,7 @@ export class PodSync {
 
   /** `signal` aborts the wait for volumes. */
   async prepare(signal: AbortSignal): Promise<Input> {
-    const { statuses, clock, observer, admission, prober } = this.#services;
+    const { statuses, clock, admission, prober } = this.#services;
     const pod = statuses.latest(this.#pod());
     const { phase, startTime } = pod.status ?? {};
     // What has ended is never started again.
@@ -98,7 +101,7 @@ export class PodSync {
     if (clock.monotonic() >= deadline) {
       return { type: 'planned', plan: { type: 'finish', failure: deadlineExceeded }, wakeAt: never };
     }
-    const runtime = observer.get(this.#uid) ?? (await observer.refresh(this.#uid));
+    const runtime = await this.#look();
     // Before all that may take its time: what was ready when the agent came is ready.
     prober.sync(pod, runtime);
     const renewAt = await this.#setUpVolumes(runtime, signal);
@@ -117,9 +120,22 @@ export class PodSync {
   }
 
   async observe(): Promise<Input> {
-    const runtime = await this.#services.observer.refresh(this.#uid);
+    const runtime = await this.#refresh();
     await this.#reporter.report();
     return this.#planned(runtime, never);
+  }
+
+  /** What is known is good enough unless something failed on the way. */
+  async #look(): Promise<PodRuntime> {
+    const { observer } = this.#services;
+    const known = this.#hasAsked || observer.isUnclear(this.#uid) ? undefined : observer.get(this.#uid);
+    return known ?? this.#refresh();
+  }
+
+  async #refresh(): Promise<PodRuntime> {
+    const runtime = await this.#services.observer.refresh(this.#uid);
+    this.#hasAsked = false;
+    return runtime;
   }
 
   get #uid(): string {
@@ -155,6 +171,7 @@ export class PodSync {
 
   async killContainer({ container, message, graceSeconds }: ContainerKill): Promise<void> {
     const pod = this.#pod();
+    this.#hasAsked = true;
     await this.#services.killer.kill({
       pod,
       runtime: this.#runtime(),
@@ -165,6 +182,9 @@ export class PodSync {
   }
 
   async removeContainer(container: RuntimeContainer): Promise<void> {
+    this.#hasAsked = true;
+    // A start whose answer was lost, or that an earlier agent asked for, may have come to something since.
+    if (container.state === 'CONTAINER_CREATED' && !(await this.#isUnstarted(container.id))) return;
     await this.#services.cri.removeContainer(container.id);
     if (container.logPath !== '') await this.#services.logFiles.remove(container.logPath);
     const { name: pod = '', namespace = '' } = this.#pod().metadata;
@@ -172,7 +192,17 @@ export class PodSync {
     this.#reporter.forget(container.id);
   }
 
+  async #isUnstarted(id: string): Promise<boolean> {
+    try {
+      return (await this.#services.cri.containerStatus(id)).state === 'CONTAINER_CREATED';
+    } catch (error) {
+      if (isCRIError(error, 'NotFound')) return true;
+      throw error;
+    }
+  }
+
   async removeSandbox(sandbox: PodSandboxStatus): Promise<void> {
+    this.#hasAsked = true;
     await this.#services.cri.removePodSandbox(sandbox.id);
   }
 
@@ -185,6 +215,7 @@ export class PodSync {
       events.pod(this.#pod(), 'Warning', 'NetworkNotReady', `network is not ready: ${networkProblem}`);
       return { type: 'done', acted: false, wakeAt: clock.monotonic() + networkRetryMs };
     }
+    this.#hasAsked = true;
     for (const sandbox of this.#runtime().sandboxes) {
       if (sandbox.state === 'SANDBOX_READY') await cri.stopPodSandbox(sandbox.id);
     }
@@ -214,6 +245,7 @@ export class PodSync {
     if (sandbox === undefined) return { type: 'done', acted: true, wakeAt: never };
     const { name } = start.container;
     this.#backoff.starting(start);
+    this.#hasAsked = true;
     try {
       await containers.start({
         pod,

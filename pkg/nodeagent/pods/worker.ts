@@ -16,6 +16,7 @@ import {
   type Task,
 } from '#nodeagent/pods/lifecycle.js';
 import { PassMeter } from '#nodeagent/pods/pass-meter.js';
+import { VolumesError } from '#nodeagent/volumes/volume-error.js';
 
 /** What a worker needs of its pod's tasks and reports; see `podTasks`. */
 export interface PodOperations {
@@ -199,7 +200,7 @@ export class PodWorker {
         const { name, namespace } = this.#pod.metadata;
         this.#log.warn({ err: error, namespace, name, task: task.type }, 'syncing the pod failed');
       }
-      answer = { type: 'failed' };
+      answer = { type: 'failed', isMount: error instanceof VolumesError };
     }
     this.#handle(answer);
   }

@@ -42,9 +42,12 @@ export class RuntimeObserver {
   readonly #handlers = new Set<(uid: string) => void>();
   readonly #recoveryHandlers = new Set<() => void>();
   readonly #followUps = new Map<string, Timer>();
+  /** UIDs of pods of which the runtime lists something that could not be looked at. */
+  readonly #unclear = new Set<string>();
   #observations = 0;
   #connected = false;
   #failing = false;
+  #listedAt: number | undefined;
   #relistTimer: Timer | undefined;
   #unsubscribe: (() => void) | undefined;
   #stopped = false;
@@ -74,9 +77,19 @@ export class RuntimeObserver {
     for (const timer of this.#followUps.values()) timer.cancel();
   }
 
-  /** The last listing failed. */
-  get failing(): boolean {
-    return this.#failing;
+  /** When the last listing that succeeded was begun, by the clock that is never set (ms); undefined: none has yet. */
+  get listedAt(): number | undefined {
+    return this.#listedAt;
+  }
+
+  /** The runtime has something of that pod that could not be looked at. */
+  isUnclear(uid: string): boolean {
+    return this.#unclear.has(uid);
+  }
+
+  /** Whether the runtime has anything of that pod, also what could not be looked at. */
+  holds(uid: string): boolean {
+    return this.#pods.has(uid) || this.#unclear.has(uid);
   }
 
   /** Calls back with the UID of each pod whose runtime state changed. */
@@ -132,7 +145,7 @@ export class RuntimeObserver {
     );
   }
 
-  #scheduleRelist(delay = this.#connected ? slowRelistMs : quickRelistMs): void {
+  #scheduleRelist(delay = this.#relistMs): void {
     this.#relistTimer?.cancel();
     if (this.#stopped) return;
     this.#relistTimer = this.#clock.setTimer(() => {
@@ -140,6 +153,10 @@ export class RuntimeObserver {
         .catch((error: unknown) => this.#log.debug({ err: error }, 'listing the runtime failed'))
         .finally(() => this.#scheduleRelist());
     }, delay);
+  }
+
+  get #relistMs(): number {
+    return this.#connected && !this.#failing && this.#unclear.size === 0 ? slowRelistMs : quickRelistMs;
   }
 
   /** Lists everything: one call for sandboxes, one for containers, and one for each that changed. */
@@ -154,6 +171,7 @@ export class RuntimeObserver {
 
   async #relist(): Promise<void> {
     const observation = ++this.#observations;
+    const begunAt = this.#clock.monotonic();
     let sandboxes: PodSandbox[];
     let containers: Container[];
     try {
@@ -165,6 +183,7 @@ export class RuntimeObserver {
     }
     const recovered = this.#failing;
     this.#failing = false;
+    this.#listedAt = begunAt;
     if (recovered) {
       this.#log.info('the container runtime answers again');
       for (const handler of this.#recoveryHandlers) handler();
@@ -184,7 +203,15 @@ export class RuntimeObserver {
       if (uid !== undefined) group(uid).containers.push(container);
     }
     for (const uid of this.#pods.keys()) group(uid);
-    for (const [uid, listed] of byPod) await this.#apply(uid, listed, observation);
+    for (const uid of this.#unclear) if (!byPod.has(uid)) this.#unclear.delete(uid);
+    for (const [uid, listed] of byPod) {
+      try {
+        await this.#apply(uid, listed, observation);
+      } catch (error) {
+        // A pod that the runtime cannot tell of does not hide the others.
+        this.#log.warn({ err: error, uid }, 'the container runtime does not tell of a pod that it has');
+      }
+    }
   }
 
   /** What the runtime holds of that pod now. */
@@ -207,8 +234,7 @@ export class RuntimeObserver {
     const known = this.#pods.get(uid);
     if (known !== undefined && known.observation > observation) return;
     const old = known?.runtime;
-    const sandboxes = await this.#sandboxDetails(listed.sandboxes, old);
-    const containers = await this.#containerDetails(listed.containers, old);
+    const { sandboxes, containers } = await this.#details(uid, listed, old);
     const latest = this.#pods.get(uid);
     if (latest !== undefined && latest.observation > observation) return;
     if (sandboxes.length === 0 && containers.length === 0) {
@@ -230,6 +256,22 @@ export class RuntimeObserver {
     this.#changed(uid);
   }
 
+  async #details(
+    uid: string,
+    listed: { sandboxes: PodSandbox[]; containers: Container[] },
+    old: PodRuntime | undefined,
+  ): Promise<{ sandboxes: PodSandboxStatus[]; containers: RuntimeContainer[] }> {
+    try {
+      const sandboxes = await this.#sandboxDetails(distinct(listed.sandboxes), old);
+      const containers = await this.#containerDetails(distinct(listed.containers), old);
+      this.#unclear.delete(uid);
+      return { sandboxes, containers };
+    } catch (error) {
+      this.#unclear.add(uid);
+      throw error;
+    }
+  }
+
   #forget(runtime: PodRuntime): void {
     this.#pods.delete(runtime.uid);
     for (const { id } of [...runtime.sandboxes, ...runtime.containers]) this.#uidOf.delete(id);
@@ -239,11 +281,17 @@ export class RuntimeObserver {
     for (const handler of this.#handlers) handler(uid);
   }
 
+  /** What was ready or ran, and is not listed any more, is asked for: its end would have been seen before its removal. */
   async #sandboxDetails(listed: PodSandbox[], old: PodRuntime | undefined): Promise<PodSandboxStatus[]> {
     const details: PodSandboxStatus[] = [];
     for (const sandbox of listed) {
       const known = old?.sandboxes.find((s) => s.id === sandbox.id && s.state === sandbox.state);
       const status = known ?? (await this.#unlessGone(this.#cri.podSandboxStatus(sandbox.id)));
+      if (status !== undefined) details.push(status);
+    }
+    for (const sandbox of old?.sandboxes ?? []) {
+      if (sandbox.state !== 'SANDBOX_READY' || listed.some(({ id }) => id === sandbox.id)) continue;
+      const status = await this.#unlessGone(this.#cri.podSandboxStatus(sandbox.id));
       if (status !== undefined) details.push(status);
     }
     return details.sort(newestFirst);
@@ -255,6 +303,11 @@ export class RuntimeObserver {
       const known = old?.containers.find((c) => c.id === container.id && c.state === container.state);
       const status = known ?? (await this.#unlessGone(this.#cri.containerStatus(container.id)));
       if (status !== undefined) details.push({ ...status, podSandboxId: container.podSandboxId });
+    }
+    for (const { id, state, podSandboxId } of old?.containers ?? []) {
+      if (state !== 'CONTAINER_RUNNING' || listed.some((container) => container.id === id)) continue;
+      const status = await this.#unlessGone(this.#cri.containerStatus(id));
+      if (status !== undefined) details.push({ ...status, podSandboxId });
     }
     return details.sort(newestFirst);
   }
@@ -268,6 +321,11 @@ export class RuntimeObserver {
       throw error;
     }
   }
+}
+
+/** A runtime may list the same object twice, or one that has no name. */
+function distinct<T extends { readonly id: string }>(listed: readonly T[]): T[] {
+  return [...new Map(listed.filter(({ id }) => id !== '').map((object) => [object.id, object])).values()];
 }
 
 interface Created {

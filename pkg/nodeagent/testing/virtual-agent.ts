@@ -6,11 +6,12 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { newSimulatedRuntime, startAgent, testResources } from '#nodeagent/testing/agent-fixture.js';
 
 export interface VirtualAgentOptions {
   readonly args?: readonly string[];
-  readonly dependencies?: Dependencies | ((api: FakeApi) => Dependencies);
+  readonly dependencies?: Dependencies | ((api: FakeApi, runtime: SimulatedRuntime) => Dependencies);
   readonly podCIDR?: string;
 }
 
@@ -23,8 +24,8 @@ export async function virtualAgent(
 ) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: testResources });
-  const given = typeof dependencies === 'function' ? dependencies(api) : dependencies;
   const runtime = newSimulatedRuntime(clock, orchDialect, podCIDR);
+  const given = typeof dependencies === 'function' ? dependencies(api, runtime) : dependencies;
   const fixture = startAgent({ clock, api, runtime, args, dependencies: given });
   t.teardown(() => fixture.stop());
   await clock.advanceUntil(() => api.list(leases).length > 0 && api.list(nodes)[0]?.status !== undefined);

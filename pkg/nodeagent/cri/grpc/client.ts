@@ -25,7 +25,7 @@ import type {
   RuntimeVersion,
   SessionStreams,
 } from '#nodeagent/cri/cri.js';
-import { isCRIError } from '#nodeagent/cri/errors.js';
+import { CRIError, isCRIError } from '#nodeagent/cri/errors.js';
 import { GrpcChannel, type Message, type MessageInspector } from '#nodeagent/cri/grpc/channel.js';
 import {
   decodeContainer,
@@ -36,6 +36,7 @@ import {
   decodeSandboxStatus,
   decodeStats,
   list,
+  requiredID,
 } from '#nodeagent/cri/grpc/decode.js';
 import { encodeContainerConfig, encodeFilter, encodeSandboxConfig } from '#nodeagent/cri/grpc/encode.js';
 import { containerdEventsDescriptor, subscribeContainerd } from '#nodeagent/cri/grpc/events.js';
@@ -56,6 +57,8 @@ export interface GrpcCRIOptions {
 const runtime = 'runtime.v1.RuntimeService';
 const images = 'runtime.v1.ImageService';
 const defaultTimeoutMs = 120_000;
+/** `RuntimeReady` and `NetworkReady`. */
+const requiredConditions = 2;
 
 /** `unix:///run/x.sock` and `/run/x.sock` name the same socket. Throws RangeError for other schemes. */
 export function socketOf(endpoint: string): string {
@@ -97,7 +100,11 @@ export class GrpcCRI implements CRI {
 
   async status(): Promise<RuntimeCondition[]> {
     const m = await this.#runtime.call(`${runtime}/Status`, {});
-    return list((m['status'] as Message | null)?.['conditions']) as unknown as RuntimeCondition[];
+    const conditions = list((m['status'] as Message | null)?.['conditions']) as unknown as RuntimeCondition[];
+    if (conditions.length < requiredConditions) {
+      throw new CRIError('Unknown', 'RuntimeReady or NetworkReady condition are not set');
+    }
+    return conditions;
   }
 
   async updateRuntimeConfig(podCidr: string): Promise<void> {
@@ -108,7 +115,7 @@ export class GrpcCRI implements CRI {
     const request = { config: encodeSandboxConfig(config), runtimeHandler };
     // A sandbox may wait for its image: twice the time, as the node agent of 1.24 gives it.
     const m = await this.#runtime.call(`${runtime}/RunPodSandbox`, request, this.#timeoutMs * 2);
-    return String(m['podSandboxId']);
+    return requiredID(m['podSandboxId'], 'PodSandboxId');
   }
 
   async stopPodSandbox(id: string): Promise<void> {
@@ -121,7 +128,7 @@ export class GrpcCRI implements CRI {
 
   async podSandboxStatus(id: string): Promise<PodSandboxStatus> {
     const m = await this.#runtime.call(`${runtime}/PodSandboxStatus`, { podSandboxId: id });
-    return decodeSandboxStatus(m['status'] as Message);
+    return decodeSandboxStatus(m['status']);
   }
 
   async listPodSandbox(filter?: PodSandboxFilter): Promise<PodSandbox[]> {
@@ -135,7 +142,7 @@ export class GrpcCRI implements CRI {
       config: encodeContainerConfig(config),
       sandboxConfig: encodeSandboxConfig(sandbox),
     });
-    return String(m['containerId']);
+    return requiredID(m['containerId'], 'ContainerId');
   }
 
   async startContainer(containerId: string): Promise<void> {
@@ -162,7 +169,7 @@ export class GrpcCRI implements CRI {
 
   async containerStatus(containerId: string): Promise<ContainerStatus> {
     const m = await this.#runtime.call(`${runtime}/ContainerStatus`, { containerId });
-    return decodeContainerStatus(m['status'] as Message);
+    return decodeContainerStatus(m['status']);
   }
 
   async updateContainerResources(containerId: string, resources: LinuxContainerResources): Promise<void> {

@@ -1,6 +1,7 @@
 /** From the protocol's messages, as the channel decodes them, to the interface's types. */
 import type {
   Container,
+  ContainerState,
   ContainerStats,
   ContainerStatus,
   FilesystemUsage,
@@ -9,6 +10,7 @@ import type {
   PodSandbox,
   PodSandboxStatus,
 } from '#nodeagent/cri/cri.js';
+import { CRIError } from '#nodeagent/cri/errors.js';
 import type { Message } from '#nodeagent/cri/grpc/channel.js';
 
 const message = (value: unknown): Message => (value ?? {}) as Message;
@@ -19,6 +21,38 @@ export const list = (value: unknown): Message[] => (Array.isArray(value) ? (valu
 /** Nanoseconds, as decimal text, to milliseconds. */
 const milliseconds = (value: unknown): number => Number(BigInt(text(value) || '0') / 1_000_000n);
 const wrapped = (value: unknown): number => number(message(value)['value']);
+
+const containerStates: ReadonlySet<unknown> = new Set<ContainerState>([
+  'CONTAINER_CREATED',
+  'CONTAINER_RUNNING',
+  'CONTAINER_EXITED',
+]);
+/** States that nobody knows arrive as numbers. */
+const containerState = (value: unknown): ContainerState =>
+  containerStates.has(value) ? (value as ContainerState) : 'CONTAINER_UNKNOWN';
+
+/** What everything else is built on must be there, and how 1.24 says that it is not. */
+type Requirement = readonly [isMet: boolean, problem: string];
+
+function demand(requirements: readonly Requirement[]): void {
+  const [, problem] = requirements.find(([isMet]) => !isMet) ?? [];
+  if (problem !== undefined) throw new CRIError('Unknown', problem);
+}
+
+function commonRequirements(m: Message): Requirement[] {
+  return [
+    [text(m['id']) !== '', 'status.Id is not set'],
+    [m['metadata'] !== null && m['metadata'] !== undefined, 'status.Metadata is not set'],
+    [milliseconds(m['createdAt']) !== 0, 'status.CreatedAt is not set'],
+  ];
+}
+
+/** What a call that makes something answers. Throws CRIError without it: nothing could be done with what was made. */
+export function requiredID(value: unknown, what: string): string {
+  const id = text(value);
+  if (id === '') throw new CRIError('Unknown', `${what} is not set`);
+  return id;
+}
 
 export function decodeSandbox(m: Message): PodSandbox {
   const metadata = message(m['metadata']);
@@ -37,7 +71,13 @@ export function decodeSandbox(m: Message): PodSandbox {
   };
 }
 
-export function decodeSandboxStatus(m: Message): PodSandboxStatus {
+/** Throws CRIError for what is no status of a sandbox. */
+export function decodeSandboxStatus(answer: unknown): PodSandboxStatus {
+  const m = message(answer);
+  const { name, namespace, uid } = message(m['metadata']);
+  const isNamed = [name, namespace, uid].every((each) => text(each) !== '');
+  const unnamed = 'metadata.Name, metadata.Namespace or metadata.Uid is not in metadata';
+  demand([...commonRequirements(m), [isNamed, unnamed]]);
   const network = message(m['network']);
   const options = message(message(message(m['linux'])['namespaces'])['options']);
   const primary = text(network['ip']);
@@ -58,7 +98,7 @@ export function decodeContainer(m: Message): Container {
     metadata: { name: text(metadata['name']), attempt: number(metadata['attempt']) },
     image: imageName(m),
     imageRef: text(m['imageRef']),
-    state: m['state'] as Container['state'],
+    state: containerState(m['state']),
     createdAt: milliseconds(m['createdAt']),
     labels: strings(m['labels']),
     annotations: strings(m['annotations']),
@@ -74,7 +114,15 @@ function decodeMount(m: Message): Mount {
   };
 }
 
-export function decodeContainerStatus(m: Message): ContainerStatus {
+/** Throws CRIError for what is no status of a container. */
+export function decodeContainerStatus(answer: unknown): ContainerStatus {
+  const m = message(answer);
+  demand([
+    ...commonRequirements(m),
+    [text(message(m['metadata'])['name']) !== '', 'metadata.Name is not in metadata'],
+    [imageName(m) !== '', 'status.Image is not set'],
+    [text(m['imageRef']) !== '', 'status.ImageRef is not set'],
+  ]);
   const { podSandboxId: _, ...container } = decodeContainer(m);
   return {
     ...container,

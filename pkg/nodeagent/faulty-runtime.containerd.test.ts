@@ -1,0 +1,102 @@
+/** An agent whose runtime hangs, refuses, lies, loses its answers and gives them twice, in front of real containers. */
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Container } from '#api/core/v1/types.gen.js';
+import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
+import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { type Fault, type Faults, type FaultyRuntime, startFaultyRuntime } from '#nodeagent/testing/faulty-runtime.js';
+
+const skip = await skipWithoutContainers();
+t.setTimeout(400_000);
+
+t.test('an agent and a runtime that fails', { skip }, async (t) => {
+  let proxy: FaultyRuntime | undefined;
+  const fixture = await containerdFixture(t, {
+    timeoutMs: 4000,
+    async between({ dir, socket: target }) {
+      const socket = join(dir, 'faulty.sock');
+      proxy = await startFaultyRuntime(t, { target, socket });
+      return socket;
+    },
+  });
+  if (proxy === undefined) throw new Error('there is no proxy');
+  const faulty = proxy;
+  const { api, images, cri, dir, isReady } = fixture;
+  /** What fails is tried again after ten seconds, which may be necessary more than once. */
+  const until = async (what: string, condition: () => boolean | Promise<boolean>) => {
+    for (let tries = 1; ; tries++) {
+      try {
+        return await eventually(condition, what);
+      } catch (error) {
+        if (tries === 6) throw error;
+      }
+    }
+  };
+  const main = (script = 'echo begun; exec sleep 1000'): Container => ({
+    name: 'main',
+    image: images.busybox,
+    imagePullPolicy: 'Never',
+    command: ['sh', '-c', script],
+  });
+  /** How often each run of a pod's container was begun, by restart count. */
+  const begun = async (name: string) => {
+    const uid = api.get(pods, `default/${name}`)?.metadata.uid ?? '';
+    const logs = join(dir, 'logs', `default_${name}_${uid}`, 'main');
+    const counts: Record<string, number> = {};
+    for (const file of await readdir(logs).catch(() => [])) {
+      counts[file] = (await readFile(join(logs, file), 'utf8'))
+        .split('\n')
+        .filter((line) => line.endsWith('begun')).length;
+    }
+    return counts;
+  };
+  const seeded = (name: string) =>
+    api.seed(pods, testPod(name, { terminationGracePeriodSeconds: 1, containers: [main()] }));
+  const isEmpty = async () => (await cri.listContainers()).length + (await cri.listPodSandbox()).length === 0;
+  const failures: readonly Fault[] = [
+    { type: 'lose', code: 14 },
+    { type: 'refuse', code: 5 },
+    { type: 'refuse', code: 13 },
+    { type: 'lose' },
+    { type: 'hang' },
+    { type: 'answer', with: (answer) => [answer, answer] },
+    { type: 'answer', with: () => [Buffer.from('\xff\xff\xff nonsense', 'latin1')] },
+    { type: 'answer', with: () => [Buffer.alloc(0)] },
+    { type: 'answer', with: () => [Buffer.alloc(17 << 20, 'x')] },
+  ];
+  /** The calls of each of the methods fail, each in the next way, until there is none left. */
+  const each = (methods: readonly string[]): Faults => {
+    const left = new Map(methods.map((method) => [method, [...failures]]));
+    return (method) => left.get(method)?.shift();
+  };
+
+  await t.test('whatever becomes of a call, no run is begun twice, and all come to run', async (t) => {
+    const names = Array.from({ length: failures.length }, (_, n) => `pod-${n}`);
+    faulty.fail(each(['RunPodSandbox', 'CreateContainer', 'StartContainer', 'PodSandboxStatus', 'ContainerStatus']));
+    for (const name of names) seeded(name);
+    await until('all pods run', () => names.every(isReady)).catch((error) => {
+      throw new Error(
+        names
+          .filter((name) => !isReady(name))
+          .map(fixture.describe)
+          .join('\n'),
+        { cause: error },
+      );
+    });
+    for (const name of names) {
+      const counts = Object.values(await begun(name));
+      t.ok(counts.length > 0 && counts.every((count) => count <= 1), `${name} began ${counts.join()}`);
+    }
+    faulty.recover();
+    const ready = async () => (await cri.listPodSandbox({ state: 'SANDBOX_READY' })).length;
+    const running = async () => (await cri.listContainers({ state: 'CONTAINER_RUNNING' })).length;
+    t.same([await ready(), await running()], [names.length, names.length], 'and nothing else');
+    faulty.fail(each(['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox', 'ListContainers']));
+    for (const name of names)
+      await api.client.resource(pods).delete(name, { namespace: 'default', gracePeriodSeconds: 1 });
+    await until('all pods are gone', () => api.list(pods).length === 0);
+    await until('nothing is left', isEmpty);
+  });
+});

@@ -1,0 +1,193 @@
+/** What the agent makes of a runtime that hangs or lies, under a virtual clock. */
+import t from 'tap';
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import { nodes, pods } from '#api/core/v1/resources.gen.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import type { CRI, RuntimeEventHandler } from '#nodeagent/cri/cri.js';
+import { CRIError } from '#nodeagent/cri/errors.js';
+import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
+import { SimulatedChecker } from '#nodeagent/simulated/checker.js';
+import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
+import { nodeName, testPod } from '#nodeagent/testing/agent-fixture.js';
+import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
+import { withCalls } from '#nodeagent/testing/with-calls.js';
+
+type Calls = { -readonly [K in keyof CRI]?: CRI[K] };
+
+/** An agent whose runtime answers `calls` as the test says; without events unless told. */
+async function agentWithFaults(t: { teardown(fn: () => unknown): void }, calls: Calls = {}) {
+  let real: SimulatedRuntime | undefined;
+  const agent = await virtualAgent(t, {
+    dependencies: (_, runtime) => {
+      real = runtime;
+      return { cri: withCalls(runtime, calls), checker: new SimulatedChecker(runtime) };
+    },
+  });
+  if (real === undefined) throw new Error('there is no runtime');
+  return { ...agent, calls, real };
+}
+
+/** Of a runtime that tells nothing by itself: its subscriber lists each second. */
+const mute = (handler: RuntimeEventHandler) => {
+  handler.onConnected(false);
+  return () => undefined;
+};
+
+const hangs = () => new Promise<never>(() => undefined);
+
+t.test('a node whose runtime is silent says so after half a minute, and goes on being there', async (t) => {
+  const { api, calls, clock, until } = await agentWithFaults(t);
+  const ready = () => api.get(nodes, nodeName)?.status?.conditions?.find(({ type }) => type === 'Ready');
+  const renewed = () => api.get(leases, `orch-node-lease/${nodeName}`)?.spec.renewTime;
+  await until(() => ready()?.status === 'True');
+  Object.assign(calls, { status: hangs, listImages: hangs, imageFsInfo: hangs, listPodSandbox: hangs });
+  await clock.advance(20_000);
+  t.equal(ready()?.status, 'True', 'one that is started anew is not missed');
+  await clock.advance(30_000);
+  t.match(ready(), { status: 'False', reason: 'NodeagentNotReady', message: 'container runtime is down' });
+  const before = renewed();
+  await clock.advance(240_000);
+  t.not(renewed(), before);
+  t.match(
+    ready()?.message,
+    /^\[container runtime is down, PLEG is not healthy: pleg was last seen active \dm\d+s ago; threshold is 3m0s\]$/,
+  );
+});
+
+t.test('a container that the runtime cannot tell of hides no other', async (t) => {
+  const { api, calls, real, status, until } = await agentWithFaults(t, { subscribe: mute });
+  let bad = '';
+  calls.containerStatus = async (id) => {
+    if (id === bad) throw new CRIError('Unknown', 'its shim is gone');
+    return real.containerStatus(id);
+  };
+  calls.createContainer = async (...asked) => {
+    const id = await real.createContainer(...asked);
+    if (asked[2].metadata.name === 'first') bad = id;
+    return id;
+  };
+  api.seed(pods, testPod('first'));
+  await until(() => bad !== '');
+  api.seed(pods, testPod('second', { restartPolicy: 'Never' }, { 'simulation.orch.io/exit-after': '20s' }));
+  await until(() => status('second')?.phase === 'Succeeded');
+  t.equal(status('first')?.phase, 'Pending', 'nothing is told that nobody knows');
+  bad = '';
+  await until(() => status('first')?.phase === 'Running');
+  t.equal((await real.listContainers()).length, 2);
+});
+
+t.test('what a list lacks is asked for before it is started again', async (t) => {
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  api.seed(pods, testPod('web'));
+  await until(() => main('web')?.state?.running !== undefined);
+  calls.listContainers = async () => [];
+  calls.listPodSandbox = async () => [];
+  await clock.advance(30_000);
+  t.equal((await real.listContainers()).length, 1);
+  t.equal((await real.listPodSandbox()).length, 1);
+  t.ok(main('web')?.state?.running);
+  delete calls.listPodSandbox;
+  delete calls.listContainers;
+  // Not listed, and not known either: it is gone.
+  for (const { id } of await real.listContainers()) await real.removeContainer(id);
+  await until(() => main('web')?.restartCount === 1);
+});
+
+t.test('what is listed twice, or without a name, is one and none', async (t) => {
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  calls.listContainers = async (filter) => {
+    const listed = await real.listContainers(filter);
+    return [...listed, ...listed, ...listed.map((each) => ({ ...each, id: '' }))];
+  };
+  calls.listPodSandbox = async (filter) => {
+    const listed = await real.listPodSandbox(filter);
+    return [...listed, ...listed];
+  };
+  api.seed(pods, testPod('web'));
+  await until(() => main('web')?.state?.running !== undefined);
+  await clock.advance(30_000);
+  t.match(main('web'), { restartCount: 0, state: { running: {} } });
+  t.equal((await real.listContainers()).length, 1);
+});
+
+t.test('what nobody knows the state of is ended, and runs again as often as it may', async (t) => {
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  const isUnknown = new Set<string>();
+  const told = <T extends { id: string; state: string }>(each: T): T =>
+    isUnknown.has(each.id) && each.state === 'CONTAINER_RUNNING' ? { ...each, state: 'CONTAINER_UNKNOWN' } : each;
+  calls.listContainers = async (filter) => (await real.listContainers(filter)).map(told);
+  calls.containerStatus = async (id) => told(await real.containerStatus(id));
+  for (const restartPolicy of ['Never', 'Always'])
+    api.seed(pods, testPod(restartPolicy.toLowerCase(), { restartPolicy }));
+  const runs = (name: string) => main(name)?.state?.running !== undefined;
+  await until(() => runs('never') && runs('always'));
+  for (const { id } of await real.listContainers()) isUnknown.add(id);
+  await until(() => main('always')?.restartCount === 1 && runs('always'));
+  await until(() => main('never')?.state?.terminated !== undefined);
+  await clock.advance(60_000);
+  t.match(main('never'), { restartCount: 0, state: { terminated: { exitCode: 143 } } });
+  const running = (await real.listContainers()).filter(({ state }) => state === 'CONTAINER_RUNNING');
+  t.same(
+    running.map(({ metadata }) => metadata.attempt),
+    [1],
+  );
+});
+
+t.test('a start that came to something after all is no leftover', async (t) => {
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  // It fails for the agent; the runtime starts it when the agent has looked and not yet acted.
+  let asked = '';
+  calls.startContainer = async (id) => {
+    asked = id;
+    throw new CRIError('DeadlineExceeded', 'no answer in time');
+  };
+  let looks = 0;
+  calls.containerStatus = async (id) => {
+    if (id === asked && looks++ === 1) await real.startContainer(id);
+    return real.containerStatus(id);
+  };
+  api.seed(pods, testPod('late', { restartPolicy: 'Never' }));
+  await until(() => main('late')?.state?.running !== undefined);
+  await clock.advance(30_000);
+  t.same(
+    (await real.listContainers()).map(({ id, state }) => [id, state]),
+    [[asked, 'CONTAINER_RUNNING']],
+  );
+  t.equal(main('late')?.restartCount, 0);
+});
+
+t.test('what a runtime has still is not gone, whatever it says', async (t) => {
+  const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
+  api.seed(pods, testPod('stays'));
+  await until(() => main('stays')?.state?.running !== undefined);
+  calls.removePodSandbox = async () => undefined;
+  await api.client.resource(pods).delete('stays', { namespace: 'default', gracePeriodSeconds: 1 });
+  await clock.advance(30_000);
+  t.ok(api.get(pods, 'default/stays'));
+  delete calls.removePodSandbox;
+  await until(() => api.get(pods, 'default/stays') === undefined);
+  t.same(await real.listPodSandbox(), []);
+});
+
+t.test('a pod of nobody is removed, however often that fails', async (t) => {
+  const { calls, real, until } = await agentWithFaults(t, { subscribe: mute });
+  let refused = 0;
+  calls.stopPodSandbox = async (id) => {
+    if (refused++ < 3) throw new CRIError('Unknown', 'not now');
+    return real.stopPodSandbox(id);
+  };
+  let removed = '';
+  calls.removePodSandbox = async (id) => {
+    removed = id;
+    return real.removePodSandbox(id);
+  };
+  const namespaceOptions = { network: 'POD', pid: 'CONTAINER', ipc: 'POD' } as const;
+  const id = await real.runPodSandbox({
+    metadata: { name: 'orphan', uid: 'nobody', namespace: 'default', attempt: 0 },
+    ...{ hostname: 'orphan', logDirectory: '', portMappings: [], annotations: {} },
+    labels: new RuntimeLabels(orchDialect).pod(testPod('orphan')),
+    linux: { securityContext: { namespaceOptions } },
+  });
+  await until(() => removed === id);
+  t.same([refused, await real.listPodSandbox()], [4, []]);
+});
