@@ -37,3 +37,24 @@ for (const { name, spec, mode, user } of rows) {
     t.same(payload?.files.get('token'), { data: Buffer.from('t'), mode, ...(user === undefined ? {} : { user }) });
   });
 }
+
+t.test('keys that are not there are left out or told', async (t) => {
+  const pod: Pod = { metadata: { name: 'p', namespace: 'default', uid: 'u' }, spec: { containers: [as()] } };
+  const items = [{ key: 'none', path: 'file' }];
+  const objects = {
+    get: async (_: unknown, { name }: { name: string }) => (name === 'none' ? undefined : { metadata: {} }),
+  } as unknown as ReferencedObjects;
+  const read = (wanted: Omit<Volume, 'name'>) => volumePayload(pod, { name: 'v', ...wanted }, { ...sources, objects });
+  const rows: [wanted: Omit<Volume, 'name'>, message: string][] = [
+    [{ configMap: { name: 'none' } }, 'configmap "none" not found'],
+    [{ secret: { secretName: 'none' } }, 'secret "none" not found'],
+    [{ configMap: { name: 'c', items } }, 'configmap references non-existent config key: none'],
+    [{ secret: { secretName: 's', items } }, 'references non-existent secret key: none'],
+    [{ projected: { sources: [{ secret: { name: 's', items } }] } }, 'references non-existent secret key: none'],
+  ];
+  for (const [wanted, message] of rows) await t.rejects(read(wanted), { name: 'VolumeError', message });
+  for (const name of ['none', 'c']) {
+    const payload = await read({ projected: { sources: [{ configMap: { name, items, optional: true } }] } });
+    t.equal(payload?.files.size, 0);
+  }
+});

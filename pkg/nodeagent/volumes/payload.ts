@@ -7,7 +7,9 @@ import type {
   Pod,
   ProjectedVolumeSource,
   Secret,
+  ServiceAccountTokenProjection,
   Volume,
+  VolumeProjection,
 } from '#api/core/v1/types.gen.js';
 import { fieldValue, type PodFacts, resourceValue } from '#nodeagent/environment/field-ref.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
@@ -36,6 +38,8 @@ export interface PayloadSources {
 }
 
 const defaultMode = 0o644;
+
+type Add = () => void;
 
 class Builder {
   readonly files = new Map<string, PayloadFile>();
@@ -75,12 +79,15 @@ class Builder {
       if (bytes !== undefined) this.#add(item.path, bytes, item.mode ?? source.mode);
       else if (source.optional !== true)
         throw new VolumeError(
-          `${what.split(' ')[0]} references non-existent ${what.startsWith('secret') ? 'secret' : 'config'} key: ${item.key}`,
+          what.startsWith('secret')
+            ? `references non-existent secret key: ${item.key}`
+            : `configmap references non-existent config key: ${item.key}`,
         );
     }
   }
 
-  async configMap(source: { name?: string; items?: KeyToPath[]; optional?: boolean }, mode: number): Promise<void> {
+  /** Reads it; what is returned adds its files. */
+  async configMap(source: { name?: string; items?: KeyToPath[]; optional?: boolean }, mode: number): Promise<Add> {
     const { namespace = '', uid = '' } = this.#pod.metadata;
     const object = await this.#sources.objects.get<ConfigMap>(configmaps, { namespace, name: source.name ?? '' }, uid);
     const data =
@@ -90,17 +97,18 @@ class Builder {
             ...Object.entries(object.data ?? {}).map(([key, text]): [string, Buffer] => [key, Buffer.from(text)]),
             ...Object.entries(object.binaryData ?? {}).map(([k, b]): [string, Buffer] => [k, Buffer.from(b, 'base64')]),
           ]);
-    this.#keys(`configmap "${source.name ?? ''}"`, data, { ...source, mode });
+    return () => this.#keys(`configmap "${source.name ?? ''}"`, data, { ...source, mode });
   }
 
-  async secret(source: { name: string; items?: KeyToPath[]; optional?: boolean }, mode: number): Promise<void> {
+  /** Reads it; what is returned adds its files. */
+  async secret(source: { name: string; items?: KeyToPath[]; optional?: boolean }, mode: number): Promise<Add> {
     const { namespace = '', uid = '' } = this.#pod.metadata;
     const object = await this.#sources.objects.get<Secret>(secrets, { namespace, name: source.name }, uid);
     const data =
       object === undefined
         ? undefined
         : new Map(Object.entries(object.data ?? {}).map(([k, b]): [string, Buffer] => [k, Buffer.from(b, 'base64')]));
-    this.#keys(`secret "${source.name}"`, data, { ...source, mode });
+    return () => this.#keys(`secret "${source.name}"`, data, { ...source, mode });
   }
 
   downwardAPI(items: readonly DownwardAPIVolumeFile[], mode: number): void {
@@ -118,21 +126,30 @@ class Builder {
     }
   }
 
-  async projected(source: ProjectedVolumeSource): Promise<void> {
-    const mode = source.defaultMode ?? defaultMode;
-    for (const part of source.sources ?? []) {
-      if (part.configMap !== undefined) await this.configMap(part.configMap, mode);
-      if (part.secret !== undefined) await this.secret({ ...part.secret, name: part.secret.name ?? '' }, mode);
-      if (part.downwardAPI !== undefined) this.downwardAPI(part.downwardAPI.items ?? [], mode);
-      if (part.serviceAccountToken !== undefined && this.#sources.tokens !== undefined) {
-        const { path, audience = '', expirationSeconds = defaultExpirationSeconds } = part.serviceAccountToken;
-        const { token, renewAt } = await this.#sources.tokens.get(this.#pod, { audience, expirationSeconds });
-        this.renewAt = Math.min(this.renewAt, renewAt);
-        const user = commonUser(this.#pod);
-        const isOwned = user !== undefined || this.#pod.spec.securityContext?.fsGroup !== undefined;
-        this.#add(path, Buffer.from(token), isOwned ? 0o600 : mode, user);
-      }
-    }
+  async projected({ sources = [], defaultMode: mode = defaultMode }: ProjectedVolumeSource): Promise<void> {
+    // All are asked for at once; of two with the same path the last one wins.
+    for (const add of (await Promise.all(sources.map((part) => this.#part(part, mode)))).flat()) add();
+  }
+
+  async #part(part: VolumeProjection, mode: number): Promise<Add[]> {
+    const { configMap, secret, downwardAPI, serviceAccountToken } = part;
+    return [
+      ...(configMap === undefined ? [] : [await this.configMap(configMap, mode)]),
+      ...(secret === undefined ? [] : [await this.secret({ ...secret, name: secret.name ?? '' }, mode)]),
+      ...(downwardAPI === undefined ? [] : [() => this.downwardAPI(downwardAPI.items ?? [], mode)]),
+      ...(serviceAccountToken === undefined ? [] : [await this.#token(serviceAccountToken, mode)]),
+    ];
+  }
+
+  async #token(source: ServiceAccountTokenProjection, mode: number): Promise<Add> {
+    const { tokens } = this.#sources;
+    if (tokens === undefined) return () => undefined;
+    const { path, audience = '', expirationSeconds = defaultExpirationSeconds } = source;
+    const { token, renewAt } = await tokens.get(this.#pod, { audience, expirationSeconds });
+    this.renewAt = Math.min(this.renewAt, renewAt);
+    const user = commonUser(this.#pod);
+    const isOwned = user !== undefined || this.#pod.spec.securityContext?.fsGroup !== undefined;
+    return () => this.#add(path, Buffer.from(token), isOwned ? 0o600 : mode, user);
   }
 }
 
@@ -149,10 +166,10 @@ function commonUser({ spec }: Pod): number | undefined {
 export async function volumePayload(pod: Pod, volume: Volume, sources: PayloadSources): Promise<Payload | undefined> {
   const builder = new Builder(pod, sources);
   if (volume.configMap !== undefined)
-    await builder.configMap(volume.configMap, volume.configMap.defaultMode ?? defaultMode);
+    (await builder.configMap(volume.configMap, volume.configMap.defaultMode ?? defaultMode))();
   else if (volume.secret !== undefined) {
     const { secretName = '', ...rest } = volume.secret;
-    await builder.secret({ ...rest, name: secretName }, volume.secret.defaultMode ?? defaultMode);
+    (await builder.secret({ ...rest, name: secretName }, volume.secret.defaultMode ?? defaultMode))();
   } else if (volume.downwardAPI !== undefined) {
     builder.downwardAPI(volume.downwardAPI.items ?? [], volume.downwardAPI.defaultMode ?? defaultMode);
   } else if (volume.projected !== undefined) await builder.projected(volume.projected);
