@@ -68,6 +68,12 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   );
   const world = new World(client, schedulers, seededRandom(options.seed));
   for (let i = 0; i < 6; i++) await world.addNode();
+  await world.fill();
+  // However long the schedulers take to begin, all that happens happens to some that work.
+  const isBound = ({ object }: Change) => 'nodeName' in (object.spec ?? {});
+  for (const until = clock.monotonic() + options.settleMs; !changes.some(isBound); await clock.sleep(50)) {
+    if (clock.monotonic() > until) throw new Error(`no scheduler binds: ${server.log().slice(-4000)}`);
+  }
   const happen = async (forMs: number) => {
     for (const until = clock.monotonic() + forMs; clock.monotonic() < until; ) await world.step(changes);
   };
@@ -79,10 +85,10 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
 
   // Events of both watches in the order of their revisions; what is newer than both have shown waits for the next look.
   const look = async (): Promise<string[]> => {
-    await world.letGo(changes);
     await caughtUp(client, changes);
-    changes.sort((a, b) => revisionOf(a) - revisionOf(b));
-    for (const change of changes.splice(0)) model.apply(change);
+    const seen = changes.splice(0).sort((a, b) => revisionOf(a) - revisionOf(b));
+    for (const change of seen) model.apply(change);
+    await world.letGo(seen);
     return model.waitingThoughTheyFit();
   };
   let waiting = await look();
@@ -236,6 +242,13 @@ class World {
   async killAll(): Promise<void> {
     this.#count('all schedulers are killed');
     await Promise.all(this.#schedulers.map((scheduler) => scheduler.replace()));
+  }
+
+  /** Unimportant pods that leave little room. */
+  async fill(): Promise<void> {
+    for (const _ of this.#nodes) {
+      for (let i = 0; i < 2; i++) await this.#addPod({}, { cpu: '700m', memory: '64Mi' });
+    }
   }
 
   /** Important pods for which others have to go. */
