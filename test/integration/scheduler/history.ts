@@ -79,7 +79,7 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   };
   await happen(options.forMs / 2);
   await world.killAll();
-  await world.crowd();
+  await world.crowd(changes, options.settleMs);
   await happen(options.forMs / 2);
   for (const scheduler of schedulers) await scheduler.recover();
 
@@ -251,10 +251,19 @@ class World {
     }
   }
 
-  /** Important pods for which others have to go. */
-  async crowd(): Promise<void> {
+  /** Important pods come until another has to go for them. */
+  async crowd(changes: readonly Change[], forMs: number): Promise<void> {
     this.#count('important pods come');
-    for (const _ of this.#nodes) await this.#addPod({ priorityClassName: 'high' }, { cpu: '1500m', memory: '64Mi' });
+    const [open = ''] = this.#nodes;
+    await this.#client.resource(nodes).patch(open, { spec: { unschedulable: false } }, { type: 'merge' });
+    const from = changes.length;
+    const isEvicted = ({ type, object }: Change) =>
+      type === 'MODIFIED' && object.metadata.deletionTimestamp !== undefined;
+    for (const until = clock.monotonic() + forMs; !changes.slice(from).some(isEvicted); await clock.sleep(100)) {
+      if (clock.monotonic() > until) throw new Error('nobody is evicted');
+      await this.#addPod({}, { cpu: '100m', memory: '32Mi' });
+      await this.#addPod({ priorityClassName: 'high' }, { cpu: '1500m', memory: '64Mi' });
+    }
   }
 
   /** Nodes end the pods that were told to: they are gone. */
