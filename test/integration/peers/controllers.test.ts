@@ -3,15 +3,11 @@
  * implementation's controllers with ours: skipped unless their programs are given by path.
  */
 import t from 'tap';
-import { type Command, own, startApiServer } from '#test/integration/peers/implementations.js';
+import { own, peer, startApiServer } from '#test/integration/peers/implementations.js';
 import { controllersWork } from '#test/integration/peers/scenario.js';
 
 t.setTimeout(300_000);
 
-const peer = (variable: string): Command | undefined => {
-  const path = process.env[variable] ?? '';
-  return path === '' ? undefined : [path];
-};
 const apiServer = peer('PEER_APISERVER');
 const manager = peer('PEER_CONTROLLER_MANAGER');
 

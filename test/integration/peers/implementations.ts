@@ -1,6 +1,7 @@
 /**
- * An API server, a controller manager and a scheduler as processes, each of this project or another implementation's of
- * the same release, given by the path of its program: their options are the same in the `kubernetes` dialect.
+ * An API server, a controller manager, a scheduler and a node agent as processes, each of this project or another
+ * implementation's of the same release, given by the path of its program: their options are the same in the `kubernetes`
+ * dialect.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -23,13 +24,22 @@ import { ended } from '#test/integration/daemons/api.js';
 /** A program with the arguments that come before all others. */
 export type Command = readonly [program: string, ...args: string[]];
 
-export function own(daemon: 'orch-apiserver' | 'orch-controller-manager' | 'orch-scheduler'): Command {
+export function own(daemon: 'orch-apiserver' | 'orch-controller-manager' | 'orch-scheduler' | 'nodeagent'): Command {
   const main = fileURLToPath(import.meta.resolve(`#cmd/${daemon}/main.js`));
   return [process.execPath, main, `--dialect=${dialect.name}`];
 }
 
+/** The program that a variable of the environment names; undefined where it is empty. */
+export function peer(variable: string): Command | undefined {
+  const path = process.env[variable] ?? '';
+  return path === '' ? undefined : [path];
+}
+
 export interface RunningApiServer {
   readonly pid: number;
+  /** A directory that goes with all of it. */
+  readonly folder: string;
+  readonly pki: ClusterPki;
   /** Of its etcd. */
   readonly etcd: string;
   /** Of the administrator. */
@@ -41,6 +51,10 @@ export interface RunningApiServer {
   startManager(command: Command, ...more: string[]): ChildProcess;
   /** Starts a scheduler, which shows its metrics to everybody at that port of the loopback interface; 0: to nobody. */
   startScheduler(command: Command, port: number, ...more: string[]): ChildProcess;
+  /** Starts any other daemon. */
+  start(command: Command, args: readonly string[]): ChildProcess;
+  /** Path of a client config for that user. */
+  configFor(userName: string, credentials: KeyCertificate): Promise<string>;
   /** A client over a connection of its own, whose objects travel in that media type. */
   connect(contentType: string): RestClient;
   /** The last of what the daemons have said. */
@@ -78,7 +92,7 @@ export async function startApiServer(lifetime: Lifetime, command: Command): Prom
   const server = start(command, apiServerOptions(pki, { folder, etcd: etcd.endpoint, port }));
   const config = async (userName: string, { certificate, privateKey }: KeyCertificate) => {
     const user = { userName, clientCertificate: certificate, clientKey: privateKey };
-    const path = join(folder, `${userName}.conf`);
+    const path = join(folder, `${userName.replaceAll(':', '-')}.conf`);
     const where = { server: `https://127.0.0.1:${port}`, clusterName: 'test', ca: pki.authority.certificate };
     await writeFile(path, formatKubeconfig(singleContext({ ...where, ...user })));
     await chmod(path, 0o600);
@@ -98,6 +112,10 @@ export async function startApiServer(lifetime: Lifetime, command: Command): Prom
   await answering(client, () => log);
   return {
     pid: server.pid ?? 0,
+    folder,
+    pki,
+    start,
+    configFor: config,
     etcd: etcd.endpoint,
     client,
     adminConfig,
@@ -124,6 +142,9 @@ function apiServerOptions(
     '--authorization-mode=Node,RBAC',
     '--enable-bootstrap-token-auth',
     `--client-ca-file=${pki.authority.certificateFile}`,
+    `--kubelet-client-certificate=${pki.apiServerNodeAgentClient.certificateFile}`,
+    `--kubelet-client-key=${pki.apiServerNodeAgentClient.privateKeyFile}`,
+    '--kubelet-preferred-address-types=InternalIP',
     `--tls-cert-file=${pki.apiServer.certificateFile}`,
     `--tls-private-key-file=${pki.apiServer.privateKeyFile}`,
     '--service-account-issuer=https://kubernetes.default.svc',

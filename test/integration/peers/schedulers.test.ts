@@ -5,15 +5,10 @@
 import t from 'tap';
 import { freePort } from '#test/free-port.js';
 import { schedulerExplains } from '#test/integration/peers/explaining.js';
-import { type Command, own, startApiServer } from '#test/integration/peers/implementations.js';
+import { own, peer, startApiServer } from '#test/integration/peers/implementations.js';
 import { schedulerWorks } from '#test/integration/peers/placement.js';
 
 t.setTimeout(300_000);
-
-const peer = (variable: string): Command | undefined => {
-  const path = process.env[variable] ?? '';
-  return path === '' ? undefined : [path];
-};
 
 for (const [name, { server, scheduler, variable }] of Object.entries({
   'our scheduler, our API server': { server: own('orch-apiserver'), scheduler: own('orch-scheduler'), variable: '' },

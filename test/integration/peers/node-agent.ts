@@ -1,0 +1,112 @@
+/** A node beside an API server: a container runtime of its own, and whichever node agent is to run it. */
+import type { ChildProcess } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { networkInterfaces, tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import { ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
+import { startContainerd } from '#containerd/containerd.js';
+import { cleanContainerd, removeAllSandboxes } from '#containerd/teardown.js';
+import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
+import { buildImageArchive, type ClusterImages, clusterImages } from '#nodeagent/images/busybox.js';
+import { loadImageArchive } from '#nodeagent/images/load.js';
+import { ended, freePort } from '#test/integration/daemons/api.js';
+import type { Command, Lifetime, RunningApiServer } from '#test/integration/peers/implementations.js';
+
+export interface RunningNode {
+  readonly name: string;
+  /** Below it is what the agent and the runtime write. */
+  readonly folder: string;
+  /** Of the machine; pods on the host's network have it, too. */
+  readonly address: string;
+  readonly runtimeEndpoint: string;
+  readonly runtimePid: number;
+  readonly images: ClusterImages;
+  /** Directory of static pods. */
+  readonly manifests: string;
+  /** Starts an agent; there is one at a time. */
+  startAgent(command: Command, ...more: string[]): ChildProcess;
+}
+
+const product = 'test';
+
+/** What the node reports; no agent reports a loopback address of its own accord. */
+function machineAddress(): string {
+  const found = Object.values(networkInterfaces()).flatMap((addresses = []) => addresses);
+  return found.find(({ family, internal }) => family === 'IPv4' && !internal)?.address ?? '127.0.0.1';
+}
+
+/** Starts a runtime with the cluster's images; it ends, with its pods and agents, at the end of `lifetime`. */
+export async function startNode(lifetime: Lifetime, server: RunningApiServer): Promise<RunningNode> {
+  const name = 'n1';
+  const folder = await mkdtemp(join(tmpdir(), 'node-'));
+  const address = machineAddress();
+  const podCIDR = `10.${200 + Math.floor(Math.random() * 40)}.${Math.floor(Math.random() * 256)}.0/24`;
+  const runtime = await startContainerd({ dir: folder, podCIDR, sandboxImage: clusterImages(product).pause });
+  const agents: ChildProcess[] = [];
+  lifetime.teardown(async () => {
+    for (const agent of agents) {
+      agent.kill('SIGKILL');
+      await ended(agent);
+    }
+    const cri = new GrpcCRI({ endpoint: runtime.endpoint, clock });
+    await removeAllSandboxes(cri);
+    await cri.close();
+    await runtime.stop();
+    await cleanContainerd(folder);
+    await rm(folder, { recursive: true, maxRetries: 20, retryDelay: 100 });
+  });
+  const archive = join(folder, 'images.tar');
+  const images = await buildImageArchive({ file: archive, product });
+  await loadImageArchive(archive, runtime.socket);
+  const options = await agentOptions(server, { name, folder, address, runtimeEndpoint: runtime.endpoint });
+  return {
+    ...{ name, folder, address, images },
+    runtimeEndpoint: runtime.endpoint,
+    runtimePid: runtime.pid,
+    manifests: manifestsIn(folder),
+    startAgent: (command, ...more) => {
+      const child = server.start(command, [...options, ...more]);
+      agents.push(child);
+      return child;
+    },
+  };
+}
+
+const manifestsIn = (folder: string) => join(folder, 'manifests');
+
+/** In the words of the release, which both implementations understand. */
+async function agentOptions(
+  server: RunningApiServer,
+  node: Pick<RunningNode, 'name' | 'folder' | 'address' | 'runtimeEndpoint'>,
+): Promise<string[]> {
+  const { name: nodeName, folder, address, runtimeEndpoint } = node;
+  const { authority } = server.pki;
+  const wanted = { dialect, nodeName, names: [], ips: [address], now: clock.now() };
+  const { client, serving } = await ensureNodePki(server.folder, authority, wanted);
+  const config = await server.configFor(`${dialect.users.nodePrefix}${nodeName}`, client);
+  return [
+    `--kubeconfig=${config}`,
+    `--hostname-override=${nodeName}`,
+    `--node-ip=${address}`,
+    `--address=${address}`,
+    `--port=${await freePort()}`,
+    '--healthz-port=0',
+    '--read-only-port=0',
+    `--root-dir=${join(folder, 'agent')}`,
+    `--cert-dir=${join(folder, 'agent', 'pki')}`,
+    `--tls-cert-file=${serving.certificateFile}`,
+    `--tls-private-key-file=${serving.privateKeyFile}`,
+    `--client-ca-file=${authority.certificateFile}`,
+    '--anonymous-auth=false',
+    '--authentication-token-webhook',
+    '--authorization-mode=Webhook',
+    `--container-runtime-endpoint=${runtimeEndpoint}`,
+    `--pod-manifest-path=${manifestsIn(folder)}`,
+    '--fail-swap-on=false',
+    // Not every machine that runs this lets its cgroups be divided further.
+    '--cgroups-per-qos=false',
+    '--enforce-node-allocatable=',
+  ];
+}
