@@ -1,85 +1,62 @@
 /**
- * What a node agent costs while its pods do nothing, in a process of its own: without probes, and with 200 probes in ten
- * seconds. `PODS=110`, `SECONDS=60`, `RUNTIME=containerd`.
+ * What a node agent costs while its pods do nothing, without probes and with 200 probes in ten seconds, and what it adds
+ * to the time in which a runtime starts pods, on a real runtime where the machine has one; and its own cost, on the runtime
+ * in memory. `ONLY=idle,probes,single,many,simulated`, `PODS=110`, `SECONDS=30`, `KINDS=exec,http,tcp,grpc`, `ROUNDS=2`.
+ * `PEER_NODE_AGENT=PATH`: another implementation's agent instead.
  */
-import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import type { Pod } from '#api/core/v1/types.gen.js';
-import { realClock } from '#apimachinery/clock.js';
-import { cpuMs, figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
-import { eventually, root, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
-import { pod, shell, sleeper } from '#test/e2e/pods.js';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
+import { measureIdle, settleMs } from '#test/bench/nodeagent/idle.js';
+import { type ProbeKind, probedPods, probeKinds, startAnswering } from '#test/bench/nodeagent/probed.js';
+import { raisedRates, type Setting, withSetting } from '#test/bench/nodeagent/setting.js';
+import { measureSimulated } from '#test/bench/nodeagent/simulated.js';
+import { measureMany, measureSingle } from '#test/bench/nodeagent/starts.js';
+import { machineLine } from '#test/bench/report.js';
 
-const count = Number(process.env['PODS'] ?? 110);
-const seconds = Number(process.env['SECONDS'] ?? 60);
-const runtime = process.env['RUNTIME'] === 'containerd' ? 'containerd' : 'simulated';
-const patienceMs = 600_000;
-/** Of 110 pods, with two probes each. */
-const probedPods = Math.min(count, 100);
+const { env } = process;
+const count = Number(env['PODS'] ?? 110);
+const seconds = Number(env['SECONDS'] ?? 30);
+const rounds = Number(env['ROUNDS'] ?? 2);
+const kinds = (env['KINDS']?.split(',') ?? probeKinds) as readonly ProbeKind[];
+const only = env['ONLY']?.split(',');
+const wants = (section: string) => only === undefined || only.includes(section);
+/** With two probes each: 200 probes in ten seconds. */
+const probed = Math.min(count, 100);
+const singleRounds = 10;
+const atOnce = 50;
 
-async function client(cluster: TestCluster, args: readonly string[], input?: string): Promise<string> {
-  const answer = await cluster.client(join(root, 'bin', 'orchctl'), args, input === undefined ? {} : { input });
-  if (answer.code !== 0) throw new Error(`orchctl ${args.join(' ')}: ${answer.stderr}`);
-  return answer.stdout;
+async function idle(setting: Setting): Promise<void> {
+  await setting.startAgent(...raisedRates);
+  await setting.run(Array.from({ length: count }, (_, i) => setting.pod(`idle-${i}`)));
+  await clock.sleep(settleMs);
+  const limits = { cpu: '1 %', memory: '120 MB' };
+  await measureIdle(setting.agentPid, `${count} pods without probes`, seconds, limits);
+  await setting.removeAll();
 }
 
-async function list(cluster: TestCluster): Promise<Pod[]> {
-  return (JSON.parse(await client(cluster, ['get', 'pods', '-o', 'json'])) as { items: Pod[] }).items;
+async function probes(setting: Setting): Promise<void> {
+  const answering = await startAnswering(setting.node.address);
+  try {
+    await setting.startAgent(...raisedRates);
+    await setting.run(probedPods(setting, probed, kinds, answering));
+    await clock.sleep(settleMs);
+    await measureIdle(setting.agentPid, `${probed * 2} probes (${kinds.join(', ')}) in 10 s`, seconds, { cpu: '5 %' });
+    await setting.removeAll();
+  } finally {
+    answering.close();
+  }
 }
 
-/** Creates them, and waits until all run and what their start left to do is done. */
-async function start(cluster: TestCluster, pods: readonly Pod[]): Promise<void> {
-  const items = pods.map((each) => ({ apiVersion: 'v1', kind: 'Pod', ...each }));
-  await client(cluster, ['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
-  await eventually(
-    'all pods run',
-    async () => (await list(cluster)).filter(({ status }) => status?.phase === 'Running').length >= pods.length,
-    patienceMs,
-  );
-  await realClock.sleep(20_000);
+process.stdout.write(`${machineLine()}\n`);
+const lacking = await skipWithoutContainers();
+if (lacking !== false) process.stdout.write(`rows with real containers are left out: ${lacking}\n`);
+else {
+  await withSetting(async (setting) => {
+    if (wants('single')) await measureSingle(setting, singleRounds);
+    if (wants('many')) await measureMany(setting, { rounds, atOnce });
+    if (wants('idle')) await idle(setting);
+    if (wants('probes')) await probes(setting);
+    await setting.stopAgent();
+  });
 }
-
-interface Limits {
-  readonly cpu: string;
-  readonly memory?: string;
-}
-
-async function measure(pid: number, what: string, limits: Limits): Promise<void> {
-  const before = cpuMs(pid);
-  await realClock.sleep(seconds * 1000);
-  const used = cpuMs(pid) - before;
-  figure(`${what}: CPU in ${seconds} s`, `${used} ms`);
-  figure(`${what}: share of one core`, `${(used / (seconds * 10)).toFixed(2)} %`, limits.cpu);
-  figure(`${what}: resident memory`, megabytes(residentBytes(pid)), limits.memory);
-}
-
-function agentProcess({ dataDir }: TestCluster): number {
-  const folder = join(dataDir, 'run');
-  const file = readdirSync(folder).find((name) => name.includes('nodeagent'));
-  if (file === undefined) throw new Error(`no agent among ${readdirSync(folder).join(', ')}`);
-  return (JSON.parse(readFileSync(join(folder, file), 'utf8')) as { pid: number }).pid;
-}
-
-const probe = { exec: { command: ['true'] }, periodSeconds: 10 };
-
-process.stdout.write(`${machineLine()}\n${count} pods on one node, runtime ${runtime}\n`);
-const cluster = await startTestCluster({ runtime, separate: true });
-try {
-  const pid = agentProcess(cluster);
-  const numbers = Array.from({ length: count }, (_, i) => i);
-  await start(
-    cluster,
-    numbers.map((i) => pod(`idle-${i}`, [shell(sleeper)])),
-  );
-  await measure(pid, `${count} pods without probes`, { cpu: '1 %', memory: '120 MB' });
-  await client(cluster, ['delete', 'pods', '--all', '--grace-period=1']);
-  await eventually('all pods are gone', async () => (await list(cluster)).length === 0, patienceMs);
-  const probed = { livenessProbe: probe, readinessProbe: probe };
-  await start(
-    cluster,
-    numbers.map((i) => pod(`probed-${i}`, [shell(sleeper, i < probedPods ? probed : {})])),
-  );
-  await measure(pid, `${probedPods * 2} probes in 10 s`, { cpu: '5 %' });
-} finally {
-  await cluster.destroy();
-}
+if (wants('simulated')) await measureSimulated({ pods: count, probed, seconds });
