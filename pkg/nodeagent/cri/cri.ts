@@ -299,6 +299,8 @@ export interface RuntimeEvent {
   id: string;
   /** The pod's UID where the source knows it. */
   podUID?: string;
+  /** What it has come to, where the source tells: once a listing shows that, the event has nothing more to say. */
+  became?: 'running' | 'stopped';
 }
 
 export interface RuntimeEventHandler {

@@ -4,9 +4,10 @@
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { Container, CRI, PodSandbox, PodSandboxStatus } from '#nodeagent/cri/cri.js';
+import type { Container, CRI, PodSandbox, PodSandboxStatus, RuntimeEvent } from '#nodeagent/cri/cri.js';
 import { isCRIError } from '#nodeagent/cri/errors.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
+import { FollowUps } from '#nodeagent/runtime/follow-ups.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 
@@ -22,8 +23,11 @@ export interface RuntimeObserverOptions {
 const slowRelistMs = 60_000;
 /** While none come; release 1.24 lists this often always. */
 const quickRelistMs = 1000;
-/** The event of an exit may come before the runtime's own listing shows it: look again after these. */
-const followUpMs = [20, 150, 600, 2000];
+/**
+ * An event of what is not known: an exit is looked for soon; what starts is mostly this agent's doing, which looks by itself
+ * when the call has returned.
+ */
+const unknownMs = { running: 2000, stopped: 200 } as const;
 
 interface Entry {
   readonly runtime: PodRuntime;
@@ -41,7 +45,9 @@ export class RuntimeObserver {
   readonly #uidOf = new Map<string, string>();
   readonly #handlers = new Set<(uid: string) => void>();
   readonly #recoveryHandlers = new Set<() => void>();
-  readonly #followUps = new Map<string, Timer>();
+  readonly #followUps: FollowUps;
+  /** Id → when it is looked for. */
+  readonly #unknown = new Map<string, Timer>();
   /** UIDs of pods of which the runtime lists something that could not be looked at. */
   readonly #unclear = new Set<string>();
   #observations = 0;
@@ -58,13 +64,14 @@ export class RuntimeObserver {
     this.#log = options.log;
     this.#labels = options.labels;
     this.#metrics = options.metrics;
+    this.#followUps = new FollowUps(options.clock);
   }
 
   /** Lists once, then follows. Rejects when the runtime cannot be listed. */
   async start(): Promise<void> {
     await this.relist();
     this.#unsubscribe = this.#cri.subscribe({
-      onEvent: (event) => this.#onEvent(event.podUID ?? this.#uidOf.get(event.id)),
+      onEvent: (event) => this.#onEvent(event),
       onConnected: (connected) => this.#onConnected(connected),
     });
     this.#scheduleRelist();
@@ -74,7 +81,8 @@ export class RuntimeObserver {
     this.#stopped = true;
     this.#unsubscribe?.();
     this.#relistTimer?.cancel();
-    for (const timer of this.#followUps.values()) timer.cancel();
+    this.#followUps.stop();
+    for (const timer of this.#unknown.values()) timer.cancel();
   }
 
   /** When the last listing that succeeded was begun, by the clock that is never set (ms); undefined: none has yet. */
@@ -119,39 +127,68 @@ export class RuntimeObserver {
     this.#scheduleRelist(0);
   }
 
-  #onEvent(uid: string | undefined): void {
+  #onEvent(event: RuntimeEvent): void {
     if (this.#stopped) return;
-    if (uid === undefined) this.#scheduleRelist(200);
-    else if (!this.#followUps.has(uid)) this.#followUp(uid, 0);
+    const { id, became } = event;
+    const uid = event.podUID ?? this.#uidOf.get(id);
+    if (uid === undefined) {
+      this.#onUnknown(event);
+      return;
+    }
+    this.#followUps.start({
+      id,
+      isOver: () => this.#stopped || (became !== undefined && this.#shows(uid, id, became)),
+      look: () => this.#look(uid),
+    });
   }
 
-  #followUp(uid: string, step: number): void {
-    const delay = followUpMs[step];
-    if (delay === undefined) return;
-    const look = async () => {
-      this.#followUps.delete(uid);
-      try {
-        const before = this.#pods.get(uid)?.runtime;
-        await this.refresh(uid);
-        if (this.#pods.get(uid)?.runtime === before && !this.#followUps.has(uid)) this.#followUp(uid, step + 1);
-      } catch (error) {
-        this.#log.debug({ err: error, uid }, 'looking at a pod in the runtime failed');
-        if (!this.#followUps.has(uid)) this.#followUp(uid, step + 1);
-      }
+  #onUnknown(event: RuntimeEvent): void {
+    const { id, became = 'stopped' } = event;
+    this.#unknown.get(id)?.cancel();
+    const look = () => {
+      this.#unknown.delete(id);
+      if (this.#uidOf.has(id)) this.#onEvent(event);
+      // All that end at once are found by one listing.
+      else this.#scheduleRelist(unknownMs.stopped);
     };
-    this.#followUps.set(
-      uid,
-      this.#clock.setTimer(() => void look(), delay),
-    );
+    this.#unknown.set(id, this.#clock.setTimer(look, unknownMs[became]));
+  }
+
+  /** Of a container or sandbox, which starts once and ends once. */
+  #shows(uid: string, id: string, became: NonNullable<RuntimeEvent['became']>): boolean {
+    const { containers = [], sandboxes = [] } = this.#pods.get(uid)?.runtime ?? {};
+    const container = containers.find((each) => each.id === id);
+    if (container !== undefined) {
+      const { state } = container;
+      return state === 'CONTAINER_EXITED' || (state === 'CONTAINER_RUNNING' && became === 'running');
+    }
+    const sandbox = sandboxes.find((each) => each.id === id);
+    return sandbox !== undefined && (sandbox.state === 'SANDBOX_NOTREADY' || became === 'running');
+  }
+
+  /** Whether something had changed. */
+  async #look(uid: string): Promise<boolean> {
+    try {
+      const before = this.#pods.get(uid)?.runtime;
+      await this.refresh(uid);
+      return this.#pods.get(uid)?.runtime !== before;
+    } catch (error) {
+      this.#log.debug({ err: error, uid }, 'looking at a pod in the runtime failed');
+      return false;
+    }
   }
 
   #scheduleRelist(delay = this.#relistMs): void {
     this.#relistTimer?.cancel();
     if (this.#stopped) return;
     this.#relistTimer = this.#clock.setTimer(() => {
+      this.#relistTimer = undefined;
       this.relist()
         .catch((error: unknown) => this.#log.debug({ err: error }, 'listing the runtime failed'))
-        .finally(() => this.#scheduleRelist());
+        .finally(() => {
+          // What came meanwhile may ask for another one sooner.
+          if (this.#relistTimer === undefined) this.#scheduleRelist();
+        });
     }, delay);
   }
 

@@ -4,8 +4,8 @@
  */
 import protobuf from 'protobufjs';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import type { RuntimeEventHandler } from '#nodeagent/cri/cri.js';
-import type { GrpcChannel } from '#nodeagent/cri/grpc/channel.js';
+import type { RuntimeEvent, RuntimeEventHandler } from '#nodeagent/cri/cri.js';
+import type { GrpcChannel, Message } from '#nodeagent/cri/grpc/channel.js';
 
 /** The few messages of `containerd.services.events.v1` and `containerd.events` that are read. */
 export const containerdEventsDescriptor: protobuf.INamespace = {
@@ -36,8 +36,16 @@ export const containerdEventsDescriptor: protobuf.INamespace = {
                         event: { type: 'Any', id: 4 },
                       },
                     },
-                    /** Every task event names its container in field 1. */
-                    TaskEvent: { fields: { containerId: { type: 'string', id: 1 } } },
+                    TaskStart: { fields: { containerId: { type: 'string', id: 1 } } },
+                    TaskOOM: { fields: { containerId: { type: 'string', id: 1 } } },
+                    /** `id` is the container's where its first process ended, else that of a command in it. */
+                    TaskExit: {
+                      fields: { containerId: { type: 'string', id: 1 }, id: { type: 'string', id: 2 } },
+                    },
+                    /** `id` is empty, or that of a command in the container. */
+                    TaskDelete: {
+                      fields: { containerId: { type: 'string', id: 1 }, id: { type: 'string', id: 5 } },
+                    },
                   },
                 },
               },
@@ -51,27 +59,49 @@ export const containerdEventsDescriptor: protobuf.INamespace = {
 
 /** containerd's namespace of everything that the CRI manages. */
 const criNamespace = 'k8s.io';
-const filters = ['/tasks/exit', '/tasks/start', '/tasks/oom', '/tasks/delete'].map(
-  (topic) => `namespace==${criNamespace},topic=="${topic}"`,
-);
+
+interface Topic {
+  readonly message: string;
+  readonly became?: RuntimeEvent['became'];
+}
+
+const topics: Readonly<Record<string, Topic>> = {
+  '/tasks/exit': { message: 'TaskExit', became: 'stopped' },
+  '/tasks/start': { message: 'TaskStart', became: 'running' },
+  '/tasks/oom': { message: 'TaskOOM' },
+  '/tasks/delete': { message: 'TaskDelete', became: 'stopped' },
+};
+const filters = Object.keys(topics).map((topic) => `namespace==${criNamespace},topic=="${topic}"`);
 const reconnectMs = 1000;
 /** The server's first answer comes with its first event; a stream that has not failed by then is open. */
 const openMs = 250;
 
-/** Empty for what is no such event: it is found out when the runtime is listed next. */
-function containerOf(taskEvent: protobuf.Type, value: Uint8Array): string {
+const messages = protobuf.Root.fromJSON(containerdEventsDescriptor);
+
+/**
+ * What an envelope of containerd's event service tells of a container; undefined where that is nothing: it is no such
+ * event, or it is about a command in a container, as every exec probe is one.
+ */
+export function eventOf(envelope: Message): RuntimeEvent | undefined {
+  const topic = topics[String(envelope['topic'])];
+  const value = (envelope['event'] as { value?: Uint8Array } | null)?.value;
+  if (topic === undefined || value === undefined) return undefined;
+  const { containerId, id = '' } = decoded(topic.message, value);
+  if (containerId === undefined || containerId === '' || (id !== '' && id !== containerId)) return undefined;
+  return { id: containerId, ...(topic.became === undefined ? {} : { became: topic.became }) };
+}
+
+/** Empty for what cannot be read: what it would have told is found out when the runtime is listed next. */
+function decoded(message: string, value: Uint8Array): { containerId?: string; id?: string } {
   try {
-    return (taskEvent.decode(value) as unknown as { containerId: string }).containerId;
+    return messages.lookupType(`containerd.services.events.v1.${message}`).decode(value) as { containerId?: string };
   } catch {
-    return '';
+    return {};
   }
 }
 
 /** Subscribes until the returned function is called, reconnecting when the stream breaks. */
 export function subscribeContainerd(channel: GrpcChannel, clock: Clock, handler: RuntimeEventHandler): () => void {
-  const taskEvent = protobuf.Root.fromJSON(containerdEventsDescriptor).lookupType(
-    'containerd.services.events.v1.TaskEvent',
-  );
   let closed = false;
   let cancel: (() => void) | undefined;
   let timer: Timer | undefined;
@@ -84,10 +114,8 @@ export function subscribeContainerd(channel: GrpcChannel, clock: Clock, handler:
       { filters },
       {
         onMessage: (envelope) => {
-          const value = (envelope['event'] as { value?: Uint8Array } | null)?.value;
-          if (value === undefined) return;
-          const id = containerOf(taskEvent, value);
-          if (id !== '') handler.onEvent({ id });
+          const event = eventOf(envelope);
+          if (event !== undefined) handler.onEvent(event);
         },
         onEnd: (error) => {
           timer?.cancel();
