@@ -58,6 +58,7 @@ class ByHand {
       attempt: 0,
       hostname: metadata.name ?? '',
       dns: { servers: [], searches: [], options: [] },
+      quota: { enforced: true, periodMicros: 100_000 },
     });
     const config = containerConfig({
       ...{ pod, container, labels, image },

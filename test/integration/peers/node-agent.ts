@@ -11,7 +11,8 @@ import { cleanContainerd, removeAllSandboxes } from '#containerd/teardown.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { buildImageArchive, type ClusterImages, clusterImages } from '#nodeagent/images/busybox.js';
 import { loadImageArchive } from '#nodeagent/images/load.js';
-import { ended, freePort } from '#test/integration/daemons/api.js';
+import { freePort } from '#test/free-port.js';
+import { ended } from '#test/integration/daemons/api.js';
 import type { Command, Lifetime, RunningApiServer } from '#test/integration/peers/implementations.js';
 
 export interface RunningNode {
