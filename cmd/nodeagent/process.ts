@@ -4,6 +4,7 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { collectWhenIdle, type IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import type { NodeAgent } from '#nodeagent/nodeagent.js';
 
@@ -16,6 +17,8 @@ export interface NodeAgentProcessParts {
   readonly log: Logger;
   /** The local health endpoint; port 0 for none. */
   readonly health: { readonly address: string; readonly port: number };
+  /** Gives memory back after many pods have started at once. */
+  readonly idleCollection: IdleCollectionOptions;
 }
 
 export class NodeAgentProcess implements Daemon {
@@ -33,17 +36,18 @@ export class NodeAgentProcess implements Daemon {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { agent, informers } = this.#parts;
+    const { agent, informers, idleCollection } = this.#parts;
     await this.#serveHealth();
     // What the agent watches ends after the agent: it reads its caches to the last.
     const watching = new AbortController();
     const watched = informers.start(watching.signal);
+    const collecting = collectWhenIdle(idleCollection, watching.signal);
     try {
       // Without what it watches it would go on with what it knew once.
       await Promise.race([agent.start(signal), watched]);
     } finally {
       watching.abort();
-      await watched;
+      await Promise.all([watched, collecting]);
     }
   }
 

@@ -15,6 +15,7 @@ import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
+import { garbageCollector } from '#daemon/memory/garbage-collector.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
@@ -118,6 +119,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     cri,
     log,
     health: { address: values['healthz-bind-address'], port: values['healthz-port'] },
+    idleCollection: { clock, cpuUsage: () => facts.cpuUsage(), collect: garbageCollector() },
   });
 }
 

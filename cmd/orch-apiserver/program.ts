@@ -1,14 +1,13 @@
 /** The API server as a program of its own. */
 
 import { networkInterfaces, totalmem } from 'node:os';
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import { apiGates } from '#api/api-gates.js';
 import { buildApiServer } from '#apiserver/config.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
+import { garbageCollector } from '#daemon/memory/garbage-collector.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { Program } from '#daemon/run.js';
@@ -21,17 +20,6 @@ interface MemoryLimit {
 function availableBytes(limit: MemoryLimit): number {
   const bytes = limit.constrainedMemory();
   return bytes > 0 ? Math.min(bytes, totalmem()) : totalmem();
-}
-
-/** The runtime's own function, which is there only when asked for. */
-function garbageCollector(): () => void {
-  setFlagsFromString('--expose-gc');
-  const collect = runInNewContext('gc') as () => void;
-  return () => {
-    collect();
-    // What was only weakly held in the same turn goes with the next collection.
-    setImmediate(collect);
-  };
 }
 
 /** `facts`: what the metrics tell of the process. */

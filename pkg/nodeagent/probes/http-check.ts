@@ -1,6 +1,7 @@
 /** HTTP checks of a pod's ports, as lenient towards servers as those of release 1.24 (probe/http). */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
+import { connect } from 'node:net';
 import { type CheckResult, failure } from '#nodeagent/probes/check-result.js';
 
 export interface HTTPCheck {
@@ -78,7 +79,9 @@ function send(url: string, headers: Headers, signal: AbortSignal): Promise<Incom
   const request = url.startsWith('https:') ? httpsRequest : httpRequest;
   return new Promise((resolve, reject) => {
     const options = {
-      ...{ agent: false, headers, signal, maxHeaderSize: maxHeaderBytes },
+      ...{ headers, signal, maxHeaderSize: maxHeaderBytes },
+      // An agent would only keep the connection, and costs as much as the request itself.
+      ...(url.startsWith('https:') ? { agent: false } : { createConnection: connect }),
       // Containers' certificates are their own business, and so are line feeds without a carriage return.
       ...{ rejectUnauthorized: false, insecureHTTPParser: true },
     };
@@ -100,13 +103,21 @@ async function judged(response: IncomingMessage): Promise<CheckResult> {
   return { success: true, isWarning: true, output: `Probe terminated redirects, Response body: ${body}` };
 }
 
-async function beginning(response: IncomingMessage): Promise<string> {
-  const chunks: Buffer[] = [];
-  let length = 0;
-  for await (const chunk of response as AsyncIterable<Buffer>) {
-    chunks.push(chunk);
-    length += chunk.length;
-    if (length >= maxBodyBytes) break;
-  }
-  return Buffer.concat(chunks).subarray(0, maxBodyBytes).toString();
+function beginning(response: IncomingMessage): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const chunks: Buffer[] = [];
+    let length = 0;
+    const end = () => {
+      resolve(Buffer.concat(chunks).subarray(0, maxBodyBytes).toString());
+      response.destroy();
+    };
+    response.on('data', (chunk: Buffer) => {
+      chunks.push(chunk);
+      length += chunk.length;
+      if (length >= maxBodyBytes) end();
+    });
+    response.once('end', end);
+    // Also of a body that breaks off.
+    response.once('error', reject);
+  });
 }

@@ -12,11 +12,11 @@ import { type Command, own, startApiServer } from '#test/integration/peers/imple
 import { type RunningNode, startNode } from '#test/integration/peers/node-agent.js';
 import { makeNamespace } from '#test/integration/peers/pod-life.js';
 
-export const namespace = 'bench';
+const namespace = 'bench';
 const patienceMs = 300_000;
 
 /** What users run, or another implementation's agent. */
-export const agentCommand: Command =
+const agentCommand: Command =
   (process.env['PEER_NODE_AGENT'] ?? '') === ''
     ? [join(root, 'bin', 'nodeagent'), `--dialect=${dialect.name}`]
     : [process.env['PEER_NODE_AGENT'] ?? ''];
