@@ -5,9 +5,11 @@ import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { searchLimits } from '#api/core/v1/pod/validation/options.js';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
+import { TokenBucket } from '#client/token-bucket.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { PodAdmission, type PodAdmissionOptions } from '#nodeagent/admission/pod-admission.js';
 import { type CgroupParts, composeCgroups, cpuQuota, resourceFacts } from '#nodeagent/compose-cgroups.js';
@@ -120,7 +122,13 @@ export async function composePods(
     isRunning: (key) => manager.runsNamed(key),
   });
   const getPod = (uid: string) => informers.pods.byIndex('uid', uid)[0] ?? mirrors.of(uid);
-  const statuses = new StatusManager({ client: statusClient, clock, log, getPod });
+  const statuses = new StatusManager({
+    client: statusClient,
+    clock,
+    log,
+    getPod,
+    progress: progressRate(values, clock),
+  });
   const prober = new Prober({ clock, events, checker, onChange: (uid) => manager.poke(uid) });
   const volumes = newVolumes(values, deps, { ...files, objects, events, registrar });
   const remains = new PodRemains({ log, cri, observer, volumes, ...files });
@@ -165,6 +173,11 @@ export async function composePods(
     if (deps.objects === undefined) objects.close();
   };
   return { manager, statuses, prober, close, mirrors, statics, volumes, ...sources, ...files };
+}
+
+/** Of the writes of statuses, a fifth may say that pods are being started: those that say they run shall not wait for them. */
+function progressRate(values: NodeAgentOptions, clock: Clock): TokenBucket {
+  return new TokenBucket({ qps: values['orch-api-qps'] / 5, burst: values['orch-api-burst'] / 5, clock });
 }
 
 interface PodFiles {

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
-import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { badRequest, forbidden, type StatusError, serviceUnavailable } from '#apimachinery/errors/status.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
-import { StatusManager } from '#nodeagent/status/manager.js';
+import { StatusManager, type StatusManagerOptions } from '#nodeagent/status/manager.js';
 
 const key = 'default/web';
 const pod = (uid: string): Pod => ({
@@ -14,7 +14,7 @@ const pod = (uid: string): Pod => ({
   spec: { containers: [{ name: 'web', image: 'web' }] },
 });
 
-function setUp(t: { teardown(fn: () => unknown): void }) {
+function setUp(t: { teardown(fn: () => unknown): void }, more: Partial<StatusManagerOptions> = {}) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect: orchDialect, clock, resources: [pods] });
   const seen = new Map<string, Pod>();
@@ -23,6 +23,7 @@ function setUp(t: { teardown(fn: () => unknown): void }) {
     clock,
     log: silentLogger,
     getPod: (uid) => seen.get(uid),
+    ...more,
   });
   const stop = new AbortController();
   const running = manager.run(stop.signal);
@@ -87,4 +88,42 @@ t.test('nobody waits for a status that the API refuses; what it cannot take now 
     t.equal(api.get(pods, key)?.status?.phase, 'Failed', 'another status is another matter');
     api.remove(pods, key);
   }
+});
+
+t.test('that a pod is being started may wait; that it runs, or cannot start, does not', async (t) => {
+  let mayTell = false;
+  const { clock, api, seen, manager } = setUp(t, { progress: { tryTake: () => mayTell } });
+  const waiting = (reason: string): PodStatus => ({
+    phase: 'Pending',
+    hostIP: '10.0.0.1',
+    containerStatuses: [
+      { name: 'web', image: 'web', imageID: '', ready: false, restartCount: 0, state: { waiting: { reason } } },
+    ],
+  });
+  seen.set('first', api.seed(pods, pod('first')));
+  const told = () => api.get(pods, key)?.status;
+  manager.set('first', waiting('ContainerCreating'));
+  await clock.advance(5000);
+  t.equal(told()?.hostIP, undefined);
+  mayTell = true;
+  await clock.advance(1000);
+  t.equal(told()?.hostIP, '10.0.0.1', 'told when there is room');
+
+  mayTell = false;
+  manager.set('first', waiting('PodInitializing'));
+  await clock.advance(100);
+  manager.set('first', waiting('ErrImagePull'));
+  await clock.advance(100);
+  t.equal(told()?.containerStatuses?.[0]?.state?.waiting?.reason, 'ErrImagePull');
+  manager.set('first', { phase: 'Running' });
+  await clock.advance(100);
+  t.equal(told()?.phase, 'Running');
+
+  manager.set('first', waiting('ContainerCreating'));
+  let flushed = false;
+  void manager.flush('first').then(() => {
+    flushed = true;
+  });
+  await clock.advance(2000);
+  t.ok(flushed, 'nobody waits for what may wait');
 });

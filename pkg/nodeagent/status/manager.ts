@@ -4,11 +4,13 @@ import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { isConflict, isNotFound, statusOf } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
+import type { TokenBucket } from '#client/token-bucket.js';
 import { done, type Outcome, retry, terminal } from '#client/workqueue/outcome.js';
 import { WorkQueue } from '#client/workqueue/queue.js';
 import { runWorkers } from '#client/workqueue/workers.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { mergedStatus, statusPatch } from '#nodeagent/status/patch.js';
+import { isProgress } from '#nodeagent/status/progress.js';
 
 export interface StatusManagerOptions {
   readonly client: Client;
@@ -16,10 +18,14 @@ export interface StatusManagerOptions {
   readonly log: Logger;
   /** The pod as last seen from the API. Of a static pod, by its own UID, its image there. */
   readonly getPod: (uid: string) => Pod | undefined;
+  /** The rate at which it is told that pods are still being started; absent: there is no limit. */
+  readonly progress?: Pick<TokenBucket, 'tryTake'>;
 }
 
 /** Writes under way at once. */
 const workers = 4;
+/** After which a word of progress that had to wait is thought of again; mostly there is a better one by then. */
+const progressRetryMs = 1000;
 /** Answers to what is wrong in itself: nothing but another status helps. */
 const invalidCodes = new Set([400, 413, 422]);
 /** Answers that a second try of the same may well not get. */
@@ -36,6 +42,7 @@ export class StatusManager {
   readonly #pods: ResourceClient<Pod>;
   readonly #log: Logger;
   readonly #getPod: (uid: string) => Pod | undefined;
+  readonly #progress: Pick<TokenBucket, 'tryTake'> | undefined;
   readonly #queue: WorkQueue;
   readonly #entries = new Map<string, Entry>();
   #stopped = false;
@@ -44,6 +51,7 @@ export class StatusManager {
     this.#pods = options.client.resource(pods);
     this.#log = options.log;
     this.#getPod = options.getPod;
+    this.#progress = options.progress;
     this.#queue = new WorkQueue({ clock: options.clock });
   }
 
@@ -128,6 +136,10 @@ export class StatusManager {
     const patch = this.#patchFor(uid);
     if (entry === undefined || pod === undefined || patch === undefined) {
       this.#release(entry);
+      return done;
+    }
+    if (entry.waiters.length === 0 && isProgress(entry.status) && this.#progress?.tryTake() === false) {
+      this.#queue.addAfter(uid, progressRetryMs);
       return done;
     }
     const { name = '', namespace = '', uid: inAPI = uid } = pod.metadata;

@@ -103,7 +103,7 @@ export interface ManyStarts {
   readonly atOnce: number;
 }
 
-/** Interleaved; each round of an agent is another agent's, so that none profits from what the one before has saved. */
+/** Interleaved; each round of an agent is another agent's, since its options differ. */
 export async function measureMany(setting: Setting, { rounds, atOnce }: ManyStarts): Promise<void> {
   const byHand = new ByHand(setting);
   const wanted = Array.from({ length: atOnce }, (_, i) => setting.pod(`many-${i}`));
@@ -111,6 +111,9 @@ export async function measureMany(setting: Setting, { rounds, atOnce }: ManyStar
   const note = (name: string, ms: number) => measured.set(name, [...(measured.get(name) ?? []), ms]);
   const run = async (name: string, options: readonly string[]) => {
     await setting.startAgent(...options);
+    // Neither the runtime nor the agent does it for the first time.
+    await setting.run([setting.pod('first')]);
+    await setting.removeAll();
     note(name, await setting.run(wanted));
     await setting.removeAll();
   };
