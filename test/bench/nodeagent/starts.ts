@@ -65,6 +65,8 @@ class ByHand {
       attempt: 0,
       environment: new Map(),
       mounts: [],
+      devices: [],
+      volumeGroups: [],
       resources: {},
       security: { seccompDefault: false, seccompProfileRoot: '' },
     });
