@@ -1,6 +1,6 @@
 /** Logs as files that the runtime writes. */
 import { createWriteStream, type FSWatcher, watch } from 'node:fs';
-import { mkdir, readdir, rename, rm } from 'node:fs/promises';
+import { lstat, mkdir, readdir, rename, rm } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
@@ -26,6 +26,16 @@ export class DiskLogFiles implements LogFiles {
       },
       close: () => handle.close(),
     };
+  }
+
+  async sizeOf(path: string): Promise<number | undefined> {
+    try {
+      const found = await lstat(path);
+      return found.isFile() ? found.size : undefined;
+    } catch (error) {
+      if (missing(error)) return undefined;
+      throw error;
+    }
   }
 
   watch(path: string, onChange: () => void): () => void {

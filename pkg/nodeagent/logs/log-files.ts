@@ -15,6 +15,8 @@ export interface LogFile {
 export interface LogFiles {
   /** Undefined when there is no such file. */
   open(path: string): Promise<LogFile | undefined>;
+  /** Bytes of the file; undefined when there is no such file. For looks at many: none is opened. */
+  sizeOf(path: string): Promise<number | undefined>;
   /** Calls back when the file may have grown, was moved, or came to be. Returns the function that ends it. */
   watch(path: string, onChange: () => void): () => void;
   makeDirectory(path: string): Promise<void>;

@@ -57,10 +57,8 @@ export class LogRotator {
 
   async #rotate(id: string, path: string): Promise<void> {
     const { files, maxBytes, cri, clock } = this.#options;
-    const file = await files.open(path);
-    if (file === undefined) return;
-    const size = await file.size().finally(() => file.close());
-    if (size < maxBytes) return;
+    const size = await files.sizeOf(path);
+    if (size === undefined || size < maxBytes) return;
     for (const rotated of await this.#makeRoom(path)) {
       if (!rotated.endsWith('.gz')) await files.compress?.(rotated);
     }

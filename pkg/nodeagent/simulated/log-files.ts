@@ -47,6 +47,11 @@ export class SimulatedLogFiles implements LogFiles {
     });
   }
 
+  sizeOf(path: string): Promise<number | undefined> {
+    const file = this.#files.get(path);
+    return Promise.resolve(file && file.dropped + file.text.length);
+  }
+
   watch(path: string, onChange: () => void): () => void {
     const watchers = this.#watchers.get(path) ?? new Set();
     this.#watchers.set(path, watchers.add(onChange));
