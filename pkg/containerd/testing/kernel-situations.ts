@@ -16,6 +16,7 @@ import { KernelView } from '#containerd/testing/kernel-view.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
+import { serveHealth } from '#nodeagent/testing/health-server.js';
 import type { Situation, World } from '#nodeagent/testing/situations.js';
 
 /** Listens on the loopback until the test ends. */
@@ -23,31 +24,6 @@ async function listen(t: Test, server: Server): Promise<number> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   t.teardown(() => server.close());
   return (server.address() as AddressInfo).port;
-}
-
-/** A gRPC server whose service `good` is well, and no other. */
-async function serveHealth(t: Test): Promise<number> {
-  const { Server: HealthServer, ServerCredentials } = await import('@grpc/grpc-js');
-  const server = new HealthServer();
-  const bytes = (value: Buffer) => value;
-  const method = {
-    path: '/grpc.health.v1.Health/Check',
-    ...{ requestStream: false, responseStream: false },
-    ...{ requestSerialize: bytes, requestDeserialize: bytes, responseSerialize: bytes, responseDeserialize: bytes },
-  };
-  server.addService(
-    { check: method },
-    {
-      check: (call: { request: Buffer }, done: (error: null, answer: Buffer) => void) =>
-        done(null, Buffer.from([0x08, call.request.toString('latin1', 2) === 'good' ? 1 : 2])),
-    },
-  );
-  t.teardown(() => server.forceShutdown());
-  return new Promise((resolve, reject) => {
-    server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, port) =>
-      error === null ? resolve(port) : reject(error),
-    );
-  });
 }
 
 const mi = 2 ** 20;
@@ -195,7 +171,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
           t,
           createTCP((socket) => socket.end()),
         );
-        const grpc = await serveHealth(t);
+        const grpc = await serveHealth(t, { good: 1, bad: 2 });
         const httpHeaders = [{ name: 'X-Probe', value: 'yes' }];
         const probes: Record<string, Probe> = {
           'probe-http': { httpGet: { path: '/ready', port: http, httpHeaders } },
@@ -215,7 +191,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
         await world.until(() => bad.every((name) => unhealthy(name) !== ''), 'the others fail');
         t.equal(unhealthy('bad-http'), 'Readiness probe failed: HTTP probe failed with statuscode: 500');
         t.equal(unhealthy('bad-tcp'), 'Readiness probe failed: dial tcp 127.0.0.1:1: connect: connection refused');
-        t.equal(unhealthy('bad-grpc'), 'Readiness probe failed: service unhealthy');
+        t.equal(unhealthy('bad-grpc'), 'Readiness probe failed: service unhealthy (responded with "NOT_SERVING")');
         for (const name of bad) t.notOk(world.isReady(name), name);
       },
     },

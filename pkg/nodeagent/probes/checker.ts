@@ -6,8 +6,9 @@ import type { IntOrString } from '#apimachinery/intstr.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { isCRIError } from '#nodeagent/cri/errors.js';
 import { type CheckResult, unknown } from '#nodeagent/probes/check-result.js';
+import { checkGRPC } from '#nodeagent/probes/grpc-check.js';
 import { checkHTTP } from '#nodeagent/probes/http-check.js';
-import { checkGRPC, checkTCP } from '#nodeagent/probes/network.js';
+import { checkTCP } from '#nodeagent/probes/tcp-check.js';
 
 export interface CheckTarget {
   readonly pod: Pod;
@@ -66,7 +67,7 @@ export class RuntimeChecker implements Checker {
     }
     if ('grpc' in handler && handler.grpc !== undefined) {
       const { port, service = '' } = handler.grpc;
-      return checkGRPC({ host: target.podIP, port, service }, timeoutMs);
+      return checkGRPC({ host: target.podIP, port, service, timeoutMs }, this.#agent);
     }
     return unknown('missing probe handler');
   }
