@@ -132,7 +132,8 @@ scheduler_scheduler_cache_size gauge ALPHA type
 scheduler_scheduler_goroutines gauge ALPHA operation
 scheduler_scheduling_algorithm_duration_seconds histogram ALPHA
 scheduler_scheduling_attempt_duration_seconds histogram STABLE profile result
-scheduler_unschedulable_pods gauge ALPHA plugin profile`),
+scheduler_unschedulable_pods gauge ALPHA plugin profile
+scheduler_volume_scheduling_stage_error_total counter ALPHA operation`),
 ];
 
 export const nodeAgentMetrics: readonly ReleaseMetric[] = [
@@ -143,6 +144,7 @@ _containers_per_pod_count histogram ALPHA
 _http_inflight_requests gauge ALPHA long_running method path server_type
 _http_requests_duration_seconds histogram ALPHA long_running method path server_type
 _http_requests_total counter ALPHA long_running method path server_type
+_managed_ephemeral_containers gauge ALPHA
 _node_name gauge ALPHA node
 _pleg_last_seen_seconds gauge ALPHA
 _pleg_relist_duration_seconds histogram ALPHA
@@ -161,7 +163,13 @@ _runtime_operations_total counter ALPHA operation_type
 _started_containers_errors_total counter ALPHA code container_type
 _started_containers_total counter ALPHA container_type
 _started_pods_errors_total counter ALPHA
-_started_pods_total counter ALPHA`),
+_started_pods_total counter ALPHA
+_volume_stats_available_bytes gauge ALPHA namespace persistentvolumeclaim
+_volume_stats_capacity_bytes gauge ALPHA namespace persistentvolumeclaim
+_volume_stats_inodes gauge ALPHA namespace persistentvolumeclaim
+_volume_stats_inodes_free gauge ALPHA namespace persistentvolumeclaim
+_volume_stats_inodes_used gauge ALPHA namespace persistentvolumeclaim
+_volume_stats_used_bytes gauge ALPHA namespace persistentvolumeclaim`),
 ];
 
 /** What the release has besides, by the beginning of the name, and why it is not here. None of them may appear. */
@@ -190,5 +198,4 @@ export const leftOut: Readonly<Record<string, string>> = {
   _pleg_discard_events: 'changes of the runtime wait in no channel, so none can be dropped',
   _pod_resources_endpoint_: 'there is no such endpoint',
   _started_host_process_containers_: 'of another operating system',
-  _volume_stats_: 'use of volumes is told by /stats/summary only',
 };
