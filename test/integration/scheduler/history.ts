@@ -51,6 +51,7 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   const model = new Model();
   const changes: Change[] = [];
   const stop = new AbortController();
+  lifetime.teardown(() => stop.abort());
   const from = (await client.resource(pods).list({ ...where, limit: 1 })).metadata?.resourceVersion ?? '';
   const history = { from, changes, signal: stop.signal };
   const following = [follow(client, nodes, history), follow(client, pods, history)];
@@ -262,7 +263,8 @@ class World {
     for (const until = clock.monotonic() + forMs; !changes.slice(from).some(isEvicted); await clock.sleep(100)) {
       if (clock.monotonic() > until) throw new Error('nobody is evicted');
       await this.#addPod({}, { cpu: '100m', memory: '32Mi' });
-      await this.#addPod({ priorityClassName: 'high' }, { cpu: '1500m', memory: '64Mi' });
+      // Small ones: where one is in the place of a large one, there is nobody to go for the next.
+      await this.#addPod({ priorityClassName: 'high' }, { cpu: '100m', memory: '32Mi' });
     }
   }
 
