@@ -134,7 +134,7 @@ export class FailedTries {
     const recorder = metrics.callRecorder();
     const started = clock.monotonic();
     const room = await preempt();
-    const status = (room.node ?? '') === '' ? 'Unschedulable' : 'Success';
+    const status = isFound(room) ? 'Success' : 'Unschedulable';
     recorder?.executed(plugin, 'PostFilter', status, clock.monotonic() - started);
     return room;
   }

@@ -3,18 +3,13 @@
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
-import { SharedInformerFactory } from '#client/informer/factory.js';
-import type { EventHandler, Informer } from '#client/informer/informer.js';
+import type { EventHandler } from '#client/informer/informer.js';
+import { cacheOf, type ResourceCache } from '#controllers/framework/cache-of.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { discoverResources } from '#controllers/framework/discovery.js';
 import { type Graph, groupOf, type ObjectFacts } from '#controllers/garbagecollector/graph.js';
 
-interface Watching {
-  readonly synced: Promise<void>;
-  stop(): Promise<void>;
-}
-
-interface Monitor extends Watching {
+interface Monitor extends Pick<ResourceCache, 'synced' | 'stop'> {
   readonly type: ResourceType<ApiObject>;
 }
 
@@ -75,7 +70,7 @@ export class Monitors {
   }
 
   #start(id: string, type: ResourceType<ApiObject>, signal: AbortSignal): void {
-    const { dialect, informers } = this.#context;
+    const { dialect, log } = this.#context;
     const apiVersion = dialect.apiVersion(type.group, type.version);
     const observe = (object: ApiObject) =>
       this.#graph.observe(factsOf(object.metadata, apiVersion, type.kind, dialect.finalizers));
@@ -84,41 +79,23 @@ export class Monitors {
       onUpdate: observe,
       onDelete: ({ metadata }) => this.#graph.remove(metadata.uid ?? ''),
     };
-    const existing = informers.existing(type);
-    this.#monitors.set(id, {
-      type,
-      ...(existing === undefined ? this.#watch(type, handler, signal) : listen(existing, handler)),
+    const cache = cacheOf(this.#context, type, {
+      transform: identityOnly,
+      signal,
+      failed: (err) => log.error({ err, resource: type.resource }, 'Watching for garbage has ended'),
     });
-  }
-
-  /** A factory of its own, so that it can end when the resource vanishes, and so that no other part waits for it. */
-  #watch(type: ResourceType<ApiObject>, handler: EventHandler<ApiObject>, signal: AbortSignal): Watching {
-    const { client, clock, random, log } = this.#context;
-    const factory = new SharedInformerFactory({ client, clock, random, log, transform: identityOnly });
-    const stop = new AbortController();
-    factory.informer(type).addHandler(handler);
-    const running = factory.start(AbortSignal.any([stop.signal, signal]));
-    // Awaited when it is stopped; until then a failure must not count as unhandled.
-    running.catch((err: unknown) => log.error({ err, resource: type.resource }, 'Watching for garbage has ended'));
-    return {
-      synced: factory.waitForSync(),
-      stop: () => {
-        stop.abort();
-        return running;
-      },
+    const remove = cache.informer.addHandler(handler, { resyncMs: 0 });
+    const stop = () => {
+      remove();
+      return cache.stop();
     };
+    this.#monitors.set(id, { type, synced: cache.synced, stop });
   }
 
   async #stop(id: string, monitor: Monitor): Promise<void> {
     this.#monitors.delete(id);
     await monitor.stop();
   }
-}
-
-/** Another controller keeps the same objects already: they are read and held once. */
-function listen(informer: Informer<ApiObject>, handler: EventHandler<ApiObject>): Watching {
-  const remove = informer.addHandler(handler, { resyncMs: 0 });
-  return { synced: informer.whenSynced(), stop: async () => remove() };
 }
 
 function idOf(apiVersion: string, kind: string): string {

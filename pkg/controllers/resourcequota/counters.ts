@@ -3,8 +3,8 @@
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
-import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { EventHandler, Informer } from '#client/informer/informer.js';
+import { cacheOf } from '#controllers/framework/cache-of.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { discoverResources } from '#controllers/framework/discovery.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
@@ -114,10 +114,7 @@ export class Counters {
   }
 
   #start(type: ResourceType<ApiObject>, evaluator: QuotaEvaluator, signal: AbortSignal): Running {
-    const whole = type.group === 'core' && wholeObjects.includes(type.resource);
-    // What another controller keeps already is counted there.
-    const shared = whole || this.#options.context.informers.existing(type) !== undefined;
-    const running = shared ? this.#sharedCache(type, evaluator) : this.#ownCache(type, evaluator, signal);
+    const running = this.#watch(type, evaluator, signal);
     this.#running.set(idOf(type), running);
     const { counter } = running;
     const { filled, context } = this.#options;
@@ -130,29 +127,22 @@ export class Counters {
     return running;
   }
 
-  #sharedCache(type: ResourceType<ApiObject>, evaluator: QuotaEvaluator): Running {
-    const { informers } = this.#options.context;
-    const informer = sharedInformer(informers, type);
-    const counter = { type, evaluator, informer, filled: informer.whenSynced() };
-    const unwatch = informer.addHandler(this.#options.handlerOf(counter));
-    return { counter, stop: async () => unwatch() };
-  }
-
-  /** A factory of its own, so that it can end when the resource vanishes, and so that no other part waits for it. */
-  #ownCache(type: ResourceType<ApiObject>, evaluator: QuotaEvaluator, signal: AbortSignal): Running {
-    const { client, clock, random, log } = this.#options.context;
-    const factory = new SharedInformerFactory({ client, clock, random, log, transform: identityOnly });
-    const informer = factory.informer(type);
-    const ending = new AbortController();
-    const work = factory.start(AbortSignal.any([ending.signal, signal]));
-    // Awaited when it is stopped; until then a failure must not count as unhandled.
-    work.catch((err: unknown) => log.error({ err, resource: type.resource }, 'Watching what quotas limit has ended'));
+  #watch(type: ResourceType<ApiObject>, evaluator: QuotaEvaluator, signal: AbortSignal): Running {
+    const { context, handlerOf } = this.#options;
+    const { informers, log } = context;
+    // From now on there is a shared cache, of whole objects.
+    if (type.group === 'core' && wholeObjects.includes(type.resource)) sharedInformer(informers, type);
+    const cache = cacheOf(context, type, {
+      transform: identityOnly,
+      signal,
+      failed: (err) => log.error({ err, resource: type.resource }, 'Watching what quotas limit has ended'),
+    });
+    const counter = { type, evaluator, informer: cache.informer, filled: cache.synced };
+    const remove = cache.informer.addHandler(handlerOf(counter));
     const stop = async () => {
-      ending.abort();
-      await work.catch(() => undefined);
+      remove();
+      await cache.stop().catch(() => undefined);
     };
-    const counter = { type, evaluator, informer, filled: factory.waitForSync() };
-    informer.addHandler(this.#options.handlerOf(counter));
     return { counter, stop };
   }
 }
