@@ -7,29 +7,41 @@ const newline = 0x0a;
 const defaultMaxLineBytes = 64 * 1024 * 1024;
 
 /**
- * The lines of a stream, without their newlines and without empty ones. Each byte is copied at most once, however
- * many chunks a line spans. An unfinished last line is dropped: the stream broke off in it.
+ * Lines without their newlines and without empty ones, out of the pieces of a stream. Each byte is copied at most once,
+ * however many pieces a line spans.
  */
-export async function* readLines(
-  chunks: AsyncIterable<Buffer>,
-  maxLineBytes = defaultMaxLineBytes,
-): AsyncGenerator<Buffer> {
-  let parts: Buffer[] = [];
-  let partBytes = 0;
-  for await (const chunk of chunks) {
+export class LineReader {
+  readonly #maxLineBytes: number;
+  /** What has come of a line that is not whole yet. */
+  #parts: Buffer[] = [];
+  #partBytes = 0;
+
+  constructor(maxLineBytes = defaultMaxLineBytes) {
+    this.#maxLineBytes = maxLineBytes;
+  }
+
+  /** The lines that the piece completes. Throws TransportError for a line that is too long. */
+  *push(chunk: Buffer): Iterable<Buffer> {
     let start = 0;
     for (let end = chunk.indexOf(newline); end >= 0; end = chunk.indexOf(newline, start)) {
       const tail = chunk.subarray(start, end);
-      const line = parts.length === 0 ? tail : Buffer.concat([...parts, tail]);
-      parts = [];
-      partBytes = 0;
+      const line = this.#parts.length === 0 ? tail : Buffer.concat([...this.#parts, tail]);
+      this.#parts = [];
+      this.#partBytes = 0;
       start = end + 1;
       if (line.length > 0) yield line;
     }
-    if (start === chunk.length) continue;
+    if (start === chunk.length) return;
     const rest = start === 0 ? chunk : chunk.subarray(start);
-    parts.push(rest);
-    partBytes += rest.length;
-    if (partBytes > maxLineBytes) throw new TransportError('Protocol', `a line is longer than ${maxLineBytes} bytes`);
+    this.#parts.push(rest);
+    this.#partBytes += rest.length;
+    if (this.#partBytes > this.#maxLineBytes)
+      throw new TransportError('Protocol', `a line is longer than ${this.#maxLineBytes} bytes`);
   }
+}
+
+/** The lines of a whole stream. An unfinished last line is dropped: the stream broke off in it. */
+export async function* readLines(chunks: AsyncIterable<Buffer>, maxLineBytes?: number): AsyncGenerator<Buffer> {
+  const reader = new LineReader(maxLineBytes);
+  for await (const chunk of chunks) yield* reader.push(chunk);
 }

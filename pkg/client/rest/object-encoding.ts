@@ -2,7 +2,7 @@
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { JsonListReader } from '#client/rest/json-list.js';
 import { parseJson, readAll } from '#client/rest/response.js';
-import { readWatch, type WatchMessage } from '#client/rest/watch-stream.js';
+import { JsonWatchReader, type WatchReader } from '#client/rest/watch-stream.js';
 
 export const jsonMediaType = 'application/json';
 
@@ -26,8 +26,8 @@ export interface ObjectEncoding {
   decode(contentType: string | undefined, bytes: Buffer): unknown;
   /** The list that a body of that media type holds; parts of its objects may be shared and frozen. Throws TransportError for nonsense. */
   list(contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown>;
-  /** The events of a watch's body of that media type, ERROR among them; the same holds of their objects. Throws TransportError for what is no event. */
-  events(contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncIterable<WatchMessage>;
+  /** Reads a watch's body of that media type; the same holds of its objects. */
+  watchReader(contentType: string | undefined): WatchReader;
 }
 
 /** Every server and every resource has it. */
@@ -50,8 +50,8 @@ export class JsonEncoding implements ObjectEncoding {
     return this.#lists.read(await readAll(body));
   }
 
-  events(_contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncIterable<WatchMessage> {
-    return readWatch(body);
+  watchReader(): WatchReader {
+    return new JsonWatchReader();
   }
 }
 

@@ -19,7 +19,7 @@ import {
   type ObjectEncoding,
   type ObjectNames,
 } from '#client/rest/object-encoding.js';
-import type { WatchMessage } from '#client/rest/watch-stream.js';
+import type { WatchMessage, WatchReader } from '#client/rest/watch-stream.js';
 
 /** No object of the API comes near this. */
 const maxFrameBytes = 64 * 1024 * 1024;
@@ -72,20 +72,27 @@ export class ProtobufEncoding implements ObjectEncoding {
     return translated(() => reader.finish());
   }
 
-  async *events(contentType: string | undefined, body: AsyncIterable<Buffer>): AsyncGenerator<WatchMessage> {
-    if (!this.#speaksProtobuf(contentType)) {
-      yield* this.#json.events(contentType, body);
-      return;
-    }
-    const reader = new WatchFrameReader({ maxFrameBytes });
-    for await (const chunk of body) {
-      for (const { type, object } of translated(() => reader.push(chunk)))
-        yield { type, object: objectIn(object, this.#cached) };
-    }
+  watchReader(contentType: string | undefined): WatchReader {
+    return this.#speaksProtobuf(contentType) ? new ProtobufWatchReader(this.#cached) : this.#json.watchReader();
   }
 
   #speaksProtobuf(contentType: string | undefined): boolean {
     return contentType?.split(';', 1)[0]?.trim() === this.#mediaType;
+  }
+}
+
+/** Reads messages in Protobuf, one a frame. */
+class ProtobufWatchReader implements WatchReader {
+  readonly #frames = new WatchFrameReader({ maxFrameBytes });
+  readonly #codec: ObjectCodec;
+
+  constructor(codec: ObjectCodec) {
+    this.#codec = codec;
+  }
+
+  *push(chunk: Buffer): Iterable<WatchMessage> {
+    for (const { type, object } of translated(() => this.#frames.push(chunk)))
+      yield { type, object: objectIn(object, this.#codec) };
   }
 }
 

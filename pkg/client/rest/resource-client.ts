@@ -72,10 +72,13 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
       const { encoding } = this.#sender;
       const request = { method: 'GET', verb: 'WATCH', path, accept: this.#accept, signal };
       const { headers, body } = await this.#sender.open(request);
-      for await (const message of encoding.events(headers['content-type'], body)) {
-        const event = watchEvent<T>(message);
-        this.#identify(event.object);
-        yield event;
+      const reader = encoding.watchReader(headers['content-type']);
+      for await (const chunk of body) {
+        for (const message of reader.push(chunk)) {
+          const event = watchEvent<T>(message);
+          this.#identify(event.object);
+          yield event;
+        }
       }
     } catch (error) {
       // The caller ended the watch; that is no failure of it.

@@ -2,7 +2,7 @@
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ApiObject, WatchEvent } from '#client/client.js';
 import { TransportError } from '#client/http/transport-error.js';
-import { readLines } from '#client/rest/lines.js';
+import { LineReader } from '#client/rest/lines.js';
 import { isStatus } from '#client/rest/response.js';
 
 /** As the server sends it, not yet looked at. */
@@ -11,9 +11,19 @@ export interface WatchMessage {
   readonly object: unknown;
 }
 
-/** Throws TransportError for a line that is no message. */
-export async function* readWatch(body: AsyncIterable<Buffer>): AsyncGenerator<WatchMessage> {
-  for await (const line of readLines(body)) yield decode(line);
+/** Makes messages of the pieces in which a watch's body comes. */
+export interface WatchReader {
+  /** The messages that the piece completes, ERROR among them. Throws TransportError for what is no message. */
+  push(chunk: Buffer): Iterable<WatchMessage>;
+}
+
+/** Reads messages in JSON, one a line. */
+export class JsonWatchReader implements WatchReader {
+  readonly #lines = new LineReader();
+
+  *push(chunk: Buffer): Iterable<WatchMessage> {
+    for (const line of this.#lines.push(chunk)) yield decode(line);
+  }
 }
 
 function decode(line: Buffer): WatchMessage {

@@ -1,5 +1,6 @@
 /** Watches every resource that can be deleted and feeds the graph with what it sees. */
 
+import { semanticEqual } from '#apimachinery/equality.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
@@ -76,7 +77,10 @@ export class Monitors {
       this.#graph.observe(factsOf(object.metadata, apiVersion, type.kind, dialect.finalizers));
     const handler: EventHandler<ApiObject> = {
       onAdd: observe,
-      onUpdate: observe,
+      // Most changes, renewals of leases above all, are none to the graph.
+      onUpdate: (object, old) => {
+        if (!sameFacts(object.metadata, old.metadata)) observe(object);
+      },
       onDelete: ({ metadata }) => this.#graph.remove(metadata.uid ?? ''),
     };
     const cache = cacheOf(this.#context, type, {
@@ -115,6 +119,16 @@ function identityOnly<T extends ApiObject>(object: T): T {
   if (deletionTimestamp !== undefined) metadata.deletionTimestamp = deletionTimestamp;
   // The informer's type says more than is there; only this file sees these objects.
   return { metadata } as T;
+}
+
+/** Whether two states of an object say the same of what `factsOf` reads; an object keeps its name and its kind. */
+function sameFacts(a: ObjectMeta, b: ObjectMeta): boolean {
+  return (
+    a.uid === b.uid &&
+    a.deletionTimestamp === b.deletionTimestamp &&
+    semanticEqual(a.finalizers, b.finalizers) &&
+    semanticEqual(a.ownerReferences, b.ownerReferences)
+  );
 }
 
 function factsOf(

@@ -17,6 +17,7 @@ import {
   type GracePeriods,
   type Health,
   observeHealth,
+  observeRenewal,
   readinessOf,
   silentAt,
   silentConditions,
@@ -90,8 +91,10 @@ export class NodeLifecycleController implements Controller {
     // A renewal is no news: it only moves the deadline, which is looked up when the old one has come.
     const renewed = (lease: Lease) => {
       if (lease.metadata.namespace !== this.#context.dialect.namespaces.nodeLease) return;
-      const node = this.#nodes.get(lease.metadata.name ?? '');
-      if (node !== undefined) this.#note(node, lease);
+      const name = lease.metadata.name ?? '';
+      // A node that is not known yet is noted together with its lease.
+      const health = this.#health.get(name);
+      if (health !== undefined) this.#health.set(name, observeRenewal(health, lease, this.#context.clock.monotonic()));
     };
     const watches = [
       registerZones(this.#context.metrics, this.#zones),

@@ -30,6 +30,12 @@ export function observeHealth(old: Health | undefined, node: Node, lease: Lease 
   return alive ? { seenMs: now.monotonicMs, heartbeat, renewal: renewal ?? old.renewal } : old;
 }
 
+/** The same for a look at the lease alone, at a monotonic time. */
+export function observeRenewal(old: Health, lease: Lease, nowMs: number): Health {
+  const renewal = lease.spec?.renewTime;
+  return renewal === undefined || renewal === old.renewal ? old : { ...old, seenMs: nowMs, renewal };
+}
+
 /** A node that never said anything has been silent since it was created; any other starts its grace period now. */
 function firstSeenMs(node: Node, renewal: string | undefined, now: Instant): number {
   const neverReported = getNodeCondition(node.status, 'Ready') === undefined && renewal === undefined;

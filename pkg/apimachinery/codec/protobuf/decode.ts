@@ -1,6 +1,6 @@
 /** Objects out of Protobuf, in the same canonical form that the JSON decoder gives. */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { maxDepth } from '#apimachinery/codec/json/walk.js';
+import { type JsonObject, maxDepth } from '#apimachinery/codec/json/walk.js';
 import { type MessageOptions, Reader } from '#apimachinery/codec/protobuf/reader.js';
 import { scalarReader } from '#apimachinery/codec/protobuf/scalar-reader.js';
 import {
@@ -20,6 +20,17 @@ export function decodeMessage(type: TypeInfo, bytes: Buffer, options: MessageOpt
   return readMessage(type, new Reader(bytes, 0, options));
 }
 
+/**
+ * Adds to an object that has none of the type's fields yet what a message without an envelope holds. Throws a
+ * DecodeError, and a TypeError for a type whose JSON is no object of its fields.
+ */
+export function decodeInto(object: JsonObject, type: TypeInfo, bytes: Buffer, options: MessageOptions = {}): void {
+  if (type.shape !== 'struct') throw new TypeError(`${type.name} is no object of its fields`);
+  const reader = new Reader(bytes, 0, options);
+  if (++reader.depth > maxDepth) throw new DecodeError('exceeded max depth');
+  structReader(type).fill(reader, object);
+}
+
 /** The object of the message between the reader's position and its end. Throws a DecodeError. */
 export function readMessage(type: TypeInfo, reader: Reader): unknown {
   if (++reader.depth > maxDepth) throw new DecodeError('exceeded max depth');
@@ -28,11 +39,13 @@ export function readMessage(type: TypeInfo, reader: Reader): unknown {
   return value;
 }
 
+const structReader = oncePer((type: TypeInfo) => new StructReader(type, valueReader));
+
 /** What reads messages of the type between the reader's position and its end. */
 const messageReader = oncePer(newMessageReader);
 
 function newMessageReader(type: TypeInfo): ReadValue {
-  const struct = new StructReader(type, valueReader);
+  const struct = structReader(type);
   switch (type.shape) {
     case 'struct':
       return struct.read;

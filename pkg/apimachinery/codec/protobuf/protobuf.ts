@@ -10,7 +10,7 @@ import { StepBudget } from '#apimachinery/async/step-budget.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
-import { decodeMessage } from '#apimachinery/codec/protobuf/decode.js';
+import { decodeInto } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import type { LateEntry, MessageOptions, RawReader, SharedParts } from '#apimachinery/codec/protobuf/reader.js';
@@ -141,9 +141,7 @@ function decodeEnveloped(
   if (info === undefined)
     throw new DecodeError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
   const options = { ...shared, raw: rawReader(scheme), depth };
-  const message = decodeMessage(info.type, envelope.raw, options) as JsonObject;
-  if (!info.type.isKind) return { kind: info, object: message };
-  const object: JsonObject = { kind: info.kind, apiVersion: info.apiVersion };
-  for (const name in message) object[name] = message[name];
+  const object: JsonObject = info.type.isKind ? { kind: info.kind, apiVersion: info.apiVersion } : {};
+  decodeInto(object, info.type, envelope.raw, options);
   return { kind: info, object };
 }

@@ -10,6 +10,8 @@ const slots = 1 << 14;
 
 export class SharedTexts {
   readonly #texts: (string | undefined)[] = new Array(slots);
+  /** Hashes of what was met last and is not kept: versions of objects and the like never come again. */
+  readonly #met = new Int32Array(slots);
   /** Of each slot's text, whose bytes are at `slot * maxLength`: comparing these is faster than comparing strings. */
   readonly #lengths = new Uint8Array(slots);
   readonly #bytes = new Uint8Array(slots * maxLength);
@@ -22,11 +24,16 @@ export class SharedTexts {
     const length = end - start;
     if (length === 0) return '';
     if (length > maxLength) return buffer.toString('utf8', start, end);
-    const slot = hashOf(buffer, view, start, end) & (slots - 1);
+    const hash = hashOf(buffer, view, start, end);
+    const slot = hash & (slots - 1);
     if (this.#lengths[slot] === length && this.#holds(slot, buffer, view, start, end))
       return this.#texts[slot] as string;
     if (!isAscii(buffer, start, end)) return buffer.toString('utf8', start, end);
     const text = buffer.toString('latin1', start, end);
+    if (this.#met[slot] !== hash) {
+      this.#met[slot] = hash;
+      return text;
+    }
     this.#texts[slot] = text;
     this.#lengths[slot] = length;
     for (let from = start, to = slot * maxLength; from < end; from++, to++) this.#bytes[to] = buffer[from] as number;

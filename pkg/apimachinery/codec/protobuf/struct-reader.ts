@@ -53,11 +53,19 @@ export class StructReader {
 
   /** The object between the reader's position and its end: `known` with more in it, or a new one. */
   readonly read: ReadValue = (reader, known) => {
-    const object = (known as JsonObject | undefined) ?? {};
-    const always = this.#readFields(reader, object, known === undefined);
-    if (always < this.#always || this.type.isList) complete(this.type, object);
+    if (known === undefined) return this.fill(reader, {});
+    const object = known as JsonObject;
+    this.#readFields(reader, object, false);
+    complete(this.type, object);
     return object;
   };
+
+  /** Adds what is between the reader's position and its end to an object that has none of the type's fields yet. */
+  fill(reader: Reader, object: JsonObject): JsonObject {
+    const always = this.#readFields(reader, object, true);
+    if (always < this.#always || this.type.isList) complete(this.type, object);
+    return object;
+  }
 
   /** What is between the reader's position and its end by number of field, for types whose JSON is no object of them. */
   parts(reader: Reader): Map<number, unknown> {
