@@ -77,6 +77,24 @@ t.test('what another controller watches is not watched again', async (t) => {
   t.same(names(), []);
 });
 
+t.test('a change that leaves owners alone is none, one that takes them away is', async (t) => {
+  const { harness, api, seed, start, names, edit } = setUp(t);
+  const root = seed('root');
+  seed('child', [root]);
+  await start();
+  edit('child', (map) => {
+    map.data = { a: '1' };
+  });
+  await harness.advance(1000);
+  edit('child', ({ metadata }) => {
+    metadata.ownerReferences = [];
+  });
+  await harness.advance(1000);
+  api.remove(configmaps, 'default/root');
+  await harness.advance(1000);
+  t.same(names(), ['child']);
+});
+
 t.test('an owner of the same name that is another object does not count', async (t) => {
   const { seed, start, names } = setUp(t);
   seed('owner');

@@ -1,7 +1,7 @@
 /** Watches every resource that can be deleted and feeds the graph with what it sees. */
 
-import { semanticEqual } from '#apimachinery/equality.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
+import { semanticEqual } from '#apimachinery/equality.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import type { EventHandler } from '#client/informer/informer.js';

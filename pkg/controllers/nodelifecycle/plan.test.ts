@@ -4,7 +4,13 @@ import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { planEviction } from '#controllers/nodelifecycle/eviction.js';
-import { observeHealth, type Readiness, silentAt, silentConditions } from '#controllers/nodelifecycle/health.js';
+import {
+  observeHealth,
+  observeRenewal,
+  type Readiness,
+  silentAt,
+  silentConditions,
+} from '#controllers/nodelifecycle/health.js';
 import { type Eviction, planTaints } from '#controllers/nodelifecycle/taints.js';
 import { evictionRate, Zones, zoneState } from '#controllers/nodelifecycle/zones.js';
 
@@ -45,6 +51,9 @@ t.test('signs of life', (t) => {
   t.equal(renewed.seenMs, 1_002_000);
   t.equal(observeHealth(renewed, node({ Ready: 'True' }), lease('a'), at(3000)), renewed);
   t.equal(observeHealth(renewed, node({ Ready: 'True' }), undefined, at(3000)), renewed, 'a missing lease is no news');
+  t.equal(observeRenewal(renewed, lease('a'), 1_003_000), renewed, 'the lease alone');
+  t.equal(observeRenewal(renewed, { metadata: {}, spec: {} }, 1_003_000), renewed);
+  t.same(observeRenewal(renewed, lease('b'), 1_003_000), { ...renewed, seenMs: 1_003_000, renewal: 'b' });
   const mute = observeHealth(undefined, node({}), undefined, at(0));
   t.equal(
     silentAt(mute, node({}), grace),
