@@ -13,6 +13,7 @@ import type { Refused, WaitingPods } from '#scheduler/framework/waiting-pods.js'
 import type { ExtensionPoint, SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 import type { QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
+import type { UnseenBindings } from '#scheduler/unseen-bindings.js';
 import type { Writes } from '#scheduler/writes.js';
 
 export interface BindingCycleOptions {
@@ -25,6 +26,7 @@ export interface BindingCycleOptions {
   readonly failedTries: FailedTries;
   readonly queue: SchedulingQueue;
   readonly nominator: Nominator;
+  readonly unseen: Pick<UnseenBindings, 'await'>;
   readonly waitingPods: WaitingPods;
   readonly writes: Writes;
   /** The scheduler stops. */
@@ -146,7 +148,7 @@ export class BindingCycle {
   }
 
   async #bind(passage: Passage): Promise<void> {
-    const { clock, metrics, queue, recorder } = this.#options;
+    const { clock, metrics, queue, recorder, unseen } = this.#options;
     const { node, profile, queued, started } = passage;
     const { pod } = queued.info;
     const bindStarted = clock.monotonic();
@@ -164,6 +166,7 @@ export class BindingCycle {
       return;
     }
     this.#took('Bind', profile, 'Success', bindStarted);
+    unseen.await(queued.info.uid);
     queue.done(queued);
     metrics.attempt('scheduled', profile.schedulerName, clock.monotonic() - started);
     metrics.bound(queued.attempts, clock.monotonic() - queued.firstSeen);

@@ -59,6 +59,14 @@ export class ClusterFeed {
     return this.#options.cluster.isAssumed(pod.metadata.uid ?? '') ? undefined : pod;
   }
 
+  /** The pod has given back room that it did not use after all; where it still waits, it is to be placed again. */
+  expired({ key, uid }: PodInfo): void {
+    const { pods, queue } = this.#options;
+    queue.notify(['AssignedPodDelete']);
+    const pod = pods.get(key);
+    if (pod !== undefined && pod.metadata.uid === uid && this.#waits(pod)) queue.add(pod);
+  }
+
   /** True for pods that this scheduler has to place. */
   #waits(pod: Pod): boolean {
     return (

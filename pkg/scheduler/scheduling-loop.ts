@@ -38,6 +38,7 @@ import { Evictions } from '#scheduler/preemption/evictions.js';
 import { Preemption } from '#scheduler/preemption/preemption.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
 import { type QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
+import { UnseenBindings } from '#scheduler/unseen-bindings.js';
 import { Writes } from '#scheduler/writes.js';
 
 export interface SchedulingLoopOptions {
@@ -77,6 +78,7 @@ export class SchedulingLoop {
   readonly #failedTries: FailedTries;
   readonly #waitingPods: WaitingPods;
   readonly #writes: Writes;
+  readonly #unseen: UnseenBindings;
   readonly #stopped = new AbortController();
   /** Aborts before `#stopped`: no decision is worth waiting for any more. */
   readonly #stopping = new AbortController();
@@ -141,11 +143,13 @@ export class SchedulingLoop {
       evictions: new Evictions({ client, recorder, nominator, log, waitingPods }),
       consultation: (pod) => this.#consultation(pod),
     });
+    this.#unseen = new UnseenBindings({ clock, log, cluster, onExpired: (pod) => feed.expired(pod) });
     this.#bindings = new BindingCycle({
       ...shared,
       cluster,
       failedTries: this.#failedTries,
       handle,
+      unseen: this.#unseen,
       waitingPods,
       writes: this.#writes,
       stopped: this.#stopped.signal,
@@ -194,6 +198,7 @@ export class SchedulingLoop {
       unfollow();
       onStop();
       this.#stopped.abort();
+      this.#unseen.close();
       this.#waitingPods.rejectAll('the scheduler stops');
       await this.#writes.settled();
       stop.removeEventListener('abort', onStop);

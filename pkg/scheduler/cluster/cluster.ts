@@ -30,6 +30,8 @@ export class Cluster {
   /** Pod UID → the node it counts on. */
   readonly #placed = new Map<string, NodeInfo>();
   readonly #assumed = new Set<string>();
+  /** Assumed pods that somebody says to have bound → until when that is believed unseen; ms. The oldest first. */
+  readonly #awaited = new Map<string, number>();
   readonly #topologies = new Map<string, Topology>();
   readonly #sums = new Set<DomainSums>();
   readonly #classes = new LabelClasses();
@@ -155,7 +157,33 @@ export class Cluster {
 
   /** Takes an assumption back: the binding failed. */
   forget(uid: string): void {
-    if (this.#assumed.delete(uid)) this.#remove(uid);
+    if (this.#settled(uid)) this.#remove(uid);
+  }
+
+  /** The assumed pod is said to be bound: until `deadline` (ms) it should be seen so. False when it is seen already. */
+  awaitBinding(uid: string, deadline: number): boolean {
+    if (!this.#assumed.has(uid)) return false;
+    this.#awaited.set(uid, deadline);
+    return true;
+  }
+
+  /** When the first assumption ends that nobody has confirmed; undefined: none is awaited. */
+  get nextDeadline(): number | undefined {
+    for (const deadline of this.#awaited.values()) return deadline;
+    return undefined;
+  }
+
+  /** Forgets the pods whose bindings should have been seen by `now` (ms), and returns them with their nodes. */
+  expire(now: number): { readonly pod: PodInfo; readonly node: string }[] {
+    const expired: { readonly pod: PodInfo; readonly node: string }[] = [];
+    for (const [uid, deadline] of this.#awaited) {
+      if (deadline > now) break;
+      const node = this.#placed.get(uid);
+      const pod = node?.pods.get(uid);
+      if (node !== undefined && pod !== undefined) expired.push({ pod, node: node.name });
+      this.forget(uid);
+    }
+    return expired;
   }
 
   /** A bound pod as the API shows it. */
@@ -163,13 +191,20 @@ export class Cluster {
     const node = pod.spec.nodeName ?? '';
     const uid = pod.metadata.uid ?? '';
     if (node === '') return;
-    this.#assumed.delete(uid);
+    this.#settled(uid);
     this.#place(podInfo(pod), node);
   }
 
   removePod(uid: string): void {
-    this.#assumed.delete(uid);
+    this.#settled(uid);
     this.#remove(uid);
+  }
+
+  /** It is not assumed any more; false: it was not. */
+  #settled(uid: string): boolean {
+    if (!this.#assumed.delete(uid)) return false;
+    this.#awaited.delete(uid);
+    return true;
   }
 
   /**

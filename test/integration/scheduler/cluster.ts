@@ -32,7 +32,7 @@ export interface Cluster {
 
 export async function cluster(
   t: Test,
-  more: Partial<Pick<SchedulerOptions, 'profiles' | 'extenders'>> = {},
+  more: Partial<Pick<SchedulerOptions, 'profiles' | 'extenders' | 'binder' | 'clock'>> = {},
 ): Promise<Cluster> {
   const stop = new AbortController();
   const api = await startServer(t, { dialect });

@@ -1,11 +1,15 @@
 /** Every point of the framework, taken by a plugin of our own, against a real API server. */
 import t from 'tap';
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { apiBinder, type Binder } from '#scheduler/binder.js';
 import type { Permission, Plugin } from '#scheduler/framework/plugin.js';
 import { makeProfile } from '#scheduler/framework/profile.js';
 import type { WaitingPod } from '#scheduler/framework/waiting-pods.js';
 import { defaultContext, pluginKinds } from '#scheduler/plugins/registry.js';
-import { cluster } from '#test/integration/scheduler/cluster.js';
+import { type Cluster, cluster } from '#test/integration/scheduler/cluster.js';
 
 const schedulerName = dialect.components.defaultScheduler;
 
@@ -108,6 +112,30 @@ t.test('a plugin at all points', async (t) => {
     /scheduler_plugin_execution_duration_seconds_count\{plugin="[^"]+",extension_point="Reserve",status="Success"\}/;
   t.match(series, measured, 'the first call is measured, and then one in ten');
   t.match(series, /scheduler_permit_wait_duration_seconds_count\{result="Success"\} 1/);
+});
+
+t.test('room that a binding was said to have taken comes back, and the pod gets its node', async (t) => {
+  const clock = new VirtualClock();
+  let c: Cluster | undefined;
+  let lies = true;
+  const truthful = () => apiBinder(c?.client as Cluster['client']);
+  const binder: Binder = {
+    bind: (pod, node) => (lies ? Promise.resolve() : truthful().bind(pod, node)),
+    reportUnschedulable: (...report) => truthful().reportUnschedulable(...report),
+  };
+  c = await cluster(t, { clock, binder });
+  await c.node('one');
+  const half = { containers: [{ name: 'c', image: 'i', resources: { requests: { cpu: '2' } } }] };
+  await c.pod('believed', half);
+  while (!/cache_size\{type="assumed_pods"\} 1/.test(await c.metrics())) await new Promise(setImmediate);
+  await c.pod('next', half);
+  const waits = ({ status }: { status?: Pod['status'] }) => status?.conditions?.[0]?.reason === 'Unschedulable';
+  await c.when('next', waits);
+  await c.client.resource(pods).delete('next', { namespace: 'default' });
+  lies = false;
+  await clock.advance(15 * 60_000);
+  const bound = await c.when('believed', ({ spec }) => spec.nodeName !== undefined);
+  t.equal(bound.spec.nodeName, 'one');
 });
 
 t.test('what a profile must have', (t) => {
