@@ -4,12 +4,12 @@ import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import { type Consultation, filterByExtenders, ranksOfExtenders } from '#scheduler/decision/extenders.js';
+import { measureSteps } from '#scheduler/decision/measure-step.js';
 import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import { type Plan, Plans } from '#scheduler/decision/plans.js';
 import type { PodFilters } from '#scheduler/decision/pod-filters.js';
-import type { MeasureFilter, Refusal } from '#scheduler/decision/prepared-filter.js';
+import { type MeasureFilter, type Refusal, statusOf } from '#scheduler/decision/prepared-filter.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
-import type { Rejection } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import {
   type ExtensionPoint,
@@ -143,7 +143,7 @@ export class Algorithm {
   }
 
   #find(pod: PodInfo, profile: Profile, { recorder, took }: Cycle): { plan: Plan; found: Found } {
-    const plan = this.plan(pod, profile);
+    const plan = this.#plans.of(pod, profile, measureSteps(recorder, this.#options.clock));
     took('PreFilter', plan.filters.refusal === undefined ? 'Success' : 'UnschedulableAndUnresolvable');
     const found = this.#filter(pod, plan.filters, recorder);
     took('Filter', found.feasible.length === 0 ? 'Unschedulable' : 'Success');
@@ -158,17 +158,17 @@ export class Algorithm {
   #choose(
     plan: Plan,
     { evaluated, feasible }: Pick<Found, 'feasible' | 'evaluated'>,
-    { recorder, took }: Cycle,
+    cycle: Cycle,
     ranks?: ReadonlyMap<string, number>,
   ): Decision {
     let best = 0;
     if (feasible.length > 1) {
-      const totals = this.#totals(plan, feasible, recorder);
+      const totals = this.#totals(plan, feasible, cycle);
       if (ranks !== undefined) {
         for (const [i, { name }] of feasible.entries()) totals[i] = (totals[i] ?? 0) + (ranks.get(name) ?? 0);
       }
       best = this.#best(totals);
-      took('Score', 'Success');
+      cycle.took('Score', 'Success');
     }
     const node = feasible[best];
     if (node === undefined) throw new Error(`no node at ${best} of ${feasible.length}`);
@@ -211,16 +211,17 @@ export class Algorithm {
     return { feasible, evaluated, refusals };
   }
 
-  #totals(plan: Plan, nodes: readonly NodeInfo[], recorder: PluginRecorder | undefined): Float64Array {
+  #totals(plan: Plan, nodes: readonly NodeInfo[], { recorder, took }: Cycle): Float64Array {
     const { clock, cluster } = this.#options;
-    if (recorder === undefined) return plan.scores.totals(nodes, cluster.slots);
+    const begun = () => took('PreScore', 'Success');
+    if (recorder === undefined) return plan.scores.totals(nodes, cluster.slots, { begun });
     const measure = (plugin: string, run: () => number) => {
       const started = clock.monotonic();
       const score = run();
       recorder.executed(plugin, 'Score', 'Success', clock.monotonic() - started);
       return score;
     };
-    return plan.scores.totals(nodes, cluster.slots, { measure });
+    return plan.scores.totals(nodes, cluster.slots, { begun, measure, step: measureSteps(recorder, clock) });
   }
 
   #measure(recorder: PluginRecorder): MeasureFilter {
@@ -260,9 +261,4 @@ function count(refusals: Map<Refusal, number>, refusal: Refusal): void {
 
 function named(cluster: Cluster, names: ReadonlySet<string>): NodeInfo[] {
   return [...names].flatMap((name) => cluster.node(name) ?? []);
-}
-
-function statusOf(rejection: Rejection | undefined): PluginStatus {
-  if (rejection === undefined) return 'Success';
-  return rejection.unresolvable === true ? 'UnschedulableAndUnresolvable' : 'Unschedulable';
 }

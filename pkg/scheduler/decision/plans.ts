@@ -2,6 +2,7 @@ import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import { type PodInfo, schedulingKeys } from '#scheduler/cluster/pod-info.js';
 import { LocalFilters } from '#scheduler/decision/local-filters.js';
+import type { MeasureStep } from '#scheduler/decision/measure-step.js';
 import { PodFilters } from '#scheduler/decision/pod-filters.js';
 import { PodScores } from '#scheduler/decision/pod-scores.js';
 import { prepare } from '#scheduler/decision/prepared-filter.js';
@@ -38,14 +39,14 @@ export class Plans {
     this.#cluster = cluster;
   }
 
-  /** For a decision that begins now. */
-  of(info: PodInfo, profile: Profile): Plan {
-    const plan = this.#of(info, profile);
-    plan.filters.begin();
+  /** For a decision that begins now. `step`: where its plugins are measured. */
+  of(info: PodInfo, profile: Profile, step?: MeasureStep): Plan {
+    const plan = this.#of(info, profile, step);
+    plan.filters.begin(step);
     return plan;
   }
 
-  #of(info: PodInfo, profile: Profile): Plan {
+  #of(info: PodInfo, profile: Profile, step: MeasureStep | undefined): Plan {
     const { epoch, objects } = this.#cluster;
     if (this.#last?.info !== info) this.#last = { info, keys: schedulingKeys(info) };
     const { pod, spec } = this.#last.keys;
@@ -53,28 +54,29 @@ export class Plans {
     const kept = this.#plans.get(key);
     if (kept?.epoch === epoch) return kept;
     if (kept !== undefined) close(kept);
-    const local = this.#localOf(info, profile, `${profile.schedulerName} ${spec}`);
+    const local = this.#localOf(info, profile, `${profile.schedulerName} ${spec}`, step);
     const plan: Plan = {
       epoch,
-      filters: new PodFilters(local.filters, prepare(globalPoints(profile.filters), info, this.#cluster)),
-      scores: new PodScores(local.scores, prepareScores(profile.scores.filter(isGlobal), info, this.#cluster)),
+      filters: new PodFilters(local.filters, prepare(globalPoints(profile.filters), info, this.#cluster, step)),
+      scores: new PodScores(local.scores, prepareScores(profile.scores.filter(isGlobal), info, this.#cluster, step)),
     };
     this.#plans.set(key, plan);
     return plan;
   }
 
-  #localOf(info: PodInfo, profile: Profile, key: string): LocalPlan {
+  #localOf(info: PodInfo, profile: Profile, key: string, step: MeasureStep | undefined): LocalPlan {
     const { epoch } = this.#cluster;
     const kept = this.#local.get(key);
     if (kept?.epoch === epoch) return kept;
     if (kept !== undefined) closeLocal(kept);
     const plan: LocalPlan = {
       epoch,
-      filters: new LocalFilters(prepare(localPoints(profile.filters), info, this.#cluster)),
+      filters: new LocalFilters(prepare(localPoints(profile.filters), info, this.#cluster, step)),
       scores: prepareScores(
         profile.scores.filter((at) => !isGlobal(at)),
         info,
         this.#cluster,
+        step,
       ),
     };
     this.#local.set(key, plan);

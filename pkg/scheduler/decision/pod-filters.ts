@@ -1,6 +1,13 @@
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { LocalFilters } from '#scheduler/decision/local-filters.js';
-import { type MeasureFilter, type PreparedFilter, type Refusal, run } from '#scheduler/decision/prepared-filter.js';
+import type { MeasureStep } from '#scheduler/decision/measure-step.js';
+import {
+  type MeasureFilter,
+  type PreparedFilter,
+  type Refusal,
+  run,
+  statusOf,
+} from '#scheduler/decision/prepared-filter.js';
 
 /** The filters of a profile for pods that scheduling cannot tell apart. */
 export class PodFilters {
@@ -23,12 +30,14 @@ export class PodFilters {
   }
 
   /** A decision begins. */
-  begin(): void {
+  begin(step?: MeasureStep): void {
     this.refusal = undefined;
     this.#active = this.#others.filter(({ node }) => node.isIdle?.() !== true);
     for (const filters of [this.#local.prepared, this.#others]) {
       for (const { node, plugin } of filters) {
-        const rejection = node.begin?.();
+        if (node.begin === undefined) continue;
+        const begin = () => node.begin?.();
+        const rejection = step === undefined ? begin() : step(plugin, 'PreFilter', begin, statusOf);
         if (rejection !== undefined) this.refusal ??= { plugin, rejection };
       }
     }

@@ -1,4 +1,5 @@
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
+import type { MeasureStep } from '#scheduler/decision/measure-step.js';
 import type { MeasureScore, PreparedScore } from '#scheduler/decision/prepared-score.js';
 
 /** What one plugin gives to nodes, in their order. */
@@ -6,6 +7,16 @@ export interface PluginScores {
   readonly plugin: string;
   readonly weight: number;
   readonly scores: Float64Array;
+}
+
+export interface TotalsOptions {
+  /** Called when all plugins know the nodes, before the first score. */
+  readonly begun?: () => void;
+  /** Hears what every plugin gives. */
+  readonly each?: (of: PluginScores) => void;
+  /** Take the time of some calls, of all plugins as in release 1.24. */
+  readonly measure?: MeasureScore | undefined;
+  readonly step?: MeasureStep | undefined;
 }
 
 /** The scores of a profile for pods that scheduling cannot tell apart. */
@@ -21,21 +32,17 @@ export class PodScores {
     this.#others = others;
   }
 
-  /**
-   * The nodes' totals, but for what all nodes get alike; valid until the next call. `slots`: more than any node's;
-   * `each` hears what every plugin gives; `measure` takes the time of some calls, of all plugins as in release 1.24.
-   */
-  totals(
-    nodes: readonly NodeInfo[],
-    slots: number,
-    { each, measure }: { each?: (of: PluginScores) => void; measure?: MeasureScore } = {},
-  ): Float64Array {
+  /** The nodes' totals, but for what all nodes get alike; valid until the next call. `slots`: more than any node's. */
+  totals(nodes: readonly NodeInfo[], slots: number, options: TotalsOptions = {}): Float64Array {
+    const { begun, each, measure, step } = options;
     if (this.#totals.length !== nodes.length) this.#totals = new Float64Array(nodes.length);
     const totals = this.#totals.fill(0);
-    for (const prepared of this.#all) {
-      if (measure === undefined && prepared.isIdle) continue;
+    const active = measure === undefined ? this.#all.filter(({ isIdle }) => !isIdle) : this.#all;
+    for (const prepared of active) prepared.begin(nodes, step);
+    begun?.();
+    for (const prepared of active) {
       const { plugin, weight } = prepared;
-      const scores = prepared.scores(nodes, slots, measure);
+      const scores = prepared.scores(nodes, slots, options);
       each?.({ plugin, weight, scores });
       addWeighted(totals, scores, weight);
     }

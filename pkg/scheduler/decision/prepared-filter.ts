@@ -1,8 +1,10 @@
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { MeasureStep } from '#scheduler/decision/measure-step.js';
 import type { FilterPoint, NodeFilter, Rejection } from '#scheduler/framework/plugin.js';
 import type { At } from '#scheduler/framework/profile.js';
+import type { PluginStatus } from '#scheduler/metrics/metrics.js';
 
 /** A plugin's word on a node. Equal refusals are the same object as often as that is cheap. */
 export interface Refusal {
@@ -20,11 +22,22 @@ export interface PreparedFilter {
   last: Refusal | undefined;
 }
 
-export function prepare(points: readonly At<FilterPoint>[], pod: PodInfo, cluster: Cluster): PreparedFilter[] {
+export function prepare(
+  points: readonly At<FilterPoint>[],
+  pod: PodInfo,
+  cluster: Cluster,
+  step?: MeasureStep,
+): PreparedFilter[] {
   return points.flatMap(({ plugin, point }) => {
-    const node = point.prepare(pod, cluster);
+    const run = () => point.prepare(pod, cluster);
+    const node = step === undefined ? run() : step(plugin, 'PreFilter', run);
     return node === undefined ? [] : [{ plugin, node, last: undefined }];
   });
+}
+
+export function statusOf(rejection: Rejection | undefined): PluginStatus {
+  if (rejection === undefined) return 'Success';
+  return rejection.unresolvable === true ? 'UnschedulableAndUnresolvable' : 'Unschedulable';
 }
 
 /** The first refusal. */

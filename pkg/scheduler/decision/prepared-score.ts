@@ -2,6 +2,7 @@ import type { Cluster } from '#scheduler/cluster/cluster.js';
 import { roomFor } from '#scheduler/cluster/columns.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { MeasureStep } from '#scheduler/decision/measure-step.js';
 import type { NodeScore, ScorePoint } from '#scheduler/framework/plugin.js';
 import type { At } from '#scheduler/framework/profile.js';
 import { sampledNodes } from '#scheduler/metrics/metrics.js';
@@ -34,14 +35,26 @@ export class PreparedScore {
     return this.node.isIdle?.() === true;
   }
 
+  /** Comes before `scores`, with the same nodes. */
+  begin(nodes: readonly NodeInfo[], step: MeasureStep | undefined): void {
+    const { node, plugin } = this;
+    if (step === undefined || node.begin === undefined) node.begin?.(nodes);
+    else step(plugin, 'PreScore', () => node.begin?.(nodes));
+  }
+
   /** Of each node, normalized; valid until the next call. `slots`: more than any node's; `measure`: for some calls. */
-  scores(nodes: readonly NodeInfo[], slots: number, measure: MeasureScore | undefined): Float64Array {
-    this.node.begin?.(nodes);
+  scores(
+    nodes: readonly NodeInfo[],
+    slots: number,
+    { measure, step }: { readonly measure?: MeasureScore | undefined; readonly step?: MeasureStep | undefined },
+  ): Float64Array {
+    const { node, plugin } = this;
     if (this.#scores.length !== nodes.length) this.#scores = new Float64Array(nodes.length);
     if (this.#local) this.#kept(nodes, slots);
     else this.#fresh(nodes);
     if (measure !== undefined) this.#measure(nodes, measure);
-    this.node.normalize?.(this.#scores, nodes);
+    if (step === undefined || node.normalize === undefined) node.normalize?.(this.#scores, nodes);
+    else step(plugin, 'ScoreExtensionNormalize', () => node.normalize?.(this.#scores, nodes));
     return this.#scores;
   }
 
@@ -81,9 +94,11 @@ export function prepareScores(
   points: readonly (At<ScorePoint> & { readonly weight: number })[],
   pod: PodInfo,
   cluster: Cluster,
+  step?: MeasureStep,
 ): PreparedScore[] {
   return points.flatMap((at) => {
-    const node = at.point.prepare(pod, cluster);
+    const run = () => at.point.prepare(pod, cluster);
+    const node = step === undefined ? run() : step(at.plugin, 'PreScore', run);
     return node === undefined ? [] : [new PreparedScore(at, node)];
   });
 }

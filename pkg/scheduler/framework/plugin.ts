@@ -82,7 +82,7 @@ export interface Handle {
   readonly binder: { bind(pod: Pod, node: string): Promise<void> };
   /** Pods that are to be bound as soon as plugins permit it. */
   readonly waitingPods: Pick<WaitingPods, 'get' | 'values'>;
-  readonly metrics: Pick<SchedulerMetrics, 'volumesFailed'>;
+  readonly metrics: Pick<SchedulerMetrics, 'volumesFailed' | 'volumesRemembered'>;
 }
 
 /** A pod that waits for its turn. */

@@ -8,7 +8,10 @@ const extensionPoints = [
   'PreFilter',
   'Filter',
   'PostFilter',
+  'PreScore',
   'Score',
+  /** Of single plugins only. */
+  'ScoreExtensionNormalize',
   'Reserve',
   'Unreserve',
   'Permit',
@@ -54,6 +57,8 @@ export interface SchedulerMetrics {
   callRecorder(): PluginRecorder | undefined;
   /** Volumes could not be reserved for a pod (`assume`), or not be bound (`bind`). */
   volumesFailed(stage: 'assume' | 'bind'): void;
+  /** A decision about volumes is remembered until it is in the API (`add`), or is forgotten (`delete`). */
+  volumesRemembered(operation: 'add' | 'delete'): void;
   /** A pod waited so long (ms) for plugins to permit its binding. */
   permitted(result: PluginStatus, durationMs: number): void;
   /** A pod came into a queue because of the event. */
@@ -136,6 +141,11 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
     help: '[ALPHA] Volume scheduling stage error count',
     labelNames: ['operation'],
   });
+  const volumeDecisions = new PlainCounter(registry, {
+    name: 'scheduler_volume_binder_cache_requests_total',
+    help: '[ALPHA] Total number for request volume binding cache',
+    labelNames: ['operation'],
+  });
   let cycles = 0;
   let calls = 0;
   return {
@@ -156,6 +166,7 @@ export function schedulerMetrics(registry: Registry): SchedulerMetrics {
       pointSeconds.labels(point, status, profile).observe(durationMs / 1000),
     callRecorder: () => (calls++ % sampledCycle === 0 ? recorder : undefined),
     volumesFailed: (stage) => volumeFailures.labels(stage).inc(),
+    volumesRemembered: (operation) => volumeDecisions.labels(operation).inc(),
     pluginRecorder: () => (cycles++ % sampledCycle === 0 ? recorder : undefined),
     permitted: (result, durationMs) => permitSeconds.labels(result).observe(durationMs / 1000),
     incoming: (queue, event) => incoming.labels(queue, event).inc(),

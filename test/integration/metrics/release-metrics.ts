@@ -133,6 +133,7 @@ scheduler_scheduler_goroutines gauge ALPHA operation
 scheduler_scheduling_algorithm_duration_seconds histogram ALPHA
 scheduler_scheduling_attempt_duration_seconds histogram STABLE profile result
 scheduler_unschedulable_pods gauge ALPHA plugin profile
+scheduler_volume_binder_cache_requests_total counter ALPHA operation
 scheduler_volume_scheduling_stage_error_total counter ALPHA operation`),
 ];
 

@@ -62,8 +62,14 @@ export function volumeBinding(dialect: Dialect, { bindTimeoutMs = 600_000 }: Vol
       }
       if (plan.bind.length === 0 && plan.provision.length === 0) return undefined;
       for (const { claim, volume } of plan.bind) taken.set(volume.metadata.name ?? '', keyOf(claim));
+      handle.metrics.volumesRemembered('add');
+      let isRemembered = true;
       const release = () => {
+        // Once it has come about, and maybe again when the pod is not bound after all.
+        if (!isRemembered) return;
+        isRemembered = false;
         for (const { volume } of plan.bind) taken.delete(volume.metadata.name ?? '');
+        handle.metrics.volumesRemembered('delete');
       };
       return new VolumeReservation({ plan, node: node.metadata.name ?? '', handle, dialect, bindTimeoutMs, release });
     },
