@@ -10,7 +10,7 @@ import type { ClusterFeed } from '#scheduler/cluster-feed.js';
 import type { Algorithm } from '#scheduler/decision/algorithm.js';
 import type { Consultation } from '#scheduler/decision/extenders.js';
 import type { FitError } from '#scheduler/framework/fit-error.js';
-import type { Handle, PreemptionArgs } from '#scheduler/framework/plugin.js';
+import { type Handle, isRoom, type PostFilterResult, type PreemptionArgs } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import type { SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { Evictions } from '#scheduler/preemption/evictions.js';
@@ -37,9 +37,7 @@ export interface FailedTriesOptions {
 }
 
 /** `node`: where room is being made, empty: nowhere any more, absent: as before; `message`: why not. */
-export interface Room {
-  readonly node?: string;
-  readonly message?: string;
+export interface Room extends PostFilterResult {
   /** Settles when those who have to go were told. */
   readonly made?: Promise<void>;
 }
@@ -120,10 +118,10 @@ export class FailedTries {
           ? ((await point(queued.info, error, handle)) ?? noRoom)
           : await this.#measured(plugin, () => this.#preempt(queued.info, profile, error, point));
       room = { ...room, ...found };
-      if (isFound(room)) break;
+      if (isRoom(room)) break;
     }
-    if (isFound(room)) nominator.add(queued.info, room.node);
-    const status = isFound(room) ? 'Success' : 'Unschedulable';
+    if (isRoom(room)) nominator.add(queued.info, room.node);
+    const status = isRoom(room) ? 'Success' : 'Unschedulable';
     metrics.extensionPoint('PostFilter', status, profile.schedulerName, clock.monotonic() - started);
     return room;
   }
@@ -134,7 +132,7 @@ export class FailedTries {
     const recorder = metrics.callRecorder();
     const started = clock.monotonic();
     const room = await preempt();
-    const status = isFound(room) ? 'Success' : 'Unschedulable';
+    const status = isRoom(room) ? 'Success' : 'Unschedulable';
     recorder?.executed(plugin, 'PostFilter', status, clock.monotonic() - started);
     return room;
   }
@@ -167,8 +165,6 @@ export class FailedTries {
 }
 
 const noRoom: Room = {};
-
-const isFound = (room: Room): room is Room & { readonly node: string } => (room.node ?? '') !== '';
 
 /** The events that could help a pod that these plugins refused. */
 function helpful(profile: Profile, plugins: ReadonlySet<string>): ReadonlySet<ClusterEvent> {

@@ -3,7 +3,12 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
-import { type Consultation, filterByExtenders, ranksOfExtenders } from '#scheduler/decision/extenders.js';
+import {
+  type Consultation,
+  filterByExtenders,
+  hopelessNodes,
+  ranksOfExtenders,
+} from '#scheduler/decision/extenders.js';
 import { measureSteps } from '#scheduler/decision/measure-step.js';
 import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import { type Plan, Plans } from '#scheduler/decision/plans.js';
@@ -106,11 +111,7 @@ export class Algorithm {
     const { evaluated, refusals } = found;
     if (found.feasible.length === 0) throw this.#noFit(refusals);
     const { feasible, refusals: foreign } = await filterByExtenders(pod, found.feasible, consultation);
-    const hopeless = new Set<string>();
-    for (const [{ name }, refusal] of foreign) {
-      count(refusals, refusal);
-      if (refusal.rejection.unresolvable === true) hopeless.add(name);
-    }
+    for (const refusal of foreign.values()) count(refusals, refusal);
     const ranks = feasible.length > 1 ? await ranksOfExtenders(pod, feasible, consultation) : undefined;
     // While they were asked, nodes may have come, gone or filled up.
     const plan = this.plan(pod, profile);
@@ -120,7 +121,7 @@ export class Algorithm {
       if (refusal !== undefined) count(refusals, refusal);
       return refusal === undefined;
     });
-    if (still.length === 0) throw this.#noFit(refusals, hopeless);
+    if (still.length === 0) throw this.#noFit(refusals, hopelessNodes(foreign));
     cycle.restart();
     return this.#choose(plan, { feasible: still, evaluated }, cycle, ranks);
   }

@@ -59,6 +59,13 @@ export async function filterByExtenders(
   return { feasible, refusals };
 }
 
+/** Names of those where evicting pods would change nothing. */
+export function hopelessNodes(refusals: Iterable<readonly [NodeInfo, Refusal]>): ReadonlySet<string> {
+  const names = new Set<string>();
+  for (const [{ name }, { rejection }] of refusals) if (rejection.unresolvable === true) names.add(name);
+  return names;
+}
+
 /** `known`: refusals that were made before, since equal ones are to be the same. */
 function refusalOf(
   plugin: string,

@@ -4,6 +4,8 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
+import { hopelessNodes } from '#scheduler/decision/extenders.js';
+import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import type { Explanation, NodeRefusal, Outcome, Remedy } from '#scheduler/explain/explanation.js';
 import { type AskedExtenders, Inquiry } from '#scheduler/explain/extenders.js';
 import { factsOf } from '#scheduler/explain/facts.js';
@@ -98,10 +100,8 @@ async function decide(
   const verdict = await inquiry.filter(fitting);
   const failed = 'failure' in verdict;
   const feasible = failed ? fitting : verdict.left;
-  const ofExtenders = failed ? [] : [...verdict.refusals];
+  const ofExtenders = failed ? new Map<NodeInfo, Refusal>() : verdict.refusals;
   const refused = new Map([...ofPlugins, ...ofExtenders]);
-  const hopeless = new Set<string>();
-  for (const [node, { rejection }] of ofExtenders) if (rejection.unresolvable === true) hopeless.add(node.name);
   const refusals = new Map<string, NodeRefusal>();
   const groups = new RefusalGroups();
   for (const [node, refusal] of refused) {
@@ -138,7 +138,7 @@ async function decide(
   }
   const error = fitError(nodes.length, refused.values());
   if (nodes.length === 0) return told({ outcome: 'FitsNowhere', message: error.message, remedies: [] });
-  const preemption = await preemptionOf(copy, info, profile, hopeless);
+  const preemption = await preemptionOf(copy, info, profile, hopelessNodes(ofExtenders));
   // What an extender refuses no change here helps, and what it would say after a change nobody knows.
   const byPlugins = common.refused.filter(({ plugin }) => !inquiry.names.has(plugin));
   const representatives = byPlugins.slice(0, 8).flatMap(({ examples }) => examples.slice(0, 3));

@@ -104,6 +104,11 @@ export interface PostFilterResult {
   readonly message?: string;
 }
 
+/** Whether there will be room for the pod. */
+export function isRoom(result: PostFilterResult | undefined): result is PostFilterResult & { readonly node: string } {
+  return (result?.node ?? '') !== '';
+}
+
 /** Why a pod fits nowhere. */
 export interface NoFit {
   readonly message: string;

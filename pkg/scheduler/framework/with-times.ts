@@ -1,5 +1,5 @@
 import type { Clock } from '#apimachinery/clock.js';
-import type { Reservation } from '#scheduler/framework/plugin.js';
+import { isRoom, type Reservation } from '#scheduler/framework/plugin.js';
 import type { At, Profile } from '#scheduler/framework/profile.js';
 import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/metrics/metrics.js';
 
@@ -22,7 +22,7 @@ export function withTimes(profile: Profile, times: Times): Profile {
       typeof each.point !== 'function'
         ? each
         : timed('PostFilter', { plugin: each.plugin, point: each.point }, (result) =>
-            (result?.node ?? '') === '' ? 'Unschedulable' : 'Success',
+            isRoom(result) ? 'Success' : 'Unschedulable',
           ),
     ),
     reserves: profile.reserves.map((each) => {

@@ -67,7 +67,9 @@ export type Lifetime = Pick<Test, 'teardown'>;
 /** Over a real etcd, until the end of `lifetime`; resolves when it is ready. */
 export async function startApiServer(lifetime: Lifetime, command: Command): Promise<RunningApiServer> {
   const folder = await mkdtemp(join(tmpdir(), 'peers-'));
+  lifetime.teardown(() => rm(folder, { recursive: true, force: true }));
   const etcd = await startEtcd();
+  lifetime.teardown(() => etcd.stop());
   const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: clock.now() });
   const children: ChildProcess[] = [];
   let log = '';
@@ -79,13 +81,16 @@ export async function startApiServer(lifetime: Lifetime, command: Command): Prom
     children.unshift(child);
     return child;
   };
+  // For a test that ends without its teardown.
+  const killNow = () => {
+    for (const child of children) child.kill('SIGKILL');
+  };
+  process.on('exit', killNow);
   lifetime.teardown(async () => {
-    for (const child of children) {
-      child.kill('SIGKILL');
-      await ended(child);
-    }
-    await etcd.stop();
-    await rm(folder, { recursive: true });
+    killNow();
+    // What could not be started has no end to wait for.
+    await Promise.all(children.filter(({ pid }) => pid !== undefined).map(ended));
+    process.off('exit', killNow);
   });
 
   const port = await freePort();

@@ -2,7 +2,6 @@
  * A random history of a cluster: nodes and pods come, go, change and end, while two schedulers that elect a leader are
  * killed, ended, frozen and started again. What came of it is judged by a model that reads the API's own history.
  */
-import type { ChildProcess } from 'node:child_process';
 import { namespaces, nodes, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
@@ -10,9 +9,9 @@ import { realClock as clock } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import type { Client } from '#client/client.js';
-import { ended } from '#test/integration/daemons/api.js';
 import { type Lifetime, own, startApiServer } from '#test/integration/peers/implementations.js';
 import { type Change, Model, milli } from '#test/integration/scheduler/model.js';
+import { Restarted } from '#test/integration/scheduler/restarted.js';
 
 export interface HistoryOptions {
   readonly seed: number;
@@ -54,7 +53,10 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   lifetime.teardown(() => stop.abort());
   const from = (await client.resource(pods).list({ ...where, limit: 1 })).metadata?.resourceVersion ?? '';
   const history = { from, changes, signal: stop.signal };
-  const following = [follow(client, nodes, history), follow(client, pods, history)];
+  const following = [nodes, pods].map((type) =>
+    // Without its watches there is no history to judge.
+    follow(client, type, history).catch((error: unknown) => stop.abort(error)),
+  );
   const schedulers = [0, 1].map(
     () =>
       new Restarted(() =>
@@ -73,20 +75,24 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   // However long the schedulers take to begin, all that happens happens to some that work.
   const isBound = ({ object }: Change) => 'nodeName' in (object.spec ?? {});
   for (const until = clock.monotonic() + options.settleMs; !changes.some(isBound); await clock.sleep(50)) {
+    stop.signal.throwIfAborted();
     if (clock.monotonic() > until) throw new Error(`no scheduler binds: ${server.log().slice(-4000)}`);
   }
   const happen = async (forMs: number) => {
-    for (const until = clock.monotonic() + forMs; clock.monotonic() < until; ) await world.step(changes);
+    for (const until = clock.monotonic() + forMs; clock.monotonic() < until; ) {
+      stop.signal.throwIfAborted();
+      await world.step(changes);
+    }
   };
   await happen(options.forMs / 2);
   await world.killAll();
-  await world.crowd(changes, options.settleMs);
+  await world.crowd(changes, options.settleMs, stop.signal);
   await happen(options.forMs / 2);
   for (const scheduler of schedulers) await scheduler.recover();
 
   // Events of both watches in the order of their revisions; what is newer than both have shown waits for the next look.
   const look = async (): Promise<string[]> => {
-    await caughtUp(client, changes);
+    await caughtUp(client, changes, stop.signal);
     const seen = changes.splice(0).sort((a, b) => revisionOf(a) - revisionOf(b));
     for (const change of seen) model.apply(change);
     await world.letGo(seen);
@@ -131,7 +137,7 @@ async function follow(
 }
 
 /** Resolves when both watches have shown an object that was made after everything before. */
-async function caughtUp(client: Client, changes: readonly Change[]): Promise<void> {
+async function caughtUp(client: Client, changes: readonly Change[], signal: AbortSignal): Promise<void> {
   const name = `mark-${clock.monotonic().toFixed(0)}`;
   const node = await client.resource(nodes).create({ metadata: { name }, spec: { unschedulable: true } });
   // Of another scheduler: ours leave it alone.
@@ -142,56 +148,10 @@ async function caughtUp(client: Client, changes: readonly Change[]): Promise<voi
   const uids = [node.metadata.uid, pod.metadata.uid];
   const gone = () => changes.filter(({ type, object }) => type === 'DELETED' && uids.includes(object.metadata.uid));
   for (const until = clock.monotonic() + 60_000; clock.monotonic() < until; await clock.sleep(20)) {
+    signal.throwIfAborted();
     if (gone().length === 2) return;
   }
   throw new Error('the watches stand still');
-}
-
-/** A process that is ended in several ways and started again. */
-class Restarted {
-  readonly #start: () => ChildProcess;
-  #child: ChildProcess | undefined;
-
-  constructor(start: () => ChildProcess) {
-    this.#start = start;
-    this.#child = start();
-  }
-
-  /** Ends it, or starts it when it does not run. */
-  async toggle(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
-    const child = this.#child;
-    if (child === undefined) {
-      this.#child = this.#start();
-      return;
-    }
-    this.#child = undefined;
-    child.kill('SIGCONT');
-    child.kill(signal);
-    await ended(child);
-  }
-
-  freeze(): void {
-    this.#child?.kill('SIGSTOP');
-  }
-
-  thaw(): void {
-    this.#child?.kill('SIGCONT');
-  }
-
-  /** Ends it at once, whatever it is at, and starts another. */
-  async replace(): Promise<void> {
-    const child = this.#child;
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.toggle('SIGKILL');
-    this.#child = this.#start();
-  }
-
-  /** Runs again, whatever has been done to it; one that lost its lease has ended by itself. */
-  async recover(): Promise<void> {
-    this.thaw();
-    const child = this.#child;
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.toggle('SIGTERM');
-    this.#child = this.#start();
-  }
 }
 
 class World {
@@ -253,7 +213,7 @@ class World {
   }
 
   /** Important pods come until another has to go for them. */
-  async crowd(changes: readonly Change[], forMs: number): Promise<void> {
+  async crowd(changes: readonly Change[], forMs: number, signal: AbortSignal): Promise<void> {
     this.#count('important pods come');
     const [open = ''] = this.#nodes;
     await this.#client.resource(nodes).patch(open, { spec: { unschedulable: false } }, { type: 'merge' });
@@ -261,6 +221,7 @@ class World {
     const isEvicted = ({ type, object }: Change) =>
       type === 'MODIFIED' && object.metadata.deletionTimestamp !== undefined;
     for (const until = clock.monotonic() + forMs; !changes.slice(from).some(isEvicted); await clock.sleep(100)) {
+      signal.throwIfAborted();
       if (clock.monotonic() > until) throw new Error('nobody is evicted');
       await this.#addPod({}, { cpu: '100m', memory: '32Mi' });
       // Small ones: where one is in the place of a large one, there is nobody to go for the next.

@@ -1,0 +1,49 @@
+import type { ChildProcess } from 'node:child_process';
+import { ended } from '#test/integration/daemons/api.js';
+
+/** A process that is ended in several ways and started again. */
+export class Restarted {
+  readonly #start: () => ChildProcess;
+  #child: ChildProcess | undefined;
+
+  constructor(start: () => ChildProcess) {
+    this.#start = start;
+    this.#child = start();
+  }
+
+  /** Ends it, or starts it when it does not run. */
+  async toggle(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const child = this.#child;
+    if (child === undefined) {
+      this.#child = this.#start();
+      return;
+    }
+    this.#child = undefined;
+    child.kill('SIGCONT');
+    child.kill(signal);
+    await ended(child);
+  }
+
+  freeze(): void {
+    this.#child?.kill('SIGSTOP');
+  }
+
+  thaw(): void {
+    this.#child?.kill('SIGCONT');
+  }
+
+  /** Ends it at once, whatever it is at, and starts another. */
+  async replace(): Promise<void> {
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.toggle('SIGKILL');
+    this.#child = this.#start();
+  }
+
+  /** Runs again, whatever has been done to it; one that lost its lease has ended by itself. */
+  async recover(): Promise<void> {
+    this.thaw();
+    const child = this.#child;
+    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.toggle('SIGTERM');
+    this.#child = this.#start();
+  }
+}
