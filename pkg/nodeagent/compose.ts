@@ -107,7 +107,7 @@ export async function composeAgent(
     lease: newLease(values, deps, registrar),
     ...(podParts.nodeCgroups && { nodeCgroups: podParts.nodeCgroups }),
     ...(deps.writeFiles === false ? {} : { rotator }),
-    ...newStorageEvictor(values, deps, { ...podParts, observer, machine }),
+    ...newStorageEvictor(values, deps, { ...podParts, observer, machine, metrics }),
     ...(deps.links === undefined
       ? {}
       : { announcer: new Announcer({ informers: factory, clock, log, nodeName, links: deps.links }) }),

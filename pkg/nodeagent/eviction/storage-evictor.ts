@@ -3,7 +3,12 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RuntimeService } from '#nodeagent/cri/cri.js';
-import { hasStorageLimits, type StorageHeld, storageExcess } from '#nodeagent/eviction/storage-limits.js';
+import {
+  hasStorageLimits,
+  type StorageHeld,
+  type StorageSignal,
+  storageExcess,
+} from '#nodeagent/eviction/storage-limits.js';
 import type { PodFailure } from '#nodeagent/pods/lifecycle.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { StorageMeter, StorageUsage } from '#nodeagent/stats/storage-meter.js';
@@ -14,9 +19,12 @@ export interface StorageEvictorOptions {
   readonly cri: Pick<RuntimeService, 'listContainerStats'>;
   readonly observer: Pick<RuntimeObserver, 'get'>;
   readonly meter: Pick<StorageMeter, 'usage'>;
-  /** Pods of the node that may be evicted. */
+  /** Pods of the node that may be evicted and have not ended. */
   readonly pods: () => readonly Pod[];
-  readonly evict: (uid: string, failure: PodFailure) => void;
+  /** False for a pod that ends already. */
+  readonly evict: (uid: string, failure: PodFailure) => boolean;
+  /** Told of each pod once. */
+  readonly onEvicted: (signal: StorageSignal) => void;
 }
 
 /** As 1.24 looks. */
@@ -44,7 +52,7 @@ export class StorageEvictor {
 
   /** One look at all pods that have limits; nodes without such pods measure nothing. */
   async look(): Promise<void> {
-    const { cri, observer, meter, pods, evict } = this.#options;
+    const { cri, observer, meter, pods, evict, onEvicted } = this.#options;
     const limited = pods().filter(hasStorageLimits);
     const usage = await meter.usage(limited);
     if (limited.length === 0) return;
@@ -61,8 +69,10 @@ export class StorageEvictor {
       for (const { id, metadata } of runtime.containers) {
         if (!layers.has(metadata.name)) layers.set(metadata.name, written.get(id) ?? 0);
       }
-      const message = storageExcess(pod, heldBy(known, layers));
-      if (message !== undefined) evict(uid, { reason: 'Evicted', message, isEviction: true, graceSeconds: 0 });
+      const excess = storageExcess(pod, heldBy(known, layers));
+      if (excess === undefined) continue;
+      const { signal, message } = excess;
+      if (evict(uid, { reason: 'Evicted', message, isEviction: true, graceSeconds: 0 })) onEvicted(signal);
     }
   }
 }

@@ -24,17 +24,20 @@ t.test('volumes, the pod and its containers are held against their limits, in th
   const mib = 1024 * 1024;
   t.equal(excess(pod([container('c')], [disk]), { disk: mib }), undefined);
   t.equal(excess(pod([container('c')], [zero]), { zero: mib }), undefined, 'zero is no limit');
-  t.equal(
-    excess(pod([container('c')], [disk]), { disk: mib + 1 }),
-    'Usage of EmptyDir volume "disk" exceeds the limit "1Mi". ',
-  );
+  t.same(excess(pod([container('c')], [disk]), { disk: mib + 1 }), {
+    signal: 'emptydirfs.limit',
+    message: 'Usage of EmptyDir volume "disk" exceeds the limit "1Mi". ',
+  });
   const two = pod([container('a', '1Mi'), container('b', '2Mi')], [free, memory]);
   t.equal(excess(two, { free: mib, memory: 99 * mib }, { a: mib, b: mib }), undefined);
-  t.equal(
-    excess(two, { free: mib + 1 }, { a: mib, b: mib }),
-    'Pod ephemeral local storage usage exceeds the total limit of containers 3Mi. ',
-  );
-  t.equal(excess(two, {}, { a: mib + 1, b: 0 }), 'Container a exceeded its local ephemeral storage limit "1Mi". ');
+  t.same(excess(two, { free: mib + 1 }, { a: mib, b: mib }), {
+    signal: 'ephemeralpodfs.limit',
+    message: 'Pod ephemeral local storage usage exceeds the total limit of containers 3Mi. ',
+  });
+  t.same(excess(two, {}, { a: mib + 1, b: 0 }), {
+    signal: 'ephemeralcontainerfs.limit',
+    message: 'Container a exceeded its local ephemeral storage limit "1Mi". ',
+  });
   t.equal(excess(pod([container('a')], [], [container('init', '1Mi')]), {}, { a: mib }), undefined);
 });
 
@@ -47,6 +50,7 @@ t.test('pods without limits are not measured', async (t) => {
 t.test('what a pod holds is looked at again and again, failures or not', async (t) => {
   const clock = new VirtualClock();
   const evicted: unknown[] = [];
+  const counted: string[] = [];
   let bytes = 0;
   let fails = true;
   const options = {
@@ -71,7 +75,8 @@ t.test('what a pod holds is looked at again and again, failures or not', async (
     },
     meter: { usage: async () => new Map([['u', { volumes: [], logs: new Map([['c', { usedBytes: 5 }]]) }]]) },
     pods: () => [pod([container('c', '10')])],
-    evict: (uid: string, failure: unknown) => evicted.push([uid, failure]),
+    evict: (uid: string, failure: unknown) => evicted.push([uid, failure]) === 1,
+    onEvicted: (signal: string) => counted.push(signal),
   } as unknown as StorageEvictorOptions;
   const stop = new AbortController();
   const running = new StorageEvictor(options).run(stop.signal);
@@ -84,6 +89,9 @@ t.test('what a pod holds is looked at again and again, failures or not', async (
   await clock.advance(lookMs);
   const message = 'Pod ephemeral local storage usage exceeds the total limit of containers 10. ';
   t.same(evicted, [['u', { reason: 'Evicted', message, isEviction: true, graceSeconds: 0 }]]);
+  await clock.advance(lookMs);
+  t.equal(evicted.length, 2, 'it has not gone yet');
+  t.same(counted, ['ephemeralpodfs.limit'], 'and counts once');
   stop.abort();
   await running;
 });

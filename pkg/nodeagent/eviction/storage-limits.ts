@@ -10,6 +10,15 @@ export interface StorageHeld {
   readonly containers: ReadonlyMap<string, number>;
 }
 
+/** What is exceeded, as 1.24 names it in its metrics. */
+export type StorageSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
+
+export interface StorageExcess {
+  readonly signal: StorageSignal;
+  /** In the words of 1.24, which end in a space. */
+  readonly message: string;
+}
+
 const resource = 'ephemeral-storage';
 
 /** True for pods that have something to be held against; of all others nothing is measured. */
@@ -20,22 +29,25 @@ export function hasStorageLimits({ spec }: Pod): boolean {
   );
 }
 
-/** Why the pod is to go, in the words of 1.24, which end in a space; undefined when it keeps its limits. */
-export function storageExcess(pod: Pod, held: StorageHeld): string | undefined {
+/** Why the pod is to go; undefined when it keeps its limits. */
+export function storageExcess(pod: Pod, held: StorageHeld): StorageExcess | undefined {
   for (const { name, emptyDir } of pod.spec.volumes ?? []) {
     const limit = emptyDir?.sizeLimit;
     const used = held.volumes.get(name);
     if (limit === undefined || used === undefined || !isPositive(limit) || used <= value(limit)) continue;
-    return `Usage of EmptyDir volume "${name}" exceeds the limit "${canonicalQuantity(limit)}". `;
+    const message = `Usage of EmptyDir volume "${name}" exceeds the limit "${canonicalQuantity(limit)}". `;
+    return { signal: 'emptydirfs.limit', message };
   }
   const limit = podLimit(pod);
   if (limit !== undefined && total(pod, held) > value(limit)) {
-    return `Pod ephemeral local storage usage exceeds the total limit of containers ${canonicalQuantity(limit)}. `;
+    const message = `Pod ephemeral local storage usage exceeds the total limit of containers ${canonicalQuantity(limit)}. `;
+    return { signal: 'ephemeralpodfs.limit', message };
   }
   for (const { name, resources } of pod.spec.containers) {
     const own = resources?.limits?.[resource];
     if (own === undefined || (held.containers.get(name) ?? 0) <= value(own)) continue;
-    return `Container ${name} exceeded its local ephemeral storage limit "${canonicalQuantity(own)}". `;
+    const message = `Container ${name} exceeded its local ephemeral storage limit "${canonicalQuantity(own)}". `;
+    return { signal: 'ephemeralcontainerfs.limit', message };
   }
   return undefined;
 }

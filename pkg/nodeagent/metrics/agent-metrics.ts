@@ -36,6 +36,7 @@ export class AgentMetrics {
   readonly workerStartSeconds: HistogramSeries;
   readonly podStartSeconds: HistogramSeries;
   readonly preemptions: PlainCounter;
+  readonly evictions: PlainCounter;
   readonly startedPods: CounterSeries;
   readonly startedPodErrors: CounterSeries;
   readonly startedContainers: PlainCounter;
@@ -115,6 +116,7 @@ export class AgentMetrics {
     this.preemptions = counter('preemptions', 'Cumulative number of pod preemptions by preemption resource', [
       'preemption_signal',
     ]);
+    this.evictions = counter('evictions', 'Cumulative number of pod evictions by eviction signal', ['eviction_signal']);
     this.startedPods = counter('started_pods_total', 'Cumulative number of pods started').labels();
     this.startedPodErrors = counter(
       'started_pods_errors_total',

@@ -107,9 +107,9 @@ export class PodManager {
     this.#workers.get(uid)?.poke();
   }
 
-  /** Ends a pod of which the node needs what it has; it fails for that reason. */
-  condemn(uid: string, failure: PodFailure): void {
-    this.#workers.get(uid)?.condemn(failure);
+  /** Ends a pod of which the node needs what it has; it fails for that reason. False for one that ends already. */
+  condemn(uid: string, failure: PodFailure): boolean {
+    return this.#workers.get(uid)?.condemn(failure) ?? false;
   }
 
   /** The pods that have a worker, as last seen from where they come from. */

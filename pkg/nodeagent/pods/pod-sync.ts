@@ -73,9 +73,11 @@ export class PodSync {
     this.#reporter = reporter;
   }
 
-  /** The next sync ends the pod. */
-  condemn(failure: PodFailure): void {
+  /** The next sync ends the pod. False when it is condemned already. */
+  condemn(failure: PodFailure): boolean {
+    const isFirst = this.#condemned === undefined;
     this.#condemned ??= failure;
+    return isFirst;
   }
 
   /** `signal` aborts the wait for volumes. */

@@ -66,8 +66,8 @@ class PodTasks implements PodOperations {
     }
   }
 
-  condemn(failure: PodFailure): void {
-    this.#doers.sync.condemn(failure);
+  condemn(failure: PodFailure): boolean {
+    return this.#doers.sync.condemn(failure);
   }
 
   hasten(graceSeconds: number): void {

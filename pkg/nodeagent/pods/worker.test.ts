@@ -41,8 +41,9 @@ class RecordedOperations implements PodOperations {
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  condemn({ reason }: PodFailure): void {
+  condemn({ reason }: PodFailure): boolean {
     this.told.push(`condemn ${reason}`);
+    return true;
   }
 
   hasten(graceSeconds: number): void {

@@ -24,8 +24,8 @@ export interface PodOperations {
   run(task: Task, signal: AbortSignal): Promise<Input>;
   /** Tells containers that are being stopped of less time. Never rejects. */
   hasten(graceSeconds: number): void;
-  /** The next sync ends the pod, with this as its status. */
-  condemn(failure: PodFailure): void;
+  /** The next sync ends the pod, with this as its status. False when it is to end for another failure already. */
+  condemn(failure: PodFailure): boolean;
   /** Publishes the status as it is now. Never rejects. */
   report(): Promise<void>;
   /** Ends all reports. */
@@ -106,10 +106,12 @@ export class PodWorker {
     this.#handle({ type: 'end', ending: { graceSeconds: podGraceSeconds(this.#pod), forgotten: true } });
   }
 
-  /** The node needs what the pod has: it is to fail. */
-  condemn(failure: PodFailure): void {
-    this.#operations.condemn(failure);
+  /** The node needs what the pod has: it is to fail. False for one that ends already. */
+  condemn(failure: PodFailure): boolean {
+    const runs = this.#state.phase === 'resting' || this.#state.phase === 'syncing';
+    const isFirst = this.#operations.condemn(failure);
     this.poke();
+    return runs && isFirst;
   }
 
   /** Something that the plan or the status depends on has changed. */

@@ -142,6 +142,7 @@ export const nodeAgentMetrics: readonly ReleaseMetric[] = [
   ...ofClients,
   ...rows(`
 _containers_per_pod_count histogram ALPHA
+_evictions counter ALPHA eviction_signal
 _http_inflight_requests gauge ALPHA long_running method path server_type
 _http_requests_duration_seconds histogram ALPHA long_running method path server_type
 _http_requests_total counter ALPHA long_running method path server_type
@@ -195,7 +196,6 @@ export const leftOut: Readonly<Record<string, string>> = {
   _certificate_manager_: 'certificates of the node are renewed by whoever gives them to it',
   _cgroup_manager_duration_seconds: 'cgroups are directories that the agent makes itself',
   _device_plugin_: 'there are no device plugins',
-  _evictions: 'pods are not evicted for want of resources',
   _pleg_discard_events: 'changes of the runtime wait in no channel, so none can be dropped',
   _pod_resources_endpoint_: 'there is no such endpoint',
   _started_host_process_containers_: 'of another operating system',
