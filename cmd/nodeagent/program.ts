@@ -76,9 +76,6 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     const errors = await kernelSettingErrors((name) => readFile(`/proc/sys/${name}`, 'utf8'));
     if (errors.length > 0) throw new OptionsError(errors);
   }
-  if (values['cgroup-driver'] === 'systemd') {
-    log.warn('--cgroup-driver=systemd has no effect: cgroups are made in the file system, systemd is not asked');
-  }
   await setOOMScoreAdj(values['oom-score-adj'], context);
   const metrics = createRegistry({ dialect, process: facts });
   const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();

@@ -2,22 +2,30 @@
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { OptionsError } from '#daemon/options/errors.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import type { NodeEvents } from '#nodeagent/node/node-events.js';
-import { cgroupVersion } from '#nodeagent/node/prerequisites.js';
+import { cgroupVersion, findProgram, systemdRuns } from '#nodeagent/node/prerequisites.js';
+import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { diskCgroupFiles } from '#nodeagent/resources/cgroup-files.js';
 import { allocatableLimits, type Capacity } from '#nodeagent/resources/cgroup-plan.js';
+import type { CgroupHierarchy, SystemPaths } from '#nodeagent/resources/cgroup-settings.js';
 import { CgroupTree, cgroupMountPoint } from '#nodeagent/resources/cgroup-tree.js';
 import { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { CPUQuota, NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
 import { NodeCgroups, type ReservedCgroup } from '#nodeagent/resources/node-cgroups.js';
+import { machineProcesses } from '#nodeagent/resources/processes.js';
+import { pathOfSlice } from '#nodeagent/resources/slices.js';
+import { SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
+import { busctlRunner, SystemdUnits, type Units } from '#nodeagent/resources/systemd-units.js';
 
 export interface CgroupsInput {
   readonly machine: Machine;
-  readonly facts: MachineFacts;
+  /** Prepared. */
+  readonly registrar: Pick<NodeRegistrar, 'facts' | 'runtimeName'>;
   readonly nodeEvents: NodeEvents;
   /** Those that have not ended. */
   readonly activePods: () => readonly Pod[];
@@ -28,23 +36,44 @@ export interface CgroupParts {
   readonly cgroups?: PodCgroups;
   /** Absent where pods have none. */
   readonly nodeCgroups?: NodeCgroups;
+  /** Absent where no process is to be moved. */
+  readonly systemCgroups?: SystemCgroups;
+  /** Absent for a node that is no machine. */
+  readonly hierarchy?: CgroupHierarchy;
+  readonly systemPaths?: SystemPaths;
 }
 
+/** Throws OptionsError for what this machine cannot do. */
 export async function composeCgroups(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
-  { machine, facts, nodeEvents, activePods }: CgroupsInput,
+  { machine, registrar, nodeEvents, activePods }: CgroupsInput,
 ): Promise<CgroupParts> {
-  if (deps.writeFiles === false || !values['cgroups-per-qos']) return {};
   const { clock, log, informers } = deps;
+  if (deps.writeFiles === false) {
+    for (const name of ['nodeagent-cgroups', 'system-cgroups', 'runtime-cgroups'] as const)
+      if ((values[name] ?? '') !== '')
+        log.warn({ option: name }, 'a simulated node has no cgroups: the option has no effect');
+    return {};
+  }
   const { dialect } = informers.client;
   const version = await cgroupVersion();
-  const files = diskCgroupFiles;
-  const tree = new CgroupTree({
-    ...{ files, clock, version },
+  const { facts, runtimeName } = registrar;
+  const shared = {
+    files: diskCgroupFiles,
+    clock,
+    version,
     mountPoint: cgroupMountPoint,
     pageSizes: pageSizesOf(facts),
-  });
+  };
+  const machineParts = {
+    hierarchy: { mountPoint: cgroupMountPoint, version },
+    systemPaths: systemPathsOf(values),
+    ...newSystemCgroups(values, deps, new CgroupTree(shared)),
+  };
+  if (!values['cgroups-per-qos']) return machineParts;
+  const isSystemds = values['cgroup-driver'] === 'systemd';
+  const tree = new CgroupTree({ ...shared, ...(isSystemds ? { units: await newUnits(version) } : {}) });
   const root = join('/', values['cgroup-root']);
   const path = join(root, `${dialect.shortName}pods`);
   const memoryQoS = isMemoryQoS(values, version);
@@ -63,8 +92,47 @@ export async function composeCgroups(
     pidsLimit: values['pod-max-pids'],
     onChange: () => nodeCgroups.update(),
     onRefused: (refused, error) => log.warn({ err: error, path: refused }, 'a cgroup could not be set up as wanted'),
+    ...(isSystemds ? { scopePrefix: scopePrefixes[runtimeName] ?? runtimeName } : {}),
   });
-  return { cgroups, nodeCgroups };
+  return { ...machineParts, cgroups, nodeCgroups };
+}
+
+/** Of the scopes that runtimes make, by their names, where these are others. */
+const scopePrefixes: Readonly<Record<string, string>> = { containerd: 'cri-containerd', 'cri-o': 'crio' };
+
+/** As in 1.24, where systemd is to make cgroups and does not run, nothing else will do. Throws OptionsError. */
+async function newUnits(version: 1 | 2): Promise<Units> {
+  const busctl = await findProgram('busctl');
+  const problem = !(await systemdRuns())
+    ? 'systemd does not run on this machine'
+    : busctl === undefined
+      ? 'busctl, with which it is spoken to, is not installed'
+      : undefined;
+  if (busctl === undefined || problem !== undefined)
+    throw new OptionsError([`--cgroup-driver=systemd: systemd cgroup manager not available: ${problem}`]);
+  return new SystemdUnits(busctlRunner(busctl), version);
+}
+
+/** Absolute, or undefined for an option that is not given. */
+function absolute(path: string | undefined): string | undefined {
+  return path === undefined || path === '' ? undefined : join('/', path);
+}
+
+function systemPathsOf(values: NodeAgentOptions): SystemPaths {
+  const agent = absolute(values['nodeagent-cgroups']);
+  const runtime = absolute(values['runtime-cgroups']);
+  const misc = absolute(values['system-cgroups']);
+  return { ...(agent && { agent }), ...(runtime && { runtime }), ...(misc && { misc }) };
+}
+
+function newSystemCgroups(
+  values: NodeAgentOptions,
+  { clock, log }: NodeAgentDependencies,
+  tree: CgroupTree,
+): Pick<CgroupParts, 'systemCgroups'> {
+  const { agent = '', misc: system = '' } = systemPathsOf(values);
+  if (agent === '' && system === '') return {};
+  return { systemCgroups: new SystemCgroups({ tree, clock, log, agent, system, processes: machineProcesses }) };
 }
 
 async function capacityOf(machine: Machine): Promise<Capacity> {
@@ -113,7 +181,10 @@ function enforcedCgroups(values: NodeAgentOptions, { shortName }: Dialect): Rese
       reserved: values['orch-reserved'],
     },
   ];
-  return all.filter(({ name }) => enforced.includes(name));
+  const isSystemds = values['cgroup-driver'] === 'systemd';
+  return all
+    .filter(({ name }) => enforced.includes(name))
+    .map((each) => (isSystemds ? { ...each, path: pathOfSlice(each.path) } : each));
 }
 
 /** @param share As the option takes it: `50%`. */

@@ -45,9 +45,7 @@ import { TerminationMessages } from '#nodeagent/pods/termination-messages.js';
 import { PodWorker } from '#nodeagent/pods/worker.js';
 import { type Checker, RuntimeChecker } from '#nodeagent/probes/checker.js';
 import { Prober } from '#nodeagent/probes/prober.js';
-import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
-import type { NodeCgroups } from '#nodeagent/resources/node-cgroups.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
@@ -67,7 +65,7 @@ export interface PodPartsInput {
   readonly nodeEvents: NodeEvents;
 }
 
-export interface PodParts {
+export interface PodParts extends CgroupParts {
   readonly manager: PodManager;
   readonly statuses: StatusManager;
   readonly prober: Prober;
@@ -80,10 +78,6 @@ export interface PodParts {
   readonly volumes: ReturnType<typeof newVolumes>;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
-  /** Absent where pods have none. */
-  readonly cgroups?: PodCgroups;
-  /** Absent where pods have none. */
-  readonly nodeCgroups?: NodeCgroups;
   /** Ends probes and watches. */
   close(): void;
 }
@@ -107,7 +101,7 @@ export async function composePods(
       .list()
       .map((pod) => statuses.latest(pod))
       .filter((pod) => !isPodTerminal(pod));
-  const cgroups = await composeCgroups(values, deps, { ...input, facts: input.registrar.facts, activePods });
+  const cgroups = await composeCgroups(values, deps, { ...input, activePods });
   const files = { ...(await filesOf(values, deps)), ...cgroups };
   const version = await cgroupVersion();
   const events = new PodEvents(input.recorder);

@@ -21,6 +21,7 @@ import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { type PodManager, podsOfNode } from '#nodeagent/pods/manager.js';
 import type { NodeCgroups } from '#nodeagent/resources/node-cgroups.js';
+import type { SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { nodeCounts } from '#nodeagent/runtime/node-counts.js';
 import { RuntimeObserver } from '#nodeagent/runtime/observer.js';
@@ -46,6 +47,8 @@ export interface AgentParts {
   readonly mirrors: MirrorPods;
   /** Absent where pods have none. */
   readonly nodeCgroups?: NodeCgroups;
+  /** Absent where no process is to be moved. */
+  readonly systemCgroups?: SystemCgroups;
   /** Absent where there are no files. */
   readonly rotator?: LogRotator;
   /** Absent where pods have no files. */
@@ -106,6 +109,7 @@ export async function composeAgent(
     ...{ informers, registrar, observer, statuses, manager, statics, readStatics, mirrors },
     lease: newLease(values, deps, registrar),
     ...(podParts.nodeCgroups && { nodeCgroups: podParts.nodeCgroups }),
+    ...(podParts.systemCgroups && { systemCgroups: podParts.systemCgroups }),
     ...(deps.writeFiles === false ? {} : { rotator }),
     ...newStorageEvictor(values, deps, { ...podParts, observer, machine, metrics }),
     ...(deps.links === undefined

@@ -91,11 +91,12 @@ export class NodeAgent implements Daemon {
     signal: AbortSignal,
   ): Promise<void> {
     const { statuses, observer, manager, rotator, storageEvictor, announcer, statics, readStatics, registrar } = parts;
-    const { nodeCgroups } = parts;
+    const { nodeCgroups, systemCgroups } = parts;
     const { clock, isStandalone = false } = this.#deps;
     // No pod is to start in a cgroup that is not there.
     await nodeCgroups?.start();
     if (nodeCgroups !== undefined) background.run(nodeCgroups.run(signal));
+    if (systemCgroups !== undefined) background.run(systemCgroups.run(signal));
     const registered = deferred();
     if (isStandalone) {
       await registrar.standAlone();

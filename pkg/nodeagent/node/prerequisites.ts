@@ -54,6 +54,14 @@ export async function oomScoreAdjRestricted(): Promise<boolean> {
   return ((BigInt(`0x${effective}`) >> capSysResource) & 1n) === 0n;
 }
 
+/** systemd is the machine's process 1. */
+export async function systemdRuns(): Promise<boolean> {
+  return stat('/run/systemd/system').then(
+    (found) => found.isDirectory(),
+    () => false,
+  );
+}
+
 /** 2 where the unified hierarchy is the only one, else 1. */
 export async function cgroupVersion(): Promise<1 | 2> {
   try {

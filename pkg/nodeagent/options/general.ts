@@ -109,7 +109,11 @@ export const generalOptions = {
     section: 'General',
     meaning: 'Unix socket of the image service, where it is not the runtime’s.',
   },
-  'runtime-cgroups': { type: 'string', section: 'General', inert: true, meaning: 'Cgroup of the container runtime.' },
+  'runtime-cgroups': {
+    type: 'string',
+    section: 'General',
+    meaning: 'Cgroup of the container runtime, of which `/stats/summary` tells. The runtime is not moved.',
+  },
   'runtime-request-timeout': {
     type: 'duration',
     default: 120_000,

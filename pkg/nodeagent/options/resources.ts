@@ -14,7 +14,8 @@ export const resourcesOptions = {
     section: 'Resources',
     oneOf: ['cgroupfs', 'systemd'],
     configField: 'cgroupDriver',
-    meaning: 'Who makes cgroups.',
+    meaning:
+      'Who makes cgroups. With systemd it must be process 1, busctl must be there, and the runtime must use it, too.',
   },
   'cgroup-root': {
     type: 'string',
@@ -34,15 +35,14 @@ export const resourcesOptions = {
     type: 'string',
     section: 'Resources',
     configField: 'nodeAgentCgroups',
-    inert: true,
-    meaning: 'Cgroup of the agent itself.',
+    meaning: 'Cgroup that the agent moves itself into, and of which `/stats/summary` tells as its own.',
   },
   'system-cgroups': {
     type: 'string',
     section: 'Resources',
     configField: 'systemCgroups',
-    inert: true,
-    meaning: 'Cgroup of all other processes.',
+    meaning:
+      'Cgroup that all processes are moved into which are in none, but for process 1 and those of the kernel; needs --cgroup-root. Only a restart of the machine undoes it.',
   },
   'cpu-cfs-quota': {
     type: 'bool',

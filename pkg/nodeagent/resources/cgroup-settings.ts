@@ -25,6 +25,21 @@ export interface CgroupSetting {
 
 export type CgroupVersion = 1 | 2;
 
+/** Where what cgroups have used can be read. */
+export interface CgroupHierarchy {
+  /** `/sys/fs/cgroup`. */
+  readonly mountPoint: string;
+  readonly version: CgroupVersion;
+}
+
+/** Cgroups of a node's own processes, where options name them. */
+export interface SystemPaths {
+  readonly agent?: string;
+  readonly runtime?: string;
+  /** Of all that is in none. */
+  readonly misc?: string;
+}
+
 /** Weight of version 2 for shares of version 1. */
 export function weightOfShares(shares: number): number {
   return Math.floor(1 + ((shares - 2) * 9999) / 262_142);

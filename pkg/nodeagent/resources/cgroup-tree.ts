@@ -1,5 +1,5 @@
 /** Cgroups by their paths: made, limited, removed. Version 1 has a tree of them for each controller, version 2 one. */
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type CgroupFiles, errorCode } from '#nodeagent/resources/cgroup-files.js';
@@ -10,6 +10,8 @@ import {
   cgroupSettings,
   controllers,
 } from '#nodeagent/resources/cgroup-settings.js';
+import { nameOfSlice, sliceName, slicePath } from '#nodeagent/resources/slices.js';
+import type { Units } from '#nodeagent/resources/systemd-units.js';
 
 export interface CgroupTreeOptions {
   readonly files: CgroupFiles;
@@ -19,6 +21,8 @@ export interface CgroupTreeOptions {
   readonly version: CgroupVersion;
   /** Of the machine's huge pages, in bytes. */
   readonly pageSizes: readonly number[];
+  /** Cgroups are slices of systemd, which is told of each; absent: they are directories and nothing else. */
+  readonly units?: Units;
 }
 
 /** A limit that the kernel did not take. */
@@ -50,6 +54,11 @@ export class CgroupTree {
     return this.#options.mountPoint;
   }
 
+  /** Where a cgroup lies below the mount point: what runtimes are told. */
+  locate(path: string): string {
+    return this.#options.units === undefined ? path : slicePath(path);
+  }
+
   /** Of `controllers`, those that the machine has. */
   async controllers(): Promise<readonly Controller[]> {
     this.#controllers ??= await this.#findControllers();
@@ -67,9 +76,10 @@ export class CgroupTree {
   }
 
   /** Where a cgroup lies, for each controller; several controllers may share a directory. */
-  #directory(controller: Controller, path: string): string {
+  #directory(controller: string, path: string): string {
     const { mountPoint, version } = this.#options;
-    return version === 2 ? join(mountPoint, path) : join(mountPoint, controller, path);
+    const place = this.locate(path);
+    return version === 2 ? join(mountPoint, place) : join(mountPoint, controller, place);
   }
 
   /** Directories of a cgroup that are not there. */
@@ -82,8 +92,12 @@ export class CgroupTree {
   /** Makes the cgroup with its parents, where it is not there. Throws what the kernel says. */
   async create(path: string): Promise<void> {
     const names = await this.controllers();
+    const { units } = this.#options;
+    if (units !== undefined && sliceName(path) !== sliceName('/'))
+      await units.start(sliceName(path), sliceName(dirname(path)));
+    // systemd gives a slice those controllers only that it knows of.
     if (this.#options.version === 2) {
-      await this.#handDown(path, names);
+      await this.#handDown(this.locate(path), names);
       return;
     }
     for (const name of names) await this.#options.files.make(this.#directory(name, path));
@@ -105,8 +119,10 @@ export class CgroupTree {
 
   /** Sets limits of a cgroup that is there. Throws the first CgroupLimitError, after all were tried. */
   async limit(path: string, limits: CgroupLimits): Promise<void> {
-    const { version, pageSizes } = this.#options;
+    const { version, pageSizes, units } = this.#options;
     const names = await this.controllers();
+    // What systemd was not told, it would set back.
+    await units?.set(sliceName(path), limits);
     let failure: unknown;
     for (const { controller, file, text } of cgroupSettings(limits, version, pageSizes)) {
       if (!names.includes(controller)) continue;
@@ -141,9 +157,10 @@ export class CgroupTree {
 
   /** Names of the cgroups right below one, in any hierarchy. */
   async children(path: string): Promise<string[]> {
+    const { files, units } = this.#options;
     const names = new Set<string>();
     for (const dir of await this.#everywhere(path)) {
-      for (const name of await this.#options.files.directories(dir)) names.add(name);
+      for (const name of await files.directories(dir)) names.add((units && nameOfSlice(name)) ?? name);
     }
     return [...names];
   }
@@ -153,14 +170,19 @@ export class CgroupTree {
    * stays.
    */
   async remove(path: string): Promise<void> {
-    for (const dir of await this.#everywhere(path)) await this.#removeTree(dir);
+    const { files, units } = this.#options;
+    const dirs = await this.#everywhere(path);
+    const there = units === undefined || (await Promise.all(dirs.map((dir) => files.exists(dir)))).includes(true);
+    for (const dir of dirs) await this.#removeTree(dir);
+    if (there) await units?.stop(sliceName(path));
   }
 
   /** Version 1: in all that are mounted, as the runtime makes cgroups in more of them than pods are limited in. */
   async #everywhere(path: string): Promise<string[]> {
     const { files, mountPoint, version } = this.#options;
-    if (version === 2) return [join(mountPoint, path)];
-    return (await files.directories(mountPoint)).map((name) => join(mountPoint, name, path));
+    const place = this.locate(path);
+    if (version === 2) return [join(mountPoint, place)];
+    return (await files.directories(mountPoint)).map((name) => join(mountPoint, name, place));
   }
 
   async #removeTree(dir: string): Promise<void> {
@@ -179,13 +201,59 @@ export class CgroupTree {
     }
   }
 
+  /** Processes that are in no cgroup but the root. */
+  async unbound(): Promise<number[]> {
+    const { files, mountPoint, version } = this.#options;
+    if (version === 2) return this.#processes(mountPoint);
+    // Services are told apart by their devices nearly everywhere.
+    const devices = join(mountPoint, 'devices');
+    const hasDevices = await files.exists(join(devices, 'cgroup.procs'));
+    return this.#processes(hasDevices ? devices : join(mountPoint, 'memory'));
+  }
+
+  /** Moves a process there, with its threads; the cgroup is made where it is not there. */
+  async enter(path: string, pid: number): Promise<void> {
+    const { files, version } = this.#options;
+    await this.create(path);
+    const names = version === 2 ? ['cpu'] : await this.#counting();
+    for (const dir of new Set(names.map((name) => this.#directory(name, path)))) {
+      await files.make(dir);
+      await this.#write(join(dir, 'cgroup.procs'), String(pid));
+    }
+  }
+
+  /** @param membership A process's lines of a number, controllers and a path, as the kernel shows them. */
+  async holds(path: string, membership: string): Promise<boolean> {
+    const { version } = this.#options;
+    const wanted = version === 2 ? [''] : await this.#counting();
+    const places = new Map<string, string>();
+    for (const [, names = '', place = ''] of membership.matchAll(/^\d+:([^:\n]*):(.+)$/gm)) {
+      for (const name of names.split(',')) places.set(name, place);
+    }
+    return wanted.every((name) => places.get(name) === this.locate(path));
+  }
+
+  /** Of the hierarchies of version 1, those in which something is limited or counted. */
+  async #counting(): Promise<string[]> {
+    const { files, mountPoint } = this.#options;
+    const names = [...controllers, 'cpuacct', 'blkio'];
+    const there = await Promise.all(names.map((name) => files.exists(join(mountPoint, name, 'cgroup.procs'))));
+    return names.filter((_, i) => there[i]);
+  }
+
+  /** 0 stands for a process of another PID namespace. */
+  async #processes(dir: string): Promise<number[]> {
+    const text = await this.#options.files.read(join(dir, 'cgroup.procs'));
+    return text
+      .split('\n')
+      .map(Number)
+      .filter((pid) => pid > 0);
+  }
+
   async #kill(dir: string): Promise<void> {
     const { files } = this.#options;
     try {
-      for (const pid of (await files.read(join(dir, 'cgroup.procs'))).split('\n')) {
-        // 0 stands for a process of another PID namespace.
-        if (Number(pid) > 1) files.kill(Number(pid));
-      }
+      for (const pid of await this.#processes(dir)) if (pid > 1) files.kill(pid);
     } catch (error) {
       if (!['ENOENT', 'ENODEV'].includes(errorCode(error))) throw error;
     }

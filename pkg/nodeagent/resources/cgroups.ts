@@ -5,7 +5,6 @@
 import { join } from 'node:path';
 import { podQosClass } from '#api/core/v1/pod/resources.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { CgroupVersion } from '#nodeagent/resources/cgroup-settings.js';
 import type { CgroupTree } from '#nodeagent/resources/cgroup-tree.js';
 import { type CPUQuota, podCgroupLimits } from '#nodeagent/resources/container-resources.js';
 
@@ -16,6 +15,8 @@ export interface PodCgroupsOptions {
   readonly quota: CPUQuota;
   /** Processes of each pod; not positive: as many as all pods may have. */
   readonly pidsLimit: number;
+  /** Where systemd makes cgroups: what the runtime's scopes begin with, such as `cri-containerd`. */
+  readonly scopePrefix?: string;
   /** Pods keep the memory that they ask for; cgroups of version 2 only. */
   readonly memoryQoS: boolean;
   /** The classes' own are to follow the pods that there are. Never rejects. */
@@ -34,18 +35,23 @@ export class PodCgroups {
     this.#options = options;
   }
 
-  /** Where what the cgroups have used can be read. */
-  get hierarchy(): { readonly mountPoint: string; readonly version: CgroupVersion } {
-    return this.#options.tree;
-  }
-
-  /** Of all pods. */
+  /** Where that of all pods lies. */
   get path(): string {
-    return this.#options.path;
+    return this.#options.tree.locate(this.#options.path);
   }
 
-  /** What the sandbox's `cgroupParent` is set to. */
+  /** What the sandbox's `cgroupParent` is set to: where the pod's lies. */
   parentOf(pod: Pod): string {
+    return this.#options.tree.locate(this.#pathOf(pod));
+  }
+
+  /** Where the runtime puts a container or sandbox of the pod. */
+  containerPath(pod: Pod, id: string): string {
+    const { scopePrefix } = this.#options;
+    return join(this.parentOf(pod), scopePrefix === undefined ? id : `${scopePrefix}-${id}.scope`);
+  }
+
+  #pathOf(pod: Pod): string {
     const qos = podQosClass(pod);
     const level = qos === 'Guaranteed' ? '' : qos.toLowerCase();
     return join(this.#options.path, level, `pod${pod.metadata.uid}`);
@@ -54,7 +60,7 @@ export class PodCgroups {
   /** Makes the pod's cgroup and sets its limits; idempotent. */
   async create(pod: Pod): Promise<void> {
     const { tree, quota, pidsLimit, memoryQoS, onChange, onRefused } = this.#options;
-    const path = this.parentOf(pod);
+    const path = this.#pathOf(pod);
     const limits = podCgroupLimits(pod, { quota, memoryQoS });
     await onChange();
     try {

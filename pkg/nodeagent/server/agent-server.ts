@@ -8,6 +8,7 @@ import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { Machine } from '#nodeagent/node/machine.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import type { Prober } from '#nodeagent/probes/prober.js';
+import type { CgroupHierarchy, SystemPaths } from '#nodeagent/resources/cgroup-settings.js';
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
@@ -44,6 +45,9 @@ export interface ServedNode {
   readonly directories?: PodDirectories;
   /** Absent where pods have none. */
   readonly cgroups?: PodCgroups;
+  /** Absent for a node that is no machine. */
+  readonly hierarchy?: CgroupHierarchy;
+  readonly systemPaths?: SystemPaths;
   readonly nodeName: string;
   /** The node's first address. */
   readonly hostIP: () => string;

@@ -6,6 +6,7 @@ import type { ContainerStats, PodSandboxStatus, RuntimeService } from '#nodeagen
 import type { HostUsage } from '#nodeagent/node/host-usage.js';
 import type { FilesystemState, Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import { type InterfaceUsage, networkUsage } from '#nodeagent/node/network-usage.js';
+import type { CgroupHierarchy, SystemPaths } from '#nodeagent/resources/cgroup-settings.js';
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
@@ -65,7 +66,7 @@ export interface NodeUsage {
   readonly cpuSeconds: number;
   readonly workingSetBytes: number;
   readonly pods: readonly PodUsage[];
-  /** By the names of 1.24: `pods`, all of them together, and the agent's own. */
+  /** By the names of 1.24: the agent's own, `runtime` and `misc` where options name them, and `pods`, all together. */
   readonly system: readonly SystemUsage[];
   /** What the runtime counts, by container; those that have ended, too. */
   readonly stats: ReadonlyMap<string, ContainerStats>;
@@ -84,7 +85,10 @@ export interface UsageSources {
   readonly cri: Pick<RuntimeService, 'listContainerStats'>;
   readonly observer: Pick<RuntimeObserver, 'get'>;
   /** Absent where pods have none. */
-  readonly cgroups?: Pick<PodCgroups, 'hierarchy' | 'parentOf' | 'path'>;
+  readonly cgroups?: Pick<PodCgroups, 'parentOf' | 'containerPath' | 'path'>;
+  /** Absent for a node that is no machine. */
+  readonly hierarchy?: CgroupHierarchy;
+  readonly systemPaths?: SystemPaths;
 }
 
 export interface CollectorOptions {
@@ -103,8 +107,8 @@ export class UsageCollector {
 
   constructor(options: CollectorOptions) {
     this.#options = options;
-    const { cgroups } = options.node;
-    this.#cgroups = cgroups === undefined ? undefined : new CgroupReader(cgroups.hierarchy);
+    const { hierarchy } = options.node;
+    this.#cgroups = hierarchy === undefined ? undefined : new CgroupReader(hierarchy);
   }
 
   /** Measures now; those who ask meanwhile get the same. Throws CRIError when the runtime does not answer. */
@@ -163,17 +167,21 @@ export class UsageCollector {
   }
 
   async #system(): Promise<SystemUsage[]> {
-    const { cgroups, dialect } = this.#options.node;
-    if (cgroups === undefined) return [];
-    const own = await ownCgroup(cgroups.hierarchy.version);
+    const { cgroups, hierarchy, systemPaths, dialect } = this.#options.node;
+    if (hierarchy === undefined) return [];
     const named = [
-      ...(own === undefined ? [] : [{ name: dialect.components.nodeAgent, path: own }]),
-      { name: 'pods', path: cgroups.path },
-    ];
+      [dialect.components.nodeAgent, systemPaths?.agent ?? (await ownCgroup(hierarchy.version))],
+      ['runtime', systemPaths?.runtime],
+      ['misc', systemPaths?.misc],
+      ['pods', cgroups?.path],
+    ] as const;
     const found = await Promise.all(
-      named.map(async (each) => ({ ...each, cgroup: await this.#cgroups?.usage(each.path) })),
+      named.map(async ([name, path]) => {
+        const cgroup = path === undefined ? undefined : await this.#cgroups?.usage(path);
+        return path === undefined || cgroup === undefined ? [] : [{ name, path, cgroup }];
+      }),
     );
-    return found.flatMap(({ cgroup, ...each }) => (cgroup === undefined ? [] : [{ ...each, cgroup }]));
+    return found.flat();
   }
 
   /** Undefined for pods of which nothing runs. */
@@ -183,13 +191,14 @@ export class UsageCollector {
     const runtime = node.observer.get(uid);
     if (runtime === undefined) return undefined;
     const path = node.cgroups?.parentOf(pod) ?? `/pod${uid}`;
+    const pathOf = (id: string) => node.cgroups?.containerPath(pod, id) ?? `${path}/${id}`;
     const sandbox = runtime.sandboxes.find(({ state }) => state === 'SANDBOX_READY');
     const running = runtime.containers.filter((container) => isRunning(container));
     if (sandbox === undefined && running.length === 0) return undefined;
     const containers = await Promise.all(
-      running.map((container) => this.#ofContainer(container, path, stats.get(container.id))),
+      running.map((container) => this.#ofContainer(container, pathOf(container.id), stats.get(container.id))),
     );
-    const ofSandbox = sandbox === undefined ? undefined : await this.#ofSandbox(sandbox, path);
+    const ofSandbox = sandbox === undefined ? undefined : await this.#ofSandbox(sandbox, pathOf(sandbox.id));
     const cgroup = await this.#cgroups?.usage(path);
     return {
       uid,
@@ -201,17 +210,16 @@ export class UsageCollector {
       cpuSeconds: cgroup?.cpu.totalSeconds ?? sum(containers, ({ cpuSeconds }) => cpuSeconds),
       workingSetBytes: cgroup?.memory.workingSetBytes ?? sum(containers, (each) => each.workingSetBytes),
       containers: ofSandbox === undefined ? containers : [...containers, ofSandbox],
-      network: pod.spec.hostNetwork === true || sandbox === undefined ? [] : await this.#network(path, sandbox.id),
+      network: pod.spec.hostNetwork === true || sandbox === undefined ? [] : await this.#network(pathOf(sandbox.id)),
     };
   }
 
   async #ofContainer(
     container: RuntimeContainer,
-    pod: string,
+    path: string,
     stats: ContainerStats | undefined,
   ): Promise<ContainerUsage> {
     const { node } = this.#options;
-    const path = `${pod}/${container.id}`;
     const cgroup = await this.#cgroups?.usage(path);
     return {
       name: container.metadata.name,
@@ -230,8 +238,7 @@ export class UsageCollector {
   }
 
   /** Runtimes count sandboxes in their cgroups only. */
-  async #ofSandbox(sandbox: PodSandboxStatus, pod: string): Promise<ContainerUsage | undefined> {
-    const path = `${pod}/${sandbox.id}`;
+  async #ofSandbox(sandbox: PodSandboxStatus, path: string): Promise<ContainerUsage | undefined> {
     const cgroup = await this.#cgroups?.usage(path);
     if (cgroup === undefined) return undefined;
     return {
@@ -251,8 +258,8 @@ export class UsageCollector {
   }
 
   /** Seen from a process of the sandbox, which is in its network. */
-  async #network(pod: string, sandbox: string): Promise<InterfaceUsage[]> {
-    const [process] = (await this.#cgroups?.processes(`${pod}/${sandbox}`)) ?? [];
+  async #network(sandboxPath: string): Promise<InterfaceUsage[]> {
+    const [process] = (await this.#cgroups?.processes(sandboxPath)) ?? [];
     return process === undefined ? [] : networkUsage(process);
   }
 }

@@ -54,6 +54,20 @@ export class FakeCgroupFiles implements CgroupFiles {
     this.#processes.set(dir, there.add(pid));
   }
 
+  processesOf(dir: string): number[] {
+    return [...(this.#processes.get(dir) ?? [])];
+  }
+
+  /** As the kernel shows it in `/proc/<pid>/cgroup`. */
+  membership(pid: number): string {
+    const lines = [...this.#processes].flatMap(([dir, pids]) => {
+      if (!pids.has(pid)) return [];
+      const [, , name = '', ...rest] = dir.split('/');
+      return [this.#version === 2 ? `0::${dir.slice(mountPoint.length) || '/'}` : `3:${name}:/${rest.join('/')}`];
+    });
+    return `${lines.join('\n')}\n`;
+  }
+
   async make(dir: string): Promise<void> {
     const root = this.#version === 2 ? mountPoint : dir.split('/').slice(0, 3).join('/');
     if (!this.#directories.has(root)) throw failure('EROFS', dir);
@@ -87,7 +101,18 @@ export class FakeCgroupFiles implements CgroupFiles {
     if (!this.#directories.has(dirname(file))) throw failure('ENOENT', file);
     const refusal = this.#refusals.get(file.slice(dirname(file).length + 1));
     if (refusal?.when(text)) throw failure(refusal.code, file);
+    if (file.endsWith('/cgroup.procs')) {
+      this.#move(dirname(file), Number(text));
+      return;
+    }
     this.#texts.set(file, file.endsWith('/cgroup.subtree_control') ? text.replaceAll('+', '') : text);
+  }
+
+  /** A process is in one cgroup of each hierarchy. */
+  #move(to: string, pid: number): void {
+    const root = this.#version === 2 ? mountPoint : to.split('/').slice(0, 3).join('/');
+    for (const [dir, pids] of this.#processes) if (dir === root || dir.startsWith(`${root}/`)) pids.delete(pid);
+    this.enter(to, pid);
   }
 
   kill(pid: number): void {
