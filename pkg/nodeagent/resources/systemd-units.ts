@@ -80,7 +80,7 @@ function listOf(properties: readonly UnitProperty[]): string[] {
 }
 
 /** Of a new slice. All is counted in it from the start. */
-export function sliceProperties(slice: string, parent: string, version: CgroupVersion): UnitProperty[] {
+function sliceProperties(slice: string, parent: string, version: CgroupVersion): UnitProperty[] {
   const on = (name: string): UnitProperty => [name, 'b', 'true'];
   return [
     ['Description', 's', `libcontainer container ${slice}`],
