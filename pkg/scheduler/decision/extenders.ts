@@ -20,6 +20,9 @@ export function interestedIn(pod: PodInfo, extenders: readonly Extender[]): read
   return [...interested.filter(({ ignorable }) => !ignorable), ...interested.filter(({ ignorable }) => ignorable)];
 }
 
+/** So many reasons of one extender are told apart: what is told of a pod is to be read, and written at each try. */
+const mostReasons = 16;
+
 export interface Filtered {
   readonly feasible: readonly NodeInfo[];
   /** What extenders said of the others. */
@@ -74,12 +77,14 @@ function refusalOf(
   known: Map<string, Refusal>,
 ): Refusal {
   const final = unresolvable.get(node);
+  const isFinal = final !== undefined;
   const reason = final ?? failed.get(node) ?? `node(s) left out by extender ${plugin}`;
-  const key = `${final !== undefined} ${reason}`;
+  const isFurther = known.size >= mostReasons && !known.has(`${isFinal} ${reason}`);
+  const told = isFurther ? `node(s) refused by extender ${plugin} for further reasons` : reason;
+  const key = `${isFinal} ${told}`;
   const earlier = known.get(key);
   if (earlier !== undefined) return earlier;
-  const rejection = { reasons: [reason], ...(final === undefined ? {} : { unresolvable: true as const }) };
-  const refusal = { plugin, rejection };
+  const refusal = { plugin, rejection: { reasons: [told], ...(isFinal ? { unresolvable: true as const } : {}) } };
   known.set(key, refusal);
   return refusal;
 }

@@ -10,6 +10,8 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** More of an extender's text is not shown. */
 const maxTextLength = 1024;
+/** Of a reason less, since a pod's condition and events have many of them. */
+const maxReasonLength = 256;
 
 /** The nodes that pass, out of those asked about. Throws with what is wrong. */
 export function readVerdict(answer: unknown, extender: string, asked: ReadonlySet<string>): ExtenderVerdict {
@@ -48,7 +50,9 @@ function reasonsOf(fields: Fields, name: string): ReadonlyMap<string, string> {
   const value = field(fields, name);
   if (value === undefined) return new Map();
   const entries = Object.entries(objectOf(value, name));
-  return new Map(entries.map(([node, reason]) => [node, shown(textOf(reason, `${name}[${quoted(node)}]`))]));
+  return new Map(
+    entries.map(([node, reason]) => [node, shown(textOf(reason, `${name}[${quoted(node)}]`), maxReasonLength)]),
+  );
 }
 
 /** Node → score, of the nodes asked about. Throws with what is wrong. */
@@ -129,4 +133,9 @@ function textOf(value: unknown, what: string): string {
 }
 
 const quoted = (text: string): string => JSON.stringify(shown(text));
-const shown = (text: string): string => (text.length > maxTextLength ? `${text.slice(0, maxTextLength)}…` : text);
+
+/** In one line, without what would move a terminal's cursor, and of bounded length. */
+function shown(text: string, maxLength = maxTextLength): string {
+  const short = text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
+  return short.replace(/\p{Cc}+/gu, ' ').replace(/\p{Cs}/gu, '\ufffd');
+}
