@@ -248,6 +248,8 @@ function makeDialect(w: Words) {
       loadBalancerAddresses: `bare-metal.${w.label}/addresses`,
       /** Of claims that wait for a pod: the node that the scheduler chose for it. */
       selectedNode: `volume.${w.label}/selected-node`,
+      /** Of what a node knows of CSI drivers: the volume plugins whose part they have taken. */
+      migratedPlugins: `storage.alpha.${w.label}/migrated-plugins`,
     },
     taints: {
       notReady: `node.${w.label}/not-ready`,

@@ -7,6 +7,7 @@ import { keyFor } from '#apimachinery/object-key.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { StorageObjects } from '#scheduler/cluster/objects.js';
 import type { NodeFilter, Plugin, Rejection } from '#scheduler/framework/plugin.js';
+import { CsiMigration } from '#scheduler/plugins/csi-migration.js';
 
 const tooMany: Rejection = { reasons: ['node(s) exceed max volume count'] };
 
@@ -69,16 +70,21 @@ export function maxDisksWarning(env: Environment, dialect: Dialect): string | un
 }
 
 /** `max`: for nodes that do not say; absent: by kind. */
-export function diskLimits(kind: DiskKind, dialect: Dialect, max: number | undefined): Plugin {
+export function diskLimits(
+  kind: DiskKind,
+  dialect: Dialect,
+  max: number | undefined,
+  migration = new CsiMigration(dialect),
+): Plugin {
   return {
     name: kind.plugin,
-    events: ['NodeAdd', 'AssignedPodDelete', 'PvcAdd', 'PvcUpdate'],
+    events: ['NodeAdd', 'AssignedPodDelete', 'PvcAdd', 'PvcUpdate', 'CSINodeAdd', 'CSINodeUpdate'],
     filter: {
       local: false,
       prepare({ pod }, { objects: { storage } }) {
         const inline = (pod.spec.volumes ?? []).some((volume) => kind.idOf(volume) !== undefined);
         if (!inline && claimNamesOf(pod).length === 0) return undefined;
-        return new DiskFilter({ kind, pod, storage, dialect, max });
+        return new DiskFilter({ kind, pod, storage, dialect, max, migration });
       },
     },
   };
@@ -90,6 +96,7 @@ interface DiskQuestion {
   readonly storage: StorageObjects;
   readonly dialect: Dialect;
   readonly max: number | undefined;
+  readonly migration: CsiMigration;
 }
 
 class DiskFilter implements NodeFilter {
@@ -105,12 +112,18 @@ class DiskFilter implements NodeFilter {
   }
 
   filter(node: NodeInfo): Rejection | undefined {
-    if (this.#wanted.size === 0) return undefined;
+    if (this.#wanted.size === 0 || this.#isMigrated(node)) return undefined;
     const there = new Set<string>();
     for (const { pod } of node.pods.values()) for (const disk of this.#disksOf(pod)) there.add(disk);
     let count = there.size;
     for (const disk of this.#wanted) if (!there.has(disk)) count++;
     return count > this.#limitOf(node) ? tooMany : undefined;
+  }
+
+  /** On such a node a CSI driver counts these disks. */
+  #isMigrated({ name }: NodeInfo): boolean {
+    const { dialect, kind, migration, storage } = this.#question;
+    return migration.isOn(storage.csiNode(name), `${dialect.labelDomain}/${kind.name}`);
   }
 
   #limitOf({ allocatable, labels }: NodeInfo): number {

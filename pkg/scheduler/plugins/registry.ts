@@ -5,6 +5,7 @@ import type { FieldTable, Plain } from '#daemon/options/config-decode.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Plugin } from '#scheduler/framework/plugin.js';
+import { CsiMigration, csiMigrationGates } from '#scheduler/plugins/csi-migration.js';
 import { defaultBinder } from '#scheduler/plugins/default-binder.js';
 import { diskKinds, diskLimits, maxDisksOf } from '#scheduler/plugins/disk-limits.js';
 import { imageLocality } from '#scheduler/plugins/image-locality.js';
@@ -53,6 +54,7 @@ export const defaultContext: PluginContext = { gates: new FeatureGates(), env: {
 export const schedulerGates = [
   'MinDomainsInPodTopologySpread',
   'ReadWriteOncePod',
+  ...csiMigrationGates,
 ] as const satisfies readonly FeatureGateName[];
 
 const resources = { listOf: { fields: { name: 'string', weight: 'int64' }, required: ['name'] } } as const;
@@ -96,7 +98,10 @@ export const pluginKinds: readonly PluginKind[] = [
   },
   diskLimitsOf(diskKinds.ebs),
   diskLimitsOf(diskKinds.gce),
-  without('NodeVolumeLimits', nodeVolumeLimits),
+  {
+    name: 'NodeVolumeLimits',
+    make: (_args, dialect, { gates }) => nodeVolumeLimits(dialect, new CsiMigration(dialect, gates)),
+  },
   diskLimitsOf(diskKinds.azure),
   {
     name: 'VolumeBinding',
@@ -157,7 +162,11 @@ export const pluginKinds: readonly PluginKind[] = [
 ];
 
 function diskLimitsOf(kind: (typeof diskKinds)[keyof typeof diskKinds]): PluginKind {
-  return { name: kind.plugin, make: (_args, dialect, { env }) => diskLimits(kind, dialect, maxDisksOf(env, dialect)) };
+  return {
+    name: kind.plugin,
+    make: (_args, dialect, { env, gates }) =>
+      diskLimits(kind, dialect, maxDisksOf(env, dialect), new CsiMigration(dialect, gates)),
+  };
 }
 
 /** A plugin that takes no arguments. */
