@@ -3,6 +3,7 @@ import t from 'tap';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { podInfo } from '#scheduler/cluster/pod-info.js';
 import type { PluginScores } from '#scheduler/decision/pod-scores.js';
 import type { Profile } from '#scheduler/framework/profile.js';
@@ -11,24 +12,27 @@ import { defaultProfile, profileOf } from '#scheduler/plugins/profiles.js';
 import { refusal, scores } from '#scheduler/testing/reference/rules.js';
 import { Twins } from '#scheduler/testing/twins.js';
 
+t.setTimeout(300_000);
 const clusters = 10_000;
 const profile = defaultProfile(dialect);
 
+const claimInUse = 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
+
 /** Undefined when both say the same of every node; else what they say. `met` hears what was compared. */
-function difference(twins: Twins, pod: Pod, by: Profile, met: (what: string) => void): unknown {
+function difference(twins: Twins, pod: Pod, by: Profile, met: (what: string) => void, rules = {}): unknown {
   const { filters, scores: fast } = twins.plans.of(podInfo(pod), by);
   const feasible: Node[] = [];
   for (const node of twins.nodes) {
     const info = twins.cluster.node(node.metadata.name ?? '');
     if (info === undefined) return { missing: node };
     const found = filters.refusal ?? filters.check(info);
-    const wanted = refusal(twins, pod, node, dialect);
+    const wanted = refusal(twins, pod, node, dialect, rules);
     const [a, b] = [found && [found.plugin, found.rejection.reasons], wanted && [wanted.plugin, wanted.reasons]];
     if (JSON.stringify(a) !== JSON.stringify(b)) return { node: node.metadata.name, found: a, wanted: b };
     // Nodes that are left out for good must be such that refuse the pod.
     if (filters.nodeNames?.has(node.metadata.name ?? '') === false && wanted === undefined) return { leftOut: node };
     if (wanted === undefined) feasible.push(node);
-    else met(wanted.plugin);
+    else met(wanted.reasons.includes(claimInUse) ? 'claim in use' : wanted.plugin);
   }
   if (feasible.length === 0) return undefined;
   if (feasible.length > 1) met('scores');
@@ -50,7 +54,7 @@ function difference(twins: Twins, pod: Pod, by: Profile, met: (what: string) => 
 const fewDisks: readonly string[] = Object.values(diskKinds).map(({ plugin }) => plugin);
 
 /** The first difference in clusters of as many seeds from the first on. */
-function search(by: Profile, first: number, count: number, met: (what: string) => void = () => {}) {
+function search(by: Profile, first: number, count: number, met: (what: string) => void = () => {}, rules = {}) {
   for (let seed = first; seed < first + count; seed++) {
     const twins = new Twins(seededRandom(seed), dialect);
     const kinds = [twins.make.pod(), twins.make.pod()];
@@ -59,7 +63,7 @@ function search(by: Profile, first: number, count: number, met: (what: string) =
       if (step % 8 !== 0) continue;
       // Of one kind again and again, so that what was remembered is used, and of a new kind.
       for (const pod of [...kinds, twins.make.pod()]) {
-        const wrong = difference(twins, pod, by, met);
+        const wrong = difference(twins, pod, by, met, rules);
         if (wrong !== undefined) return { seed, step, wrong, pod, pods: twins.pods, nodes: twins.nodes };
       }
     }
@@ -81,6 +85,20 @@ t.test(`${clusters} random clusters: filters and scores are as the rules say`, {
     }
     t.ok((met.get('scores') ?? 0) > 1000, 'scores were compared');
   }
+  t.end();
+});
+
+t.test('the same with the gate of claims for single pods', { timeout: 300_000 }, (t) => {
+  const context = { gates: new FeatureGates({ ReadWriteOncePod: true }), env: {} };
+  const gated = profileOf({ schedulerName: profile.schedulerName, sets: {}, args: {} }, dialect, context);
+  const first = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+  t.comment(`SEED=${first}`);
+  let inUse = 0;
+  const met = (what: string) => {
+    if (what === 'claim in use') inUse++;
+  };
+  t.equal(search(gated, first, 500, met, { singlePods: true }), undefined);
+  t.ok(inUse > 3, `${inUse} times a claim was in use`);
   t.end();
 });
 

@@ -4,7 +4,7 @@ import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { Question } from '#scheduler/explain/question.js';
 import { driverLoads, isOverloaded } from '#scheduler/plugins/node-volume-limits.js';
-import { shareDisk } from '#scheduler/plugins/volume-restrictions.js';
+import { claimHolder, shareDisk } from '#scheduler/plugins/volume-restrictions.js';
 
 /** How many volumes the node has of how many that it can have. */
 export function limitsOf({ cluster, dialect, node, pod }: Question): string | undefined {
@@ -17,8 +17,10 @@ export function limitsOf({ cluster, dialect, node, pod }: Question): string | un
   return shown.join('; ');
 }
 
-/** The pod that has the disk. */
-export function diskOf({ node, pod }: Question): string | undefined {
+/** The pod that has the disk, or the claim. */
+export function diskOf({ cluster, node, pod }: Question): string | undefined {
+  const claimed = claimHolder(pod.pod, cluster);
+  if (claimed !== undefined) return `${claimed.pod.key} on node ${claimed.node} has the claim ${claimed.claim}`;
   const holder = [...node.pods.values()].find((other) => shareDisk(pod.pod, other.pod));
   return holder === undefined ? undefined : `${holder.key} has the disk`;
 }

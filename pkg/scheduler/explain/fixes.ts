@@ -7,6 +7,7 @@ import { resourceFixes } from '#scheduler/explain/fixes-of-resources.js';
 import { volumeFixes } from '#scheduler/explain/fixes-of-volumes.js';
 import { canLeaveNode } from '#scheduler/explain/owners.js';
 import type { Trial } from '#scheduler/explain/trial.js';
+import { claimHolder } from '#scheduler/plugins/volume-restrictions.js';
 
 export function fixesFor(refusal: Refusal, trial: Trial): readonly Fix[] {
   switch (refusal.plugin) {
@@ -21,6 +22,7 @@ export function fixesFor(refusal: Refusal, trial: Trial): readonly Fix[] {
     case 'NodeResourcesFit':
       return resourceFixes(refusal, trial);
     case 'VolumeRestrictions':
+      return [...volumeFixes(refusal, trial), ...claimFixes(trial), ...removals(refusal, trial)];
     case 'NodeVolumeLimits':
     case 'EBSLimits':
     case 'GCEPDLimits':
@@ -110,6 +112,18 @@ const withoutHostPorts: Fix = (trial) => {
   trial.replacePod({ ...trial.pod, spec: { ...spec, containers } });
   return "leave the pod's host ports out";
 };
+
+/** The pod that has a claim which is for one pod only. */
+function claimFixes({ copy, pod }: Trial): Fix[] {
+  const holder = claimHolder(pod, copy.cluster);
+  if (holder === undefined || !canLeaveNode(holder.pod.pod)) return [];
+  return [
+    (trial) => {
+      trial.removePod(holder.pod, holder.node);
+      return `delete pod ${holder.pod.key}, which has the claim ${holder.claim}`;
+    },
+  ];
+}
 
 /** Pods that are tried, at most. */
 const triedPods = 250;

@@ -80,11 +80,11 @@ export class Trial {
     this.#changes.push({ action: 'patch', apiVersion: 'v1', kind: 'Node', name: this.#nodeName, patch });
   }
 
-  /** A pod of the node goes. */
-  removePod(pod: PodInfo): void {
+  /** A pod goes from the node, or from another. */
+  removePod(pod: PodInfo, node = this.#nodeName): void {
     const { cluster } = this.copy;
     cluster.removePod(pod.uid);
-    this.#undo.push(() => cluster.assume(pod, this.#nodeName));
+    this.#undo.push(() => cluster.assume(pod, node));
     this.#changes.push({ action: 'delete', apiVersion: 'v1', kind: 'Pod', ...nameOf(pod.pod) });
   }
 

@@ -1,6 +1,6 @@
 import type { Volume } from '#api/core/v1/types.gen.js';
 import { volumeRestrictions } from '#scheduler/plugins/volume-restrictions.js';
-import { answer, table } from '#scheduler/testing/plugin-table.js';
+import { answer, node, table } from '#scheduler/testing/plugin-table.js';
 import { boundClaim, storageOf, uses } from '#scheduler/testing/storage.js';
 
 type Source = Omit<Volume, 'name'>;
@@ -76,20 +76,49 @@ table('several', ask, [
   ['its own twice', [gce('a'), gce('a')], [], 'ok'],
 ]);
 
-const modes = (name: string, mode: string) => boundClaim(name, name, { accessModes: [mode as 'ReadWriteOncePod'] });
-const storage = storageOf({ claims: [modes('single', 'ReadWriteOncePod'), modes('shared', 'ReadWriteMany')] });
+const modes = (name: string, ...accessModes: 'ReadWriteOncePod'[]) => boundClaim(name, name, { accessModes });
+const [once, many] = ['ReadWriteOncePod', 'ReadWriteMany' as 'ReadWriteOncePod'] as const;
+const storage = storageOf({
+  claims: [modes('single', once), modes('other', once), modes('shared', many), modes('both', many, once)],
+});
 const inUse = '!node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
-/** Names of claims. */
-const claims = (singlePods: boolean, own: string, there: string) =>
-  answer(
-    volumeRestrictions({ singlePods }),
-    { spec: { volumes: uses(own) } },
-    { storage, pods: [{ spec: { volumes: uses(there) } }] },
-  );
+const missing = '!persistentvolumeclaim "gone" not found';
+
+/** Names of claims, apart by blanks; those that are there are of one pod each unless joined by `+`. */
+function claims(own: string, there: string, { gate = true, inline = [] as Source[], ...other }: Other = {}) {
+  const names = (text: string, separator: string) => text.split(separator).filter(Boolean);
+  const volumes = [...uses(...names(own, ' ')), ...inline.map((source, i) => ({ name: `v${i}`, ...source }))];
+  const pods = names(there, ' ').map((text) => ({ ...other, spec: { volumes: uses(...names(text, '+')) } }));
+  const nodes = [node('n'), node('m')];
+  return answer(volumeRestrictions({ singlePods: gate }), { spec: { volumes } }, { nodes, storage, pods });
+}
+
+interface Other {
+  readonly gate?: boolean;
+  readonly inline?: Source[];
+  readonly on?: string;
+  readonly namespace?: string;
+  readonly terminating?: true;
+}
 
 table('claims for single pods', claims, [
-  ['nobody has it', true, 'single', 'shared', 'ok'],
-  ['a pod has it', true, 'single', 'single', inUse],
-  ['many may have it', true, 'shared', 'shared', 'ok'],
-  ['without the gate', false, 'single', 'single', 'ok'],
+  ['nobody has it', 'single', 'shared', {}, 'ok'],
+  ['nobody has any', 'single', '', {}, 'ok'],
+  ['a pod has it', 'single', 'single', {}, inUse],
+  ['a pod of another node has it', 'single', 'single', { on: 'm' }, inUse],
+  ['a pod of a node that is gone has it', 'single', 'single', { on: 'gone' }, inUse],
+  ['a pod that ends has it', 'single', 'single', { terminating: true }, inUse],
+  ['one of the same name of another namespace', 'single', 'single', { namespace: 'other' }, 'ok'],
+  ['another one', 'single', 'other', {}, 'ok'],
+  ['the second of its own', 'other single', 'single', {}, inUse],
+  ['the second of the other’s', 'single', 'shared+single', {}, inUse],
+  ['the second pod has it', 'single', 'shared single', {}, inUse],
+  ['many may have it', 'shared', 'shared', {}, 'ok'],
+  ['of several modes one is for single pods', 'both', 'both', {}, inUse],
+  ['a claim that is not there', 'gone', '', {}, missing],
+  ['a claim that is not there beside one in use', 'single gone', 'single', {}, missing],
+  ['without the gate', 'single', 'single', { gate: false }, 'ok'],
+  ['without the gate, a claim that is not there', 'gone', '', { gate: false }, 'ok'],
+  ['beside a disk that nobody has', 'single', 'single', { inline: [gce('a')] }, inUse],
+  ['ephemeral ones are the pod’s own', '', 'single', { inline: [{ ephemeral: {} }] }, 'ok'],
 ]);

@@ -1,7 +1,7 @@
-import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
+import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { Plugin, Rejection } from '#scheduler/framework/plugin.js';
 
 const conflict: Rejection = { reasons: ['node(s) had no available disk'] };
@@ -9,6 +9,10 @@ const claimInUse: Rejection = {
   reasons: ['node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode'],
   unresolvable: true,
 };
+const noClaim = (name: string): Rejection => ({
+  reasons: [`persistentvolumeclaim ${JSON.stringify(name)} not found`],
+  unresolvable: true,
+});
 
 /**
  * Disks that pods mount directly may be on a node once only, but for some kinds that all pods only read. `singlePods`:
@@ -22,10 +26,10 @@ export function volumeRestrictions({ singlePods }: { readonly singlePods: boolea
       local: true,
       prepare({ pod }, cluster) {
         const disks = disksOf(pod);
-        const claims = singlePods ? claimKeysOf(pod) : [];
+        const claims = singlePods ? claimNames(pod) : [];
         if (disks.length === 0 && claims.length === 0) return undefined;
         return {
-          begin: () => (isTaken(claims, cluster) ? claimInUse : undefined),
+          begin: () => (claims.length === 0 ? undefined : claimRejection(claims, pod, cluster)),
           filter({ pods }) {
             if (disks.length === 0) return undefined;
             for (const { pod: other } of pods.values()) {
@@ -39,16 +43,38 @@ export function volumeRestrictions({ singlePods }: { readonly singlePods: boolea
   };
 }
 
-/** Whether some pod has one of the claims that only one may have. Looks at all pods only where there is such a claim. */
-function isTaken(claims: readonly string[], cluster: Cluster): boolean {
+function claimRejection(claims: readonly string[], pod: Pod, cluster: Cluster): Rejection | undefined {
   const { storage } = cluster.objects;
-  const single = claims.filter((key) => storage.claim(key)?.spec.accessModes?.includes('ReadWriteOncePod') === true);
-  if (single.length === 0) return false;
-  for (const { pod } of cluster.placed()) if (claimKeysOf(pod.pod).some((key) => single.includes(key))) return true;
-  return false;
+  const missing = claims.find((name) => storage.claim(keyFor(pod.metadata.namespace, name)) === undefined);
+  if (missing !== undefined) return noClaim(missing);
+  return claimHolder(pod, cluster) === undefined ? undefined : claimInUse;
 }
 
-const claimKeysOf = (pod: Pod): string[] => claimNamesOf(pod).map((name) => keyFor(pod.metadata.namespace, name));
+/** Names of claims that are no pod's own, as only such can be another's too. */
+const claimNames = ({ spec }: Pod): string[] =>
+  (spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
+
+/**
+ * The pod that has a claim which only one may have and that this pod wants too. Looks at all pods only where there is
+ * such a claim.
+ */
+export function claimHolder(
+  pod: Pod,
+  cluster: Cluster,
+): { readonly pod: PodInfo; readonly node: string; readonly claim: string } | undefined {
+  const { storage } = cluster.objects;
+  const { namespace } = pod.metadata;
+  const isSingle = (name: string) =>
+    storage.claim(keyFor(namespace, name))?.spec.accessModes?.includes('ReadWriteOncePod') === true;
+  const single = claimNames(pod).filter(isSingle);
+  if (single.length === 0) return undefined;
+  for (const { node, pod: other } of cluster.placed()) {
+    if (other.namespace !== namespace) continue;
+    const claim = claimNames(other.pod).find((name) => single.includes(name));
+    if (claim !== undefined) return { pod: other, node, claim };
+  }
+  return undefined;
+}
 
 /** Whether the pods cannot be on a node together for a disk that both mount. */
 export const shareDisk = (a: Pod, b: Pod): boolean => anyClash(disksOf(a), disksOf(b));

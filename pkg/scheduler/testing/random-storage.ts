@@ -130,7 +130,8 @@ export class RandomStorage implements StorageObjects {
         annotations: bound ? { [bindCompleted]: 'yes' } : chosen,
       },
       spec: {
-        accessModes: ['ReadWriteOnce'],
+        // Volumes for claims that wait have the usual mode alone.
+        accessModes: [bound && dice.chance(0.6) ? 'ReadWriteOncePod' : 'ReadWriteOnce'],
         resources: { requests: { storage: dice.pick('1Gi', '2Gi') } },
         storageClassName: dice.pick('hand', 'late', 'late', 'late', 'soon'),
         ...(bound ? { volumeName: dice.pick('v0', 'v1', 'v2', 'v3', 'v4', 'gone') } : {}),

@@ -12,6 +12,8 @@ import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { metricsText } from '#daemon/metrics/registry.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { Scheduler, type SchedulerOptions } from '#scheduler/scheduler.js';
 import { startServer } from '#test/integration/apiserver/server.js';
@@ -33,9 +35,13 @@ export interface Cluster {
 export async function cluster(
   t: Test,
   more: Partial<Pick<SchedulerOptions, 'profiles' | 'extenders' | 'binder' | 'clock'>> = {},
+  gates = new FeatureGates(),
 ): Promise<Cluster> {
   const stop = new AbortController();
-  const api = await startServer(t, { dialect });
+  const api = await startServer(t, {
+    dialect,
+    dependencies: { gate: (name) => gates.enabled(name as FeatureGateName) },
+  });
   const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
   await client.request('POST', '/api/v1/namespaces', { metadata: { name: 'default' } });
   const informers = new SharedInformerFactory({ client, clock, random, log });

@@ -5,15 +5,23 @@ import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import { csinodes } from '#api/storage/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { explain } from '#scheduler/explain/explain.js';
 import { listedSnapshot } from '#scheduler/explain/listed-snapshot.js';
 import { ClusterCopy, Pace } from '#scheduler/explain/snapshot.js';
-import { defaultProfile } from '#scheduler/plugins/profiles.js';
+import { profileOf } from '#scheduler/plugins/profiles.js';
 import { boundClaim, uses, volume } from '#scheduler/testing/storage.js';
 import { cluster } from '#test/integration/scheduler/cluster.js';
 
 const where = { namespace: 'default' };
 const message = ({ status }: Pod) => status?.conditions?.find(({ type }) => type === 'PodScheduled')?.message ?? '';
+const single = new FeatureGates({ ReadWriteOncePod: true });
+const profiles = [
+  profileOf({ schedulerName: dialect.components.defaultScheduler, sets: {}, args: {} }, dialect, {
+    gates: single,
+    env: {},
+  }),
+];
 const disk: Volume[] = [{ name: 'd', awsElasticBlockStore: { volumeID: 'v' } }];
 
 for (const { cause, facts, first, second } of [
@@ -24,13 +32,21 @@ for (const { cause, facts, first, second } of [
     second: uses('b'),
   },
   { cause: /node\(s\) had no available disk/, facts: 'default/first has the disk', first: disk, second: disk },
+  {
+    cause: /node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode/,
+    facts: 'default/first on node n has the claim single',
+    first: uses('single'),
+    second: uses('single'),
+  },
 ]) {
   t.test(facts, async (t) => {
-    const c = await cluster(t);
+    const c = await cluster(t, { profiles }, single);
     const { client } = c;
-    for (const name of ['a', 'b']) {
+    for (const name of ['a', 'b', 'single']) {
       await client.resource(persistentvolumes).create(volume(name, { csi: { driver: 'd', volumeHandle: name } }));
-      await client.resource(persistentvolumeclaims).create(boundClaim(name));
+      await client
+        .resource(persistentvolumeclaims)
+        .create(boundClaim(name, name, { accessModes: [name === 'single' ? 'ReadWriteOncePod' : 'ReadWriteOnce'] }));
     }
     const drivers = [{ name: 'd', nodeID: 'n', allocatable: { count: 1 } }];
     await client.resource(csinodes).create({ metadata: { name: 'n' }, spec: { drivers } });
@@ -42,7 +58,7 @@ for (const { cause, facts, first, second } of [
 
     const snapshot = await listedSnapshot(client, AbortSignal.timeout(60_000));
     const copy = await ClusterCopy.of(snapshot, dialect, new Pace(realClock));
-    const told = await explain(waiting, { copy, dialect, profiles: [defaultProfile(dialect)], scores: 0 });
+    const told = await explain(waiting, { copy, dialect, profiles, scores: 0 });
     t.equal(told.message, message(waiting));
     t.equal(told.refused[0]?.facts, facts);
     const remedy = told.remedies.find(({ text }) => text.startsWith('delete pod default/first'));

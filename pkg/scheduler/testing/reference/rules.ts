@@ -7,7 +7,7 @@ import { namesConflict, preference, wanted } from '#scheduler/testing/reference/
 import type { Refused } from '#scheduler/testing/reference/refused.js';
 import { even, lacking, least } from '#scheduler/testing/reference/resources.js';
 import { spreadRefusal, spreadScores } from '#scheduler/testing/reference/spread.js';
-import { claimsRefusal, volumesRefusal } from '#scheduler/testing/reference/volumes.js';
+import { claimsRefusal, singleClaimsRefusal, volumesRefusal } from '#scheduler/testing/reference/volumes.js';
 
 const tolerated = (pod: Pod, taint: Taint) =>
   (pod.spec.tolerations ?? []).some(
@@ -15,10 +15,17 @@ const tolerated = (pod: Pod, taint: Taint) =>
       effect === taint.effect && key === taint.key && (operator === 'Exists' || value === taint.value),
   );
 
-/** The first plugin that refuses the node; before all, what refuses all nodes. */
-export function refusal(model: Model, pod: Pod, node: Node, dialect: Dialect): Refused | undefined {
+/** The first plugin that refuses the node; before all, what refuses all nodes. `singlePods`: the gate ReadWriteOncePod. */
+export function refusal(
+  model: Model,
+  pod: Pod,
+  node: Node,
+  dialect: Dialect,
+  { singlePods = false } = {},
+): Refused | undefined {
   if (namesConflict(pod)) return { plugin: 'NodeAffinity', reasons: ['pod affinity terms conflict'] };
-  return claimsRefusal(model, pod, dialect) ?? nodeRefusal(model, pod, node, dialect);
+  const ofClaims = (singlePods ? singleClaimsRefusal(model, pod) : undefined) ?? claimsRefusal(model, pod, dialect);
+  return ofClaims ?? nodeRefusal(model, pod, node, dialect);
 }
 
 function nodeRefusal(model: Model, pod: Pod, node: Node, dialect: Dialect): Refused | undefined {

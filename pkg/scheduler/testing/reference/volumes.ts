@@ -15,6 +15,20 @@ const asked = ({ spec }: PersistentVolumeClaim) => sizeOf(spec.resources?.reques
 const isBound = ({ metadata, spec }: PersistentVolumeClaim, { annotations }: Dialect) =>
   spec.volumeName !== undefined && metadata.annotations?.[annotations.bindCompleted] !== undefined;
 
+/** With the gate of claims for single pods: that one is missing, or another pod's. */
+export function singleClaimsRefusal(model: Model, pod: Pod): Refused | undefined {
+  const names = claimNames(pod);
+  const missing = names.find((name) => claimOf(model, pod, name) === undefined);
+  if (missing !== undefined) return refused('VolumeRestrictions', `persistentvolumeclaim "${missing}" not found`);
+  const others = model.pods.filter(({ metadata }) => metadata.namespace === pod.metadata.namespace).flatMap(claimNames);
+  const taken = names.some(
+    (name) => claimOf(model, pod, name)?.spec.accessModes?.includes('ReadWriteOncePod') && others.includes(name),
+  );
+  if (!taken) return undefined;
+  const reason = 'node has pod using PersistentVolumeClaim with the same name and ReadWriteOncePod access mode';
+  return refused('VolumeRestrictions', reason);
+}
+
 /** What is wrong with a claim, whatever the node. */
 export function claimsRefusal(model: Model, pod: Pod, dialect: Dialect): Refused | undefined {
   for (const name of claimNames(pod)) {
