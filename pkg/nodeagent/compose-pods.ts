@@ -46,6 +46,7 @@ import { PodWorker } from '#nodeagent/pods/worker.js';
 import { type Checker, RuntimeChecker } from '#nodeagent/probes/checker.js';
 import { Prober } from '#nodeagent/probes/prober.js';
 import type { NodeResourceFacts } from '#nodeagent/resources/container-resources.js';
+import { Inquiry } from '#nodeagent/runtime/inquiry.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
@@ -150,6 +151,7 @@ export async function composePods(
     restarts: new KeyedBackoff({ ...restartBackoffMs, now: () => clock.monotonic() }),
     messages: new TerminationMessages({ clock, ...files }),
     killer: new ContainerKiller({ clock, cri, events, checker }),
+    inquiry: new Inquiry(cri),
   };
   const manager: PodManager = new PodManager({
     ...{ log, cri, labels, observer, objects, statuses, remains, statics, mirrors },

@@ -85,7 +85,7 @@ export class Tracker {
     if (!same(specOf(old), specOf(object))) metadata.generation = (metadata.generation ?? 0) + 1;
     if (same(old, { ...object, metadata: { ...metadata, resourceVersion: old.metadata.resourceVersion } })) return old;
     const goes = metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
-    if (!goes || metadata.deletionGracePeriodSeconds !== undefined) return this.#store(q, 'MODIFIED', object);
+    if (!goes || (metadata.deletionGracePeriodSeconds ?? 0) > 0) return this.#store(q, 'MODIFIED', object);
     return this.#remove(q, object);
   }
 
@@ -107,10 +107,10 @@ export class Tracker {
     const graceSeconds = options.graceSeconds ?? 0;
     const { deletionTimestamp, deletionGracePeriodSeconds: granted = 0 } = old.metadata;
     // A second deletion can only hasten the first.
-    if (deletionTimestamp !== undefined && (!graceful || graceSeconds >= granted)) return old;
+    if (deletionTimestamp !== undefined && graceSeconds >= granted) return old;
     const since = deletionTimestamp === undefined ? this.#clock.now() : parseTime(deletionTimestamp) - granted * 1000;
     object.metadata.deletionTimestamp = formatTime(since + graceSeconds * 1000);
-    if (graceful) object.metadata.deletionGracePeriodSeconds = graceSeconds;
+    if (graceful || granted > 0) object.metadata.deletionGracePeriodSeconds = graceSeconds;
     return this.#store(q, 'MODIFIED', object);
   }
 

@@ -4,7 +4,6 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { type Clock, parseTime } from '#apimachinery/clock.js';
 import type { PodAdmission } from '#nodeagent/admission/pod-admission.js';
 import type { PodSandboxStatus, RuntimeService } from '#nodeagent/cri/cri.js';
-import { isCRIError } from '#nodeagent/cri/errors.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { LogLinks } from '#nodeagent/logs/log-links.js';
@@ -18,6 +17,8 @@ import type { StartBackoff } from '#nodeagent/pods/start-backoff.js';
 import { StartError } from '#nodeagent/pods/start-error.js';
 import type { StatusReporter } from '#nodeagent/pods/status-reporter.js';
 import type { Prober } from '#nodeagent/probes/prober.js';
+import type { Inquiry } from '#nodeagent/runtime/inquiry.js';
+import type { LostContainers } from '#nodeagent/runtime/lost-containers.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { emptyRuntime, isRunning, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
@@ -32,7 +33,8 @@ export interface SyncServices {
   readonly statuses: Pick<StatusManager, 'latest'>;
   readonly prober: Pick<Prober, 'sync' | 'verdicts'>;
   readonly volumes: Pick<PodVolumes, 'setUp' | 'mounted'>;
-  readonly cri: Pick<RuntimeService, 'containerStatus' | 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
+  readonly inquiry: Pick<Inquiry, 'container'>;
+  readonly cri: Pick<RuntimeService, 'removeContainer' | 'stopPodSandbox' | 'removePodSandbox'>;
   readonly logFiles: Pick<LogFiles, 'remove'>;
   readonly logLinks?: Pick<LogLinks, 'remove'>;
   readonly sandboxes: SandboxStarter;
@@ -42,6 +44,13 @@ export interface SyncServices {
   readonly node: () => NodeFacts;
   /** Annotation that carries a container's hash. */
   readonly hashAnnotation: string;
+}
+
+/** What a pod's sync shares with its other tasks. */
+export interface PodSyncParts {
+  readonly backoff: StartBackoff;
+  readonly reporter: StatusReporter;
+  readonly lost: LostContainers;
 }
 
 /** As 1.24 asks again after errors that pass by themselves. */
@@ -63,14 +72,16 @@ export class PodSync {
   #condemned: PodFailure | undefined;
   /** The runtime was asked for something since it was last looked at: what came of it is not known. */
   #hasAsked = false;
+  readonly #lost: LostContainers;
   /** The pod's start: as its status tells it, and as an instant of the clock that is never set. */
   #started: { readonly startTime: string; readonly at: number } | undefined;
 
-  constructor(services: SyncServices, pod: () => Pod, backoff: StartBackoff, reporter: StatusReporter) {
+  constructor(services: SyncServices, pod: () => Pod, { backoff, reporter, lost }: PodSyncParts) {
     this.#services = services;
     this.#pod = pod;
     this.#backoff = backoff;
     this.#reporter = reporter;
+    this.#lost = lost;
   }
 
   /** The next sync ends the pod. False when it is condemned already. */
@@ -131,13 +142,20 @@ export class PodSync {
   async #look(): Promise<PodRuntime> {
     const { observer } = this.#services;
     const known = this.#hasAsked || observer.isUnclear(this.#uid) ? undefined : observer.get(this.#uid);
-    return known ?? this.#refresh();
+    if (known === undefined) return this.#refresh();
+    await this.#checkLost(known);
+    return known;
   }
 
   async #refresh(): Promise<PodRuntime> {
     const runtime = await this.#services.observer.refresh(this.#uid);
+    await this.#checkLost(runtime);
     this.#hasAsked = false;
     return runtime;
+  }
+
+  async #checkLost(runtime: PodRuntime): Promise<void> {
+    await this.#lost.check(this.#services.statuses.latest(this.#pod()), runtime);
   }
 
   get #uid(): string {
@@ -195,12 +213,8 @@ export class PodSync {
   }
 
   async #isUnstarted(id: string): Promise<boolean> {
-    try {
-      return (await this.#services.cri.containerStatus(id)).state === 'CONTAINER_CREATED';
-    } catch (error) {
-      if (isCRIError(error, 'NotFound')) return true;
-      throw error;
-    }
+    const found = await this.#services.inquiry.container(id);
+    return found === undefined || found.state === 'CONTAINER_CREATED';
   }
 
   async removeSandbox(sandbox: PodSandboxStatus): Promise<void> {

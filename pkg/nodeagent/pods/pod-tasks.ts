@@ -6,6 +6,7 @@ import { PodTermination, type TerminationServices } from '#nodeagent/pods/pod-te
 import { StartBackoff, type StartBackoffServices } from '#nodeagent/pods/start-backoff.js';
 import { type ReportServices, StatusReporter } from '#nodeagent/pods/status-reporter.js';
 import type { PodOperations } from '#nodeagent/pods/worker.js';
+import { LostContainers } from '#nodeagent/runtime/lost-containers.js';
 
 /** What the tasks of all pods share. */
 export type PodServices = SyncServices & TerminationServices & ReportServices & StartBackoffServices;
@@ -90,8 +91,9 @@ class PodTasks implements PodOperations {
 /** The tasks of one pod. `pod`: as the API had it last. */
 export function podTasks(services: PodServices, pod: () => Pod): PodOperations {
   const backoff = new StartBackoff(services, pod().metadata.uid ?? '');
-  const reporter = new StatusReporter(services, pod, backoff);
-  const sync = new PodSync(services, pod, backoff, reporter);
+  const lost = new LostContainers(services.inquiry);
+  const reporter = new StatusReporter(services, pod, { backoff, lost });
+  const sync = new PodSync(services, pod, { backoff, reporter, lost });
   const termination = new PodTermination(services, pod, backoff, reporter);
   return new PodTasks({ sync, termination, reporter, backoff });
 }

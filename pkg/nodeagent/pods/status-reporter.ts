@@ -9,6 +9,7 @@ import type { NodeFacts } from '#nodeagent/pods/node-facts.js';
 import type { StartBackoff } from '#nodeagent/pods/start-backoff.js';
 import type { TerminationMessages } from '#nodeagent/pods/termination-messages.js';
 import type { Prober } from '#nodeagent/probes/prober.js';
+import type { LostContainers } from '#nodeagent/runtime/lost-containers.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { emptyRuntime, isStopped } from '#nodeagent/runtime/pod-runtime.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
@@ -32,6 +33,7 @@ export class StatusReporter {
   readonly #services: ReportServices;
   readonly #pod: () => Pod;
   readonly #backoff: StartBackoff;
+  readonly #lost: LostContainers;
   /** Container id → what it said at its end. */
   readonly #messages = new Map<string, string>();
   #last: Promise<void> = Promise.resolve();
@@ -44,10 +46,15 @@ export class StatusReporter {
   /** Once it has ended, what nobody saw end has ended too; once silent, nothing is reported any more. */
   #stage: 'live' | 'ended' | 'silent' = 'live';
 
-  constructor(services: ReportServices, pod: () => Pod, backoff: StartBackoff) {
+  constructor(
+    services: ReportServices,
+    pod: () => Pod,
+    { backoff, lost }: { readonly backoff: StartBackoff; readonly lost: LostContainers },
+  ) {
     this.#services = services;
     this.#pod = pod;
     this.#backoff = backoff;
+    this.#lost = lost;
     this.#firstSeenMs = services.clock.monotonic();
   }
 
@@ -96,6 +103,7 @@ export class StatusReporter {
     const { observer, statuses, messages, node, clock, runtimeName } = this.#services;
     const { uid = '' } = this.#pod().metadata;
     const runtime = observer.get(uid) ?? emptyRuntime(this.#pod());
+    await this.#lost.check(statuses.latest(this.#pod()), runtime);
     // Before anything is said of their end: whoever watches takes the first word of it for the last.
     await messages.collect(this.#pod(), runtime, this.#messages);
     if (this.#isSilent) return;

@@ -5,9 +5,9 @@
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Container, CRI, PodSandbox, PodSandboxStatus, RuntimeEvent } from '#nodeagent/cri/cri.js';
-import { isCRIError } from '#nodeagent/cri/errors.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import { FollowUps } from '#nodeagent/runtime/follow-ups.js';
+import { Inquiry } from '#nodeagent/runtime/inquiry.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 
@@ -46,6 +46,7 @@ export class RuntimeObserver {
   readonly #handlers = new Set<(uid: string) => void>();
   readonly #recoveryHandlers = new Set<() => void>();
   readonly #followUps: FollowUps;
+  readonly #inquiry: Inquiry;
   /** Id → when it is looked for. */
   readonly #unknown = new Map<string, Timer>();
   /** UIDs of pods of which the runtime lists something that could not be looked at. */
@@ -65,6 +66,7 @@ export class RuntimeObserver {
     this.#labels = options.labels;
     this.#metrics = options.metrics;
     this.#followUps = new FollowUps(options.clock);
+    this.#inquiry = new Inquiry(options.cri);
   }
 
   /** Lists once, then follows. Rejects when the runtime cannot be listed. */
@@ -259,7 +261,10 @@ export class RuntimeObserver {
       this.#cri.listPodSandbox(filter),
       this.#cri.listContainers(filter),
     ]);
-    await this.#apply(uid, { sandboxes, containers }, observation);
+    // A runtime may not know of filters.
+    const isOfPod = ({ labels }: PodSandbox | Container) => labels[this.#labels.podUID] === uid;
+    const listed = { sandboxes: sandboxes.filter(isOfPod), containers: containers.filter(isOfPod) };
+    await this.#apply(uid, listed, observation);
     return this.get(uid) ?? { uid, name: '', namespace: '', sandboxes: [], containers: [] };
   }
 
@@ -318,17 +323,17 @@ export class RuntimeObserver {
     for (const handler of this.#handlers) handler(uid);
   }
 
-  /** What was ready or ran, and is not listed any more, is asked for: its end would have been seen before its removal. */
+  /** What is not listed any more is asked for: a listing may lack what is there. */
   async #sandboxDetails(listed: PodSandbox[], old: PodRuntime | undefined): Promise<PodSandboxStatus[]> {
     const details: PodSandboxStatus[] = [];
     for (const sandbox of listed) {
       const known = old?.sandboxes.find((s) => s.id === sandbox.id && s.state === sandbox.state);
-      const status = known ?? (await this.#unlessGone(this.#cri.podSandboxStatus(sandbox.id)));
+      const status = known ?? (await this.#inquiry.listedSandbox(sandbox));
       if (status !== undefined) details.push(status);
     }
-    for (const sandbox of old?.sandboxes ?? []) {
-      if (sandbox.state !== 'SANDBOX_READY' || listed.some(({ id }) => id === sandbox.id)) continue;
-      const status = await this.#unlessGone(this.#cri.podSandboxStatus(sandbox.id));
+    for (const { id } of old?.sandboxes ?? []) {
+      if (listed.some((sandbox) => sandbox.id === id)) continue;
+      const status = await this.#inquiry.sandbox(id);
       if (status !== undefined) details.push(status);
     }
     return details.sort(newestFirst);
@@ -338,25 +343,15 @@ export class RuntimeObserver {
     const details: RuntimeContainer[] = [];
     for (const container of listed) {
       const known = old?.containers.find((c) => c.id === container.id && c.state === container.state);
-      const status = known ?? (await this.#unlessGone(this.#cri.containerStatus(container.id)));
+      const status = known ?? (await this.#inquiry.listedContainer(container));
       if (status !== undefined) details.push({ ...status, podSandboxId: container.podSandboxId });
     }
-    for (const { id, state, podSandboxId } of old?.containers ?? []) {
-      if (state !== 'CONTAINER_RUNNING' || listed.some((container) => container.id === id)) continue;
-      const status = await this.#unlessGone(this.#cri.containerStatus(id));
+    for (const { id, podSandboxId } of old?.containers ?? []) {
+      if (listed.some((container) => container.id === id)) continue;
+      const status = await this.#inquiry.container(id);
       if (status !== undefined) details.push({ ...status, podSandboxId });
     }
     return details.sort(newestFirst);
-  }
-
-  /** Between the listing and the question it may have been removed. */
-  async #unlessGone<T>(call: Promise<T>): Promise<T | undefined> {
-    try {
-      return await call;
-    } catch (error) {
-      if (isCRIError(error, 'NotFound')) return undefined;
-      throw error;
-    }
   }
 }
 

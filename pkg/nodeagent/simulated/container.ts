@@ -36,6 +36,7 @@ export class SimulatedContainer {
   readonly #createdAt: number;
   readonly #exitWaiters: (() => void)[] = [];
   #state: ContainerState = 'CONTAINER_CREATED';
+  #isStarting = false;
   #startedAt = 0;
   /** The same by the clock that is never set. */
   #runsSince = 0;
@@ -58,6 +59,11 @@ export class SimulatedContainer {
     return this.#state;
   }
 
+  /** Its start takes its time: until it is over, it can neither be started nor removed. */
+  get isStarting(): boolean {
+    return this.#isStarting;
+  }
+
   get env(): Record<string, string> {
     return Object.fromEntries(this.config.envs.map(({ key, value }) => [key, value]));
   }
@@ -75,11 +81,16 @@ export class SimulatedContainer {
   async start(): Promise<void> {
     const { behaviour, clock } = this.#context;
     const name = this.config.metadata.name;
-    if (this.#state !== 'CONTAINER_CREATED') {
-      throw new CRIError('Unknown', `container ${this.id} is in state ${this.#state}`);
-    }
+    this.#requireCreated();
+    if (this.#isStarting) throw new CRIError('Unknown', `container ${this.id} is already in starting state`);
     const latency = behaviour.duration('start-latency', name) ?? 0;
-    if (latency > 0) await clock.sleep(latency);
+    if (latency > 0) {
+      this.#isStarting = true;
+      await clock.sleep(latency);
+      this.#isStarting = false;
+      // It may have been ended meanwhile.
+      this.#requireCreated();
+    }
     const failure = behaviour.text('start-failure', name);
     if (failure !== undefined) {
       this.#startedAt = clock.now();
@@ -106,6 +117,12 @@ export class SimulatedContainer {
       onInputEnd: () => this.#timers.push(clock.setTimer(exit, program.exitAfterMs ?? 0)),
     });
     this.#context.onChange();
+  }
+
+  /** Throws CRIError for one that was started before. */
+  #requireCreated(): void {
+    if (this.#state === 'CONTAINER_CREATED') return;
+    throw new CRIError('Unknown', `container ${this.id} is in state ${this.#state}`);
   }
 
   /** Resolves when it has exited. */

@@ -1,5 +1,4 @@
 /** Logs of simulated containers, in memory, in the format that runtimes write. */
-import { posix } from 'node:path';
 import type { LogFile, LogFiles } from '#nodeagent/logs/log-files.js';
 
 /** A simulated container that writes without end keeps its newest lines only. */
@@ -66,8 +65,9 @@ export class SimulatedLogFiles implements LogFiles {
   }
 
   list(directory: string): Promise<string[]> {
-    const names = [...this.#files.keys()].filter((p) => posix.dirname(p) === directory).map((p) => posix.basename(p));
-    return Promise.resolve(names);
+    const prefix = `${directory}/`;
+    const beneath = [...this.#files.keys()].filter((path) => path.startsWith(prefix));
+    return Promise.resolve([...new Set(beneath.map((path) => path.slice(prefix.length).split('/')[0] ?? ''))]);
   }
 
   rename(from: string, to: string): Promise<void> {

@@ -62,6 +62,9 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   readonly #clock: Clock;
   readonly #sandboxes = new Map<string, Sandbox>();
   readonly #containers = new Map<string, SimulatedContainer>();
+  /** Name of a sandbox or container ↔ its id: names are unique. */
+  readonly #holders = new Map<string, string>();
+  readonly #names = new Map<string, string>();
   readonly #subscribers = new Set<RuntimeEventHandler>();
   /** One of each family. */
   #addresses: readonly AddressPool[] = [];
@@ -104,12 +107,23 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
   }
 
   async runPodSandbox(config: PodSandboxConfig): Promise<string> {
+    const id = this.#options.newID();
+    this.#reserve('sandbox', sandboxName(config), id);
+    try {
+      await this.#runSandbox(id, config);
+      return id;
+    } catch (error) {
+      this.#release(id);
+      throw error;
+    }
+  }
+
+  async #runSandbox(id: string, config: PodSandboxConfig): Promise<void> {
     const behaviour = new Behaviour(config.annotations, this.#options.labelDomain);
     const latency = behaviour.duration('sandbox-latency') ?? 0;
     if (latency > 0) await this.#clock.sleep(latency);
     const failure = behaviour.text('sandbox-failure');
     if (failure !== undefined) throw new CRIError('Unknown', failure);
-    const id = this.#options.newID();
     const ips: string[] = [];
     if (config.linux.securityContext.namespaceOptions.network !== 'NODE') {
       if (this.#addresses.length === 0) throw new CRIError('Unknown', 'pods have no addresses yet');
@@ -117,7 +131,22 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     }
     this.#sandboxes.set(id, { id, config, behaviour, ips, state: 'SANDBOX_READY', createdAt: this.#clock.now() });
     this.#notify(id, config.metadata.uid);
-    return id;
+  }
+
+  /** Throws CRIError where something has the name already. */
+  #reserve(what: 'sandbox' | 'container', name: string, id: string): void {
+    const holder = this.#holders.get(name);
+    if (holder !== undefined) {
+      const message = `failed to reserve ${what} name "${name}": name "${name}" is reserved for "${holder}"`;
+      throw new CRIError('Unknown', message);
+    }
+    this.#holders.set(name, id);
+    this.#names.set(id, name);
+  }
+
+  #release(id: string): void {
+    this.#holders.delete(this.#names.get(id) ?? '');
+    this.#names.delete(id);
   }
 
   #takeAddresses(): string[] {
@@ -149,8 +178,9 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     const sandbox = this.#sandboxes.get(id);
     if (sandbox === undefined) return;
     await this.stopPodSandbox(id);
-    for (const container of this.#containersOf(id)) this.#containers.delete(container.id);
+    for (const container of this.#containersOf(id)) this.#forget(container);
     this.#sandboxes.delete(id);
+    this.#release(id);
     this.#notify(id, sandbox.config.metadata.uid);
   }
 
@@ -208,6 +238,7 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     const image = await this.imageStatus(config.image);
     if (image === undefined) throw new CRIError('NotFound', `image "${config.image}" not found`);
     const id = this.#options.newID();
+    this.#reserve('container', containerName(config, sandboxConfig), id);
     const container = new SimulatedContainer(id, sandboxId, config, {
       clock: this.#clock,
       behaviour: sandbox.behaviour,
@@ -229,10 +260,17 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     await this.#containers.get(id)?.stop(timeoutSeconds);
   }
 
-  removeContainer(id: string): Promise<void> {
-    this.#containers.get(id)?.kill();
+  async removeContainer(id: string): Promise<void> {
+    const container = this.#containers.get(id);
+    if (container === undefined) return;
+    if (container.isStarting) throw new CRIError('Unknown', "container is in starting state, can't be removed");
+    container.kill();
+    this.#forget(container);
+  }
+
+  #forget({ id }: SimulatedContainer): void {
     this.#containers.delete(id);
-    return Promise.resolve();
+    this.#release(id);
   }
 
   listContainers(filter: ContainerFilter = {}): Promise<Container[]> {
@@ -355,6 +393,18 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
     this.#subscribers.clear();
     return Promise.resolve();
   }
+}
+
+function sandboxName({ metadata: { name, namespace, uid, attempt } }: PodSandboxConfig): string {
+  return [name, namespace, uid, attempt].join('_');
+}
+
+/** That of a pod's container is the same in all of the pod's sandboxes. */
+function containerName(
+  { metadata }: ContainerConfig,
+  { metadata: { name, namespace, uid } }: PodSandboxConfig,
+): string {
+  return [metadata.name, name, namespace, uid, metadata.attempt].join('_');
 }
 
 /** Takes what nobody wants to have. */

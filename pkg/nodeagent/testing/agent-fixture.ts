@@ -15,6 +15,7 @@ import type { Container, Pod, PodSpec } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
+import type { Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
@@ -33,6 +34,8 @@ export interface AgentFixtureOptions {
   readonly args?: readonly string[];
   readonly runtime?: SimulatedRuntime;
   readonly api?: FakeApi;
+  /** Of the agent; that of `api` unless told. */
+  readonly client?: Client;
   /** Instead of those of the simulated runtime. */
   readonly dependencies?: Partial<NodeAgentDependencies>;
 }
@@ -74,7 +77,8 @@ export function startAgent(options: AgentFixtureOptions = {}): AgentFixture {
   const runtime = options.runtime ?? newSimulatedRuntime(clock, dialect);
   const parsed = parseOptions(nodeAgentOptionTable(dialect), options.args ?? [], { program: 'nodeagent' });
   if (parsed.kind !== 'run') throw new Error('not an option list to run with');
-  const informers = new SharedInformerFactory({ client: api.client, clock, random: () => 0.5, log });
+  const { client = api.client } = options;
+  const informers = new SharedInformerFactory({ client, clock, random: () => 0.5, log });
   const stop = new AbortController();
   const agent = new NodeAgent(parsed.values, {
     informers,

@@ -84,6 +84,20 @@ export function criContract(t: Test, newSubject: () => Promise<ContractSubject>)
     await t.rejects(cri.podSandboxStatus(id), { code: 'NotFound' });
   });
 
+  t.test('a name is given away once', async (t) => {
+    const subject = await newSubject();
+    const { cri } = subject;
+    const sandbox = sandboxConfig(subject, 'named');
+    const sandboxId = await cri.runPodSandbox(sandbox);
+    t.teardown(async () => cri.removePodSandbox(sandboxId));
+    await t.rejects(cri.runPodSandbox(sandbox), { code: 'Unknown', message: /is reserved for/ });
+    const config = containerConfig(subject, 'main', ['sleep', '1000']);
+    const id = await cri.createContainer(sandboxId, config, sandbox);
+    await t.rejects(cri.createContainer(sandboxId, config, sandbox), { code: 'Unknown', message: /is reserved for/ });
+    await cri.removeContainer(id);
+    await cri.removeContainer(await cri.createContainer(sandboxId, config, sandbox));
+  });
+
   t.test("a sandbox on the host's network says so", async (t) => {
     const subject = await newSubject();
     const { cri } = subject;

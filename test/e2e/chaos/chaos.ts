@@ -69,6 +69,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
     );
     await Promise.all([history.stop(), runs.stop()]);
     problems.push(...history.contradictions, ...[...runs.twice].map((run) => `twice: ${run}`));
+    problems.push(...falseExitCodes(history, runs));
     return { strikes, pods: history.uids.size, runs: runs.begun.size, problems };
   } finally {
     await Promise.all([history.stop(), runs.stop()]);
@@ -155,6 +156,15 @@ async function untrue(client: Client, cri: GrpcCRI): Promise<string[]> {
       return says === undefined || says === is ? [] : [`${metadata.name} ${name}: ${says}, and is ${is}`];
     }),
   );
+}
+
+/** What a container exited with is what its pod's status said, each time that it did. */
+function falseExitCodes({ exitCodes: told }: PodHistory, { exitCodes }: Runs): string[] {
+  return [...told].flatMap(([id, codes]) => {
+    const code = exitCodes.get(id);
+    const isTrue = codes.size === 1 && (code === undefined || codes.has(code));
+    return isTrue ? [] : [`${id} exited with ${code}, its pod's status said ${[...codes].join()}`];
+  });
 }
 
 /** What is left of pods on the node when there are none any more. */

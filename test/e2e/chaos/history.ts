@@ -16,6 +16,13 @@ interface Seen {
 
 const over = (phase: string | undefined) => phase === 'Succeeded' || phase === 'Failed';
 
+/** Exit codes by id of the container, as statuses tell of it and of the run before. */
+function ends({ state, lastState }: ContainerStatus): [containerID: string, exitCode: number][] {
+  return [state?.terminated, lastState?.terminated].flatMap((ended) =>
+    ended?.containerID === undefined || ended.containerID === '' ? [] : [[ended.containerID, ended.exitCode]],
+  );
+}
+
 /** What the later of two statuses of a pod takes back of the earlier. */
 function contradictions(pod: Pod, before: Seen | undefined): string[] {
   const { phase, containerStatuses = [], initContainerStatuses = [] } = pod.status ?? {};
@@ -48,6 +55,8 @@ export class PodHistory {
   readonly #work: Promise<void>;
   readonly #seen = new Map<string, Seen>();
   readonly contradictions: string[] = [];
+  /** Container's id, as statuses have it → the exit codes that were ever told. */
+  readonly exitCodes = new Map<string, Set<number>>();
   /** UIDs of all pods there ever were. */
   readonly uids = new Set<string>();
 
@@ -81,6 +90,8 @@ export class PodHistory {
     this.uids.add(uid);
     this.contradictions.push(...contradictions(pod, this.#seen.get(uid)));
     const statuses = new Map([...initContainerStatuses, ...containerStatuses].map((each) => [each.name, each]));
+    for (const [id, code] of [...statuses.values()].flatMap(ends))
+      this.exitCodes.set(id, (this.exitCodes.get(id) ?? new Set()).add(code));
     this.#seen.set(uid, { phase, statuses });
   }
 }

@@ -20,6 +20,8 @@ export class Runs {
   /** `uid/container/restart count` → the container that was seen to run as that. */
   readonly #ran = new Map<string, string>();
   readonly twice = new Set<string>();
+  /** Container's id, as statuses have it → its exit code as the runtime told it. */
+  readonly exitCodes = new Map<string, number>();
   /** Logs in which a run was seen to begin. */
   readonly begun = new Set<string>();
 
@@ -44,13 +46,23 @@ export class Runs {
 
   async #lookAtRuntime(): Promise<void> {
     // One that was killed a moment ago does not answer.
-    const containers = await this.#cri.listContainers({ state: 'CONTAINER_RUNNING' }).catch(() => []);
-    for (const { id, labels: own, metadata } of containers) {
+    const containers = await this.#cri.listContainers().catch(() => []);
+    for (const { id, labels: own, metadata, state } of containers) {
+      if (state === 'CONTAINER_EXITED') await this.#noteEnd(id);
+      if (state !== 'CONTAINER_RUNNING') continue;
       const run = `${own[labels.podUID]}/${metadata.name}/${metadata.attempt}`;
       const other = this.#ran.get(run) ?? id;
       if (other !== id) this.twice.add(`${run}: ${other} and ${id}`);
       this.#ran.set(run, id);
     }
+  }
+
+  async #noteEnd(id: string): Promise<void> {
+    const key = `containerd://${id}`;
+    if (this.exitCodes.has(key)) return;
+    // It may be gone by now, or the runtime.
+    const status = await this.#cri.containerStatus(id).catch(() => undefined);
+    if (status?.state === 'CONTAINER_EXITED') this.exitCodes.set(key, status.exitCode);
   }
 
   /** The log of a run is named by its restart count; the runtime appends to what is there. */

@@ -1,0 +1,27 @@
+/** Chaos in memory. `SEED` repeats a run, `CHAOS_SECONDS` has ever new ones for as long; `make soak` has ten minutes. */
+import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { chaos } from '#test/integration/nodeagent/chaos/chaos.js';
+
+const seconds = Number(process.env['CHAOS_SECONDS'] ?? 5);
+const given = process.env['SEED'];
+const first = Number(given ?? Math.floor(Math.random() * 2 ** 31));
+t.setTimeout(seconds * 1000 + 120_000);
+
+t.test('whatever happens to an agent and its runtime, in the end all is well and nothing was untrue', async (t) => {
+  const endMs = realClock.monotonic() + seconds * 1000;
+  const total = { pods: 0, runs: 0, kills: 0, faults: 0 };
+  let seed = first;
+  do {
+    const { problems, counts } = await chaos({ random: seededRandom(seed), durationMs: 300_000 });
+    for (const what of Object.keys(total) as (keyof typeof total)[]) total[what] += counts[what];
+    if (problems.length > 0) {
+      t.same(problems, [], `SEED=${seed}`);
+      break;
+    }
+    seed++;
+  } while (given === undefined && realClock.monotonic() < endMs);
+  t.comment(`SEED=${first} to ${seed}: ${JSON.stringify(total)}`);
+  t.ok(total.runs > 0 && total.faults > 0, 'something has happened');
+});
