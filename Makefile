@@ -32,9 +32,10 @@ bench: ## Measure start-up, memory, throughput
 fuzz: ## Break bodies, addresses, rights and sizes of requests, and SPDY and etcd's frames, ten minutes each
 	@hack/fuzz.sh
 
-soak: ## Let clients leave, and schedulers die, at random moments, ten minutes each; half an hour of chaos on nodes
+soak: ## Let clients leave, and schedulers die, at random moments, ten minutes each; chaos on nodes, ten minutes in memory and half an hour for real
 	@hack/soak.sh
 	@hack/soak.sh --histories
+	@hack/soak.sh --faults
 	@hack/soak.sh --chaos
 
 clean: ## Remove what was built

@@ -130,11 +130,13 @@ function knownContainer(
 ): ContainerStatus {
   const [newest, ...older] = runs;
   const previous = older.find((run) => run.state === 'CONTAINER_EXITED');
+  // One that was made may go again without having been started: it is counted when it is.
+  const counted = newest.state === 'CONTAINER_CREATED' ? (previous ?? newest) : newest;
   const status: ContainerStatus = {
     name: container.name,
     state: stateOf(newest, input),
     ready: kind === 'init' ? newest.state === 'CONTAINER_EXITED' && newest.exitCode === 0 : input.isReady(newest),
-    restartCount: newest.metadata.attempt,
+    restartCount: counted.metadata.attempt,
     image: container.image ?? newest.image,
     imageID: newest.imageRef,
     containerID: `${input.runtimeName}://${newest.id}`,

@@ -69,6 +69,21 @@ t.test('what has ended for good is never reported as anything else', async (t) =
   }
 });
 
+t.test('a restart counts when it is one: what was made for it may go again', async (t) => {
+  const run = (attempt: number, state: string) => ({
+    ...{ id: `c${attempt}`, metadata: { name: 'main', attempt }, state, image: 'app', imageRef: '' },
+    ...{ exitCode: 1, reason: '', message: '', startedAt: 1, finishedAt: 2 },
+  });
+  const count = (...runs: ReturnType<typeof run>[]) =>
+    statusOf(undefined, {
+      runtime: { uid: 'u', name: 'p', namespace: '', sandboxes: [], containers: runs as never[] },
+    })?.restartCount;
+  t.equal(count(run(1, 'CONTAINER_EXITED'), run(0, 'CONTAINER_EXITED')), 1);
+  t.equal(count(run(2, 'CONTAINER_CREATED'), run(1, 'CONTAINER_EXITED'), run(0, 'CONTAINER_EXITED')), 1);
+  t.equal(count(run(2, 'CONTAINER_RUNNING'), run(1, 'CONTAINER_EXITED')), 2);
+  t.equal(count(run(2, 'CONTAINER_CREATED')), 2, 'those before it are gone');
+});
+
 t.test('messages share twelve kilobytes, and no character is cut', async (t) => {
   const container = {
     id: 'c',

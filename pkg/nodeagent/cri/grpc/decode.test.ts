@@ -33,3 +33,33 @@ t.test('states that nobody knows are unknown, or not ready', async (t) => {
   t.equal(decodeContainerStatus({ ...container, state: 7 }).state, 'CONTAINER_UNKNOWN');
   t.equal(decodeSandboxStatus({ ...sandbox, state: 9 }).state, 'SANDBOX_NOTREADY');
 });
+
+t.test('addresses that are none are none, and of each family there is one', async (t) => {
+  const ips = (ip: string, ...more: string[]) =>
+    decodeSandboxStatus({ ...sandbox, network: { ip, additionalIps: more.map((each) => ({ ip: each })) } }).ips;
+  t.same(ips('10.1.2.3'), ['10.1.2.3']);
+  t.same(ips('fd00::1', '10.1.2.3'), ['fd00::1', '10.1.2.3']);
+  t.same(ips('10.1.2.3', '10.1.2.4', 'fd00::1', 'fd00::2', '10.1.2.3'), ['10.1.2.3', 'fd00::1']);
+  for (const none of [[''], ['', '10.1.2.3'], ['localhost'], ['10.1.2.3', '10.1.2'], ['10.1.2.3/24'], ['10.1.2.3', '']])
+    t.same(ips(...(none as [string])), [], none.join());
+});
+
+t.test('what is said of an end has a size', async (t) => {
+  const { reason, message } = decodeContainerStatus({
+    ...container,
+    reason: 'r'.repeat(1 << 20),
+    message: 'm'.repeat(1 << 20),
+  });
+  t.same([reason.length, message.length], [1024, 65_536]);
+});
+
+t.test('instants of any time are instants', async (t) => {
+  for (const nanoseconds of ['9223372036854775807', '-9223372036854775808', '1']) {
+    const { startedAt, finishedAt } = decodeContainerStatus({
+      ...container,
+      startedAt: nanoseconds,
+      finishedAt: nanoseconds,
+    });
+    t.ok(Number.isFinite(startedAt) && new Date(finishedAt).getTime() === finishedAt, nanoseconds);
+  }
+});

@@ -1,4 +1,5 @@
 /** From the protocol's messages, as the channel decodes them, to the interface's types. */
+import { isIP } from 'node:net';
 import type {
   Container,
   ContainerState,
@@ -12,6 +13,10 @@ import type {
 } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
 import type { Message } from '#nodeagent/cri/grpc/channel.js';
+
+/** What a runtime says of an end goes into the pod's status, which the API takes only up to a size. */
+const maxReasonLength = 1024;
+const maxTextLength = 64 * 1024;
 
 const message = (value: unknown): Message => (value ?? {}) as Message;
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
@@ -78,14 +83,19 @@ export function decodeSandboxStatus(answer: unknown): PodSandboxStatus {
   const isNamed = [name, namespace, uid].every((each) => text(each) !== '');
   const unnamed = 'metadata.Name, metadata.Namespace or metadata.Uid is not in metadata';
   demand([...commonRequirements(m), [isNamed, unnamed]]);
-  const network = message(m['network']);
   const options = message(message(message(m['linux'])['namespaces'])['options']);
-  const primary = text(network['ip']);
   return {
     ...decodeSandbox(m),
-    ips: primary === '' ? [] : [primary, ...list(network['additionalIps']).map((ip) => text(ip['ip']))],
+    ips: addresses(message(m['network'])),
     networkMode: options['network'] === 'NODE' ? 'NODE' : 'POD',
   };
+}
+
+/** The first of each family, as a pod's status can have them; none where one is no address, as in 1.24. */
+function addresses({ ip, additionalIps }: Message): string[] {
+  const told = [text(ip), ...list(additionalIps).map((each) => text(each['ip']))];
+  if (told[0] === '' || told.some((address) => isIP(address) === 0)) return [];
+  return told.filter((address, i) => told.findIndex((other) => isIP(other) === isIP(address)) === i);
 }
 
 const imageName = (m: Message): string => text(message(m['image'])['image']);
@@ -129,8 +139,8 @@ export function decodeContainerStatus(answer: unknown): ContainerStatus {
     startedAt: milliseconds(m['startedAt']),
     finishedAt: milliseconds(m['finishedAt']),
     exitCode: number(m['exitCode']),
-    reason: text(m['reason']),
-    message: text(m['message']),
+    reason: text(m['reason']).slice(0, maxReasonLength),
+    message: text(m['message']).slice(0, maxTextLength),
     mounts: list(m['mounts']).map(decodeMount),
     logPath: text(m['logPath']),
   };

@@ -170,3 +170,20 @@ t.test('a final status that is none is an error of the runtime', async (t) => {
   t.throws(() => exitCodeOf('{'), { code: 'Unknown' });
   t.throws(() => exitCodeOf('null'), { code: 'Unknown' });
 });
+
+t.test('a session is at an address of HTTP, or nowhere', async (t) => {
+  for (const url of ['', 'no address', 'file:///etc/passwd', 'https://127.0.0.1:1/x', '//127.0.0.1', 'http://'])
+    await t.rejects(runSession(url, streams()), { name: 'CRIError', code: 'Unknown', message: /session at/ }, url);
+});
+
+t.test('a status of any size, and an exit code that is none, are failures of the session', async (t) => {
+  const { url } = await runtime(t, (stream) => {
+    if (stream.headers['streamtype'] === 'error') stream.end(`{"message":"${'x'.repeat(1 << 20)}"}`);
+    else stream.end();
+  });
+  await t.rejects(runSession(url, streams()), { name: 'CRIError', message: /^the runtime ended the session with/ });
+  for (const message of ['', 'x', '-1', '1e9', '9'.repeat(400)]) {
+    const details = { causes: [{ reason: 'ExitCode', message }] };
+    t.throws(() => exitCodeOf(JSON.stringify({ reason: 'NonZeroExitCode', details })), { name: 'CRIError' }, message);
+  }
+});

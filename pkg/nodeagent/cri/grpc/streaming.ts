@@ -23,7 +23,7 @@ const inputStepBytes = 32 * 1024;
 
 function upgrade(url: string, protocol: string, signal?: AbortSignal): Promise<Duplex> {
   return new Promise((resolve, reject) => {
-    const call = request(url, {
+    const call = request(sessionURL(url), {
       method: 'POST',
       createConnection: ({ host, port }) => new ReadingSocket().connect(Number(port), host ?? ''),
       ...(signal === undefined ? {} : { signal }),
@@ -52,6 +52,13 @@ function upgrade(url: string, protocol: string, signal?: AbortSignal): Promise<D
   });
 }
 
+/** Where the runtime's own server is. Throws CRIError for what is no such place. */
+function sessionURL(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url?.protocol === 'http:') return url;
+  throw new CRIError('Unknown', `the runtime tells of a session at ${JSON.stringify(text.slice(0, 200))}`);
+}
+
 /** The raw connection of a port-forward session. */
 export function connectPortForward(url: string): Promise<Duplex> {
   return upgrade(url, portForwardProtocol);
@@ -63,12 +70,16 @@ interface Read {
   readonly failure?: unknown;
 }
 
-/** What a stream gave until it ended or broke off. Never rejects. */
+/** What a stream gave until it ended or broke off, or the beginning of that. Never rejects. */
 async function readAll(stream: AsyncIterable<Buffer>): Promise<Read> {
   const chunks: Buffer[] = [];
+  let length = 0;
   const text = () => Buffer.concat(chunks).toString();
   try {
-    for await (const chunk of stream) chunks.push(chunk);
+    for await (const chunk of stream) {
+      if (length < maxAnswerBytes) chunks.push(chunk);
+      length += chunk.length;
+    }
   } catch (failure) {
     return { text: text(), failure };
   }
@@ -87,7 +98,7 @@ export function exitCodeOf(text: string): number {
   const status = parseStatus(text);
   if (status.status === 'Success') return 0;
   const code = status.details?.causes?.find((cause) => cause.reason === 'ExitCode')?.message;
-  if (status.reason === 'NonZeroExitCode' && code !== undefined) return Number(code);
+  if (status.reason === 'NonZeroExitCode' && /^\d{1,10}$/.test(code ?? '')) return Number(code);
   throw new CRIError('Unknown', status.message ?? 'the session failed');
 }
 

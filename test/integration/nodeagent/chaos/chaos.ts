@@ -38,7 +38,8 @@ export interface ChaosResult {
 const maxPods = 8;
 /** At most, between what happens. */
 const pauseMs = 4000;
-const faultLikelihood = 0.04;
+/** Of each call; a run has one between these. */
+const faultLikelihood = { least: 0.01, most: 0.15 };
 /** Within so many of its calls a doomed agent dies. */
 const doomCalls = 60;
 /** By when all is as it should be: deadlines of two minutes and back-offs of five are over. */
@@ -72,7 +73,9 @@ class Node {
 
   constructor(random: Random) {
     this.#random = random;
-    this.#faults = new Faults({ clock: this.#clock, random, likelihood: faultLikelihood });
+    const { least, most } = faultLikelihood;
+    const likelihood = least + random() ** 2 * (most - least);
+    this.#faults = new Faults({ clock: this.#clock, random, likelihood });
   }
 
   get counts(): ChaosResult['counts'] {

@@ -94,7 +94,8 @@ export class Faults {
     if (lists.has(method) && random() < 0.4) return this.#lie(method, call);
     switch (this.#pick(['refuse', 'lose', 'delay', 'hang', 'late'] as const)) {
       case 'refuse': {
-        const code = this.#pick(codes);
+        // What a listing lacks and a status denies is gone: of those two one is honest at a time.
+        const code = this.#pick(method.endsWith('Status') ? codes.slice(1) : codes);
         if (code === 'NotFound' && idempotent.has(method)) return undefined as T;
         throw new CRIError(code, `${method}: refused`);
       }
