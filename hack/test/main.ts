@@ -2,24 +2,25 @@
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { longestFirst } from './order.js';
 import { runFile } from './run-file.js';
 
-const files = (process.argv.length > 2 ? process.argv.slice(2) : ['dist']).flatMap(testFiles).sort();
+const files = longestFirst((process.argv.length > 2 ? process.argv.slice(2) : ['dist']).flatMap(testFiles));
 if (files.length === 0) {
   console.error('no test found; is dist/ built?');
   process.exit(1);
 }
 const count = { passed: 0, failed: 0 };
-let begun = 0;
 let ended = 0;
-// One more than there are processors: tests of whole clusters often wait for something.
-await Promise.all(Array.from({ length: availableParallelism() + 1 }, worker));
+// Tests of whole clusters mostly wait for something: while as many as there are processors do, one more worker computes.
+const workers = Array.from({ length: availableParallelism() }, () => run(() => files.shift()));
+await Promise.all([...workers, run(() => files.pop())]);
 console.log(`${count.passed} passed, ${count.failed} failed`);
 process.exitCode = count.failed === 0 ? 0 : 1;
 
-/** Takes one file after the other, as long as there are some. */
-async function worker(): Promise<void> {
-  for (let file = files[begun++]; file !== undefined; file = files[begun++]) {
+/** Runs one file after the other, as long as there are some. */
+async function run(next: () => string | undefined): Promise<void> {
+  for (let file = next(); file !== undefined; file = next()) {
     const startedMs = performance.now();
     const { passed, failed, failures } = await runFile(file);
     count.passed += passed;

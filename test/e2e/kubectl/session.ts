@@ -1,43 +1,40 @@
-/** What users do with kubectl, with every kubectl on the PATH, in both dialects, on real containers where there are any. */
+/** What users do with kubectl, with every kubectl on the PATH, on real containers where there are any. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import type { Test } from 'tap';
 import type { DialectName } from '#apimachinery/dialect.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
-import { batchAndBudgets } from '#test/e2e/batch-and-budgets.js';
 import {
   eventually,
   httpBody,
   kubectls,
   minorVersion,
+  ownRanges,
   Running,
+  rangeArguments,
   root,
   startTestCluster,
   type TestCluster,
 } from '#test/e2e/harness.js';
-import { quotas } from '#test/e2e/quotas.js';
+import { batchAndBudgets } from '#test/e2e/kubectl/batch-and-budgets.js';
+import { quotas } from '#test/e2e/kubectl/quotas.js';
 import { explained } from '#test/e2e/situation.js';
 
-t.setTimeout(1_200_000);
 const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
 const runtime = noContainers === undefined ? 'containerd' : 'simulated';
 
-t.setTimeout(900_000);
-const programs = await kubectls();
-if (programs.length === 0) t.pass('no kubectl on the PATH');
-
-for (const dialect of ['orch', 'kubernetes'] as const satisfies readonly DialectName[]) {
-  if (programs.length === 0) break;
-  t.test(`${dialect} dialect (${runtime})`, { timeout: 600_000 }, async (t) => {
-    // Addresses of its own, for other clusters may run on this machine at the same time.
-    const range = dialect === 'orch' ? '10.230.0.0/16' : '10.231.0.0/16';
-    const cluster = await startTestCluster({ dialect, runtime, args: [`--cluster-cidr=${range}`] });
-    t.teardown(() => cluster.destroy());
-    for (const kubectl of programs) {
-      const minor = await minorVersion(kubectl);
-      await t.test(`kubectl 1.${minor}`, { timeout: 300_000 }, (t) => session(t, cluster, kubectl));
-    }
-  });
+/** One cluster for all of them: each finds it empty, and leaves it so. */
+export async function sessions(t: Test, dialect: DialectName): Promise<void> {
+  const programs = await kubectls();
+  if (programs.length === 0) t.pass('no kubectl on the PATH');
+  if (programs.length === 0) return;
+  t.comment(runtime);
+  const cluster = await startTestCluster({ dialect, runtime, args: rangeArguments(ownRanges()) });
+  t.teardown(() => cluster.destroy());
+  for (const kubectl of programs) {
+    const minor = await minorVersion(kubectl);
+    await t.test(`kubectl 1.${minor}`, { timeout: 300_000 }, (t) => session(t, cluster, kubectl));
+  }
 }
 
 async function session(t: Test, cluster: TestCluster, kubectl: string): Promise<void> {
