@@ -5,7 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/install.sh --optional
 source hack/node.sh
-hack/install-clients.sh
+hack/install-clients.sh &
+clients=$!
 hack/build.sh
 hack/lint.sh
+wait $clients
 node dist/hack/test/main.js "$@"
