@@ -1,13 +1,22 @@
 import t from 'tap';
-import { longestFirst } from './order.js';
+import { inOrder } from './order.js';
 
-t.test('what takes longest comes first, and the rest by name', async (t) => {
-  const files = [
-    'dist/pkg/b.test.js',
-    'dist/pkg/a.test.js',
-    'dist/test/integration/x.test.js',
-    'dist/test/e2e/y.test.js',
-  ];
-  const kubectl = ['dist/test/e2e/kubectl/workloads.test.js', 'dist/test/e2e/kubectl/session.test.js'];
-  t.same(longestFirst([...files, ...kubectl]), [kubectl[1], kubectl[0], files[3], files[2], files[1], files[0]]);
-});
+const cases: readonly (readonly [string, string[], string[][]])[] = [
+  ['by name', ['dist/pkg/b/b.test.js', 'dist/cmd/a.test.js'], [['dist/cmd/a.test.js'], ['dist/pkg/b/b.test.js']]],
+  [
+    'the longest first',
+    ['dist/cmd/a.test.js', 'dist/test/integration/b.test.js', 'dist/test/e2e/y.test.js', 'dist/test/e2e/chaos.test.js'],
+    [
+      ['dist/test/e2e/chaos.test.js'],
+      ['dist/test/e2e/y.test.js'],
+      ['dist/test/integration/b.test.js'],
+      ['dist/cmd/a.test.js'],
+    ],
+  ],
+  [
+    'some share a process',
+    ['dist/pkg/api/core/b.test.js', 'dist/pkg/api/apps/a.test.js', 'dist/pkg/apiserver/c.test.js'],
+    [['dist/pkg/api/apps/a.test.js', 'dist/pkg/api/core/b.test.js'], ['dist/pkg/apiserver/c.test.js']],
+  ],
+];
+for (const [name, files, expected] of cases) t.test(name, async (t) => t.same(inOrder(files), expected));

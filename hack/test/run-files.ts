@@ -1,8 +1,9 @@
 /**
- * One file of tests in a process of its own. A test that uses tap writes TAP when it is run by itself; tap's own runner
+ * Files of tests in a process of their own. A test that uses tap writes TAP when it is run by itself; tap's own runner
  * gives each process a dozen loaders that no test here needs, which took a minute of every five.
  */
 import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
 import { TapCount } from './tap-count.js';
 
 /** Whole clusters take minutes where tap would wait for half of one. */
@@ -12,16 +13,18 @@ const patienceMs = 30_000;
 /** How long something that a test left behind may keep its output open. */
 const lingerMs = 5000;
 
-export interface FileResult {
+const together = fileURLToPath(new URL('./together.js', import.meta.url));
+
+export interface Result {
   readonly passed: number;
   readonly failed: number;
   /** What is to be shown of those that failed. */
   readonly failures: readonly string[];
 }
 
-/** Never rejects: a file that cannot be run, or that ends as it should not, has failed. */
-export function runFile(file: string): Promise<FileResult> {
-  const child = spawn(process.execPath, ['--enable-source-maps', file], {
+/** Never rejects: files that cannot be run, or whose process ends as it should not, have failed. */
+export function runFiles(files: readonly string[]): Promise<Result> {
+  const child = spawn(process.execPath, ['--enable-source-maps', ...(files.length > 1 ? [together] : []), ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, TAP_TIMEOUT: String(timeoutSeconds) },
   });
@@ -41,7 +44,7 @@ export function runFile(file: string): Promise<FileResult> {
       if (rest !== '') tap.add(rest);
       const { passed, failed, failures } = tap;
       if (end === '' || failed > 0) resolve({ passed, failed, failures });
-      else resolve({ passed, failed: 1, failures: [...failures, `not ok - ${file}: ${end}`] });
+      else resolve({ passed, failed: 1, failures: [...failures, `not ok - ${files.join(' ')}: ${end}`] });
     };
     child.once('error', (error) => {
       end = error.message;
