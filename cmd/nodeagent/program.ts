@@ -205,7 +205,7 @@ function surroundingsOf(
     timeoutMs: values['runtime-request-timeout'],
     ...(imageEndpoint === '' ? {} : { imageEndpoint }),
   });
-  return { cri, machine: new LocalMachine('/') };
+  return { cri, machine: new LocalMachine('/', clock) };
 }
 
 /** Without the capability for it the kernel refuses; the agent runs all the same. */

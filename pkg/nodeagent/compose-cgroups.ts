@@ -66,6 +66,10 @@ export async function composeCgroups(
     mountPoint: cgroupMountPoint,
     pageSizes: pageSizesOf(facts),
   };
+  if (version === 1 && new FeatureGates(values['feature-gates']).enabled('MemoryQoS'))
+    log.warn(
+      'the gate MemoryQoS has no effect: the cgroups of this machine are of version 1, which cannot keep memory',
+    );
   const machineParts = {
     hierarchy: { mountPoint: cgroupMountPoint, version },
     systemPaths: systemPathsOf(values),
@@ -153,7 +157,15 @@ export function resourceFacts(values: NodeAgentOptions, facts: MachineFacts, ver
     quota: cpuQuota(values),
     pageSizes: pageSizesOf(facts),
     memoryQoS: isMemoryQoS(values, version),
+    memoryThrottlingFactor: values['memory-throttling-factor'],
+    ...swapOf(values),
   };
+}
+
+/** As in 1.24, what is not said is LimitedSwap. */
+function swapOf(values: NodeAgentOptions): Pick<NodeResourceFacts, 'swap'> {
+  if (!new FeatureGates(values['feature-gates']).enabled('NodeSwap')) return {};
+  return { swap: values['memory-swap-behavior'] === 'UnlimitedSwap' ? 'UnlimitedSwap' : 'LimitedSwap' };
 }
 
 function pageSizesOf({ hugePages }: MachineFacts): number[] {

@@ -81,7 +81,7 @@ export async function composeAgent(
   };
   const labels = new RuntimeLabels(dialect);
   const observer = new RuntimeObserver({ cri, clock, log, labels, metrics });
-  const machine = deps.machine ?? new LocalMachine('/');
+  const machine = deps.machine ?? new LocalMachine('/', clock);
   const recorder = deps.recorder ?? newRecorder(deps);
   const events = new NodeEvents(recorder, nodeName);
   const registrar = newRegistrar(values, deps, { machine, observer, events, serverPort });

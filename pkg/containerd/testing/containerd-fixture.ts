@@ -112,7 +112,7 @@ export async function containerdFixture(
       ],
       dependencies: {
         cri: ofAgent,
-        machine: new LocalMachine(dir),
+        machine: new LocalMachine(dir, realClock),
         checker: new RuntimeChecker(ofAgent, 'probe'),
         logFiles: new DiskLogFiles(),
         writeFiles: true,

@@ -72,6 +72,8 @@ export interface LinuxContainerResources {
   cpuQuota?: number;
   cpuShares?: number;
   memoryLimitInBytes?: number;
+  /** Of memory and swap together; -1 without limit. */
+  memorySwapLimitInBytes?: number;
   oomScoreAdj?: number;
   cpusetCpus?: string;
   hugepageLimits?: HugepageLimit[];

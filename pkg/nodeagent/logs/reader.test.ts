@@ -102,6 +102,12 @@ t.test('following goes on across a rotation and ends with the container', async 
   t.equal((await end).done, true);
 });
 
+t.test('a line that no runtime has written is passed over', async (t) => {
+  const huge = `${at(2)} stdout F ${'x'.repeat(3 * 1024 * 1024)}\n`;
+  const path = await logFile(t, line(1, 'one') + huge + line(3, 'three'));
+  t.equal(await text(path, {}), 'one\nthree\n');
+});
+
 t.test('large logs are moved away, the oldest dropped', async (t) => {
   const path = await logFile(t, 'x'.repeat(100));
   let now = Date.parse(at(1));

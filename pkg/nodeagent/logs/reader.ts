@@ -22,11 +22,15 @@ export interface Writer {
 
 const blockBytes = 64 * 1024;
 const lineFeed = 0x0a;
+/** Runtimes write lines of 16 KiB at most; what is longer is none of theirs, and passed over. */
+const maxLineBytes = 1024 * 1024;
 
 /** Turns raw bytes of a log file into what a client gets. Keeps what of a line has not come yet. */
 class LineFilter {
   readonly #request: LogRequest;
   #rest: Buffer = Buffer.alloc(0);
+  /** The rest of the line under way is passed over. */
+  #skips = false;
   /** Whether the next text begins a line, per stream: a timestamp stands before whole lines only. */
   readonly #begins = { stdout: true, stderr: true };
 
@@ -39,10 +43,12 @@ class LineFilter {
     const out: Buffer[] = [];
     let start = 0;
     for (let end = all.indexOf(lineFeed, start); end >= 0; end = all.indexOf(lineFeed, start)) {
-      this.#line(all.subarray(start, end), out);
+      if (!this.#skips) this.#line(all.subarray(start, end), out);
+      this.#skips = false;
       start = end + 1;
     }
-    this.#rest = Buffer.from(all.subarray(start));
+    this.#skips ||= all.length - start > maxLineBytes;
+    this.#rest = this.#skips ? Buffer.alloc(0) : Buffer.from(all.subarray(start));
     return out;
   }
 

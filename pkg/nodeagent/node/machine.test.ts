@@ -1,4 +1,5 @@
 import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
 import { firstText, LocalMachine } from '#nodeagent/node/machine.js';
 
 t.test('the first file that says anything counts', async (t) => {
@@ -13,7 +14,7 @@ t.test('the first file that says anything counts', async (t) => {
 });
 
 t.test('a machine is known by a UUID, with or without DMI', async (t) => {
-  const { systemUUID, machineID } = await new LocalMachine('/').facts();
+  const { systemUUID, machineID } = await new LocalMachine('/', realClock).facts();
   if (machineID === '') t.pass('this machine has no id at all');
   else t.not(systemUUID, '');
 });

@@ -1,7 +1,9 @@
 /** The machine that a node is. */
 import { readFile, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, release, totalmem } from 'node:os';
+import type { Clock } from '#apimachinery/clock.js';
 import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
+import { askKernel, FilesystemFigures } from '#nodeagent/node/filesystem-figures.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { type HostUsage, hostUsage } from '#nodeagent/node/host-usage.js';
 import { hugePages } from '#nodeagent/node/huge-pages.js';
@@ -49,7 +51,7 @@ export interface Machine {
   state(): Promise<MachineState>;
   /** What all of it uses; undefined for one that is none. */
   usage(): Promise<HostUsage | undefined>;
-  /** The file system that holds the path; undefined when there is none such. */
+  /** The file system that holds the path, as last known where it does not answer; undefined when there is none such. */
   filesystem(path: string): Promise<FilesystemState | undefined>;
   /** Looks anew each time. Rejects with the reason when an address that is asked for cannot be the machine's. */
   addresses(request: AddressRequest): Promise<NodeAddresses>;
@@ -100,10 +102,12 @@ async function processIDs(): Promise<Pick<MachineState, 'processes' | 'maxProces
 /** The machine that this process runs on. */
 export class LocalMachine implements Machine {
   readonly #rootDir: string;
+  readonly #figures: FilesystemFigures;
 
   /** @param rootDir Its file system is the node's. */
-  constructor(rootDir: string) {
+  constructor(rootDir: string, clock: Clock) {
     this.#rootDir = rootDir;
+    this.#figures = new FilesystemFigures(clock);
   }
 
   async facts(): Promise<MachineFacts> {
@@ -142,18 +146,8 @@ export class LocalMachine implements Machine {
   }
 
   async filesystem(path: string): Promise<FilesystemState | undefined> {
-    try {
-      const { bsize, bavail, bfree, blocks, ffree, files } = await statfs(path);
-      return {
-        availableBytes: bsize * bavail,
-        capacityBytes: bsize * blocks,
-        usedBytes: bsize * (blocks - bfree),
-        inodesFree: ffree,
-        inodes: files,
-      };
-    } catch {
-      return undefined;
-    }
+    // That of the system answers, or nothing does.
+    return path === '/' ? askKernel(path) : this.#figures.of(path);
   }
 
   addresses(request: AddressRequest): Promise<NodeAddresses> {

@@ -47,6 +47,7 @@ const table: readonly Gated[] = [
     gates: ['NodeAgentCredentialProviders'],
     used: (values) => (values['image-credential-provider-config'] ?? '') !== '',
   },
+  { name: 'memory-swap-behavior', gates: ['NodeSwap'], used: (values) => values['memory-swap-behavior'] !== '' },
   { name: 'qos-reserved', gates: ['QOSReserved'], used: (values) => Object.keys(values['qos-reserved']).length > 0 },
   {
     name: 'rotate-server-certificates',

@@ -70,6 +70,13 @@ export const limitRules: Rule<NodeAgentOptions> = (values) => {
   for (const name of positive) {
     if (values[name] <= 0) messages.push(`${label(name)} ${values[name]} must be greater than zero`);
   }
+  const factor = values['memory-throttling-factor'];
+  // Also of what is no number.
+  if (!(factor > 0 && factor <= 1)) {
+    messages.push(
+      `${label('memory-throttling-factor')} ${factor} must be greater than 0 and less than or equal to 1.0`,
+    );
+  }
   const contentType = values['orch-api-content-type'];
   if (!contentTypes.includes(contentType)) {
     messages.push(

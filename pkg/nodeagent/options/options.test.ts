@@ -52,6 +52,8 @@ t.test('every option of the specification, with its default and whether a file s
       'enable-profiling-handler',
       'enable-system-log-handler',
       'enable-debug-flags-handler',
+      'memory-throttling-factor',
+      'memory-swap-behavior',
       'config-map-and-secret-change-detection-strategy',
     ],
   );
@@ -161,6 +163,9 @@ t.test('values that are refused', async (t) => {
     [['--feature-gates=RotateNodeAgentServerCertificate=false', '--rotate-server-certificates'], /^serverTLSBootstrap/],
     [['--feature-gates=CPUManagerPolicyOptions=false', '--cpu-manager-policy-options=a=b'], /CPUManagerPolicyOptions$/],
     [['--feature-gates=Nothing=true'], /unrecognized feature gate: Nothing/],
+    [['--memory-swap-behavior=LimitedSwap'], /^memorySwap.swapBehavior .* requires feature gate NodeSwap$/],
+    [['--memory-throttling-factor=1.5'], /^memoryThrottlingFactor .* 1.5 must be greater than 0 and less than/],
+    [['--memory-throttling-factor=0'], /^memoryThrottlingFactor .* 0 must be greater than 0/],
     [['--qos-reserved=memory=50%'], /requires feature gate QOSReserved$/],
     [[alpha('QOSReserved'), '--qos-reserved=cpu=50%'], /only memory is supported, not cpu$/],
     [[alpha('QOSReserved'), '--qos-reserved=memory=500%'], /must be a percentage/],

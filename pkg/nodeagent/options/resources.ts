@@ -109,6 +109,23 @@ export const resourcesOptions = {
     inert: true,
     meaning: 'What is aligned as one.',
   },
+  'memory-throttling-factor': {
+    type: 'float',
+    default: 0.8,
+    section: 'Resources',
+    configField: 'memoryThrottlingFactor',
+    meaning:
+      'Of the limit of a container’s memory, or else of what the node gives out, the part from which it is slowed down. With the gate MemoryQoS and cgroups of version 2 only.',
+  },
+  'memory-swap-behavior': {
+    type: 'string',
+    default: '',
+    oneOf: ['', 'LimitedSwap', 'UnlimitedSwap'],
+    section: 'Resources',
+    configField: 'memorySwap.swapBehavior',
+    meaning:
+      'With the gate NodeSwap: containers swap as much as they like (UnlimitedSwap), or memory and swap together are held to the limit of memory.',
+  },
   'qos-reserved': {
     type: 'map',
     section: 'Resources',

@@ -38,7 +38,7 @@ export interface ContainerStarterOptions {
 export interface StartOptions extends ContainerToConfigure {
   readonly sandboxId: string;
   readonly sandbox: PodSandboxConfig;
-  /** Aborts the wait for the image when the pod is to end. */
+  /** Aborts the wait for the image and for hooks when the pod is to end. */
   readonly signal: AbortSignal;
 }
 
@@ -130,14 +130,15 @@ export class ContainerStarter {
     }
   }
 
-  async #runPostStart({ pod, start, runtime }: StartOptions, containerId: string): Promise<void> {
+  /** A pod that is to end does not wait for its hooks: they end with their containers. */
+  async #runPostStart({ pod, start, runtime, signal }: StartOptions, containerId: string): Promise<void> {
     const { checker, events, cri, clock } = this.#options;
     const { container } = start;
     const hook = container.lifecycle?.postStart;
     if (hook === undefined) return;
     const podIP = podIPs(runtime)[0] ?? '';
     const target = { pod, container, containerId, podIP };
-    const message = await runHook(checker, hook, { target, limitMs: postStartLimitMs });
+    const message = await unlessAborted(runHook(checker, hook, { target, limitMs: postStartLimitMs }), signal);
     if (message === undefined) return;
     events.container(pod, container, 'Warning', 'FailedPostStartHook', message);
     events.container(pod, container, 'Normal', 'Killing', 'FailedPostStartHook');

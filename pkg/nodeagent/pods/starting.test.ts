@@ -1,7 +1,9 @@
 import t from 'tap';
 import { configmaps, pods } from '#api/core/v1/resources.gen.js';
 import type { PodStatus } from '#api/core/v1/types.gen.js';
+import { formatTime } from '#apimachinery/clock.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import type { Checker } from '#nodeagent/probes/checker.js';
 import { startAgent, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 
@@ -48,6 +50,22 @@ t.test('why a container does not start is told until it is tried again', async (
   t.equal(tries.length, 1);
   await until(() => tries.length === 2);
   t.ok((tries[1] ?? 0) - (tries[0] ?? 0) >= 10_000);
+});
+
+t.test('a hook that never ends does not hold up the end of its pod', async (t) => {
+  const checks: unknown[] = [];
+  const checker: Checker = { check: (handler) => new Promise(() => checks.push(handler)) };
+  const { api, clock, until } = await virtualAgent(t, { dependencies: { checker } });
+  const lifecycle = { postStart: { exec: { command: ['sleep', '3600'] } } };
+  api.seed(pods, testPod('web', { containers: [{ name: 'main', image, lifecycle }] }));
+  await until(() => checks.length === 1);
+  const began = clock.monotonic();
+  api.change(pods, 'default/web', ({ metadata }) => {
+    metadata.deletionTimestamp = formatTime(clock.now());
+    metadata.deletionGracePeriodSeconds = 5;
+  });
+  await until(() => api.get(pods, 'default/web') === undefined);
+  t.ok(clock.monotonic() - began < 60_000);
 });
 
 t.test('what is ready stays ready while an agent that comes anew looks at it', async (t) => {

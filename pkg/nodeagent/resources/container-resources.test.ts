@@ -12,7 +12,7 @@ import {
 const quota = { enforced: true, periodMicros: 100_000 };
 const gi = 2 ** 30;
 const node = {
-  ...{ quota, memoryQoS: false, pageSizes: [2 * 2 ** 20, gi] },
+  ...{ quota, memoryQoS: false, memoryThrottlingFactor: 0.8, pageSizes: [2 * 2 ** 20, gi] },
   memoryCapacityBytes: 8 * gi,
   memoryAllocatableBytes: 6 * gi,
 };
@@ -63,9 +63,10 @@ t.test('a container by its class', async (t) => {
 });
 
 t.test('memory of version 2 is kept and slowed down where that is on', async (t) => {
-  const of = (resources: NonNullable<Container['resources']>) => {
+  const of = (resources: NonNullable<Container['resources']>, memoryThrottlingFactor = 0.8) => {
     const p = pod(resources);
-    return containerResources(p, p.spec.containers[0] as Container, { ...node, memoryQoS: true }).unified;
+    const facts = { ...node, memoryThrottlingFactor, memoryQoS: true };
+    return containerResources(p, p.spec.containers[0] as Container, facts).unified;
   };
   t.same(of({ requests: { memory: '1Gi' }, limits: { memory: '2Gi' } }), {
     'memory.min': String(gi),
@@ -76,6 +77,20 @@ t.test('memory of version 2 is kept and slowed down where that is on', async (t)
     'memory.high': String(Math.floor(6 * gi * 0.8)),
   });
   t.same(of({ requests: { memory: '1Gi' }, limits: { memory: '1Gi' } }), { 'memory.min': String(gi) });
+  t.same(of({ limits: { memory: '2Gi' } }, 0.5), { 'memory.high': String(gi) }, 'by the factor of the options');
+});
+
+t.test('swap is said of where that is on', async (t) => {
+  const of = (resources: NonNullable<Container['resources']>, swap?: 'LimitedSwap' | 'UnlimitedSwap') => {
+    const p = pod(resources);
+    const facts = { ...node, ...(swap && { swap }) };
+    return containerResources(p, p.spec.containers[0] as Container, facts).memorySwapLimitInBytes;
+  };
+  const limited = { limits: { memory: '1Gi' } };
+  t.equal(of(limited), undefined);
+  t.equal(of(limited, 'LimitedSwap'), gi, 'of memory and swap together');
+  t.equal(of({}, 'LimitedSwap'), undefined, 'nothing limits them');
+  t.equal(of(limited, 'UnlimitedSwap'), -1);
 });
 
 t.test('the pod is limited only where every container is', async (t) => {

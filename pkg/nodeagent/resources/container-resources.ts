@@ -56,10 +56,11 @@ export interface NodeResourceFacts {
   readonly pageSizes: readonly number[];
   /** Containers keep the memory that they ask for, and are slowed down before their limit; cgroups of version 2 only. */
   readonly memoryQoS: boolean;
+  /** Of a limit of memory, how much a container has before it is slowed down. */
+  readonly memoryThrottlingFactor: number;
+  /** What containers may swap; absent: nothing is said of it. */
+  readonly swap?: 'LimitedSwap' | 'UnlimitedSwap';
 }
-
-/** Of a limit of memory, how much a container has before it is slowed down (the default of 1.24). */
-const memoryThrottlingFactor = 0.8;
 
 const hugePages = 'hugepages-';
 
@@ -79,8 +80,11 @@ function hugepageLimits(limits: Readonly<Record<string, string>>, pageSizes: rea
 }
 
 /** `memory.min` and `memory.high` of a container. */
-function memoryQoS(request: number, limit: number, allocatable: number): Record<string, string> {
-  const high = Math.floor((limit === 0 ? allocatable : limit) * memoryThrottlingFactor);
+function memoryQoS(
+  { request, limit }: { readonly request: number; readonly limit: number },
+  { memoryAllocatableBytes, memoryThrottlingFactor }: NodeResourceFacts,
+): Record<string, string> {
+  const high = Math.floor((limit === 0 ? memoryAllocatableBytes : limit) * memoryThrottlingFactor);
   return {
     ...(request === 0 ? {} : { 'memory.min': String(request) }),
     ...(high > request ? { 'memory.high': String(high) } : {}),
@@ -112,10 +116,12 @@ export function containerResources(pod: Pod, container: Container, node: NodeRes
     ...basicResources({ cpuRequest: requests['cpu'], cpuLimit, memoryLimit }, node.quota),
     oomScoreAdj: oomScoreAdj(pod, container, node.memoryCapacityBytes),
   };
+  const swap = node.swap === 'UnlimitedSwap' ? -1 : node.swap && resources.memoryLimitInBytes;
+  if (swap !== undefined) resources.memorySwapLimitInBytes = swap;
   if (node.pageSizes.length > 0) resources.hugepageLimits = hugepageLimits(limits, node.pageSizes);
   if (node.memoryQoS) {
     const request = value(requests['memory'] ?? '0');
-    const unified = memoryQoS(request, value(memoryLimit), node.memoryAllocatableBytes);
+    const unified = memoryQoS({ request, limit: value(memoryLimit) }, node);
     if (Object.keys(unified).length > 0) resources.unified = unified;
   }
   return resources;

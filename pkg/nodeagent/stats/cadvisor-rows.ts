@@ -2,6 +2,7 @@
 import type { Family, Sample } from '#daemon/metrics/exposition.js';
 import type { CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
 import type { CgroupDetails } from '#nodeagent/stats/collector.js';
+import { taskStateNames } from '#nodeagent/stats/task-states.js';
 
 /** One line of a metric: what it is of, and what is known of that. */
 export interface Subject {
@@ -66,6 +67,12 @@ const rows: readonly Row[] = [
     'counter',
     'Total time duration the container has been throttled.',
     (s) => ofQuota(s)?.throttledSeconds,
+  ],
+  [
+    'container_cpu_load_average_10s',
+    'gauge',
+    'Value of container cpu load average over the last 10 seconds.',
+    (s) => s.details?.load,
   ],
   [
     'container_file_descriptors',
@@ -165,6 +172,15 @@ const rows: readonly Row[] = [
     'Start time of the container since unix epoch in seconds.',
     (s) => (s.startedMs === undefined ? undefined : s.startedMs / 1000),
   ],
+  ...taskStateNames.map(
+    (state): Row => [
+      'container_tasks_state',
+      'gauge',
+      'Number of tasks in given state',
+      (s) => s.details?.tasks[state],
+      { state },
+    ],
+  ),
   ['container_threads', 'gauge', 'Number of threads running inside the container', (s) => s.cgroup?.threads],
   [
     'container_threads_max',

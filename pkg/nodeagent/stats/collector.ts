@@ -12,8 +12,10 @@ import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { isRunning, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { DeviceIO } from '#nodeagent/stats/block-io.js';
 import { CgroupReader, type CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
+import { LoadAverages } from '#nodeagent/stats/load-averages.js';
 import { type OpenFiles, openFiles } from '#nodeagent/stats/open-files.js';
 import { ownCgroup } from '#nodeagent/stats/own-cgroup.js';
+import { type TaskStates, taskStates } from '#nodeagent/stats/task-states.js';
 
 export interface ContainerUsage {
   /** Empty for the sandbox. */
@@ -76,6 +78,9 @@ export interface CgroupDetails {
   readonly devices: readonly DeviceIO[];
   /** Of its processes. */
   readonly files: OpenFiles;
+  readonly tasks: TaskStates;
+  /** Tasks that ran lately, times a thousand. */
+  readonly load: number;
 }
 
 /** Where it is measured. */
@@ -103,6 +108,7 @@ const batchSize = 8;
 export class UsageCollector {
   readonly #options: CollectorOptions;
   readonly #cgroups: CgroupReader | undefined;
+  readonly #loads = new LoadAverages();
   #collecting: Promise<NodeUsage> | undefined;
 
   constructor(options: CollectorOptions) {
@@ -128,14 +134,18 @@ export class UsageCollector {
     for (let i = 0; i < paths.length; i += batchSize) {
       await Promise.all(
         paths.slice(i, i + batchSize).map(async (path) => {
-          const [devices, files] = await Promise.all([
+          const processes = await cgroups.processes(path);
+          const [devices, files, tasks] = await Promise.all([
             cgroups.devices(path),
-            cgroups.processes(path).then((processes) => openFiles(processes)),
+            openFiles(processes),
+            taskStates(processes),
           ]);
-          found.set(path, { devices, files });
+          const load = this.#loads.next(path, tasks.running, this.#options.node.clock.monotonic());
+          found.set(path, { devices, files, tasks, load });
         }),
       );
     }
+    this.#loads.endRound();
     return found;
   }
 

@@ -26,7 +26,7 @@ t.test('volumes and logs of pods are measured at most once in a period', async (
   let passedMs = 0;
   const meter = new StorageMeter({
     clock: { ...realClock, monotonic: () => passedMs },
-    machine: new LocalMachine('/'),
+    machine: new LocalMachine('/', realClock),
     podDir: (each) => join(dir, 'pods', each),
     podLogsDir: join(dir, 'logs'),
     periodMs: 60_000,

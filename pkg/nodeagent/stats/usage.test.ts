@@ -5,8 +5,10 @@ import t, { type Test } from 'tap';
 import { parseDisks, parseHostUsage } from '#nodeagent/node/host-usage.js';
 import { parseNetworkTable } from '#nodeagent/node/network-usage.js';
 import { CgroupReader } from '#nodeagent/stats/cgroup-usage.js';
+import { LoadAverages } from '#nodeagent/stats/load-averages.js';
 import { openFiles } from '#nodeagent/stats/open-files.js';
 import { parseOwnCgroup } from '#nodeagent/stats/own-cgroup.js';
+import { taskStates } from '#nodeagent/stats/task-states.js';
 
 /** A folder with these files. */
 async function folder(t: Test, files: Readonly<Record<string, string>>): Promise<string> {
@@ -165,6 +167,30 @@ t.test('the files that processes have open', async (t) => {
   t.same(await openFiles([], proc), { descriptors: 0, sockets: 0, limit: undefined });
   const own = await openFiles([process.pid]);
   t.ok(own.descriptors > 0 && own.sockets <= own.descriptors);
+});
+
+t.test('what threads do', async (t) => {
+  const proc = await folder(t, {
+    '7/task/7/stat': '7 (a) b) (c) S 1 7 7 0\n',
+    '7/task/8/stat': '8 (main) R 1 7 7 0\n',
+    '9/task/9/stat': '9 (disk) D 1 7 7 0\n',
+    '9/task/10/stat': '10 (traced) t 1 7 7 0\n',
+    '9/task/11/stat': '11 (ended) Z 1 7 7 0\n',
+    '9/task/12/stat': '',
+  });
+  t.same(await taskStates([7, 8, 9], proc), { sleeping: 1, running: 1, stopped: 1, uninterruptible: 1, iowaiting: 0 });
+  const own = await taskStates([process.pid]);
+  t.ok(own.running + own.sleeping > 0);
+});
+
+t.test('the load is smoothed over ten seconds', async (t) => {
+  const loads = new LoadAverages();
+  t.equal(loads.next('/p', 2, 0), 2000);
+  loads.endRound();
+  t.equal(loads.next('/p', 0, 10_000), Math.floor(2000 / Math.E));
+  loads.endRound();
+  loads.endRound();
+  t.equal(loads.next('/p', 3, 20_000), 3000, 'what was not asked for begins anew');
 });
 
 t.test('the cgroup of this process', (t) => {

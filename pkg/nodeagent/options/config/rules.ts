@@ -7,8 +7,6 @@ import type { NodeAgentGates } from '#nodeagent/options/gates.js';
 /** Nothing acts on any of them yet. */
 export const configOnlyFields: readonly string[] = [
   'enableContentionProfiling',
-  'memorySwap',
-  'memoryThrottlingFactor',
   'showHiddenMetricsForVersion',
   'shutdownGracePeriod',
   'shutdownGracePeriodByPodPriority',
@@ -22,7 +20,6 @@ export function configOnlyErrors(fields: Plain, gates: Readonly<Record<string, b
   const enabled = new FeatureGates(gates);
   return [
     ...shutdownErrors(fields, enabled),
-    ...memoryErrors(fields, enabled),
     ...choiceErrors(fields, 'showHiddenMetricsForVersion', ['', '1.23']),
     ...(fields['enableContentionProfiling'] === true && fields['enableDebuggingHandlers'] === false
       ? ['enableContentionProfiling requires enableDebuggingHandlers']
@@ -55,23 +52,6 @@ function shutdownErrors(fields: Plain, gates: NodeAgentGates): string[] {
     if (new Set(priorities).size < priorities.length) {
       messages.push('shutdownGracePeriodByPodPriority: a priority is given more than once');
     }
-  }
-  return messages;
-}
-
-function memoryErrors(fields: Plain, gates: NodeAgentGates): string[] {
-  const messages: string[] = [];
-  const swap = (fields['memorySwap'] ?? {}) as { readonly swapBehavior?: string };
-  const behavior = swap.swapBehavior ?? '';
-  if (behavior !== '' && !gates.enabled('NodeSwap')) {
-    messages.push('memorySwap.swapBehavior requires feature gate NodeSwap');
-  }
-  if (!['', 'LimitedSwap', 'UnlimitedSwap'].includes(behavior)) {
-    messages.push(`memorySwap.swapBehavior ${JSON.stringify(behavior)} must be LimitedSwap or UnlimitedSwap, or empty`);
-  }
-  const factor = fields['memoryThrottlingFactor'];
-  if (typeof factor === 'number' && (factor <= 0 || factor > 1)) {
-    messages.push(`memoryThrottlingFactor ${factor} must be greater than 0 and not greater than 1`);
   }
   return messages;
 }
