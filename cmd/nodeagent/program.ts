@@ -1,7 +1,9 @@
 /** The node agent as a program of its own: options and files in, one agent on a real runtime out. */
 
+import { execFile } from 'node:child_process';
 import { readFile, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { promisify } from 'node:util';
 import type { Registry } from 'prom-client';
 import type { EventRecorder } from '#client/events/recorder.js';
 import { absentInformers } from '#client/informer/absent.js';
@@ -77,6 +79,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     if (errors.length > 0) throw new OptionsError(errors);
   }
   await setOOMScoreAdj(values['oom-score-adj'], context);
+  if (!simulated && values['max-open-files'] > 0) await setMaxOpenFiles(values['max-open-files'], context);
   const metrics = createRegistry({ dialect, process: facts });
   const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();
   const api = await apiOf(context, values, metrics);
@@ -214,5 +217,14 @@ async function setOOMScoreAdj(score: number, { log }: Context): Promise<void> {
     await writeFile('/proc/self/oom_score_adj', String(score));
   } catch (error) {
     log.warn({ err: error, score }, 'Setting oom_score_adj was refused');
+  }
+}
+
+/** More than its parent allows needs a capability; the agent runs all the same. */
+async function setMaxOpenFiles(files: number, { log }: Context): Promise<void> {
+  try {
+    await promisify(execFile)('prlimit', [`--pid=${process.pid}`, `--nofile=${files}:${files}`]);
+  } catch (error) {
+    log.warn({ err: error, files }, 'Failed to set rlimit on max file handles');
   }
 }

@@ -52,7 +52,9 @@ export function newRegistrar(
     reservations: {
       system: values['system-reserved'],
       platform: values['orch-reserved'],
-      evictionHard: parseEvictionThresholds(values['eviction-hard']).thresholds,
+      evictionHard: values['experimental-allocatable-ignore-eviction']
+        ? {}
+        : parseEvictionThresholds(values['eviction-hard']).thresholds,
     },
     updateFrequencyMs: values['node-status-update-frequency'],
     reportFrequencyMs: values['node-status-report-frequency'],

@@ -243,6 +243,7 @@ function newStarters(
   const configurator = new ContainerConfigurator({
     ...input,
     ...{ dialect, log, clusterDNS },
+    apiNamespace: values['master-service-namespace'],
     services: () => input.informers.services.list(),
     security: {
       seccompDefault: values['seccomp-default'],

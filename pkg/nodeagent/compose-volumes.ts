@@ -50,12 +50,15 @@ export function newVolumes(
   { directories, objects, events, registrar }: VolumesInput,
 ): PodVolumes {
   const tokens = new TokenManager({ client: tokenClient, clock });
-  const shared = { clock, objects, tokens, ...(isStandalone ? {} : { client }) };
+  const keepsEnded = values['keep-terminated-pod-volumes'];
+  const shared = { clock, objects, tokens, keepsEnded, ...(isStandalone ? {} : { client }) };
+  const mounterPath = values['experimental-mounter-path'];
   if (directories === undefined) return new PodVolumes(shared);
   const mounter = new VolumeMounter({
     ...{ dialect: client.dialect, directories, events },
     node: () => registrar.knownNode,
     limitsMemory: new FeatureGates(values['feature-gates']).enabled('SizeMemoryBackedVolumes'),
+    ...(mounterPath === '' || mounterPath === 'mount' ? {} : { mounter: mounterPath }),
   });
   return new PodVolumes({ ...shared, directories, mounter });
 }

@@ -154,18 +154,23 @@ t.test('services: the own namespace and the API itself', async (t) => {
     service('other', 'x', '10.0.0.6'),
     service('ns', 'headless', 'None'),
   ];
-  const linked = serviceVariables(all, { namespace: 'ns', enableServiceLinks: true }, orchDialect);
+  const api = { apiNamespace: 'default' };
+  const linked = serviceVariables(all, { ...api, namespace: 'ns', enableServiceLinks: true }, orchDialect);
   t.equal(linked.get('ORCH_SERVICE_HOST'), '10.0.0.1');
   t.equal(linked.get('ORCH_SERVICE_PORT'), '443');
   t.equal(linked.get('ORCH_SERVICE_PORT_HTTPS'), '443');
   t.equal(linked.get('MY_DB_PORT'), 'tcp://10.0.0.5:443');
   t.equal(linked.get('MY_DB_PORT_53_UDP_ADDR'), '10.0.0.5');
   t.notOk([...linked.keys()].some((name) => name.startsWith('X_') || name.startsWith('HEADLESS')));
-  const alone = serviceVariables(all, { namespace: 'ns', enableServiceLinks: false }, orchDialect);
+  const alone = serviceVariables(all, { ...api, namespace: 'ns', enableServiceLinks: false }, orchDialect);
   t.notOk(alone.has('MY_DB_SERVICE_HOST'));
   t.ok(alone.has('ORCH_SERVICE_HOST'));
+  const elsewhere = { apiNamespace: 'other', namespace: 'ns', enableServiceLinks: true };
+  t.notOk(serviceVariables(all, elsewhere, orchDialect).has('ORCH_SERVICE_HOST'), 'it is looked for there only');
   t.notOk(
-    serviceVariables(all, { namespace: 'a', enableServiceLinks: true }, kubernetesDialect).has('ORCH_SERVICE_HOST'),
+    serviceVariables(all, { ...api, namespace: 'a', enableServiceLinks: true }, kubernetesDialect).has(
+      'ORCH_SERVICE_HOST',
+    ),
   );
 });
 

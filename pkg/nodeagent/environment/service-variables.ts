@@ -40,18 +40,18 @@ function variablesOf(service: Service, prefix: string): [string, string][] {
 }
 
 /**
- * The API's own service always; the others of the pod's namespace unless the pod has `enableServiceLinks: false`.
+ * The API's own service, of the namespace `apiNamespace`, always; the others of the pod's namespace unless the pod has `enableServiceLinks: false`.
  */
 export function serviceVariables(
   services: readonly Service[],
-  pod: { namespace: string; enableServiceLinks: boolean },
+  pod: { namespace: string; apiNamespace: string; enableServiceLinks: boolean },
   dialect: Dialect,
 ): Map<string, string> {
   const chosen = new Map<string, Service>();
   for (const service of services) {
     if (!hasClusterIP(service)) continue;
     const name = service.metadata.name ?? '';
-    const ofAPI = service.metadata.namespace === dialect.namespaces.default && name === dialect.apiServiceName;
+    const ofAPI = service.metadata.namespace === pod.apiNamespace && name === dialect.apiServiceName;
     const own = service.metadata.namespace === pod.namespace && pod.enableServiceLinks;
     if (own || (ofAPI && !chosen.has(name))) chosen.set(name, service);
   }

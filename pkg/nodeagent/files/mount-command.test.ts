@@ -33,4 +33,8 @@ t.test('what a command says is kept, not all of it', async (t) => {
     message:
       /^mount failed: exit status \d+\nMounting command: mount\nMounting arguments: -t nosuch -o ro,soft a:\/b \/nowhere\nOutput: mount: /,
   });
+  await t.rejects(runMount({ ...mount, mounter: 'false' }, signal), {
+    message:
+      'mount failed: exit status 1\nMounting command: false\nMounting arguments: mount -t nosuch -o ro,soft a:/b /nowhere\nOutput: ',
+  });
 });

@@ -6,6 +6,8 @@ export interface MountRequest {
   readonly source: string;
   readonly target: string;
   readonly options: readonly string[];
+  /** A program that is given `mount` and its arguments instead. */
+  readonly mounter?: string;
 }
 
 /** The command was killed with its helpers: nobody waits for it any more. */
@@ -24,12 +26,15 @@ export interface CommandResult {
 const maxOutputBytes = 4096;
 
 /** Throws an error in the words of release 1.24 when the command fails, and MountInterruptedError. */
-export async function runMount({ type, source, target, options }: MountRequest, signal: AbortSignal): Promise<void> {
+export async function runMount(request: MountRequest, signal: AbortSignal): Promise<void> {
+  const { type, source, target, options, mounter } = request;
   const args = ['-t', type, ...(options.length === 0 ? [] : ['-o', options.join(',')]), '--', source, target];
-  const { status, output } = await runCommand('mount', args, signal);
+  const command = mounter ?? 'mount';
+  const given = mounter === undefined ? args : ['mount', ...args];
+  const { status, output } = await runCommand(command, given, signal);
   if (status === 0) return;
-  const shown = args.filter((arg) => arg !== '--').join(' ');
-  const what = `Mounting command: mount\nMounting arguments: ${shown}\nOutput: ${output}`;
+  const shown = given.filter((arg) => arg !== '--').join(' ');
+  const what = `Mounting command: ${command}\nMounting arguments: ${shown}\nOutput: ${output}`;
   throw new Error(`mount failed: exit status ${status ?? -1}\n${what}`);
 }
 

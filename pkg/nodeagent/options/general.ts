@@ -87,7 +87,7 @@ export const generalOptions = {
   'vendor-container-registry-config': {
     type: 'string',
     section: 'General',
-    inert: true,
+    inert: 'credentials of a vendor come from a plugin of --image-credential-provider-config',
     meaning: 'Configuration of a vendor’s registry.',
   },
   'container-runtime': {
@@ -96,7 +96,7 @@ export const generalOptions = {
     section: 'General',
     oneOf: ['docker', 'remote'],
     deprecated: 'will be removed in 1.27 as the only valid value is remote',
-    inert: true,
+    inert: 'there is no other kind',
     meaning: 'Kind of container runtime.',
   },
   'container-runtime-endpoint': {
@@ -140,39 +140,40 @@ export const generalOptions = {
   'exit-on-lock-contention': {
     type: 'bool',
     section: 'General',
-    inert: true,
+    inert: 'nothing tells this process that somebody wants a file',
     meaning: 'End when somebody wants the lock file.',
   },
-  'lock-file': { type: 'string', section: 'General', inert: true, meaning: 'Lock file.' },
+  'lock-file': {
+    type: 'string',
+    section: 'General',
+    inert: 'this process cannot lock files',
+    meaning: 'Lock file.',
+  },
   'experimental-mounter-path': {
     type: 'string',
     default: 'mount',
     section: 'General',
     deprecated: 'will be removed in 1.24 or later',
-    inert: true,
-    meaning: 'Path of the mounter.',
+    meaning: 'Path of a program that mounts NFS: it is given `mount` and its arguments. Default: mount(8) itself.',
   },
   'experimental-allocatable-ignore-eviction': {
     type: 'bool',
     section: 'General',
     deprecated: 'will be removed in 1.24 or later',
-    inert: true,
     meaning: 'Leave hard eviction thresholds out of allocatable.',
   },
   'keep-terminated-pod-volumes': {
     type: 'bool',
     section: 'General',
     deprecated: 'will be removed in a future version',
-    inert: true,
-    meaning: 'Keep volumes of ended pods.',
+    meaning: 'Keep the volumes of pods that have ended until these are deleted.',
   },
   'master-service-namespace': {
     type: 'string',
     default: 'default',
     section: 'General',
     deprecated: 'will be removed in a future version',
-    inert: true,
-    meaning: 'Namespace of the services that are injected into pods.',
+    meaning: 'Namespace of the API’s own service, of which all containers’ variables tell.',
   },
   'seccomp-default': {
     type: 'bool',

@@ -120,7 +120,7 @@ export const podsOptions = {
     default: '/usr/libexec/orch/nodeagent-plugins/volume/exec/',
     section: 'Pods',
     configField: 'volumePluginDir',
-    inert: true,
+    inert: 'this agent runs no programs as volume plugins',
     meaning: 'Directory of third-party volume plugins.',
   },
   'enable-controller-attach-detach': {
@@ -182,7 +182,7 @@ export const podsOptions = {
     section: 'Network',
     oneOf: ['promiscuous-bridge', 'hairpin-veth', 'none'],
     configField: 'hairpinMode',
-    inert: true,
+    inert: 'the runtime’s network plugin decides about it, as in release 1.24 with every runtime but its own',
     meaning: 'How pods reach themselves through a service.',
   },
   'resolv-conf': {
@@ -225,7 +225,7 @@ export const podsOptions = {
     default: -1,
     section: 'Pods',
     deprecated: 'use eviction thresholds instead',
-    inert: true,
+    inert: 'of each container the last two runs are kept, with their pod',
     meaning: 'Ended containers kept on the node.',
   },
   'maximum-dead-containers-per-container': {
@@ -233,14 +233,14 @@ export const podsOptions = {
     default: 1,
     section: 'Pods',
     deprecated: 'use eviction thresholds instead',
-    inert: true,
+    inert: 'of each container the last two runs are kept, with their pod',
     meaning: 'Ended containers kept per container.',
   },
   'minimum-container-ttl-duration': {
     type: 'duration',
     section: 'Pods',
     deprecated: 'use eviction thresholds instead',
-    inert: true,
+    inert: 'of each container the last two runs are kept, with their pod',
     meaning: 'Least age of an ended container that is removed.',
   },
   'log-json-split-stream': {

@@ -241,8 +241,7 @@ export const resourcesOptions = {
     default: 1_000_000,
     section: 'Resources',
     configField: 'maxOpenFiles',
-    inert: true,
-    meaning: 'Files that the agent may have open.',
+    meaning: 'Files that the agent may have open; set with prlimit(1).',
   },
   'oom-score-adj': {
     type: 'int',

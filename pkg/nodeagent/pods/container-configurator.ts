@@ -31,6 +31,8 @@ export interface ContainerConfiguratorOptions {
   readonly services: () => readonly Service[];
   readonly node: () => NodeFacts;
   readonly clusterDNS: ClusterDNS;
+  /** Namespace of the API's own service. */
+  readonly apiNamespace: string;
   readonly security: SecuritySettings;
   readonly resources: () => NodeResourceFacts;
   /** Absent on nodes that write no files. */
@@ -79,14 +81,14 @@ export class ContainerConfigurator {
   }
 
   #environment({ pod, runtime, start }: ContainerToConfigure): Promise<ReadonlyMap<string, string>> {
-    const { dialect, events, objects, services, node } = this.#options;
+    const { dialect, events, objects, services, node, apiNamespace } = this.#options;
     const { namespace = '', uid = '' } = pod.metadata;
     const enableServiceLinks = pod.spec.enableServiceLinks !== false;
     return containerEnvironment({
       pod,
       container: start.container,
       facts: podFacts(node(), pod, runtime),
-      services: serviceVariables(services(), { namespace, enableServiceLinks }, dialect),
+      services: serviceVariables(services(), { namespace, apiNamespace, enableServiceLinks }, dialect),
       configMap: (name) => objects.get<ConfigMap>(configmaps, { namespace, name }, uid),
       secret: (name) => objects.get<Secret>(secrets, { namespace, name }, uid),
       onInvalidKeys: (source, keys) =>

@@ -1,6 +1,10 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
+import { orchDialect } from '#apimachinery/dialect.js';
 import type { ContainerState, ContainerStats } from '#nodeagent/cri/cri.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
@@ -49,6 +53,39 @@ t.test('containers that have ended have no counters of their own: they are told 
       ['init', '2029-12-31T23:59:00Z', '2030-01-01T00:00:00Z'],
     ],
     'one run of each name: what runs, else the newest',
+  );
+});
+
+t.test('the cgroups of the system that options name', async (t) => {
+  const mountPoint = await mkdtemp(join(tmpdir(), 'orch-system-'));
+  t.teardown(() => rm(mountPoint, { recursive: true }));
+  for (const [i, name] of ['agent', 'containerd', 'system', 'pods'].entries()) {
+    await mkdir(join(mountPoint, name));
+    await writeFile(join(mountPoint, name, 'cpu.stat'), `usage_usec ${i + 1}000000\n`);
+    await writeFile(join(mountPoint, name, 'memory.stat'), 'anon 5\n');
+  }
+  const node = {
+    cri: { listContainerStats: async () => [], imageFsInfo: async () => [] },
+    clock: realClock,
+    dialect: orchDialect,
+    nodeName: 'n1',
+    hierarchy: { mountPoint, version: 2 },
+    cgroups: { path: '/pods' },
+    systemPaths: { agent: '/agent', runtime: '/containerd', misc: '/system' },
+  };
+  const machine = new SimulatedMachine();
+  const input = { node, machine, pods: { list: () => [] } } as unknown as AgentServerInput;
+  const collector = new UsageCollector({ node: input.node, machine, pods: () => [] });
+  const storage = new StorageMeter({ clock: realClock, machine, podLogsDir: '', podDir: undefined, periodMs: 1 });
+  const { node: told } = await new StatsSummary(input, { collector, storage }).summary(true);
+  t.same(
+    told.systemContainers.map(({ name, cpu, memory }) => [name, cpu.usageCoreNanoSeconds, memory.rssBytes]),
+    [
+      ['nodeagent', 1e9, 5],
+      ['runtime', 2e9, 5],
+      ['misc', 3e9, 5],
+      ['pods', 4e9, 5],
+    ],
   );
 });
 

@@ -10,17 +10,20 @@ export interface NFSMount {
   readonly readOnly: boolean;
   readonly options: readonly string[];
   readonly dir: string;
+  /** A program that mounts in place of mount(8). */
+  readonly mounter?: string;
   readonly signal: AbortSignal;
 }
 
 /** Mounts it at `dir`, unless something is mounted there. Throws as `runMount`. */
-export async function mountNFS({ source, readOnly, options, dir, signal }: NFSMount): Promise<void> {
+export async function mountNFS({ source, readOnly, options, dir, signal, mounter }: NFSMount): Promise<void> {
   if ((await mountsOn(dir)).length > 0) return;
   await mkdir(dir, { recursive: true, mode: 0o750 });
   const server = isIPv6(source.server) ? `[${source.server}]` : source.server;
   const all = [...new Set([...options, ...(readOnly ? ['ro'] : [])])];
   try {
-    await runMount({ type: 'nfs', source: `${server}:${source.path}`, target: dir, options: all }, signal);
+    const request = { type: 'nfs', source: `${server}:${source.path}`, target: dir, options: all };
+    await runMount({ ...request, ...(mounter && { mounter }) }, signal);
   } catch (error) {
     // Nothing is to look like a volume that is there.
     await rmdir(dir);

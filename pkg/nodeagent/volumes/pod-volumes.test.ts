@@ -38,8 +38,9 @@ async function setUp(t: Test) {
     pod: (...[, , reason, message]: [Pod, string, string, string]) => warnings.push(`${reason}: ${message}`),
   };
   /** As an agent has it after its start. */
-  const start = () =>
+  const start = (more: { keepsEnded?: boolean } = {}) =>
     new PodVolumes({
+      ...more,
       ...{ clock, client, objects, directories },
       tokens: new TokenManager({ client, clock }),
       mounter: new VolumeMounter({ dialect: orchDialect, directories, events, node: () => node, limitsMemory: true }),
@@ -289,6 +290,8 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
     await rm(join(path('cfg'), '..data', 'a'));
     await start().setUp(pod, { facts, signal });
     t.equal(await readFile(join(path('cfg'), 'a'), 'utf8'), '1', 'what somebody broke is mended');
+    await start({ keepsEnded: true }).release('r');
+    t.equal(await readFile(join(path('cfg'), 'a'), 'utf8'), '1', 'what is to be kept after its end is');
     await next.tearDown('r');
     t.same(await directories.list(), []);
   });

@@ -39,6 +39,8 @@ export interface PodVolumesOptions {
   /** Absent, as the mounter: references are resolved, nothing is written (nodes without real containers). */
   readonly directories?: PodDirectories;
   readonly mounter?: VolumeMounter;
+  /** Pods that have ended keep their volumes until they are deleted. */
+  readonly keepsEnded?: boolean;
 }
 
 export interface SetUpOptions {
@@ -187,8 +189,9 @@ export class PodVolumes {
     digests.set(name, wanted);
   }
 
-  /** Unmounts and removes all of a pod's volumes, and stops watching what they were made of; its other files stay. */
+  /** The pod has ended: unmounts and removes all of its volumes, and stops watching what they were made of; its other files stay. */
   async release(podUID: string): Promise<void> {
+    if (this.#options.keepsEnded === true) return;
     this.#forget(podUID);
     await this.#options.directories?.removeVolumes(podUID);
   }

@@ -23,6 +23,8 @@ export interface VolumeMounterOptions {
   readonly node: () => Node;
   /** Volumes in memory are limited by the memory of their pod (gate SizeMemoryBackedVolumes). */
   readonly limitsMemory: boolean;
+  /** A program that mounts NFS in place of mount(8). */
+  readonly mounter?: string;
 }
 
 export interface MountInput {
@@ -134,11 +136,11 @@ export class VolumeMounter {
 
   async #makeDirectory(input: MountInput, plugin: string, dir: string): Promise<void> {
     const { pod, wanted, allocatable, signal, podSignal } = input;
-    const { directories, limitsMemory } = this.#options;
+    const { directories, limitsMemory, mounter } = this.#options;
     const { source, specName, mountReadOnly: readOnly } = wanted;
     const options = this.#mountOptions(wanted);
     if (source.nfs !== undefined) {
-      return mountNFS({ source: source.nfs, readOnly, options, dir, signal });
+      return mountNFS({ source: source.nfs, readOnly, options, dir, signal, ...(mounter && { mounter }) });
     }
     const mark = directories.volumeMark(pod.metadata.uid ?? '', plugin, specName);
     const { medium = '', sizeLimit } = source.emptyDir ?? {};

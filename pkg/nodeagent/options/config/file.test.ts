@@ -250,13 +250,17 @@ t.test('what is refused', async (t) => {
 t.test('fields without effect are warned about', async (t) => {
   const warnings = apply({
     shutdownGracePeriod: '10s',
-    memoryThrottlingFactor: 0.5,
+    hairpinMode: 'none',
     imageMinimumGCAge: '5m',
     maxPods: 5,
   }).warnings;
   t.same(
     warnings.map((text) => text.split(':')[1]),
-    [' field imageMinimumGCAge has no effect', ' field shutdownGracePeriod has no effect'],
+    [
+      ' field hairpinMode has no effect',
+      ' field imageMinimumGCAge has no effect',
+      ' field shutdownGracePeriod has no effect',
+    ],
   );
   const gates = apply({ featureGates: { NodeSwap: true, APIServerTracing: true } }).warnings;
   t.same(gates.length, 1);

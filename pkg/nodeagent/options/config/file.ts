@@ -98,15 +98,20 @@ function givenGates({ values, given }: { readonly values: object; readonly given
 }
 
 function warningsOf(table: OptionTable, given: ReadonlySet<string>, form: Plain, source: string): string[] {
-  const idle = Object.entries(table)
-    .filter(([name, { inert, configField }]) => inert === true && configField !== undefined && !given.has(name))
-    .map(([, { configField }]) => configField ?? '')
-    .filter((path) => isSet(form, path));
+  const notYet = 'nothing acts on it yet';
+  const idle = Object.entries(table).flatMap(([name, { inert, configField }]): [string, string][] =>
+    inert === undefined || configField === undefined || given.has(name) || !isSet(form, configField)
+      ? []
+      : [[configField, inert === true ? notYet : inert]],
+  );
   const gates = isPlain(form['featureGates']) ? (form['featureGates'] as Readonly<Record<string, boolean>>) : {};
   return [
-    ...[...idle, ...configOnlyFields.filter((name) => isSet(form, name))]
+    ...[
+      ...idle,
+      ...configOnlyFields.filter((name) => isSet(form, name)).map((name): [string, string] => [name, notYet]),
+    ]
       .sort()
-      .map((name) => `${source}: field ${name} has no effect: nothing acts on it yet`),
+      .map(([name, why]) => `${source}: field ${name} has no effect: ${why}`),
     ...idleGateWarnings(gates, nodeAgentGates).map((warning) => `${source}: ${warning}`),
   ];
 }
