@@ -5,6 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import type { NodeEvents } from '#nodeagent/node/node-events.js';
 import { cgroupVersion, findProgram, systemdRuns } from '#nodeagent/node/prerequisites.js';
@@ -23,6 +24,7 @@ import { SystemCgroups } from '#nodeagent/resources/system-cgroups.js';
 import { busctlRunner, SystemdUnits, type Units } from '#nodeagent/resources/systemd-units.js';
 
 export interface CgroupsInput {
+  readonly metrics: AgentMetrics;
   readonly machine: Machine;
   /** Prepared. */
   readonly registrar: Pick<NodeRegistrar, 'facts' | 'runtimeName'>;
@@ -47,7 +49,7 @@ export interface CgroupParts {
 export async function composeCgroups(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
-  { machine, registrar, nodeEvents, activePods }: CgroupsInput,
+  { machine, registrar, metrics, nodeEvents, activePods }: CgroupsInput,
 ): Promise<CgroupParts> {
   const { clock, log, informers } = deps;
   if (deps.writeFiles === false) {
@@ -95,6 +97,8 @@ export async function composeCgroups(
     quota: cpuQuota(values),
     pidsLimit: values['pod-max-pids'],
     onChange: () => nodeCgroups.update(),
+    onOperation: (operation, ms) => metrics.cgroupSeconds.labels(operation).observe(ms / 1000),
+    clock,
     onRefused: (refused, error) => log.warn({ err: error, path: refused }, 'a cgroup could not be set up as wanted'),
     ...(isSystemds ? { scopePrefix: scopePrefixes[runtimeName] ?? runtimeName } : {}),
   });

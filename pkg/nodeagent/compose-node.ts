@@ -45,6 +45,7 @@ export function newRegistrar(
     taints: [...values['register-with-taints'].flatMap((text) => parseTaint(text) ?? []), ...uninitialized],
     unschedulable: !values['register-schedulable'],
     providerID: values['provider-id'] ?? '',
+    controllerAttaches: values['enable-controller-attach-detach'],
     nodeIPs: values['node-ip'],
     maxPods: values['max-pods'],
     podsPerCore: values['pods-per-core'],

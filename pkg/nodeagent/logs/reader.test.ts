@@ -1,4 +1,4 @@
-import { appendFile, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, mkdtemp, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
@@ -106,6 +106,33 @@ t.test('a line that no runtime has written is passed over', async (t) => {
   const huge = `${at(2)} stdout F ${'x'.repeat(3 * 1024 * 1024)}\n`;
   const path = await logFile(t, line(1, 'one') + huge + line(3, 'three'));
   t.equal(await text(path, {}), 'one\nthree\n');
+});
+
+t.test('a log that is gone is begun anew, one that is no file is not', async (t) => {
+  const path = await logFile(t, '');
+  const reopened: string[] = [];
+  const rotator = new LogRotator({
+    cri: { reopenContainerLog: async (id) => void reopened.push(id) },
+    files,
+    clock: { now: () => 0 } as never,
+    log: { warn: () => undefined } as never,
+    pods: () => [
+      {
+        ...{ uid: 'u', name: '', namespace: '', sandboxes: [] },
+        containers: [{ id: 'c', logPath: path, state: 'CONTAINER_RUNNING' } as never],
+      },
+    ],
+    maxBytes: 50,
+    maxFiles: 3,
+  });
+  await rotator.rotateAll();
+  t.same(reopened, []);
+  await rename(path, `${path}.20220503-000000`);
+  await rotator.rotateAll();
+  t.same(reopened, ['c']);
+  await symlink('/dev/null', path);
+  await rotator.rotateAll();
+  t.same(reopened, ['c']);
 });
 
 t.test('large logs are moved away, the oldest dropped', async (t) => {

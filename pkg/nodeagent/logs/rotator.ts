@@ -58,7 +58,8 @@ export class LogRotator {
   async #rotate(id: string, path: string): Promise<void> {
     const { files, maxBytes, cri, clock } = this.#options;
     const size = await files.sizeOf(path);
-    if (size === undefined || size < maxBytes) return;
+    if (size === undefined) return this.#recover(id, path);
+    if (size < maxBytes) return;
     for (const rotated of await this.#makeRoom(path)) {
       if (!rotated.endsWith('.gz')) await files.compress?.(rotated);
     }
@@ -71,6 +72,14 @@ export class LogRotator {
       await files.rename(moved, path);
       throw error;
     }
+  }
+
+  /** An agent that ended between the two steps of a rotation has left a runtime that writes to the file moved away. */
+  async #recover(id: string, path: string): Promise<void> {
+    const { files, cri } = this.#options;
+    // What is there and no file is somebody else's doing: the runtime is not to write to it.
+    if ((await files.list(dirname(path))).includes(basename(path))) return;
+    await cri.reopenContainerLog(id);
   }
 
   /** Makes room for one more rotated file; returns the paths of those that stay. */

@@ -37,6 +37,7 @@ export class AgentMetrics {
   readonly podStartSeconds: HistogramSeries;
   readonly preemptions: PlainCounter;
   readonly evictions: PlainCounter;
+  readonly cgroupSeconds: PlainHistogram;
   readonly startedPods: CounterSeries;
   readonly startedPodErrors: CounterSeries;
   readonly startedContainers: PlainCounter;
@@ -117,6 +118,11 @@ export class AgentMetrics {
       'preemption_signal',
     ]);
     this.evictions = counter('evictions', 'Cumulative number of pod evictions by eviction signal', ['eviction_signal']);
+    this.cgroupSeconds = histogram(
+      'cgroup_manager_duration_seconds',
+      'Duration in seconds for cgroup manager operations. Broken down by method.',
+      { labelNames: byOperation },
+    );
     this.startedPods = counter('started_pods_total', 'Cumulative number of pods started').labels();
     this.startedPodErrors = counter(
       'started_pods_errors_total',

@@ -5,7 +5,15 @@
  */
 import { statfs } from 'node:fs/promises';
 import type { Clock } from '#apimachinery/clock.js';
-import type { FilesystemState } from '#nodeagent/node/machine.js';
+
+export interface FilesystemState {
+  readonly availableBytes: number;
+  readonly capacityBytes: number;
+  /** What only the system may still use counts as free. */
+  readonly usedBytes: number;
+  readonly inodesFree: number;
+  readonly inodes: number;
+}
 
 /** How the kernel is asked; rejects where there is no such path. */
 export type AskFilesystem = (path: string) => Promise<FilesystemState>;

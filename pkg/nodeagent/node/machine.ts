@@ -3,7 +3,7 @@ import { readFile, statfs } from 'node:fs/promises';
 import { arch, availableParallelism, release, totalmem } from 'node:os';
 import type { Clock } from '#apimachinery/clock.js';
 import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
-import { askKernel, FilesystemFigures } from '#nodeagent/node/filesystem-figures.js';
+import { askKernel, FilesystemFigures, type FilesystemState } from '#nodeagent/node/filesystem-figures.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { type HostUsage, hostUsage } from '#nodeagent/node/host-usage.js';
 import { hugePages } from '#nodeagent/node/huge-pages.js';
@@ -35,15 +35,6 @@ export interface MachineState {
   /** Process ids in use, and how many the kernel gives out at most. */
   readonly processes: number;
   readonly maxProcesses: number;
-}
-
-export interface FilesystemState {
-  readonly availableBytes: number;
-  readonly capacityBytes: number;
-  /** What only the system may still use counts as free. */
-  readonly usedBytes: number;
-  readonly inodesFree: number;
-  readonly inodes: number;
 }
 
 export interface Machine {

@@ -150,3 +150,16 @@ t.test('the lease belongs to the node, and comes back after failures', async (t)
   t.equal(refused, 4);
   t.not(lease()?.spec.renewTime, before);
 });
+
+t.test('what options leave out of a node', async (t) => {
+  const nodeOf = async (...args: string[]) => (await virtualAgent(t, { args })).api.get(nodes, nodeName);
+  const [usual, other] = [
+    await nodeOf(),
+    await nodeOf('--enable-controller-attach-detach=false', '--experimental-allocatable-ignore-eviction'),
+  ];
+  const managed = 'volumes.orch.io/controller-managed-attach-detach';
+  t.equal(usual?.metadata.annotations?.[managed], 'true');
+  t.equal(other?.metadata.annotations?.[managed], undefined);
+  t.not(usual?.status?.allocatable?.['memory'], usual?.status?.capacity?.['memory']);
+  t.equal(other?.status?.allocatable?.['memory'], other?.status?.capacity?.['memory']);
+});

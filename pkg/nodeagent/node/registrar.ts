@@ -33,6 +33,8 @@ export interface NodeRegistrarOptions {
   readonly taints: readonly Taint[];
   readonly unschedulable: boolean;
   readonly providerID: string;
+  /** A controller attaches the node's volumes. */
+  readonly controllerAttaches: boolean;
   /** Empty: the machine's own; see `findNodeAddresses`. */
   readonly nodeIPs: readonly string[];
   readonly maxPods: number;
@@ -288,14 +290,14 @@ export class NodeRegistrar {
   }
 
   async #register(): Promise<Node> {
-    const { nodeName: name, register, taints, unschedulable, providerID, client } = this.#options;
+    const { nodeName: name, register, taints, unschedulable, providerID, client, controllerAttaches } = this.#options;
     if (!register) return this.#nodes.get(name);
     const status = await this.#status(undefined);
     const node: Node = {
       metadata: {
         name,
         labels: this.#ownLabels(),
-        annotations: { [client.dialect.annotations.controllerAttachDetach]: 'true' },
+        ...(controllerAttaches ? { annotations: { [client.dialect.annotations.controllerAttachDetach]: 'true' } } : {}),
       },
       spec: {
         ...(taints.length === 0 ? {} : { taints: [...taints] }),

@@ -128,8 +128,7 @@ export const podsOptions = {
     default: true,
     section: 'Pods',
     configField: 'enableControllerAttachDetach',
-    inert: true,
-    meaning: 'Let a controller attach volumes.',
+    meaning: 'Say in the node’s annotations that a controller attaches its volumes; this agent attaches none.',
   },
   'serialize-image-pulls': {
     type: 'bool',

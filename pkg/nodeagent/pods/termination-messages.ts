@@ -54,7 +54,8 @@ export class TerminationMessages {
         return `Error on reading termination log ${path}: ${(error as Error).message}`;
       }
     }
-    const spec = [...pod.spec.containers, ...(pod.spec.initContainers ?? [])].find((c) => c.name === name);
+    const { containers, initContainers = [], ephemeralContainers = [] } = pod.spec;
+    const spec = [...containers, ...initContainers, ...ephemeralContainers].find((c) => c.name === name);
     const fallback = spec?.terminationMessagePolicy === 'FallbackToLogsOnError';
     if (!fallback || container.exitCode === 0 || container.reason === 'ContainerCannotRun') return '';
     try {

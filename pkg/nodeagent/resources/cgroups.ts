@@ -5,6 +5,7 @@
 import { join } from 'node:path';
 import { podQosClass } from '#api/core/v1/pod/resources.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
 import type { CgroupTree } from '#nodeagent/resources/cgroup-tree.js';
 import { type CPUQuota, podCgroupLimits } from '#nodeagent/resources/container-resources.js';
 
@@ -21,6 +22,9 @@ export interface PodCgroupsOptions {
   readonly memoryQoS: boolean;
   /** The classes' own are to follow the pods that there are. Never rejects. */
   readonly onChange: () => Promise<void>;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  /** Told of every operation, well or not. */
+  readonly onOperation: (operation: 'create' | 'update' | 'destroy', durationMs: number) => void;
   /** Told of what this machine does not let be set or removed. */
   readonly onRefused: (path: string, error: unknown) => void;
 }
@@ -64,10 +68,21 @@ export class PodCgroups {
     const limits = podCgroupLimits(pod, { quota, memoryQoS });
     await onChange();
     try {
-      await tree.create(path);
-      await tree.limit(path, pidsLimit > 0 ? { ...limits, pids: pidsLimit } : limits);
+      await this.#measured('create', () => tree.create(path));
+      const all = pidsLimit > 0 ? { ...limits, pids: pidsLimit } : limits;
+      await this.#measured('update', () => tree.limit(path, all));
     } catch (error) {
       onRefused(path, error);
+    }
+  }
+
+  async #measured(operation: 'create' | 'update' | 'destroy', work: () => Promise<void>): Promise<void> {
+    const { clock, onOperation } = this.#options;
+    const began = clock.monotonic();
+    try {
+      await work();
+    } finally {
+      onOperation(operation, clock.monotonic() - began);
     }
   }
 
@@ -84,7 +99,7 @@ export class PodCgroups {
     for (const level of levels) {
       const own = join(path, level, `pod${podUID}`);
       try {
-        await tree.remove(own);
+        await this.#measured('destroy', () => tree.remove(own));
       } catch (error) {
         onRefused(own, error);
       }

@@ -24,6 +24,7 @@ function fixture(t: Test, version: CgroupVersion, more: Partial<NodeCgroupsOptio
   const events: NodeEvent[] = [];
   const pods: Pod[] = [];
   const refused: string[] = [];
+  const operations: string[] = [];
   const tree = new CgroupTree({ files, clock, mountPoint: '/cg', version, pageSizes: [2 * mi] });
   const node = new NodeCgroups({
     ...{ tree, clock, log: silentLogger, root: '/own', path: '/own/orchpods', memoryQoS: false },
@@ -37,6 +38,8 @@ function fixture(t: Test, version: CgroupVersion, more: Partial<NodeCgroupsOptio
   const cgroups = new PodCgroups({
     ...{ tree, path: '/own/orchpods', quota, pidsLimit: 50, memoryQoS: more.memoryQoS ?? false },
     onChange: () => node.update(),
+    onOperation: (operation) => operations.push(operation),
+    clock,
     onRefused: (path) => refused.push(path),
   });
   const stop = new AbortController();

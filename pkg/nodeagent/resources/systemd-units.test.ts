@@ -23,6 +23,7 @@ function fixture(version: CgroupVersion) {
   const files = new FakeCgroupFiles(version);
   const calls: string[][] = [];
   const answers: (string | undefined)[] = [];
+  const operations: string[] = [];
   const units = new SystemdUnits(async (args) => {
     calls.push(args.slice(3 + target.length));
     const stderr = answers.shift();
@@ -34,16 +35,18 @@ function fixture(version: CgroupVersion) {
     ...{ tree, path: '/kubepods', pidsLimit: 50, memoryQoS: false, scopePrefix: 'cri-containerd' },
     quota: { enforced: true, periodMicros: 100_000 },
     onChange: async () => undefined,
+    onOperation: (operation) => operations.push(operation),
+    clock,
     onRefused: (_path, error) => {
       throw error;
     },
   });
-  return { files, calls, answers, units, cgroups };
+  return { files, calls, answers, operations, units, cgroups };
 }
 
 for (const version of [1, 2] as const) {
   t.test(`version ${version}: a pod is a slice, of which systemd knows`, async (t) => {
-    const { files, calls, answers, cgroups } = fixture(version);
+    const { files, calls, answers, operations, cgroups } = fixture(version);
     t.equal(cgroups.path, '/kubepods.slice');
     t.equal(cgroups.parentOf(pod), place, 'what the runtime is told');
     t.equal(cgroups.containerPath(pod, 'c1'), `${place}/cri-containerd-c1.scope`);
@@ -74,6 +77,7 @@ for (const version of [1, 2] as const) {
     t.same(await cgroups.list(), []);
     await cgroups.remove(uid);
     t.equal(calls.length, 1, 'what is gone is not stopped again');
+    t.same(operations.slice(0, 3), ['create', 'update', 'destroy'], 'each is measured');
   });
 }
 

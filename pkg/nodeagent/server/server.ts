@@ -29,7 +29,7 @@ import { StatsSummary } from '#nodeagent/server/stats.js';
 import { addSystemLogRoutes } from '#nodeagent/server/system-logs.js';
 import { UsageCollector } from '#nodeagent/stats/collector.js';
 import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
-import { observeVolumes } from '#nodeagent/stats/volume-metrics.js';
+import { observeVolumes, volumeTimes } from '#nodeagent/stats/volume-metrics.js';
 
 export interface ServeOptions {
   readonly certificates: ServingCertificates;
@@ -91,6 +91,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     podLogsDir: node.podLogsDir,
     volumeName: (uid, path) => node.volumes.nameOf(uid, path),
     periodMs: values['volume-stats-agg-period'],
+    ...(options.metrics === undefined ? {} : { onMeasured: volumeTimes(options.metrics, node.dialect) }),
   });
   const measured: Measured = { collector, stats: new StatsSummary(input, { collector, storage }) };
   if (options.metrics !== undefined)

@@ -3,7 +3,8 @@ import type { Registry } from 'prom-client';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { gauge } from '#daemon/metrics/metric.js';
-import type { StorageMeter, VolumeUsage } from '#nodeagent/stats/storage-meter.js';
+import { PlainHistogram } from '#daemon/metrics/plain-series.js';
+import type { MeasuredWith, StorageMeter, VolumeUsage } from '#nodeagent/stats/storage-meter.js';
 
 export interface VolumeMetricsOptions {
   readonly registry: Registry;
@@ -20,6 +21,19 @@ const rows: readonly (readonly [name: string, help: string, value: (usage: Volum
   ['inodes_free', 'Number of free inodes in the volume', ({ filesystem }) => filesystem?.inodesFree],
   ['inodes_used', 'Number of used inodes in the volume', ({ inodesUsed }) => inodesUsed],
 ];
+
+const buckets = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10];
+
+/** Registers the series of how long volumes are measured; the result takes each time. */
+export function volumeTimes(registry: Registry, dialect: Dialect): (source: MeasuredWith, ms: number) => void {
+  const seconds = new PlainHistogram(registry, {
+    name: `${dialect.components.nodeAgent}_volume_metric_collection_duration_seconds`,
+    help: '[ALPHA] Duration in seconds to calculate volume stats',
+    labelNames: ['metric_source'],
+    buckets,
+  });
+  return (source, ms) => seconds.labels(source).observe(ms / 1000);
+}
 
 /** Registers series that are measured when they are read. */
 export function observeVolumes({ registry, dialect, meter, pods }: VolumeMetricsOptions): void {

@@ -141,6 +141,7 @@ export const nodeAgentMetrics: readonly ReleaseMetric[] = [
   ...ofAll,
   ...ofClients,
   ...rows(`
+_cgroup_manager_duration_seconds histogram ALPHA operation_type
 _containers_per_pod_count histogram ALPHA
 _evictions counter ALPHA eviction_signal
 _http_inflight_requests gauge ALPHA long_running method path server_type
@@ -166,6 +167,7 @@ _started_containers_errors_total counter ALPHA code container_type
 _started_containers_total counter ALPHA container_type
 _started_pods_errors_total counter ALPHA
 _started_pods_total counter ALPHA
+_volume_metric_collection_duration_seconds histogram ALPHA metric_source
 _volume_stats_available_bytes gauge ALPHA namespace persistentvolumeclaim
 _volume_stats_capacity_bytes gauge ALPHA namespace persistentvolumeclaim
 _volume_stats_inodes gauge ALPHA namespace persistentvolumeclaim
@@ -194,7 +196,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   scheduler_e2e_scheduling_duration_seconds: 'deprecated since 1.23, and hidden in 1.24',
   storage_operation_: 'volumes are files: nothing is attached or mounted by an operation of its own',
   _certificate_manager_: 'certificates of the node are renewed by whoever gives them to it',
-  _cgroup_manager_duration_seconds: 'cgroups are directories that the agent makes itself',
+  _eviction_stats_age_seconds: 'pods are not evicted for want of what the node has',
   _device_plugin_: 'there are no device plugins',
   _pleg_discard_events: 'changes of the runtime wait in no channel, so none can be dropped',
   _pod_resources_endpoint_: 'there is no such endpoint',
