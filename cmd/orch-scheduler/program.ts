@@ -41,14 +41,19 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const { morePlugins, options, settings } = await resolve(context);
   const { values } = options;
   const name = dialect.components.scheduler;
-  const target = values['write-config-to'] ?? '';
-  if (target !== '') {
-    return task(name, () => writeFile(target, formatSchedulerConfig(values, settings, dialect), { mode: 0o644 }));
-  }
   const plugins = { gates: new FeatureGates(values['feature-gates']), env: context.env };
   const idle = maxDisksWarning(context.env, dialect);
   if (idle !== undefined) log.warn(idle);
   const profiles = makeProfiles(settings, dialect, plugins, morePlugins);
+  const config = schedulerConfig(values, settings, dialect);
+  log.debug({ config }, 'Using component config');
+  const target = values['write-config-to'] ?? '';
+  if (target !== '') {
+    return task(name, async () => {
+      await writeFile(target, formatSchedulerConfig(values, settings, dialect), { mode: 0o644 });
+      log.info({ file: target }, 'Wrote configuration');
+    });
+  }
   const extenders = await httpExtenders(settings.extenders, { clock, env: context.env, log });
   const metrics = createRegistry({ dialect, process: facts });
   return createControlLoop({
@@ -57,7 +62,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     eventSource: dialect.components.defaultScheduler,
     metrics,
     openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
-    configz: { componentconfig: schedulerConfig(values, settings, dialect) },
+    configz: { componentconfig: config },
     create: ({ client, recorder, leadership }) => {
       const loop = new Scheduler({
         client,
