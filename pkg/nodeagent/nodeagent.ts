@@ -157,8 +157,9 @@ export class NodeAgent implements Daemon {
   async #clean({ manager, statics }: AgentParts, signal: AbortSignal): Promise<void> {
     const { clock } = this.#deps;
     await until(() => statics.hasSynced, { clock, signal });
-    while (!signal.aborted) {
+    for (let round = 0; !signal.aborted; round++) {
       await manager.removeUnknown();
+      if (round % roundsPerLinks === 0) await manager.removeDeadLinks();
       await clock.sleep(housekeepingMs, signal);
     }
   }
@@ -173,6 +174,8 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 /** How often is looked for what pods have left. */
 const housekeepingMs = 10_000;
+/** Each link is looked at once a minute, as 1.24 does: nobody waits for a dead one to go. */
+const roundsPerLinks = 6;
 const retryMs = 1000;
 const syncCheckMs = 20;
 

@@ -93,6 +93,11 @@ export class PodManager {
     await remains.removeUnknown((uid) => this.#workers.has(uid) || this.#orphans.has(uid) || this.#isWaiting(uid));
   }
 
+  /** Removes the links to logs that are gone. Never rejects. */
+  removeDeadLinks(): Promise<void> {
+    return this.#options.remains.removeDeadLinks();
+  }
+
   /** Stops working; what runs goes on. */
   async stop(): Promise<void> {
     this.#stopped = true;

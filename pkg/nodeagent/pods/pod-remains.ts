@@ -52,7 +52,7 @@ export class PodRemains {
    * Never rejects: what cannot be removed stays, and is told.
    */
   async removeUnknown(isKnown: (uid: string) => boolean): Promise<void> {
-    const { observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
+    const { observer, volumes, cgroups, logFiles, podLogsDir } = this.#options;
     const isUnknown = (uid: string) => !isKnown(uid) && !observer.holds(uid);
     await this.#attempt('volumes', async () => {
       for (const uid of await volumes.list()) if (isUnknown(uid)) await this.#tearDown(uid);
@@ -65,8 +65,13 @@ export class PodRemains {
         const [, , uid = '', ...more] = directory.split('_');
         if (uid !== '' && more.length === 0 && isUnknown(uid)) await logFiles.remove(`${podLogsDir}/${directory}`);
       }
-      await logLinks?.removeDead(podLogsDir);
     });
+  }
+
+  /** Removes the links to logs that are gone. Never rejects. */
+  async removeDeadLinks(): Promise<void> {
+    const { logLinks, podLogsDir } = this.#options;
+    await this.#attempt('links to logs', async () => logLinks?.removeDead(podLogsDir));
   }
 
   /** A mount in use keeps its pod's folder, and no other. */

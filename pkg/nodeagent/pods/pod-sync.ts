@@ -19,7 +19,7 @@ import type { StatusReporter } from '#nodeagent/pods/status-reporter.js';
 import type { Prober } from '#nodeagent/probes/prober.js';
 import type { Inquiry } from '#nodeagent/runtime/inquiry.js';
 import type { LostContainers } from '#nodeagent/runtime/lost-containers.js';
-import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
+import type { MadeObject, RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { emptyRuntime, isRunning, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
@@ -29,7 +29,7 @@ import { VolumesError } from '#nodeagent/volumes/volume-error.js';
 export interface SyncServices {
   readonly clock: Clock;
   readonly events: PodEvents;
-  readonly observer: Pick<RuntimeObserver, 'get' | 'isUnclear' | 'refresh'>;
+  readonly observer: Pick<RuntimeObserver, 'get' | 'isUnclear' | 'learn' | 'refresh'>;
   readonly statuses: Pick<StatusManager, 'latest'>;
   readonly prober: Pick<Prober, 'sync' | 'verdicts'>;
   readonly volumes: Pick<PodVolumes, 'setUp' | 'mounted'>;
@@ -72,6 +72,8 @@ export class PodSync {
   #condemned: PodFailure | undefined;
   /** The runtime was asked for something since it was last looked at: what came of it is not known. */
   #hasAsked = false;
+  /** What was made since, and nothing else was asked for: the rest of the pod is as it was. */
+  #made: MadeObject[] = [];
   readonly #lost: LostContainers;
   /** The pod's start: as its status tells it, and as an instant of the clock that is never set. */
   #started: { readonly startTime: string; readonly at: number } | undefined;
@@ -133,24 +135,38 @@ export class PodSync {
   }
 
   async observe(): Promise<Input> {
-    const runtime = await this.#refresh();
-    await this.#reporter.report();
+    const runtime = await this.#look();
+    // A sandbox with nothing in it yet is no news: its pod waits as before.
+    if (runtime.containers.length > 0) await this.#reporter.report();
     return this.#planned(runtime, never);
   }
 
   /** What is known is good enough unless something failed on the way. */
   async #look(): Promise<PodRuntime> {
     const { observer } = this.#services;
-    const known = this.#hasAsked || observer.isUnclear(this.#uid) ? undefined : observer.get(this.#uid);
-    if (known === undefined) return this.#refresh();
-    await this.#checkLost(known);
-    return known;
+    if (this.#hasAsked || observer.isUnclear(this.#uid)) return this.#refresh();
+    for (let made = this.#made[0]; made !== undefined; made = this.#made[0]) {
+      await observer.learn(this.#uid, made);
+      this.#made.shift();
+    }
+    const known = observer.get(this.#uid);
+    // Of what nobody has been told of yet, there is nothing.
+    if (known === undefined && this.#hasBegun()) return this.#refresh();
+    const runtime = known ?? emptyRuntime(this.#pod());
+    await this.#checkLost(runtime);
+    return runtime;
+  }
+
+  /** This agent, or one before it, has said that it takes care of the pod. */
+  #hasBegun(): boolean {
+    return this.#services.statuses.latest(this.#pod()).status?.startTime !== undefined;
   }
 
   async #refresh(): Promise<PodRuntime> {
     const runtime = await this.#services.observer.refresh(this.#uid);
     await this.#checkLost(runtime);
     this.#hasAsked = false;
+    this.#made = [];
     return runtime;
   }
 
@@ -231,16 +247,17 @@ export class PodSync {
       events.pod(this.#pod(), 'Warning', 'NetworkNotReady', `network is not ready: ${networkProblem}`);
       return { type: 'done', acted: false, wakeAt: clock.monotonic() + networkRetryMs };
     }
-    this.#hasAsked = true;
     for (const sandbox of this.#runtime().sandboxes) {
-      if (sandbox.state === 'SANDBOX_READY') await cri.stopPodSandbox(sandbox.id);
+      if (sandbox.state !== 'SANDBOX_READY') continue;
+      this.#hasAsked = true;
+      await cri.stopPodSandbox(sandbox.id);
     }
     if (attempt > 0) {
       const message = 'Pod sandbox changed, it will be killed and re-created.';
       events.pod(this.#pod(), 'Normal', 'SandboxChanged', message);
     }
     try {
-      await sandboxes.start(this.#pod(), attempt);
+      await this.#make(async () => ({ kind: 'sandbox', id: await sandboxes.start(this.#pod(), attempt) }));
       this.#backoff.sandboxStarted();
       return { type: 'done', acted: true, wakeAt: never };
     } catch (error) {
@@ -261,22 +278,28 @@ export class PodSync {
     if (sandbox === undefined) return { type: 'done', acted: true, wakeAt: never };
     const { name } = start.container;
     this.#backoff.starting(start);
-    this.#hasAsked = true;
     try {
-      await containers.start({
-        pod,
-        runtime,
-        start,
+      const options = {
+        ...{ pod, runtime, start, signal },
         volumes: volumes.mounted(this.#uid),
         sandboxId: sandbox.id,
         sandbox: await sandboxes.config(pod, sandbox.metadata.attempt),
-        signal,
-      });
+      };
+      const sandboxId = sandbox.id;
+      await this.#make(async () => ({ kind: 'container', id: await containers.start(options), sandboxId }));
       this.#backoff.started(name);
       return { type: 'done', acted: true, wakeAt: never };
     } catch (error) {
       if (!(error instanceof StartError)) throw error;
       return { type: 'done', acted: error.hasActed, wakeAt: this.#backoff.failed(name, error) };
     }
+  }
+
+  /** What came of a call that failed has to be looked for; what one has made is known by its id. */
+  async #make(call: () => Promise<MadeObject>): Promise<void> {
+    const hadAsked = this.#hasAsked;
+    this.#hasAsked = true;
+    this.#made.push(await call());
+    this.#hasAsked = hadAsked;
   }
 }

@@ -62,15 +62,15 @@ export class SandboxStarter {
     });
   }
 
-  /** Creates and starts the pod's sandbox. Throws StartError after a FailedCreatePodSandBox event. */
-  async start(pod: Pod, attempt: number): Promise<void> {
+  /** Creates and starts the pod's sandbox, and returns its id. Throws StartError after a FailedCreatePodSandBox event. */
+  async start(pod: Pod, attempt: number): Promise<string> {
     const { cri, cgroups, logFiles, events, metrics, clock } = this.#options;
     metrics.startedPods.inc();
     try {
       const config = await this.config(pod, attempt, (reason, message) => events.pod(pod, 'Warning', reason, message));
       await cgroups?.create(pod);
       await logFiles.makeDirectory(config.logDirectory);
-      await cri.runPodSandbox(config, await this.#runtimeHandler(pod));
+      return await cri.runPodSandbox(config, await this.#runtimeHandler(pod));
     } catch (error) {
       const text = rpcMessageOf(error);
       const message = `Failed to create pod sandbox: ${text}`;

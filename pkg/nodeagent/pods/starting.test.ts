@@ -93,3 +93,26 @@ t.test('what is ready stays ready while an agent that comes anew looks at it', a
   t.same(told, []);
   t.ok(isTrue('web', 'Ready'));
 });
+
+t.test('a start asks the runtime for what it has made, and lists nothing', async (t) => {
+  const { api, runtime, isTrue, until } = await virtualAgent(t);
+  const asked: string[] = [];
+  for (const name of ['listPodSandbox', 'listContainers', 'podSandboxStatus', 'containerStatus'] as const) {
+    const call = runtime[name].bind(runtime) as (argument?: unknown) => Promise<never>;
+    runtime[name] = (argument?: unknown) => {
+      asked.push(name);
+      return call(argument);
+    };
+  }
+  const statuses: (PodStatus | undefined)[] = [];
+  api.intercept(({ verb, resource, body }) => {
+    if (verb === 'patch' && resource === 'pods') statuses.push((body as { status?: PodStatus }).status);
+    return undefined;
+  });
+  const containers = ['first', 'second'].map((name) => ({ name, image }));
+  api.seed(pods, testPod('web', { containers }));
+  await until(() => isTrue('web', 'Ready'));
+  t.same(asked, ['podSandboxStatus', 'containerStatus', 'containerStatus']);
+  t.equal(statuses.length, 1, 'all is told at once');
+  t.match(statuses[0], { phase: 'Running', podIP: /\d/ });
+});

@@ -3,7 +3,8 @@ import t from 'tap';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
-import type { CRI, PodSandbox, RuntimeEventHandler } from '#nodeagent/cri/cri.js';
+import type { Container, CRI, PodSandbox, RuntimeEventHandler } from '#nodeagent/cri/cri.js';
+import { CRIError } from '#nodeagent/cri/errors.js';
 import { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { RuntimeObserver } from '#nodeagent/runtime/observer.js';
@@ -21,11 +22,21 @@ function sandbox(uid: string, state: PodSandbox['state'] = 'SANDBOX_READY'): Pod
   };
 }
 
-/** A runtime that holds sandboxes, counts listings and tells what it is told to tell. */
+function container(uid: string, name: string, state: Container['state'] = 'CONTAINER_RUNNING') {
+  const { metadata, ...pod } = sandbox(uid);
+  const more = { podSandboxId: pod.id, image: 'i', imageRef: 'i', startedAt: 0, finishedAt: 0, exitCode: 0 };
+  const texts = { reason: '', message: '', logPath: '', mounts: [] };
+  return { ...pod, ...more, ...texts, id: `${uid}-${name}`, metadata: { name, attempt: metadata.attempt }, state };
+}
+
+/** A runtime that holds sandboxes and containers, counts listings and tells what it is told to tell. */
 async function observed() {
   const clock = new VirtualClock();
   const held = new Map<string, PodSandbox>();
+  const running = new Map<string, ReturnType<typeof container>>();
   let listings = 0;
+  /** Lists are told when it resolves. */
+  let answering = Promise.resolve();
   let handler: RuntimeEventHandler | undefined;
   const cri: Partial<CRI> = {
     async listPodSandbox(filter) {
@@ -33,7 +44,16 @@ async function observed() {
       const uid = filter?.labelSelector?.[labels.podUID];
       return [...held.values()].filter((each) => uid === undefined || each.metadata.uid === uid);
     },
-    listContainers: async () => [],
+    async listContainers() {
+      const found = [...running.values()];
+      await answering;
+      return found;
+    },
+    async containerStatus(id) {
+      const found = running.get(id);
+      if (found === undefined) throw new CRIError('NotFound', 'not found');
+      return found;
+    },
     async podSandboxStatus(id) {
       return { ...(held.get(id) as PodSandbox), ips: [], networkMode: 'POD' };
     },
@@ -57,6 +77,19 @@ async function observed() {
   return {
     observer,
     hold,
+    run: (each: ReturnType<typeof container>) => running.set(each.id, each),
+    /** Lists of containers that are asked for from now on are told when the returned function is called. */
+    holdLists() {
+      let release = () => {};
+      answering = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => {
+        answering = Promise.resolve();
+        release();
+      };
+    },
+    counted: () => listings,
     listed,
     tell: (event: Parameters<RuntimeEventHandler['onEvent']>[0]) => handler?.onEvent(event),
   };
@@ -105,4 +138,48 @@ t.test('unknown ends are looked for together', async (t) => {
   }
   t.equal(await listed(1000), 1);
   t.equal(observer.list().length, 4);
+});
+
+t.test('what was made is asked for by its id, and the rest stays as it was', async (t) => {
+  const { observer, hold, run, counted } = await observed();
+  t.teardown(() => observer.stop());
+  const changed: string[] = [];
+  observer.onChange((uid) => changed.push(uid));
+  const before = counted();
+  hold(sandbox('b'));
+  await observer.learn('b', { kind: 'sandbox', id: 'sandbox-b' });
+  for (const name of ['first', 'second']) {
+    run(container('b', name));
+    await observer.learn('b', { kind: 'container', id: `b-${name}`, sandboxId: 'sandbox-b' });
+  }
+  const { name, sandboxes = [], containers = [] } = observer.get('b') ?? {};
+  t.match({ name, sandboxes, containers }, { name: 'b', sandboxes: { length: 1 }, containers: { length: 2 } });
+  t.same(
+    containers.map(({ podSandboxId }) => podSandboxId),
+    ['sandbox-b', 'sandbox-b'],
+  );
+  t.same(changed, ['b', 'b', 'b']);
+  t.equal(counted(), before, 'nothing was listed');
+  await observer.learn('b', { kind: 'container', id: 'b-gone', sandboxId: 'sandbox-b' });
+  t.equal(counted(), before + 1, 'what is not there may have left other things');
+  t.equal(observer.get('b')?.containers.length, 2);
+});
+
+t.test('a listing that is told late neither hides what was made meanwhile nor is lost', async (t) => {
+  const { observer, run, holdLists } = await observed();
+  t.teardown(() => observer.stop());
+  run(container('a', 'first'));
+  await observer.refresh('a');
+  run(container('a', 'first', 'CONTAINER_EXITED'));
+  const release = holdLists();
+  const late = observer.refresh('a');
+  run(container('a', 'second'));
+  await observer.learn('a', { kind: 'container', id: 'a-second', sandboxId: 'sandbox-a' });
+  t.equal(observer.get('a')?.containers.find(({ id }) => id === 'a-first')?.state, 'CONTAINER_RUNNING');
+  release();
+  const { containers } = await late;
+  t.same(Object.fromEntries(containers.map(({ id, state }) => [id, state])), {
+    'a-first': 'CONTAINER_EXITED',
+    'a-second': 'CONTAINER_RUNNING',
+  });
 });

@@ -7,7 +7,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { Container, CRI, PodSandbox, PodSandboxStatus, RuntimeEvent } from '#nodeagent/cri/cri.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import { FollowUps } from '#nodeagent/runtime/follow-ups.js';
-import { Inquiry } from '#nodeagent/runtime/inquiry.js';
+import { ContradictionError, Inquiry } from '#nodeagent/runtime/inquiry.js';
 import type { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 
@@ -29,10 +29,22 @@ const quickRelistMs = 1000;
  */
 const unknownMs = { running: 2000, stopped: 200 } as const;
 
+/** A sandbox, or a container and the sandbox that it is in. */
+export type MadeObject =
+  | { readonly kind: 'sandbox'; readonly id: string }
+  | { readonly kind: 'container'; readonly id: string; readonly sandboxId: string };
+
+type Detail = PodSandboxStatus | RuntimeContainer;
+
+/** Of what was made and started just now. */
+const asMade: ReadonlySet<string> = new Set(['SANDBOX_READY', 'CONTAINER_RUNNING']);
+
 interface Entry {
   readonly runtime: PodRuntime;
   /** Number of the observation it came from: later ones are never overwritten by earlier ones. */
   readonly observation: number;
+  /** That was about a single object: a listing that was begun before it may know more of the others. */
+  readonly ofOne: boolean;
 }
 
 export class RuntimeObserver {
@@ -268,17 +280,44 @@ export class RuntimeObserver {
     return this.get(uid) ?? { uid, name: '', namespace: '', sandboxes: [], containers: [] };
   }
 
+  /**
+   * Takes in what has just been made in the pod, by one call for it instead of listings of all. What else has happened in
+   * the pod since the last listing stays as it was known. Throws ContradictionError and CRIError.
+   */
+  async learn(uid: string, made: MadeObject): Promise<PodRuntime> {
+    const observation = ++this.#observations;
+    const found = await this.#detailOf(made);
+    const latest = this.#pods.get(uid);
+    const isOvertaken = latest !== undefined && latest.observation > observation;
+    // What is not as it should be is believed where a listing agrees; a later one has told of this one, too.
+    if (found === undefined || !asMade.has(found.state) || isOvertaken) return this.refresh(uid);
+    const { sandboxes = [], containers = [] } = latest?.runtime ?? {};
+    const runtime = isContainer(found)
+      ? describe(uid, [...sandboxes], withNewest(containers, found), this.#labels)
+      : describe(uid, withNewest(sandboxes, found), [...containers], this.#labels);
+    this.#uidOf.set(found.id, uid);
+    this.#pods.set(uid, { runtime, observation, ofOne: true });
+    if (latest === undefined || !same(latest.runtime, runtime)) this.#changed(uid);
+    return runtime;
+  }
+
+  async #detailOf(made: MadeObject): Promise<Detail | undefined> {
+    if (made.kind === 'sandbox') return this.#inquiry.sandbox(made.id);
+    const status = await this.#inquiry.container(made.id);
+    return status === undefined ? undefined : { ...status, podSandboxId: made.sandboxId };
+  }
+
   async #apply(
     uid: string,
     listed: { sandboxes: PodSandbox[]; containers: Container[] },
     observation: number,
   ): Promise<void> {
     const known = this.#pods.get(uid);
-    if (known !== undefined && known.observation > observation) return;
+    if (known !== undefined && known.observation > observation) return this.#overtaken(uid, known);
     const old = known?.runtime;
     const { sandboxes, containers } = await this.#details(uid, listed, old);
     const latest = this.#pods.get(uid);
-    if (latest !== undefined && latest.observation > observation) return;
+    if (latest !== undefined && latest.observation > observation) return this.#overtaken(uid, latest);
     if (sandboxes.length === 0 && containers.length === 0) {
       if (latest === undefined) return;
       this.#forget(latest.runtime);
@@ -287,15 +326,20 @@ export class RuntimeObserver {
     }
     const runtime = describe(uid, sandboxes, containers, this.#labels);
     if (old !== undefined && same(old, runtime)) {
-      this.#pods.set(uid, { runtime: latest?.runtime ?? old, observation });
+      this.#pods.set(uid, { runtime: latest?.runtime ?? old, observation, ofOne: false });
       return;
     }
     for (const { id } of [...sandboxes, ...containers]) this.#uidOf.set(id, uid);
     for (const { id } of [...(old?.sandboxes ?? []), ...(old?.containers ?? [])]) {
       if (![...sandboxes, ...containers].some((object) => object.id === id)) this.#uidOf.delete(id);
     }
-    this.#pods.set(uid, { runtime, observation });
+    this.#pods.set(uid, { runtime, observation, ofOne: false });
     this.#changed(uid);
+  }
+
+  /** What was found out later counts; where that was about one object only, all are looked at again. */
+  async #overtaken(uid: string, by: Entry): Promise<void> {
+    if (by.ofOne) await this.refresh(uid);
   }
 
   async #details(
@@ -306,6 +350,10 @@ export class RuntimeObserver {
     try {
       const sandboxes = await this.#sandboxDetails(distinct(listed.sandboxes), old);
       const containers = await this.#containerDetails(distinct(listed.containers), old);
+      for (const { id, labels } of [...sandboxes, ...containers]) {
+        const owner = labels[this.#labels.podUID];
+        if (owner !== uid) throw new ContradictionError(`the runtime lists ${id} as of ${uid}, and tells of ${owner}`);
+      }
       this.#unclear.delete(uid);
       return { sandboxes, containers };
     } catch (error) {
@@ -368,6 +416,14 @@ interface Created {
 /** Attempts only grow; the wall clock that tells when they were made may have been set back in between. */
 function newestFirst(a: Created, b: Created): number {
   return b.metadata.attempt - a.metadata.attempt || b.createdAt - a.createdAt;
+}
+
+function isContainer(detail: Detail): detail is RuntimeContainer {
+  return 'podSandboxId' in detail;
+}
+
+function withNewest<T extends Created & { readonly id: string }>(known: readonly T[], found: T): T[] {
+  return [...known.filter(({ id }) => id !== found.id), found].sort(newestFirst);
 }
 
 function describe(

@@ -9,7 +9,7 @@ import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { containerConfig, sandboxConfig } from '#nodeagent/pods/runtime-config.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
 import { raisedRates, type Setting } from '#test/bench/nodeagent/setting.js';
-import { figure, seconds } from '#test/bench/report.js';
+import { cpuMs, figure, seconds } from '#test/bench/report.js';
 
 /** The calls of an agent for such pods, without an agent. Their labels are of the other dialect: no agent knows them. */
 class ByHand {
@@ -111,12 +111,15 @@ export async function measureMany(setting: Setting, { rounds, atOnce }: ManyStar
   const wanted = Array.from({ length: atOnce }, (_, i) => setting.pod(`many-${i}`));
   const measured = new Map<string, number[]>();
   const note = (name: string, ms: number) => measured.set(name, [...(measured.get(name) ?? []), ms]);
+  const cpuName = (name: string) => `${name}: CPU`;
   const run = async (name: string, options: readonly string[]) => {
     await setting.startAgent(...options);
     // Neither the runtime nor the agent does it for the first time.
     await setting.run([setting.pod('first')]);
     await setting.removeAll();
+    const cpu = cpuMs(setting.agentPid);
     note(name, await setting.run(wanted));
+    note(cpuName(name), cpuMs(setting.agentPid) - cpu);
     await setting.removeAll();
   };
   for (let round = 0; round < rounds; round++) {
@@ -131,6 +134,8 @@ export async function measureMany(setting: Setting, { rounds, atOnce }: ManyStar
   const row = (title: string, name: string, limit: string) => {
     figure(`${atOnce} pods at once, ${title} (best of ${rounds})`, seconds(best(name)));
     figure(`${atOnce} pods at once, ${title}: of the runtime's time`, `${(best(name) / alone).toFixed(2)} ×`, limit);
+    // What others do on the machine changes it least.
+    figure(`${atOnce} pods at once, ${title}: CPU time of the agent`, seconds(best(cpuName(name))));
   };
   figure(`${atOnce} pods at once, by hand (best of ${rounds})`, seconds(alone));
   row('rates of `orch up`', 'raised', '1.15 ×');

@@ -49,6 +49,12 @@ function translate(error: ServiceError): CRIError {
   return new CRIError(code, message, { cause: error });
 }
 
+/** How the messages of a method travel. */
+interface Method {
+  readonly serialize: (value: Message) => Buffer;
+  readonly deserialize: (bytes: Buffer) => Message;
+}
+
 /** Pulls and lists of nodes with thousands of containers exceed the usual 4 MiB. */
 const maxMessageBytes = 16 * 1024 * 1024;
 
@@ -57,7 +63,7 @@ export class GrpcChannel {
   readonly #root: protobuf.Root;
   readonly #timeoutMs: number;
   readonly #inspector: MessageInspector | undefined;
-  readonly #types = new Map<string, protobuf.Type>();
+  readonly #methods = new Map<string, Method>();
 
   constructor(options: GrpcChannelOptions) {
     this.#client = new GrpcClient(`unix:${options.socket}`, credentials.createInsecure(), {
@@ -74,13 +80,20 @@ export class GrpcChannel {
     this.#inspector = options.inspector;
   }
 
-  #type(name: string): protobuf.Type {
-    let type = this.#types.get(name);
-    if (type === undefined) {
-      type = this.#root.lookupType(name);
-      this.#types.set(name, type);
-    }
-    return type;
+  /** @param method As in `runtime.v1.RuntimeService/Version`. Throws RangeError where there is none such. */
+  #method(method: string): Method {
+    const known = this.#methods.get(method);
+    if (known !== undefined) return known;
+    const [serviceName = '', methodName = ''] = method.split('/');
+    const declared = this.#root.lookupService(serviceName).methods[methodName];
+    if (declared === undefined) throw new RangeError(`no method ${method} in the descriptor`);
+    const prefix = serviceName.slice(0, serviceName.lastIndexOf('.'));
+    const found = {
+      serialize: this.#serialize(this.#root.lookupType(`${prefix}.${declared.requestType}`)),
+      deserialize: this.#deserialize(this.#root.lookupType(`${prefix}.${declared.responseType}`)),
+    };
+    this.#methods.set(method, found);
+    return found;
   }
 
   #serialize(type: protobuf.Type): (value: Message) => Buffer {
@@ -109,19 +122,14 @@ export class GrpcChannel {
    * @param signal Cancels it.
    */
   call(method: string, request: Message, timeoutMs = this.#timeoutMs, signal?: AbortSignal): Promise<Message> {
-    const [serviceName = '', methodName = ''] = method.split('/');
-    const declared = this.#root.lookupService(serviceName).methods[methodName];
-    if (declared === undefined) throw new RangeError(`no method ${method} in the descriptor`);
-    const prefix = serviceName.slice(0, serviceName.lastIndexOf('.'));
-    const input = this.#type(`${prefix}.${declared.requestType}`);
-    const output = this.#type(`${prefix}.${declared.responseType}`);
+    const { serialize, deserialize } = this.#method(method);
     if (signal?.aborted === true) return Promise.reject(new CRIError('Cancelled', 'the call was cancelled'));
     return new Promise((resolve, reject) => {
       const cancel = () => call.cancel();
       const call = this.#client.makeUnaryRequest(
         `/${method}`,
-        this.#serialize(input),
-        this.#deserialize(output),
+        serialize,
+        deserialize,
         request,
         new Metadata(),
         timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {},
@@ -141,14 +149,11 @@ export class GrpcChannel {
     request: Message,
     handler: { onMessage(message: Message): void; onEnd(error?: CRIError): void },
   ): () => void {
-    const [serviceName = '', methodName = ''] = method.split('/');
-    const declared = this.#root.lookupService(serviceName).methods[methodName];
-    if (declared === undefined) throw new RangeError(`no method ${method} in the descriptor`);
-    const prefix = serviceName.slice(0, serviceName.lastIndexOf('.'));
+    const { serialize, deserialize } = this.#method(method);
     const stream: ClientReadableStream<Message> = this.#client.makeServerStreamRequest(
       `/${method}`,
-      this.#serialize(this.#type(`${prefix}.${declared.requestType}`)),
-      this.#deserialize(this.#type(`${prefix}.${declared.responseType}`)),
+      serialize,
+      deserialize,
       request,
       new Metadata(),
     );
