@@ -30,3 +30,24 @@ t.test('a folder that does not go yet keeps no other, and is told of', async (t)
   await remains.removeUnknown(isKnown);
   t.same([...folders], ['known', 'runs']);
 });
+
+t.test('the newest run goes last, so that what is left when an agent ends tells what was last', async (t) => {
+  const removed: string[] = [];
+  const nothing = async () => {};
+  const empty = { name: '', namespace: '', sandboxes: [], containers: [] };
+  const remains = new PodRemains({
+    log: silentLogger,
+    cri: {
+      removeContainer: async (id) => void removed.push(id),
+      stopPodSandbox: nothing,
+      removePodSandbox: nothing,
+    },
+    observer: { holds: () => false, refresh: async (uid) => ({ ...empty, uid }) },
+    volumes: { list: async () => [], tearDown: nothing },
+    logFiles: { list: async () => [], remove: nothing },
+    podLogsDir: '/logs',
+  });
+  const run = (attempt: number) => ({ id: `run-${attempt}`, metadata: { name: 'main', attempt } }) as never;
+  await remains.remove({ ...empty, uid: 'u', containers: [run(2), run(1), run(0)] });
+  t.same(removed, ['run-0', 'run-1', 'run-2']);
+});

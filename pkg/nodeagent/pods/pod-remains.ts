@@ -31,7 +31,8 @@ export class PodRemains {
   /** Removes every trace of a stopped pod. Rejects while there is something left of it in the runtime. */
   async remove(runtime: PodRuntime): Promise<void> {
     const { cri, observer, volumes, cgroups, logFiles, logLinks, podLogsDir } = this.#options;
-    for (const container of runtime.containers) await cri.removeContainer(container.id);
+    // The newest last: whoever goes on where this ended must not take an older run for the last one.
+    for (const container of runtime.containers.toReversed()) await cri.removeContainer(container.id);
     for (const sandbox of runtime.sandboxes) {
       await cri.stopPodSandbox(sandbox.id);
       await cri.removePodSandbox(sandbox.id);
