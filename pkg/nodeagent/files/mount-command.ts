@@ -1,5 +1,5 @@
 /** Runs mount(8) for file systems that may take long, or for ever: of other machines, of devices. */
-import { spawn } from 'node:child_process';
+import { runChild } from '#nodeagent/processes/child.js';
 
 export interface MountRequest {
   readonly type: string;
@@ -42,46 +42,17 @@ export async function runMount(request: MountRequest, signal: AbortSignal): Prom
  * Runs a command that may start others, which are killed with it. Throws MountInterruptedError when the signal has
  * aborted, and the system's error when there is no such command.
  */
-export function runCommand(command: string, args: readonly string[], signal: AbortSignal): Promise<CommandResult> {
-  return new Promise((resolve, reject) => {
-    if (signal.aborted) {
-      reject(new MountInterruptedError(`${command} was not begun`));
-      return;
-    }
-    // A process group of its own: the helpers for a file system's type go with it.
-    const child = spawn(command, args, { detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-    const kept: Buffer[] = [];
-    let bytes = 0;
-    const keep = (chunk: Buffer) => {
-      if (bytes < maxOutputBytes) kept.push(chunk.subarray(0, maxOutputBytes - bytes));
-      bytes += chunk.length;
-    };
-    child.stdout.on('data', keep);
-    child.stderr.on('data', keep);
-    let isKilled = false;
-    const kill = () => {
-      isKilled = true;
-      if (child.pid !== undefined && child.exitCode === null) killGroup(child.pid);
-    };
-    signal.addEventListener('abort', kill, { once: true });
-    const over = () => signal.removeEventListener('abort', kill);
-    child.once('error', (error) => {
-      over();
-      reject(error);
-    });
-    child.once('close', (status) => {
-      over();
-      if (isKilled) reject(new MountInterruptedError(`${command} was killed`));
-      else resolve({ status, output: Buffer.concat(kept).toString() });
-    });
-  });
-}
-
-function killGroup(pid: number): void {
+export async function runCommand(
+  command: string,
+  args: readonly string[],
+  signal: AbortSignal,
+): Promise<CommandResult> {
+  if (signal.aborted) throw new MountInterruptedError(`${command} was not begun`);
   try {
-    process.kill(-pid, 'SIGKILL');
+    const { code, stdout, stderr } = await runChild(command, args, { signal, maxBytes: maxOutputBytes });
+    return { status: code, output: Buffer.concat([stdout, stderr]).toString() };
   } catch (error) {
-    // It has just ended.
-    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+    if (signal.aborted) throw new MountInterruptedError(`${command} was killed`);
+    throw error;
   }
 }

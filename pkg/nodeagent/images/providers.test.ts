@@ -1,10 +1,11 @@
-import { chmod, writeFile } from 'node:fs/promises';
+import { chmod, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pino from 'pino';
 import t from 'tap';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 import type { CredentialProvider } from '#nodeagent/images/provider-config.js';
 import { CredentialProviders, pluginRunner, type RunPlugin, runPlugin } from '#nodeagent/images/providers.js';
+import { eventually } from '#nodeagent/testing/agent-fixture.js';
 
 const apiVersion = 'credentialprovider.kubelet.k8s.io/v1beta1';
 const provider: CredentialProvider = {
@@ -20,6 +21,12 @@ const log = pino({ level: 'silent' });
 const auth = (username: string) => ({ username, password: 'p' });
 const answer = (more: object) =>
   JSON.stringify({ kind: 'CredentialProviderResponse', apiVersion, cacheKeyType: 'Image', ...more });
+
+/** It may still wait for whoever is to learn of its end. */
+async function isDead(pid: number): Promise<boolean> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => ') Z ');
+  return stat.includes(') Z ');
+}
 
 function setUp(run: RunPlugin, providers: readonly CredentialProvider[] = [provider]) {
   const clock = new VirtualClock();
@@ -77,6 +84,12 @@ t.test('answers that are none give no credentials, and are not kept', async (t) 
     answer({ apiVersion: 'credentialprovider.kubelet.k8s.io/v1alpha1' }),
     answer({ kind: 'Other' }),
     answer({ cacheKeyType: 'constructor' }),
+    answer({ cacheKeyType: { toString: 1 } }),
+    answer({ apiVersion: { toString: 1 }, kind: ['x'.repeat(100_000)] }),
+    '['.repeat(500_000),
+    `{"auth":${'{"a":'.repeat(100_000)}`,
+    'null',
+    '',
     answer({ cacheDuration: 7 }),
     answer({ cacheDuration: 'long' }),
     answer({ auth: [] }),
@@ -99,10 +112,20 @@ t.test('a real plugin reads the request, its arguments and its environment', asy
   };
   const echo = await plugin('echo', 'printf "%s|%s|%s|%s" "$(cat)" "$1" "$TOKEN" "$PATH"');
   t.equal(await runPlugin(echo, '{"image":"x"}'), `{"image":"x"}|one two|of the file|${process.env['PATH']}`);
-  await t.rejects(runPlugin(await plugin('endless', 'exec yes'), '{}'), /maxBuffer|too much/);
+  await t.rejects(runPlugin(await plugin('endless', 'exec yes'), '{}'), /wrote too much/);
+  await t.rejects(runPlugin(await plugin('endless-child', 'yes & exec sleep 1000'), '{}'), /wrote too much/);
   const silent = await plugin('silent', 'exec sleep 1000');
   await t.rejects(pluginRunner(100)(silent, '{}'), /did not answer in time/);
+  await t.rejects(runPlugin(await plugin('killed', 'kill -9 $$'), '{}'), /killed failed, signal: SIGKILL/);
+  await t.rejects(runPlugin(await plugin('grumbles', 'yes why | head -c 5000000 >&2; exit 4'), '{}'), /^.{0,400}$/s);
   await t.rejects(runPlugin(await plugin('fails', 'echo why >&2; exit 3'), '{}'), /why/);
   await t.rejects(runPlugin({ ...provider, path: join(dir, 'missing') }, '{}'), { code: 'ENOENT' });
+  const leaves = await plugin('leaves', 'sleep 1000 & echo $! >"$0.pid"; echo {}');
+  t.equal(await runPlugin(leaves, '{}'), '{}\n', 'a child that holds the output open does not hold up the answer');
+  process.kill(Number(await readFile(`${leaves.path}.pid`, 'utf8')), 'SIGKILL');
+  const hides = await plugin('hides', 'sleep 1000 & echo $! >"$0.pid"; wait');
+  await t.rejects(pluginRunner(300)(hides, '{}'), /did not answer in time/);
+  const pid = Number(await readFile(`${hides.path}.pid`, 'utf8'));
+  await eventually(() => isDead(pid), 'its child goes with it');
   t.equal(await runPlugin(await plugin('deaf', 'exec <&-; echo {}'), 'x'.repeat(1_000_000)), '{}\n');
 });

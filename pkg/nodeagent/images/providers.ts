@@ -1,5 +1,4 @@
 /** Registry credentials out of credential provider plugins: matching, running, caching (KEP-2133, release 1.24). */
-import { execFile } from 'node:child_process';
 import type { Clock } from '#apimachinery/clock.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -8,6 +7,7 @@ import { isPlain } from '#daemon/options/config-decode.js';
 import type { ImageAuth } from '#nodeagent/cri/cri.js';
 import type { CredentialProvider } from '#nodeagent/images/provider-config.js';
 import { matchesRegistry, matchingEntries, registryKey, repositoryOf } from '#nodeagent/images/registry-match.js';
+import { type ChildResult, runChild } from '#nodeagent/processes/child.js';
 
 /** Runs a plugin with the request on its standard input and resolves with what it writes. */
 export type RunPlugin = (provider: CredentialProvider, request: string) => Promise<string>;
@@ -22,6 +22,8 @@ interface Answer {
 
 const timeLimitMs = 60_000;
 const maxOutputBytes = 1024 * 1024;
+/** Of what a plugin says, in messages. */
+const maxShown = 200;
 /** Of answers kept per provider; the oldest goes first. */
 const maxCached = 1000;
 
@@ -30,22 +32,22 @@ export const runPlugin: RunPlugin = pluginRunner(timeLimitMs);
 
 /** @param timeout Milliseconds until a plugin is killed. */
 export function pluginRunner(timeout: number): RunPlugin {
-  return ({ path, args, env }, request) =>
-    new Promise((resolve, reject) => {
-      const options = {
-        timeout,
-        killSignal: 'SIGKILL',
-        maxBuffer: maxOutputBytes,
-        env: { ...process.env, ...env },
-      } as const;
-      const child = execFile(path, [...args], options, (error, stdout) => {
-        if (error === null) resolve(stdout);
-        else reject(error.killed === true ? new Error(`${path} did not answer in time, or wrote too much`) : error);
-      });
-      // A plugin that does not read what it is asked has ended or answers all the same: its end tells which.
-      child.stdin?.on('error', () => undefined);
-      child.stdin?.end(request);
-    });
+  return async ({ path, args, env }, request) => {
+    const signal = AbortSignal.timeout(timeout);
+    const options = { signal, input: request, maxBytes: maxOutputBytes, endsWhenFull: true };
+    let result: ChildResult;
+    try {
+      result = await runChild(path, args, { ...options, env: { ...process.env, ...env } });
+    } catch (error) {
+      if (signal.aborted) throw new Error(`${path} did not answer in time`);
+      throw error;
+    }
+    const { code, killedBy, stdout, stderr, isCut } = result;
+    if (isCut) throw new Error(`${path} wrote too much`);
+    if (code === 0) return stdout.toString();
+    const how = code === null ? `signal: ${killedBy}` : `exit status ${code}`;
+    throw new Error(`${path} failed, ${how}: ${stderr.toString().slice(0, maxShown)}`);
+  };
 }
 
 /** Keys below which an answer may be kept, in the order in which they are looked up. */
@@ -53,18 +55,28 @@ function cacheKeys(repository: string): Readonly<Record<string, string>> {
   return { Image: `image ${repository}`, Registry: `registry ${repository.split('/')[0]}`, Global: 'global' };
 }
 
-/** Throws Error, DurationError or SyntaxError for what is no answer. */
+/** Throws Error that does not quote the text: there may be passwords in it. */
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error('the answer is not JSON');
+  }
+}
+
+/** Throws Error or DurationError for what is no answer. */
 function parseAnswer(text: string, provider: CredentialProvider, repository: string): Answer {
-  const answer: unknown = JSON.parse(text);
+  const answer = parsed(text);
   if (!isPlain(answer)) throw new Error('the answer is not an object');
   if (answer['kind'] !== 'CredentialProviderResponse' || answer['apiVersion'] !== provider.apiVersion) {
-    const found = `${String(answer['apiVersion'])} ${String(answer['kind'])}`;
+    const found = JSON.stringify([answer['apiVersion'], answer['kind']]).slice(0, maxShown);
     throw new Error(`the answer must be a CredentialProviderResponse of ${provider.apiVersion}, not ${found}`);
   }
-  const keyType = String(answer['cacheKeyType']);
+  const keyType = answer['cacheKeyType'];
   const keys = cacheKeys(repository);
-  const cacheKey = Object.hasOwn(keys, keyType) ? keys[keyType] : undefined;
-  if (cacheKey === undefined) throw new Error(`the answer's cacheKeyType ${JSON.stringify(keyType)} is not known`);
+  const cacheKey = typeof keyType === 'string' && Object.hasOwn(keys, keyType) ? keys[keyType] : undefined;
+  if (cacheKey === undefined)
+    throw new Error(`the answer's cacheKeyType ${String(JSON.stringify(keyType)).slice(0, maxShown)} is not known`);
   const duration = answer['cacheDuration'] ?? undefined;
   if (duration !== undefined && typeof duration !== 'string') throw new DurationError('cacheDuration must be a text');
   const auth = answer['auth'] ?? {};
@@ -72,7 +84,7 @@ function parseAnswer(text: string, provider: CredentialProvider, repository: str
   const entries = Object.entries(auth).map(([registry, entry]) => {
     const { username, password } = isPlain(entry) ? entry : {};
     if (typeof username !== 'string' || typeof password !== 'string') {
-      throw new Error(`the answer's auth of ${JSON.stringify(registry)} lacks username or password`);
+      throw new Error(`the answer's auth of ${JSON.stringify(registry.slice(0, maxShown))} lacks username or password`);
     }
     return { key: registryKey(registry), value: { username, password } };
   });
