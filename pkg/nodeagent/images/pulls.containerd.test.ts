@@ -12,7 +12,7 @@ import { containerdFixture, skipWithoutContainers } from '#containerd/testing/co
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import { buildImageArchive } from '#nodeagent/images/busybox.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
-import { serveRegistry } from '#nodeagent/testing/registry.js';
+import { registryLies, serveRegistry } from '#nodeagent/testing/registry.js';
 
 const skip = await skipWithoutContainers();
 t.setTimeout(180_000);
@@ -53,7 +53,11 @@ t.test('images come from a registry, by credentials of the pod, of plugins and o
   };
   await writeFile(config, JSON.stringify({ ...header, providers }));
   const fixture = await containerdFixture(t, {
-    args: [`--image-credential-provider-config=${config}`, `--image-credential-provider-bin-dir=${folder}`],
+    args: [
+      `--image-credential-provider-config=${config}`,
+      `--image-credential-provider-bin-dir=${folder}`,
+      '--serialize-image-pulls=false',
+    ],
   });
   const { api, dir, isReady, status } = fixture;
   const ofNode = { auths: { [address]: { auth: base64(passwords['of/node']) } } };
@@ -111,6 +115,21 @@ t.test('images come from a registry, by credentials of the pod, of plugins and o
     t.ok(messages.includes('Failed Error: ErrImagePull'));
     t.ok(messages.includes(`Pulling Pulling image "${image}"`));
   }
+
+  await t.test('a registry that lies, hangs or never ends spoils its own pods only', async (t) => {
+    for (const lie of registryLies) start(lie, `lies/${lie}`);
+    const patient: readonly string[] = ['hangs', 'endless'];
+    const failing = registryLies.filter((lie) => !patient.includes(lie));
+    await eventually(
+      () => failing.every((lie) => /^(ErrImagePull|ImagePullBackOff)$/.test(waiting(lie)?.reason ?? '')),
+      'what can be told from the truth fails',
+    ).catch((error: unknown) => t.fail(`${error}: ${failing.map(fixture.describe).join()}`));
+    start('beside', 'open/beside');
+    await eventually(() => isReady('beside'), 'others are pulled meanwhile');
+    await Promise.all(registryLies.map((lie) => fixture.remove(lie, 0)));
+    const images = await fixture.cri.listImages();
+    t.notOk(images.some(({ repoTags }) => repoTags.some((tag) => tag.includes('/lies/'))));
+  });
 
   await t.test('images of a service apart from the runtime’s', async (t) => {
     const second = join(folder, 'second');

@@ -26,7 +26,53 @@ interface Index {
   readonly manifests: readonly { mediaType: string; digest: string; annotations: Readonly<Record<string, string>> }[];
 }
 
-/** Listens until the test ends. Below `none/` there is nothing. */
+/** How a registry can be hostile: the last part of a repository's name below `lies/`. */
+export const registryLies = ['hangs', 'circles', 'forges', 'endless', 'twice', 'babbles'] as const;
+type RegistryLie = (typeof registryLies)[number];
+
+const chunkBytes = 1 << 16;
+
+/** Answers a request for a manifest or a blob. @param data What would be true. */
+function lie(kind: RegistryLie, request: IncomingMessage, response: ServerResponse, data: Buffer): void {
+  const { url = '', method } = request;
+  const size = { 'content-length': data.length };
+  switch (kind) {
+    case 'hangs':
+      response.writeHead(200, size);
+      if (method === 'HEAD') response.end();
+      else response.write(data.subarray(0, data.length / 2));
+      return;
+    case 'circles':
+      response.writeHead(307, { location: url }).end();
+      return;
+    case 'forges':
+      response.writeHead(200, size);
+      response.end(method === 'HEAD' ? undefined : Buffer.from(data).fill('x', 0, 16));
+      return;
+    case 'endless': {
+      response.writeHead(200);
+      const more = () => {
+        while (!response.destroyed && response.write(Buffer.alloc(chunkBytes, 'x')));
+      };
+      response.on('drain', more);
+      if (method === 'HEAD') response.end();
+      else more();
+      return;
+    }
+    case 'twice': {
+      const once = `HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}`;
+      request.socket.end(once + once);
+      return;
+    }
+    case 'babbles':
+      request.socket.end('x'.repeat(chunkBytes));
+      return;
+    default:
+      kind satisfies never;
+  }
+}
+
+/** Listens until the test ends. Below `none/` there is nothing, and below `lies/` nothing is as it should be. */
 export async function serveRegistry(t: Test, options: TestRegistryOptions): Promise<TestRegistry> {
   const given: TestRegistry['given'] = [];
   const server = createServer((request, response) => {
@@ -42,10 +88,11 @@ export async function serveRegistry(t: Test, options: TestRegistryOptions): Prom
 }
 
 async function answer(
-  { url = '', method, headers }: IncomingMessage,
+  request: IncomingMessage,
   response: ServerResponse,
   { layout, image, passwords, given }: TestRegistryOptions & Pick<TestRegistry, 'given'>,
 ): Promise<void> {
+  const { url = '', method, headers } = request;
   const [, repository = '', kind, reference = ''] = /^\/v2\/(.+)\/(manifests|blobs)\/([^/?]+)/.exec(url) ?? [];
   const told = Buffer.from(/^Basic (\S+)$/.exec(headers.authorization ?? '')?.[1] ?? '', 'base64').toString();
   if (passwords[repository] !== undefined && passwords[repository] !== told) {
@@ -60,6 +107,8 @@ async function answer(
     response.writeHead(404).end();
     return;
   }
+  const kindOfLie = registryLies.find((each) => repository === `lies/${each}`);
+  if (kindOfLie !== undefined) return lie(kindOfLie, request, response, data);
   if (kind === 'manifests') given.push({ repository, user: told.split(':')[0] ?? '' });
   response.writeHead(200, {
     'content-type': kind === 'manifests' ? (manifest?.mediaType ?? '') : 'application/octet-stream',
