@@ -5,6 +5,7 @@ import t from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Container } from '#api/core/v1/types.gen.js';
 import { containerdFixture, skipWithoutContainers } from '#containerd/testing/containerd-fixture.js';
+import type { Message } from '#nodeagent/cri/grpc/channel.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { type Fault, type Faults, type FaultyRuntime, startFaultyRuntime } from '#nodeagent/testing/faulty-runtime.js';
 
@@ -66,9 +67,45 @@ t.test('an agent and a runtime that fails', { skip }, async (t) => {
     { type: 'answer', with: () => [Buffer.alloc(0)] },
     { type: 'answer', with: () => [Buffer.alloc(17 << 20, 'x')] },
   ];
-  /** The calls of each of the methods fail, each in the next way, until there is none left. */
-  const each = (methods: readonly string[]): Faults => {
-    const left = new Map(methods.map((method) => [method, [...failures]]));
+  const ofStatus = (change: object) => (answer: Message) => ({ ...answer, status: { ...part(answer), ...change } });
+  const part = (answer: Message) => answer['status'] as Message;
+  const ofList = (key: string, change: (listed: Message[]) => Message[]) => (answer: Message) => ({
+    ...answer,
+    [key]: change(answer[key] as Message[]),
+  });
+  const ofLists = (key: string) => [
+    ofList(key, () => []),
+    ofList(key, (listed) => [...listed, ...listed]),
+    ofList(key, (listed) => listed.map((one) => ({ ...one, labels: {} }))),
+    ofList(key, (listed) => listed.map((one, i) => ({ ...one, id: listed.at(i - 1)?.['id'] }))),
+    ofList(key, (listed) => listed.map((one) => ({ ...one, state: 9 }))),
+    ofList(key, (listed) => listed.map((one) => ({ ...one, metadata: null, createdAt: '-1' }))),
+  ];
+  const nobody = 'f'.repeat(64);
+  const future = '9000000000000000000';
+  const lies: Readonly<Record<string, readonly ((answer: Message) => Message)[]>> = {
+    PodSandboxStatus: [
+      ofStatus({ id: nobody }),
+      ofStatus({ state: 9 }),
+      ofStatus({ network: { ip: 'nonsense', additionalIps: [] } }),
+      ofStatus({ metadata: null }),
+    ],
+    ContainerStatus: [
+      ofStatus({ id: nobody }),
+      ofStatus({ state: 9 }),
+      ofStatus({ createdAt: future, startedAt: future, finishedAt: future }),
+      ofStatus({ image: null, reason: 'x'.repeat(1 << 20) }),
+    ],
+    ListPodSandbox: ofLists('items'),
+    ListContainers: ofLists('containers'),
+  };
+  /** The calls of each of the methods fail, each in the next way, until there is none left; then come the lies. */
+  const each = (failing: readonly string[], lying: readonly string[] = []): Faults => {
+    const liesOf = (method: string) => (lies[method] ?? []).map((change) => faulty.lie(method, change));
+    const left = new Map<string, Fault[]>([
+      ...failing.map((method): [string, Fault[]] => [method, [...failures]]),
+      ...lying.map((method): [string, Fault[]] => [method, liesOf(method)]),
+    ]);
     return (method) => left.get(method)?.shift();
   };
 
@@ -85,6 +122,12 @@ t.test('an agent and a runtime that fails', { skip }, async (t) => {
         { cause: error },
       );
     });
+    // What it says of those to come, and of these, is untrue for a while.
+    faulty.fail(each([], ['PodSandboxStatus', 'ContainerStatus', 'ListPodSandbox', 'ListContainers']));
+    const liar = ['liar-0', 'liar-1', 'liar-2'];
+    for (const name of liar) seeded(name);
+    await until('pods run in spite of lies', () => liar.every(isReady));
+    names.push(...liar);
     for (const name of names) {
       const counts = Object.values(await begun(name));
       t.ok(counts.length > 0 && counts.every((count) => count <= 1), `${name} began ${counts.join()}`);
@@ -92,7 +135,8 @@ t.test('an agent and a runtime that fails', { skip }, async (t) => {
     faulty.recover();
     const ready = async () => (await cri.listPodSandbox({ state: 'SANDBOX_READY' })).length;
     const running = async () => (await cri.listContainers({ state: 'CONTAINER_RUNNING' })).length;
-    t.same([await ready(), await running()], [names.length, names.length], 'and nothing else');
+    const isAsItShould = async () => (await ready()) === names.length && (await running()) === names.length;
+    await until('all run, and nothing else', async () => names.every(isReady) && (await isAsItShould()));
     faulty.fail(each(['StopContainer', 'StopPodSandbox', 'RemoveContainer', 'RemovePodSandbox', 'ListContainers']));
     for (const name of names)
       await api.client.resource(pods).delete(name, { namespace: 'default', gracePeriodSeconds: 1 });

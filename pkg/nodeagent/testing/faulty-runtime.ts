@@ -29,7 +29,9 @@ export type Fault =
   /** The connection ends before the runtime hears of it. */
   | { readonly type: 'reset' }
   /** The messages that stand for the runtime's answer. */
-  | { readonly type: 'answer'; readonly with: (answer: Buffer) => readonly Buffer[] };
+  | { readonly type: 'answer'; readonly with: (answer: Buffer) => readonly Buffer[] }
+  /** The runtime never hears of it, and somebody else has the word. */
+  | { readonly type: 'raw'; readonly speak: (stream: ServerHttp2Stream) => void };
 
 /** What happens to a call, by the name of its method, such as `RunPodSandbox`. */
 export type Faults = (method: string) => Fault | undefined;
@@ -158,6 +160,8 @@ export class FaultyRuntime {
         return fault.code === undefined ? stream.session?.destroy() : refuse(stream, fault.code, 'lost');
       case 'answer':
         return answer(stream, fault.with(await this.#whole(stream, headers)));
+      case 'raw':
+        return fault.speak(stream);
       default:
         return fault satisfies never;
     }
@@ -203,7 +207,12 @@ export class FaultyRuntime {
     const upstream = this.#open(headers);
     stream.pipe(upstream);
     const parts: Buffer[] = [];
-    for await (const part of upstream) parts.push(part as Buffer);
+    try {
+      for await (const part of upstream) parts.push(part as Buffer);
+    } catch {
+      // There is no runtime, or it is gone.
+      return Buffer.alloc(0);
+    }
     return Buffer.concat(parts).subarray(prefixBytes);
   }
 }

@@ -6,6 +6,7 @@
  */
 import {
   type ClientReadableStream,
+  connectivityState,
   credentials,
   Client as GrpcClient,
   Metadata,
@@ -44,7 +45,7 @@ const codeOf: Partial<Record<status, CRIErrorCode>> = {
 
 /** containerd reports what it does not find as UNKNOWN in some calls; the text is all there is. */
 function translate(error: ServiceError): CRIError {
-  const message = error.details || error.message;
+  const message = error.details || (error.code === undefined ? 'the answer cannot be read' : error.message);
   const code = codeOf[error.code] ?? (/(: |^)not found$/.test(message) ? 'NotFound' : 'Unknown');
   return new CRIError(code, message, { cause: error });
 }
@@ -59,14 +60,23 @@ interface Method {
 const maxMessageBytes = 16 * 1024 * 1024;
 
 export class GrpcChannel {
-  readonly #client: GrpcClient;
+  readonly #socket: string;
+  #client: GrpcClient;
   readonly #root: protobuf.Root;
   readonly #timeoutMs: number;
   readonly #inspector: MessageInspector | undefined;
   readonly #methods = new Map<string, Method>();
 
   constructor(options: GrpcChannelOptions) {
-    this.#client = new GrpcClient(`unix:${options.socket}`, credentials.createInsecure(), {
+    this.#socket = options.socket;
+    this.#client = this.#connect();
+    this.#root = options.root;
+    this.#timeoutMs = options.timeoutMs;
+    this.#inspector = options.inspector;
+  }
+
+  #connect(): GrpcClient {
+    return new GrpcClient(`unix:${this.#socket}`, credentials.createInsecure(), {
       'grpc.max_receive_message_length': maxMessageBytes,
       'grpc.max_send_message_length': maxMessageBytes,
       // A restarted runtime must be found again quickly.
@@ -75,9 +85,14 @@ export class GrpcChannel {
       'grpc.use_local_subchannel_pool': 1,
       'grpc.enable_http_proxy': 0,
     });
-    this.#root = options.root;
-    this.#timeoutMs = options.timeoutMs;
-    this.#inspector = options.inspector;
+  }
+
+  /** Where somebody took the connection and has not said a word since, grpc-js waits for that without end. */
+  #leaveSilence(client: GrpcClient, error: ServiceError): void {
+    const isOurs = client === this.#client && error.code === status.DEADLINE_EXCEEDED;
+    if (!isOurs || client.getChannel().getConnectivityState(false) !== connectivityState.CONNECTING) return;
+    this.#client = this.#connect();
+    client.close();
   }
 
   /** @param method As in `runtime.v1.RuntimeService/Version`. Throws RangeError where there is none such. */
@@ -124,9 +139,10 @@ export class GrpcChannel {
   call(method: string, request: Message, timeoutMs = this.#timeoutMs, signal?: AbortSignal): Promise<Message> {
     const { serialize, deserialize } = this.#method(method);
     if (signal?.aborted === true) return Promise.reject(new CRIError('Cancelled', 'the call was cancelled'));
+    const client = this.#client;
     return new Promise((resolve, reject) => {
       const cancel = () => call.cancel();
-      const call = this.#client.makeUnaryRequest(
+      const call = client.makeUnaryRequest(
         `/${method}`,
         serialize,
         deserialize,
@@ -135,8 +151,10 @@ export class GrpcChannel {
         timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {},
         (error, value) => {
           signal?.removeEventListener('abort', cancel);
-          if (error) reject(translate(error));
-          else resolve(value ?? {});
+          if (error) {
+            this.#leaveSilence(client, error);
+            reject(translate(error));
+          } else resolve(value ?? {});
         },
       );
       signal?.addEventListener('abort', cancel, { once: true });

@@ -44,6 +44,7 @@ const faultLikelihood = { least: 0.01, most: 0.15 };
 const doomCalls = 60;
 /** By when all is as it should be: deadlines of two minutes and back-offs of five are over. */
 const settleMs = 900_000;
+const settleSteps = 30;
 const { podUID: uidLabel } = new RuntimeLabels(orchDialect);
 
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -168,7 +169,6 @@ class Node {
   /** Nothing goes wrong any more. */
   async settle(): Promise<void> {
     this.#faults.isOver = true;
-    if (this.#life.isOver) this.#revive();
     for (const { metadata } of this.#api.list(pods)) {
       if (metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length > 0)
         this.#letGo(metadata.name ?? '');
@@ -176,8 +176,12 @@ class Node {
     await this.#wait();
   }
 
+  /** An agent that has just begun may yet give up: what it asked hangs still. */
   async #wait(): Promise<void> {
-    await this.#clock.advance(settleMs);
+    for (let step = 0; step < settleSteps; step++) {
+      if (this.#life.isOver) this.#revive();
+      await this.#clock.advance(settleMs / settleSteps);
+    }
     this.#look();
   }
 
