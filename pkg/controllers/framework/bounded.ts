@@ -1,9 +1,9 @@
-/** Writes for one object that are under way at once: more would only wait in the API server, or be refused there. */
+/** Concurrent writes on behalf of one object: more would only queue in the API server, or be rejected by it. */
 export const writesAtOnce = 50;
 
 /**
- * `Promise.all` of which no more than `limit` are under way at once: an object has as many owners and dependents as
- * somebody gave it. Nothing more is begun after a failure.
+ * Like `Promise.all` of `work` over the items, with at most `limit` calls at once: nothing limits how many owners and
+ * dependents an object has. After a failure no further call is started.
  */
 export async function allWithin<T, R>(items: readonly T[], limit: number, work: (item: T) => Promise<R>): Promise<R[]> {
   const results: R[] = new Array(items.length);
@@ -24,7 +24,7 @@ export async function allWithin<T, R>(items: readonly T[], limit: number, work: 
   return results;
 }
 
-/** Tries all, no more than `limit` at once; the failures, in the order of their items. */
+/** Calls `work` for every item, at most `limit` at once; resolves with the failures, in the order of the items. */
 export async function failuresWithin<T>(
   items: readonly T[],
   limit: number,

@@ -8,12 +8,15 @@ export interface ResourceCache {
   readonly informer: Informer<ApiObject>;
   /** Resolves once the cache is filled; may reject when it ends before. */
   readonly synced: Promise<void>;
-  /** Ends what was begun for this cache alone; handlers are removed by who added them. Rejects as the watch has ended. */
+  /**
+   * Stops what was started for this cache only; handlers are removed by whoever added them. Rejects if its watch
+   * failed.
+   */
   stop(): Promise<void>;
 }
 
 export interface CacheOptions {
-  /** For a cache of its own: leaves of an object what is needed, as the rest would fill memory. */
+  /** For a cache of its own: drops the fields that nobody reads, to save memory. */
   readonly transform: <T extends ApiObject>(object: T) => T;
   readonly signal: AbortSignal;
   /** Told of a watch that ended by itself. */
@@ -21,8 +24,9 @@ export interface CacheOptions {
 }
 
 /**
- * The cache of a resource that is known by discovery only: the one that another controller keeps already, or one of a
- * factory of its own, so that it can end when the resource vanishes, and so that no other part waits for it.
+ * The cache of a resource that is known by discovery only: the shared one if another controller has it already, else
+ * one of a factory of its own, so that it can be stopped when the resource is removed and nobody else waits for its
+ * sync.
  */
 export function cacheOf(
   { client, clock, informers, log, random }: ControllerContext,
@@ -35,7 +39,7 @@ export function cacheOf(
   const informer = factory.informer(type);
   const ending = new AbortController();
   const running = factory.start(AbortSignal.any([ending.signal, signal]));
-  // Awaited when it is stopped; until then a failure must not count as unhandled.
+  // `stop` awaits it; until then a rejection must not be unhandled.
   running.catch(failed);
   return {
     informer,

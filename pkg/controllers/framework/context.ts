@@ -7,7 +7,7 @@ import type { Reporting } from '#controllers/framework/loop-report.js';
 import type { ControllerMetrics } from '#controllers/framework/metrics.js';
 import type { Logger } from '#daemon/log/logger.js';
 
-/** Where controllers report what they did, for humans. Never fails and never waits. */
+/** Where controllers report what they did, for people to read. Never throws and never blocks. */
 export interface EventSink {
   record(object: ApiObject, type: 'Normal' | 'Warning', reason: string, message: string): void;
 }
@@ -22,16 +22,16 @@ export interface ControllerContext {
   readonly random: () => number;
   readonly log: Logger;
   readonly events: EventSink;
-  /** For a controller whose parts go by names of their own; absent: all are `events`. */
+  /** For a controller whose parts report events under component names of their own; absent: all use `events`. */
   readonly eventsFrom?: (component: string) => EventSink;
   readonly metrics: ControllerMetrics;
-  /** Hears of each loop that is made; absent: nobody asks what they are at. */
+  /** Called with each loop that is created, so that its state can be shown; absent: it is not. */
   readonly onLoop?: (loop: Reporting) => void;
 }
 
 export interface Controller {
   /** As in `--controllers`. */
   readonly name: string;
-  /** Works until `signal` aborts; resolves when the work in hand is finished. Called once. */
+  /** Works until `signal` aborts; resolves when the work in progress is finished. Called once. */
   run(signal: AbortSignal): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What resources the API serves right now, built in or not. */
+/** Which resources the API serves at the moment, built in or custom. */
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIGroupList, APIResource, APIResourceList } from '#api/meta/v1/types.gen.js';
@@ -15,11 +15,11 @@ export interface DiscoveredResources {
   readonly failures: ReadonlyMap<string, unknown>;
 }
 
-/** Asks for all groups. Throws when not even the list of groups can be had. */
+/** Asks for all groups. Throws if the list of groups cannot be read. */
 export async function discoverResources(client: Client, signal?: AbortSignal): Promise<DiscoveredResources> {
   const options = signal === undefined ? {} : { signal };
   const { groups } = await client.request<APIGroupList>('GET', '/apis', undefined, options);
-  // In each group the preferred version first, so that the others only add what it lacks.
+  // The preferred version of each group comes first; the others only add resources that it lacks.
   const versions = [
     { group: '', groupVersion: 'v1', version: 'v1' },
     ...groups.flatMap(({ name, preferredVersion, versions: all }) =>
@@ -54,7 +54,7 @@ export async function discoverResources(client: Client, signal?: AbortSignal): P
   return { resources: [...found.values()], failures };
 }
 
-/** Calls `changed` whenever the API may have come to serve other resources. Returns the function that ends it. */
+/** Calls `changed` whenever the set of served resources may have changed. Returns the function that stops it. */
 export function watchServedResources(informers: InformerFactory, changed: () => void): () => void {
   const statusOf = (object: ApiObject & { status?: unknown }) => JSON.stringify(object.status);
   const handler = {
@@ -85,7 +85,7 @@ function resourceType(client: Client, group: string, version: string, resource: 
   };
 }
 
-/** Groups that are not built in stand for themselves: the dialect gives back a name that it does not know. */
+/** Custom groups are their own key: the dialect passes through names that it does not know. */
 function groupKeyOf(client: Client, group: string): GroupKey {
   return client.dialect.groupKey(group) ?? (group as GroupKey);
 }

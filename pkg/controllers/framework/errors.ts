@@ -1,12 +1,12 @@
-/** What controllers ask of failures. */
+/** What controllers need to know about errors. */
 import { statusOf } from '#apimachinery/errors/status.js';
 
-/** The server may have done what was asked although it did not say so: its answer was lost, or it failed on the way. */
+/** Whether the write may have happened all the same: the answer was lost, or the server failed on the way. */
 export function isUnclear(error: unknown): boolean {
   return (statusOf(error)?.code ?? 500) >= 500;
 }
 
-/** A creation was refused because its namespace is being deleted: no failure, and trying again would not help. */
+/** A creation was rejected because its namespace is being deleted: not a failure, and retrying would not help. */
 export function isNamespaceTerminating(error: unknown): boolean {
   return statusOf(error)?.details?.causes?.some((cause) => cause.reason === 'NamespaceTerminating') ?? false;
 }

@@ -1,4 +1,4 @@
-/** The caches that controllers share: one per resource, without what no controller reads. */
+/** The caches that all controllers share: one per resource, without the fields that no controller reads. */
 import { claimNamesOf } from '#api/core/v1/pod/claims.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { keyFor } from '#apimachinery/object-key.js';
@@ -9,8 +9,8 @@ import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import { controllerOf } from '#controllers/framework/owners.js';
 
 /**
- * The cache of a resource. No transform is named, so that all parts of a process share it; dropping what nobody reads
- * is set once, on the factory.
+ * The shared cache of a resource. It takes no transform, so that all controllers get the same cache; the transform that
+ * drops unread fields is set once, on the factory.
  */
 export function sharedInformer<T extends ApiObject>(informers: InformerFactory, type: ResourceType<T>): Informer<T> {
   return informers.informer<T>(type);
@@ -21,7 +21,7 @@ const controllerIndex = 'controllerUID';
 /** Index of the objects of a namespace that have no managing owner. */
 const orphanIndex = 'orphansOfNamespace';
 
-/** Index of pods by the node they are bound to; those bound to none are under the empty name. */
+/** Index of pods by the node that they are bound to; the empty name has the unbound ones. */
 const nodeIndex = 'nodeName';
 
 export function indexByNode(pods: Informer<Pod>): void {
@@ -92,7 +92,7 @@ export function indexByController<T extends ApiObject>(informer: Informer<T>): v
   });
 }
 
-/** What the owner may have a say about: what it manages, and what nobody manages in its namespace. */
+/** The objects that the owner manages, and those in its namespace that have no managing owner, which it may adopt. */
 export function ownedOrOrphaned<T extends ApiObject>(informer: Informer<T>, owner: ApiObject): T[] {
   return [
     ...informer.byIndex(controllerIndex, owner.metadata.uid ?? ''),

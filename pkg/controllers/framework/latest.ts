@@ -1,6 +1,6 @@
 /**
- * A cache that shows at once what its owner wrote. For controllers whose keys share objects: one claim's binding takes a
- * volume that the next claim must not try to take, long before the cache has heard of it.
+ * A cache that shows its owner's own writes at once. For controllers whose keys share objects: when one claim is bound
+ * to a volume, the next claim must not try to take that volume, even before the informer has seen the write.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import { keyOf } from '#apimachinery/object-key.js';
@@ -16,7 +16,10 @@ interface Written<T> {
 export class LatestObjects<T extends ApiObject> {
   readonly #cache: Informer<T>;
   readonly #clock: Clock;
-  /** By key. Entries go when the cache shows them, so that they are as many as the lag. */
+  /**
+   * By key. An entry is removed once the cache has caught up with it, so there are only as many as the cache lags
+   * behind.
+   */
   readonly #written = new Map<string, Written<T>>();
 
   constructor(cache: Informer<T>, clock: Clock) {
@@ -24,7 +27,7 @@ export class LatestObjects<T extends ApiObject> {
     this.#clock = clock;
   }
 
-  /** `object` is the answer to a write. Gives it back. */
+  /** `object` is the answer to a write. Returns it. */
   wrote(object: T): T {
     this.#written.set(keyOf(object), { object, sinceMs: this.#clock.monotonic() });
     return object;
@@ -34,7 +37,7 @@ export class LatestObjects<T extends ApiObject> {
     return this.#ahead(key) ?? this.#cache.get(key);
   }
 
-  /** Objects of an index, and whatever else was written: callers look at each once more. */
+  /** Objects of an index, and everything written that the cache does not show yet: callers must check each again. */
   byIndex(index: string, value: string): T[] {
     const ahead = new Map([...this.#written.keys()].map((key) => [key, this.#ahead(key)]));
     const objects = this.#cache.byIndex(index, value).filter((object) => ahead.get(keyOf(object)) === undefined);
@@ -42,7 +45,7 @@ export class LatestObjects<T extends ApiObject> {
     return objects;
   }
 
-  /** What was written and the cache does not show yet. */
+  /** The written object, as long as the cache does not show it. */
   #ahead(key: string): T | undefined {
     const written = this.#written.get(key);
     if (written === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** What a loop is at and what went wrong in it, for whoever looks for a fault. Bounded, and without secrets. */
+/** The state of a loop and its last errors, for debugging. Bounded, and without secrets. */
 import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -12,20 +12,20 @@ export interface LoopReport {
   readonly concurrency: number;
   /** When a pass over a key last ended; absent: none has. */
   readonly lastSync?: string;
-  /** How many there are of each of the lists below, which name no more than they were asked for. */
+  /** The full length of each of the lists below, which are cut to the limit that was asked for. */
   readonly counts: Readonly<Record<'waiting' | 'working' | 'retrying' | 'scheduled', number>>;
   /** Ready for a worker. */
   readonly waiting: readonly { readonly key: string; readonly seconds: number }[];
-  /** `again`: to be looked at once more, for it changed since. */
+  /** `again`: it changed meanwhile and will be reconciled once more. */
   readonly working: readonly { readonly key: string; readonly seconds: number; readonly again: boolean }[];
-  /** Failed so many times in a row, and the next try. */
+  /** Failures in a row, and when the next attempt is. */
   readonly retrying: readonly {
     readonly key: string;
     readonly failures: number;
     readonly nextTry: string;
     readonly error?: string;
   }[];
-  /** To be looked at later without having failed. */
+  /** Requeued for later without a failure. */
   readonly scheduled: readonly { readonly key: string; readonly at: string }[];
   /** The last error of each key, the newest first. */
   readonly errors: readonly KeyError[];
@@ -39,16 +39,16 @@ interface KeyError {
   readonly recovered?: string;
 }
 
-/** What tells of itself. `limit`: keys that each of its lists names. */
+/** Can report its state. `limit`: the most keys in each list. */
 export interface Reporting {
   report(limit: number): LoopReport;
 }
 
-/** Keys of one loop whose last error is kept. */
+/** The most keys per loop whose last error is kept. */
 const keptErrors = 256;
 const maxErrorLength = 1024;
 
-/** Keeps what passes ended with. */
+/** Remembers how reconciles ended. */
 export class PassJournal {
   readonly #clock: Clock;
   readonly #errors = new LruCache<string, KeyError>({ limit: keptErrors });
@@ -106,7 +106,7 @@ const secrets: readonly RegExp[] = [
   /(?<=:\/\/)[^/\s@]+(?=@)/g,
 ];
 
-/** The text without tokens, keys and passwords of addresses, and cut to what a page can show. */
+/** The text without tokens, private keys and passwords in URLs, cut to `maxErrorLength`. */
 export function withoutSecrets(text: string): string {
   const shown = secrets.reduce((rest, secret) => rest.replace(secret, '[withheld]'), text);
   return shown.length > maxErrorLength ? `${shown.slice(0, maxErrorLength - 1)}…` : shown;

@@ -1,11 +1,11 @@
 /**
  * Informers → keyed queue → reconcile → outcome: the loop that every controller runs.
  *
- * Never on stale data: a reconcile hands every answer of a write to `written.wrote(key, cache, answer)`, and every
- * object that it deleted (or found gone) to `written.deleted(key, cache, object)`, where `key` is the key that it was
- * called for and `cache` the informer from which it reads such objects. The key is not reconciled again before those
- * caches show these writes: the events that show them bring it back where the controller adds it for them, and else it
- * is looked at again within milliseconds, and then less and less often.
+ * It never reconciles on stale data: a reconcile passes the answer to each write to `written.wrote(key, cache,
+ * answer)`, and each object that it deleted (or found gone) to `written.deleted(key, cache, object)`, where `key` is
+ * its own key and `cache` the informer from which it reads such objects. The key is not reconciled again until those
+ * caches show the writes. Usually the event that shows a write also enqueues the key; otherwise the key is polled,
+ * after milliseconds at first and then less and less often.
  *
  *     const created = await client.resource(podType).create(pod);
  *     this.#loop.written.wrote(key, this.#pods, created);
@@ -27,7 +27,7 @@ export interface LoopOptions {
   readonly queueName?: string;
   /** Keys worked on at once. */
   readonly concurrency: number;
-  /** One pass over a key. Reads the caches anew; must not remember why it was called. Throwing means retry. */
+  /** Reconciles one key from what the caches say now, whatever event enqueued it. Throwing means retry. */
   readonly reconcile: (key: string, signal: AbortSignal) => Promise<Outcome | undefined>;
   /** Failures in a row after which a key waits for its object to change; absent: never given up. */
   readonly maxRetries?: number;
@@ -37,7 +37,7 @@ export interface LoopOptions {
 export class ReconcileLoop implements Reporting {
   readonly queue: WorkQueue<string>;
   readonly log: Logger;
-  /** What reconciles wrote; see above. */
+  /** The writes of reconciles that caches do not show yet; see above. */
   readonly written: WrittenObjects;
   readonly #context: ControllerContext;
   readonly #options: LoopOptions;
@@ -63,7 +63,9 @@ export class ReconcileLoop implements Reporting {
     return { name, concurrency, ...this.#journal.report(this.queue, limit) };
   }
 
-  /** Waits for the caches, then works until `signal` aborts. Calls `watches`, the ends of event handlers, at its end. */
+  /**
+   * Waits for the caches, then works until `signal` aborts. Calls `watches`, which remove event handlers, at the end.
+   */
   async run(signal: AbortSignal, watches: readonly (() => void)[] = []): Promise<void> {
     try {
       if (await cachesSynced(this.#context, signal)) await this.work(signal);
@@ -102,7 +104,7 @@ export class ReconcileLoop implements Reporting {
     } catch (error) {
       outcome = retry(error);
     }
-    // Trying again would not help, and what it was for goes, too.
+    // Retrying would not help: all that is in the namespace is being deleted, the key's object too.
     if (outcome.kind === 'retry' && isNamespaceTerminating(outcome.error)) outcome = done;
     this.#journal.note(key, outcome);
     metrics.reconciled(this.#options.name, outcome.kind, clock.monotonic() - startMs);

@@ -1,4 +1,4 @@
-/** The series that all controllers have in common. */
+/** The metrics that all controllers have in common. */
 import type { Registry } from 'prom-client';
 import { WorkQueueMetrics } from '#client/workqueue/metrics.js';
 import type { Outcome } from '#client/workqueue/outcome.js';
@@ -10,14 +10,14 @@ export interface ControllerMetrics {
   readonly queues: WorkQueueMetrics;
   /** Counts one reconcile of a controller and the milliseconds it took. */
   reconciled(controller: string, result: ReconcileResult, ms: number): void;
-  /** A counter of a controller's own, made at the first call; grows by `amount`, 1 unless told. */
+  /** Adds `amount` (default 1) to a counter of the controller's own, which is created by the first call. */
   count(name: string, help: string, labels?: Readonly<Record<string, string>>, amount?: number): void;
   /**
-   * A gauge of a controller's own, which `read` reckons whenever it is asked for. Returns the function that ends it. Of
-   * several that read one gauge, the last counts.
+   * A gauge of the controller's own; `read` computes its values at each scrape. Returns the function that removes it.
+   * If several are registered for one gauge, the last one is used.
    */
   gauge(gauge: ControllerGauge, read: () => Iterable<GaugeSample>): () => void;
-  /** A histogram of a controller's own, made at the first call. */
+  /** Adds an observation to a histogram of the controller's own, which is created by the first call. */
   observe(histogram: ControllerHistogram, seconds: number, labels?: Readonly<Record<string, string>>): void;
 }
 
@@ -41,7 +41,7 @@ export interface GaugeSample {
 
 const results: readonly ReconcileResult[] = ['done', 'requeueAfter', 'wait', 'retry', 'terminal'];
 
-/** Metrics in a registry; without one nothing is kept. */
+/** Metrics in a registry; without a registry nothing is recorded. */
 export function controllerMetrics(registry: Registry | undefined): ControllerMetrics {
   const queues = new WorkQueueMetrics(registry);
   if (registry === undefined) return { queues, reconciled() {}, count() {}, gauge: () => () => {}, observe() {} };

@@ -25,7 +25,7 @@ export function controllerReference(dialect: Dialect, type: ResourceDeclaration,
 
 export type Claim = 'owned' | 'adopt' | 'release' | 'ignore';
 
-/** Whether an owner manages an object, should begin to, or should stop. Pure. */
+/** Whether an owner manages an object, should adopt it, or should release it. Pure. */
 export function decideClaim(owner: ApiObject, selector: LabelSelector, object: ApiObject): Claim {
   const reference = controllerOf(object);
   const matches = selector.matches(object.metadata.labels);
@@ -48,14 +48,14 @@ export interface ClaimRequest<T extends ApiObject> {
   /** The owner as the API server knows it now: a cached one may be deleted already, and must then adopt nothing. */
   readonly liveOwner: () => Promise<ApiObject>;
   readonly client: ResourceClient<T>;
-  /** What an owned object carries, put on with adoption and taken off with release. */
+  /** Finalizers of owned objects: added when one is adopted, removed when it is released. */
   readonly finalizers?: readonly string[];
-  /** Told of each object as it is after its owner was changed. */
+  /** Called with each adopted or released object, as it was written. */
   readonly wrote: (object: T) => void;
 }
 
 /**
- * The objects that the owner manages, after adopting and releasing what it must. An object that vanished meanwhile is
+ * The objects that the owner manages, after adopting and releasing where necessary. An object that no longer exists is
  * left out; other failures are thrown after all objects were tried.
  */
 export async function claimObjects<T extends ApiObject>(request: ClaimRequest<T>): Promise<T[]> {

@@ -1,7 +1,6 @@
 /**
- * Makes and deletes an owner's pods: tells of it in events, and notes it as written for the owner's key. The server
- * completes the names of pods, so that one which was made although the answer was lost is looked for before the owner is
- * reconciled again.
+ * Creates and deletes an owner's pods, with events, and records each write for the owner's key. The server generates
+ * the names of pods: when the answer to a creation is lost, the pod is looked for before the owner is reconciled again.
  */
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -29,7 +28,7 @@ export class PodControl {
     this.#options = options;
   }
 
-  /** Throws what the API server answers; an event says so unless the namespace is going. */
+  /** Throws what the API server answers, after an event unless the namespace is being deleted. */
   async create(owner: ApiObject, pod: Pod): Promise<void> {
     const { client, events } = this.#options.context;
     try {
@@ -56,7 +55,7 @@ export class PodControl {
     });
   }
 
-  /** A pod that is gone already counts as deleted. Throws what the API server answers, with an event. */
+  /** A pod that no longer exists counts as deleted. Throws what else the API server answers, after an event. */
   async delete(owner: ApiObject, pod: Pod): Promise<void> {
     const { client, events } = this.#options.context;
     const { name = '', namespace = '', uid = '' } = pod.metadata;

@@ -1,4 +1,4 @@
-/** Owners of pods: which of them a change of a pod is of interest to, and which pods each of them manages. */
+/** Owners of pods: which ones to reconcile when a pod changes, and which pods each of them manages. */
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
@@ -16,12 +16,12 @@ export interface PodOwnersOptions<T extends ApiObject> {
   /** Kind of the owners. */
   readonly type: ResourceType<T>;
   readonly owners: Informer<T>;
-  /** Is indexed by controller. */
+  /** The constructor adds the index by controller. */
   readonly pods: Informer<Pod>;
-  /** Works on keys of owners. */
+  /** Its keys are those of owners. */
   readonly loop: ReconcileLoop;
   readonly selector: (owner: T) => LabelSelector;
-  /** Pods that an owner leaves as they are, whatever their labels and owner; absent: none. */
+  /** Pods that an owner never adopts or releases, whatever their labels and owner; absent: none. */
   readonly ignores?: (owner: T, pod: Pod) => boolean;
 }
 
@@ -46,8 +46,8 @@ export class PodOwners<T extends ApiObject> {
   }
 
   /**
-   * The pods that the owner manages, after adopting and releasing what it must; see `claimObjects`. `finalizers`: what
-   * its pods carry.
+   * The pods that the owner manages, after adopting and releasing where necessary; see `claimObjects`, also for
+   * `finalizers`.
    */
   claim(owner: T, { finalizers }: { readonly finalizers?: readonly string[] } = {}): Promise<Pod[]> {
     const { context, type, pods, loop, selector, ignores } = this.#options;
@@ -71,7 +71,7 @@ export class PodOwners<T extends ApiObject> {
     else if (pod.metadata.deletionTimestamp === undefined) this.#enqueueMatching(pod);
   }
 
-  /** The owner that manages the pod by name, kind and UID. */
+  /** Enqueues the managing owner, if it exists with the kind, name and UID of the reference. */
   #enqueueManager(pod: Pod): void {
     const { type, owners, loop } = this.#options;
     const reference = controllerOf(pod);

@@ -1,9 +1,9 @@
-/** A finalizer that keeps objects which are in use from going. Pure. */
+/** A finalizer that delays the deletion of objects while they are in use. Pure. */
 import type { ApiObject } from '#client/client.js';
 
 /**
- * What is to be done about the finalizer: `add` where it is missing (admission puts it on; objects may be older than
- * that), `release` on an object that goes, once nobody uses it.
+ * What to do about the finalizer: `add` it where it is missing (admission adds it to new objects, but not to older
+ * ones), `release` it from an object that is being deleted, once nobody uses it.
  */
 export function protectionStep({ metadata }: ApiObject, finalizer: string): 'add' | 'release' | undefined {
   const there = metadata.finalizers?.includes(finalizer) ?? false;

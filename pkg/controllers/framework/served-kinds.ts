@@ -1,4 +1,4 @@
-/** Which resources the API serves, asked for where somebody names a kind, and known for a while. */
+/** Discovery of the resources of a kind that some object names, cached for a while. */
 import type { APIGroup, APIGroupList, APIResource, APIResourceList } from '#api/meta/v1/types.gen.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { pathSegment } from '#client/rest/paths.js';
@@ -12,9 +12,9 @@ export interface ServedKind {
   readonly base: string;
 }
 
-/** What was found is asked for again after this time: kinds come and go. As the mapping of kinds of 1.24. */
+/** Answers are cached for this long, since kinds come and go; as the REST mapper of 1.24 does. */
 const knownMs = 30_000;
-/** Group versions are named by objects that anybody may write. */
+/** A limit is needed since any user can write objects that name group versions. */
 const maxGroupVersions = 64;
 
 export class ServedKinds {
@@ -48,8 +48,8 @@ export class ServedKinds {
   }
 
   /**
-   * The resources of a kind, each in the group's preferred version where that has it. A version that does not
-   * answer is passed over where another has the kind. Throws, in the words of 1.24, where there is none.
+   * The resources of a kind, each in the group's preferred version if that has it. A version that does not answer is
+   * skipped if another one has the kind. Throws, with the message of 1.24, if there is none.
    */
   async ofKind(group: string, kind: string): Promise<readonly [ServedKind, ...ServedKind[]]> {
     const found = new Map<string, ServedKind>();

@@ -1,18 +1,19 @@
 import { writesAtOnce } from '#controllers/framework/bounded.js';
 
-/**
- * Runs `count` calls, one at first, and one more at once for each that has succeeded; begins no more after the first
- * failure: when all would fail (a quota is used up, say), the API server is asked a few times and not thousands. Release
- * 1.24 doubles batches, to the same effect; here no call waits for the slowest of a batch.
- */
 export interface SlowStartResult {
   readonly succeeded: number;
-  /** Calls not begun because an earlier one failed. */
+  /** Calls not started because an earlier one failed. */
   readonly skipped: number;
   /** The first failure. */
   readonly error: unknown;
 }
 
+/**
+ * Makes `count` calls: one at first, and for each that succeeds one more may run at the same time. Starts none after a
+ * failure, so that the API server is asked a few times and not thousands of times when all would fail (say, because a
+ * quota is used up). Release 1.24 doubles the size of batches, to the same effect; here no call waits for the slowest
+ * of a batch.
+ */
 export function slowStart(count: number, call: () => Promise<void>): Promise<SlowStartResult> {
   let begun = 0;
   let underWay = 0;

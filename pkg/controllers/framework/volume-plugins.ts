@@ -29,7 +29,7 @@ type VolumeMember = keyof typeof plugins;
 
 const members = Object.keys(plugins) as VolumeMember[];
 
-/** Where the volume is, as far as there is a plugin for it. */
+/** The member of the source that is set; undefined if 1.24 has no plugin for it. */
 export function memberOf(source: PersistentVolumeSource | VolumeSource): VolumeMember | undefined {
   const given = source as Readonly<Record<string, unknown>>;
   return members.find((member) => given[member] !== undefined);
@@ -39,7 +39,7 @@ function pluginName(member: VolumeMember, dialect: Dialect): string {
   return `${dialect.labelDomain}/${plugins[member]}`;
 }
 
-/** For metrics: drivers are told apart; `N/A` for a volume without a plugin. */
+/** For metrics: includes the driver of a CSI volume; `N/A` for a volume without a plugin. */
 export function pluginLabel(source: PersistentVolumeSource, dialect: Dialect): string {
   const member = memberOf(source);
   if (member === undefined) return 'N/A';

@@ -1,9 +1,9 @@
 /**
- * What a controller wrote, until its caches show it. A cache that lags behind a write shows a state that the
- * controller itself has changed: acting on it would do the same thing twice, or undo it.
+ * What a controller wrote, until its caches show it. A cache that lags behind a write shows a state that the controller
+ * itself has already changed: acting on that state would do the same thing twice, or undo it.
  *
  * Unlike expectations, which count creations and deletions of one kind, this covers every write (of the owner, its
- * status, its pods, its revisions, adoptions), and needs no event handler: a cache says itself up to which version it
+ * status, its pods, its revisions, adoptions), and needs no event handler: each cache knows the version up to which it
  * is current.
  */
 import type { Clock } from '#apimachinery/clock.js';
@@ -11,36 +11,36 @@ import { keyOf } from '#apimachinery/object-key.js';
 import type { ApiObject } from '#client/client.js';
 import type { Informer } from '#client/informer/informer.js';
 
-/** The part of a cache that tells how far it has come. */
+/** The part of a cache that shows how current it is. */
 export type VersionedCache = Pick<Informer<ApiObject>, 'get' | 'lastVersion'>;
 
-/** Reads from the server itself what a write may have made. */
+/** Reads from the server the objects that a write may have created. */
 export type Ask = () => Promise<readonly ApiObject[]>;
 
 interface Awaited {
-  /** Newest version written, by the cache that is to reach it. */
+  /** The newest version written, by the cache that has to reach it. */
   readonly versions: Map<VersionedCache, string>;
-  /** Key of each deleted object by its UID: the answer of a deletion names no version. */
+  /** Keys of deleted objects by UID: the answer to a deletion has no version. */
   readonly deleted: Map<VersionedCache, Map<string, string>>;
-  /** What is to be asked before anything else, and whether it is being asked. */
+  /** Questions that must be answered before the key is reconciled, and whether each is being asked. */
   readonly unclear: Map<VersionedCache, { readonly ask: Ask; isAsking: boolean }>;
   sinceMs: number;
-  /** How often it was found not to be there yet, since the last write. */
+  /** How often the caches were found to lag since the last write. */
   polls: number;
 }
 
 /**
- * Writes are given up after five minutes, as expectations are in 1.24: a store that was restored from an old copy may
- * never reach the version again.
+ * A write is no longer waited for after five minutes, like expectations in 1.24: a store that was restored from a
+ * backup may never reach the version again.
  */
 export const writtenTimeoutMs = 300_000;
 
-/** Pauses between looks double from the first to the last of these. */
+/** The pause between polls doubles from the first to the last of these. */
 const pollMs = { first: 10, last: 1000 };
 
 export class WrittenObjects {
   readonly #clock: Clock;
-  /** By the key whose reconcile wrote. Entries go when the caches show them, so that they are as many as the lag. */
+  /** By the key that was reconciled. An entry is removed once the caches have caught up with it. */
   readonly #byKey = new Map<string, Awaited>();
 
   constructor(clock: Clock) {
@@ -56,7 +56,7 @@ export class WrittenObjects {
     if (known === undefined || isOlder(known, version)) versions.set(cache, version);
   }
 
-  /** `object` is one that was deleted, or that the server said was gone. */
+  /** `object` was deleted, or the server answered that it no longer exists. */
   deleted(key: string, cache: VersionedCache, object: ApiObject): void {
     const { deleted } = this.#of(key);
     const uids = deleted.get(cache) ?? new Map<string, string>();
@@ -64,9 +64,9 @@ export class WrittenObjects {
   }
 
   /**
-   * Whether a write was done is not known. The key waits until `ask`, which is asked until it answers, has told, and
-   * until `cache` shows what it told of. For creations under names that the server chooses: done again, they would make
-   * one too many.
+   * It is not known whether a creation succeeded. The key waits until `ask`, which is retried until it succeeds, has
+   * found what was created, and until `cache` shows that. For objects whose names the server generates: creating again
+   * would leave one too many.
    */
   unclear(key: string, cache: VersionedCache, ask: Ask): void {
     this.#of(key).unclear.set(cache, { ask, isAsking: false });
@@ -85,7 +85,7 @@ export class WrittenObjects {
           if (awaited.unclear.get(cache) === question) awaited.unclear.delete(cache);
           for (const object of objects) this.wrote(key, cache, object);
         },
-        // It is asked again with the next look.
+        // The next poll asks again.
         () => {
           question.isAsking = false;
         },
