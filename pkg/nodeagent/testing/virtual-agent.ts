@@ -27,7 +27,18 @@ export async function virtualAgent(
   const runtime = newSimulatedRuntime(clock, orchDialect, podCIDR);
   const given = typeof dependencies === 'function' ? dependencies(api, runtime) : dependencies;
   const fixture = startAgent({ clock, api, runtime, args, dependencies: given });
-  t.teardown(() => fixture.stop());
+  t.teardown(async () => {
+    let isOver = false;
+    const stopped = fixture.stop().finally(() => {
+      isOver = true;
+    });
+    // It may be waiting for a runtime that does not answer, as long as it waits for such a one.
+    while (!isOver) {
+      await clock.advance(100);
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    await stopped;
+  });
   await clock.advanceUntil(() => api.list(leases).length > 0 && api.list(nodes)[0]?.status !== undefined);
   const status = (name: string) => api.get(pods, `default/${name}`)?.status;
   const main = (name: string): ContainerStatus | undefined => status(name)?.containerStatuses?.[0];
