@@ -7,6 +7,7 @@ import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
 import { TokenBucket } from '#client/token-bucket.js';
@@ -229,13 +230,20 @@ function newStarters(
     input.directories === undefined
       ? undefined
       : new DockerConfig({ rootDir: values['root-dir'], homeDir: homedir(), clock, log, read: readDockerConfig });
+  const tellOfSecret =
+    ({ metadata: { namespace } }: Pod) =>
+    (name: string, error: unknown) => {
+      // Not the error itself: it may quote what is in the secret.
+      const problem = error instanceof SyntaxError ? 'not JSON' : messageOf(error);
+      log.info({ problem, namespace, name }, 'Unable to retrieve pull secret, the image pull may not succeed.');
+    };
   const puller = new ImagePuller({
     ...{ clock, events },
     images: cri,
     serialize: values['serialize-image-pulls'],
     rate: { qps: values['registry-qps'], burst: values['registry-burst'] },
-    credentials: async (pod, image) => [
-      ...(await pullCredentials(pod, image, { objects, dialect })),
+    credentials: async (pod, image, signal) => [
+      ...(await pullCredentials(pod, image, { objects, dialect, signal, onFailure: tellOfSecret(pod) })),
       ...(await input.providers.credentials(image)),
       ...((await dockerConfig?.credentials(image)) ?? []),
     ],

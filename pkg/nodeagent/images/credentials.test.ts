@@ -12,6 +12,8 @@ import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js
 
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 
+const untold = { onFailure: () => undefined, signal: new AbortController().signal };
+
 async function credentials(image: string, found: Readonly<Record<string, unknown>>, raw = false) {
   const secretOf = (name: string): Secret | undefined => {
     if (!Object.hasOwn(found, name)) return undefined;
@@ -28,8 +30,31 @@ async function credentials(image: string, found: Readonly<Record<string, unknown
   } as unknown as Pick<ReferencedObjects, 'get'>;
   const imagePullSecrets = ['missing', ...Object.keys(found)].map((name) => ({ name }));
   const pod: Pod = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { containers: [], imagePullSecrets } };
-  return pullCredentials(pod, image, { objects, dialect });
+  return pullCredentials(pod, image, { ...untold, objects, dialect });
 }
+
+t.test('a secret that cannot be had is passed over, and none is asked for once the pod is to end', async (t) => {
+  const asked: string[] = [];
+  const failed: string[] = [];
+  const stop = new AbortController();
+  const objects = {
+    get: async (_resource: unknown, { name }: { name: string }) => {
+      asked.push(name);
+      if (name === 'last') stop.abort(new Error('the pod has gone'));
+      throw new Error('timed out');
+    },
+  } as unknown as Pick<ReferencedObjects, 'get'>;
+  const ask = (...names: string[]) => {
+    const imagePullSecrets = names.map((name) => ({ name }));
+    const pod: Pod = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { containers: [], imagePullSecrets } };
+    const onFailure = (name: string) => failed.push(name);
+    return pullCredentials(pod, 'app:1', { objects, dialect, onFailure, signal: stop.signal });
+  };
+  t.same(await ask('one', 'two'), []);
+  t.same(failed, ['one', 'two']);
+  await t.rejects(ask('last', 'never'), { message: 'the pod has gone' });
+  t.same(asked, ['one', 'two', 'last']);
+});
 
 t.test('several secrets of both formats are tried, the most specific registry first', async (t) => {
   const found = await credentials('eu.example.com/team/app:1', {

@@ -14,21 +14,33 @@ function credentialsIn({ type, data }: Secret, { secretTypes }: Dialect): Creden
   return type === secretTypes.dockercfg ? credentialsOf(parseDockerConfig(text('.dockercfg'), 'cfg')) : [];
 }
 
-/** Credentials that fit the image, the most specific registry first. Secrets that are not there or not JSON are skipped. */
+export interface PullSecretSources {
+  readonly objects: Pick<ReferencedObjects, 'get'>;
+  readonly dialect: Dialect;
+  /** Told of secrets that cannot be had now: as in 1.24, the pull goes on without them. */
+  readonly onFailure: (name: string, error: unknown) => void;
+  /** The pod is to end: from then on nothing is followed for it any more. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Credentials that fit the image, the most specific registry first. Secrets that are not there or not JSON are skipped.
+ * Rejects with the signal's reason when that aborts.
+ */
 export async function pullCredentials(
   pod: Pod,
   image: string,
-  sources: { objects: Pick<ReferencedObjects, 'get'>; dialect: Dialect },
+  { objects, dialect, onFailure, signal }: PullSecretSources,
 ): Promise<ImageAuth[]> {
   const { namespace = '', uid = '' } = pod.metadata;
   const found: Credential[] = [];
   for (const { name = '' } of pod.spec.imagePullSecrets ?? []) {
-    const secret = await sources.objects.get<Secret>(secrets, { namespace, name }, uid);
-    if (secret === undefined) continue;
+    signal.throwIfAborted();
     try {
-      found.push(...credentialsIn(secret, sources.dialect));
+      const secret = await objects.get<Secret>(secrets, { namespace, name }, uid);
+      if (secret !== undefined) found.push(...credentialsIn(secret, dialect));
     } catch (error) {
-      if (!(error instanceof SyntaxError)) throw error;
+      onFailure(name, error);
     }
   }
   return matchingEntries(found, repositoryOf(image));

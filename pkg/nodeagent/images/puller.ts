@@ -40,7 +40,7 @@ export interface ImagePullerOptions {
   /** A pull beyond this rate fails, and is tried again after its back-off, as in 1.24. */
   readonly rate: { readonly qps: number; readonly burst: number };
   /** Credentials for an image, the most specific first. */
-  readonly credentials: (pod: Pod, image: string) => Promise<readonly ImageAuth[]>;
+  readonly credentials: (pod: Pod, image: string, signal: AbortSignal) => Promise<readonly ImageAuth[]>;
 }
 
 const initialBackOffMs = 10_000;
@@ -121,6 +121,8 @@ export class ImagePuller {
 
   async #pull({ pod, container, sandbox, signal }: ImageRequest, image: string, name: string): Promise<void> {
     const { events, clock, credentials } = this.#options;
+    // Nobody waits for it any more: nothing is to be begun for a pod that may be gone.
+    signal.throwIfAborted();
     const key = `${pod.metadata.uid}_${image}`;
     const waiting = this.#waiting.get(key) ?? 0;
     if (waiting > clock.monotonic()) {
@@ -131,7 +133,7 @@ export class ImagePuller {
     events.container(pod, container, 'Normal', 'Pulling', `Pulling image "${image}"`);
     const started = clock.monotonic();
     try {
-      const known = await credentials(pod, name);
+      const known = await credentials(pod, name, signal);
       const work = (abort: AbortSignal) => this.#withCredentials(name, known, { sandbox, signal: abort });
       // What one may pull with its credentials, another may not have.
       await this.#pulls.join(JSON.stringify([name, known]), work, signal);

@@ -110,6 +110,19 @@ t.test('a pod of which nothing is heard is looked at now and then', async (t) =>
   t.same(operations.take(), []);
 });
 
+t.test('a condemned pod waits for nothing any more', async (t) => {
+  const { operations, worker } = setUp();
+  const failure = { reason: 'Evicted', message: 'too large' };
+  operations.take();
+  t.equal(worker.condemn(failure), true);
+  t.equal(operations.signal?.aborted, true, 'such as an image, or a hook without end');
+  await operations.answer(new Error('aborted'));
+  t.same(operations.take(), ['condemn Evicted', 'prepare']);
+  await operations.answer({ type: 'planned', plan: { type: 'finish', failure }, wakeAt: never });
+  t.same(operations.take(), ['finish']);
+  t.equal(worker.condemn(failure), false, 'it ends already');
+});
+
 t.test('syncs, rests, and syncs again when something changes or its time has come', async (t) => {
   const { clock, operations, worker } = setUp();
   t.same(operations.take(), ['prepare']);

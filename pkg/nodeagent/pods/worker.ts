@@ -108,10 +108,12 @@ export class PodWorker {
 
   /** The node needs what the pod has: it is to fail. False for one that ends already. */
   condemn(failure: PodFailure): boolean {
-    const runs = this.#state.phase === 'resting' || this.#state.phase === 'syncing';
+    const { phase } = this.#state;
     const isFirst = this.#operations.condemn(failure);
     this.poke();
-    return runs && isFirst;
+    // An image or a hook that it waits for does not matter any more.
+    if (isFirst && phase === 'syncing') this.#interrupt.abort();
+    return isFirst && (phase === 'resting' || phase === 'syncing');
   }
 
   /** Something that the plan or the status depends on has changed. */
@@ -192,13 +194,19 @@ export class PodWorker {
     this.#wakeUp = this.#clock.setTimer(() => this.poke(), Math.max(0, ms));
   }
 
+  #hasGivenUp(): boolean {
+    const { phase } = this.#state;
+    const isToldTo = phase === 'syncing' || phase === 'interrupted' || phase === 'stopped';
+    return isToldTo && this.#interrupt.signal.aborted;
+  }
+
   async #run(task: Task): Promise<void> {
     let answer: Input;
     try {
       answer = await this.#operations.run(task, this.#interrupt.signal);
     } catch (error) {
       // A task that was told to give up has done so.
-      if (this.#state.phase !== 'interrupted' && this.#state.phase !== 'stopped') {
+      if (!this.#hasGivenUp()) {
         const { name, namespace } = this.#pod.metadata;
         this.#log.warn({ err: error, namespace, name, task: task.type }, 'syncing the pod failed');
       }

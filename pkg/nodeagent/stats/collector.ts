@@ -130,7 +130,9 @@ export class UsageCollector {
   async details({ pods }: NodeUsage): Promise<ReadonlyMap<string, CgroupDetails>> {
     const cgroups = this.#cgroups;
     if (cgroups === undefined) return new Map();
-    const paths = pods.flatMap(({ path, containers }) => [path, ...containers.map((each) => each.path)]);
+    const measured = pods.flatMap(({ containers, ...pod }) => [pod, ...containers]);
+    const paths = measured.flatMap(({ path, cgroup }) => (cgroup === undefined ? [] : [path]));
+    const { clock } = this.#options.node;
     const found = new Map<string, CgroupDetails>();
     for (let i = 0; i < paths.length; i += batchSize) {
       await Promise.all(
@@ -141,12 +143,12 @@ export class UsageCollector {
             openFiles(processes),
             taskStates(processes),
           ]);
-          const load = this.#loads.next(path, tasks.running, this.#options.node.clock.monotonic());
+          const load = this.#loads.next(path, tasks.running, clock.monotonic());
           found.set(path, { devices, files, tasks, load });
         }),
       );
     }
-    this.#loads.endRound();
+    this.#loads.forget(clock.monotonic());
     return found;
   }
 
