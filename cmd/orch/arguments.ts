@@ -7,6 +7,15 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import type { ForeignEtcd } from '#cmd/orch/start-options.js';
 
+/** Whether features are on, by name; those that are not named are as the daemons have them. */
+export type Gates = Readonly<Record<string, boolean>>;
+
+/** `A=true,B=false`; undefined without any. */
+function gatesText(gates: Gates = {}): string | undefined {
+  const entries = Object.entries(gates);
+  return entries.length === 0 ? undefined : entries.map(([name, on]) => `${name}=${on}`).join(',');
+}
+
 /** Options by name; undefined ones are left out. */
 type Arguments = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
@@ -25,6 +34,7 @@ export interface ApiServerArguments {
   readonly port: number;
   readonly advertiseAddress: string | undefined;
   readonly serviceRange: string;
+  readonly featureGates?: Gates | undefined;
   readonly verbosity: number;
   /** Files of the cluster's certificates and keys. */
   readonly files: {
@@ -69,6 +79,7 @@ export function apiServerArguments(options: ApiServerArguments): string[] {
     'service-account-issuer': serviceAccountIssuer(dialect),
     'service-account-signing-key-file': files.serviceAccountKey,
     'service-account-key-file': files.serviceAccountPublicKey,
+    'feature-gates': gatesText(options.featureGates),
     v: options.verbosity,
   });
 }
@@ -86,11 +97,20 @@ export interface LoopArguments {
   readonly port: number;
   readonly certDir: string | undefined;
   readonly leaderElect: boolean;
+  readonly featureGates?: Gates | undefined;
   readonly verbosity: number;
 }
 
-export function schedulerArguments(options: LoopArguments): string[] {
-  return commandLine(loopArguments(options));
+export function schedulerArguments(
+  options: LoopArguments & {
+    /** Its configuration file, as of `--config`. */
+    readonly schedulerConfig: string | undefined;
+  },
+): string[] {
+  const { config, schedulerConfig } = options;
+  // Beside a configuration file, which names the client itself, the option would count for nothing.
+  const orchconfig = schedulerConfig === undefined ? config : undefined;
+  return commandLine({ ...loopArguments(options), orchconfig, config: schedulerConfig });
 }
 
 export function controllerManagerArguments(
@@ -115,7 +135,8 @@ export function controllerManagerArguments(
   });
 }
 
-function loopArguments({ dialect, config, port, certDir, leaderElect, verbosity }: LoopArguments): Arguments {
+function loopArguments(options: LoopArguments): Arguments {
+  const { certDir, config, dialect, featureGates, leaderElect, port, verbosity } = options;
   return {
     dialect: dialect.name,
     orchconfig: config,
@@ -125,6 +146,7 @@ function loopArguments({ dialect, config, port, certDir, leaderElect, verbosity 
     'secure-port': port,
     'cert-dir': certDir,
     'leader-elect': leaderElect,
+    'feature-gates': gatesText(featureGates),
     v: verbosity,
   };
 }
@@ -142,6 +164,7 @@ export interface NodeAgentArguments {
   /** `cgroupRoot`: where its pods have their cgroups, which must be there. */
   readonly runtime: { readonly endpoint: string; readonly cgroupRoot?: string } | undefined;
   readonly pauseImage: string | undefined;
+  readonly featureGates?: Gates | undefined;
   readonly files: {
     readonly ca: string | undefined;
     readonly certificate: string | undefined;
@@ -170,6 +193,7 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'container-runtime-endpoint': options.runtime?.endpoint,
     'cgroup-root': options.runtime?.cgroupRoot,
     'pod-infra-container-image': options.pauseImage,
+    'feature-gates': gatesText(options.featureGates),
     address: options.nodeIPs[0],
     port: options.port,
     // Several agents share this machine.

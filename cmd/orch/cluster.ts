@@ -30,7 +30,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
-import { parseOptions } from '#daemon/options/parse.js';
+import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
@@ -40,9 +40,12 @@ import { standardServer } from '#nodeagent/server/standard-server.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { jwtSigningKey } from '#pki/jwt.js';
 import { explainPages } from '#scheduler/explain/page.js';
+import { httpExtenders } from '#scheduler/extenders/http-extenders.js';
+import type { Extender } from '#scheduler/framework/extender.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
-import { defaultProfile } from '#scheduler/plugins/profiles.js';
+import { schedulerOptions, schedulerRules } from '#scheduler/options/options.js';
 import { Scheduler } from '#scheduler/scheduler.js';
+import { type SchedulerSetup, setUpScheduler } from '#scheduler/setup.js';
 import type { Store } from '#storage/store.js';
 
 export interface ClusterProcessOptions {
@@ -57,6 +60,9 @@ export interface ClusterProcessOptions {
   /** See `arguments.ts`. */
   readonly apiServerArguments: readonly string[];
   readonly controllerManagerArguments: readonly string[];
+  readonly schedulerArguments: readonly string[];
+  /** Variables of the environment: of the scheduler's plugins, and of its extenders' connections. */
+  readonly env: Readonly<Record<string, string | undefined>>;
   /** Absent: etcd, as the arguments say. */
   readonly store?: Store;
   readonly newUID?: () => string;
@@ -69,6 +75,11 @@ export interface NodeOptions {
   readonly name: string;
   readonly arguments: readonly string[];
   readonly dependencies: Omit<NodeAgentDependencies, 'informers' | 'clock' | 'random' | 'log' | 'nodeName'>;
+}
+
+/** What the scheduler decides with; explanations at the API server's port are made with it too. */
+interface Scheduling extends SchedulerSetup {
+  readonly extenders: readonly Extender[];
 }
 
 /** Starts in order, stops in reverse. Every part that fails fails the cluster. */
@@ -88,6 +99,7 @@ export class ClusterProcess {
   #loopInformers: SharedInformerFactory | undefined;
   #loopsRun = false;
   #scheduler: Scheduler | undefined;
+  #scheduling: Scheduling | undefined;
 
   constructor(options: ClusterProcessOptions) {
     this.#options = options;
@@ -120,6 +132,7 @@ export class ClusterProcess {
   async startApiServer(): Promise<void> {
     const { dialect, clock, log, random, metrics, store, newUID, machineAddresses } = this.#options;
     const values = valuesOf(apiServerOptions(dialect), this.#options.apiServerArguments, apiServerRules, log);
+    const scheduling = await this.#setUpScheduler();
     const setup: ApiServerSetup = {
       values,
       dialect,
@@ -127,7 +140,7 @@ export class ClusterProcess {
       log,
       random,
       metrics,
-      debug: this.#apiServerDebug(values.profiling),
+      debug: this.#apiServerDebug(values.profiling, scheduling),
       components: ['scheduler', 'controller-manager'].map((name) => ({ name, check: () => this.#checkLoops() })),
       ...(store === undefined ? {} : { store }),
       ...(newUID === undefined ? {} : { newUID }),
@@ -157,6 +170,7 @@ export class ClusterProcess {
       tokenKey: jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey)),
       authorities: signedBy(pki.authority),
     });
+    const { extenders, limits, profiles } = await this.#setUpScheduler();
     const schedulerClient = this.clientFor(dialect.users.scheduler, []);
     const scheduler = new Scheduler({
       client: schedulerClient,
@@ -167,6 +181,9 @@ export class ClusterProcess {
       random,
       log,
       metrics: schedulerMetrics(metrics),
+      ...limits,
+      profiles,
+      extenders,
     });
     this.#scheduler = scheduler;
     this.#inform(informers);
@@ -175,14 +192,24 @@ export class ClusterProcess {
   }
 
   /** The scheduler has no port of its own here: what it tells is told at the API server's. */
-  #apiServerDebug(profiling: boolean): DebugEndpoints {
+  #apiServerDebug(profiling: boolean, { extenders, profiles }: Pick<Scheduling, 'extenders' | 'profiles'>) {
     const { clock, dialect, apiServerArguments: argv } = this.#options;
-    const profiles = [defaultProfile(dialect)];
     return new DebugEndpoints({
       argv,
-      pages: explainPages({ view: () => this.#scheduler?.view, dialect, clock, profiles }),
+      pages: explainPages({ view: () => this.#scheduler?.view, dialect, clock, profiles, extenders }),
       ...this.#debugging({ profiles: profiling, flags: profiling }),
     });
+  }
+
+  async #setUpScheduler(): Promise<Scheduling> {
+    const { clock, dialect, env, log, schedulerArguments: args } = this.#options;
+    if (this.#scheduling === undefined) {
+      const parsed = parsedOf(schedulerOptions(dialect), args, schedulerRules, log);
+      const setup = await setUpScheduler(parsed, { dialect, env, log });
+      const extenders = await httpExtenders(setup.settings.extenders, { clock, env, log });
+      this.#scheduling = { ...setup, extenders };
+    }
+    return this.#scheduling;
   }
 
   /** Profiles and log lines are those of the whole process, whichever port is asked. */
@@ -313,11 +340,20 @@ function valuesOf<T extends OptionTable>(
   rules: readonly Rule<OptionValues<T>>[],
   log: Logger,
 ): OptionValues<T> {
+  return parsedOf(table, args, rules, log).values;
+}
+
+function parsedOf<T extends OptionTable>(
+  table: T,
+  args: readonly string[],
+  rules: readonly Rule<OptionValues<T>>[],
+  log: Logger,
+): ParsedOptions<T> {
   const parsed = parseOptions(table, args, { program: 'orch' });
   if (parsed.kind !== 'run') throw new Error('not a command line to run with');
   validateOptions(parsed, rules);
   for (const warning of parsed.warnings) log.debug(warning);
-  return parsed.values;
+  return parsed;
 }
 
 /** Signs whatever the cluster's signers are asked for. */

@@ -92,6 +92,16 @@ export const upOptions = {
     meaning:
       'Addresses of pods, a /24 for each node, and a /64 of a range of IPv6 that may follow after a comma; fixed when the cluster is created. The default makes way for addresses that this machine has; a range that overlaps one of its networks is refused.',
   },
+  'scheduler-config': {
+    type: 'string',
+    section: 'Daemons',
+    meaning: 'Configuration file of the scheduler: profiles, plugins and extenders.',
+  },
+  'feature-gates': {
+    type: 'boolMap',
+    section: 'Daemons',
+    meaning: 'Switches for features, key=true|false, comma separated, of all daemons. Their own --help names them.',
+  },
   example: { type: 'bool', section: 'Start', meaning: 'Run the example of examples/web.yaml and wait for it.' },
   v: { type: 'int', default: 0, section: 'Logging', meaning: 'Verbosity of the log.' },
 } as const satisfies OptionTable;

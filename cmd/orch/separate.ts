@@ -1,6 +1,7 @@
 /** A process for each daemon, restarted when it ends by itself. */
 import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
+import { env } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { type ClientConfig, connect } from '#client/rest/client-config.js';
@@ -19,11 +20,16 @@ import type { Infrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { untilDone } from '#cmd/orch/patience.js';
 import { Child } from '#cmd/orch/process/child.js';
+import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
+import { withClient } from '#cmd/orch/scheduler-config.js';
 import { choosePort, portIsFree } from '#cmd/orch/settings.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
+import { parseOptions } from '#daemon/options/parse.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
+import { schedulerOptions } from '#scheduler/options/options.js';
+import { setUpScheduler } from '#scheduler/setup.js';
 
 /** The programs beside this one: `dist/bundle`, or `dist/cmd` where nothing is bundled. */
 const programs = fileURLToPath(new URL('..', import.meta.url));
@@ -41,7 +47,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   const { dialect, settings, start, layout, clock, progress, running } = context;
   const { pki } = infrastructure;
   if (infrastructure.etcd === undefined) throw new Error('--store memory is within one process; leave --separate out');
-  const verbosity = start.verbosity;
+  const { featureGates, verbosity } = start;
   const apiServer = child(context, 'orch-apiserver', dialect.components.apiServer, () =>
     apiServerArguments({
       dialect,
@@ -50,6 +56,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
       port: settings.apiPort,
       advertiseAddress: advertisedAddress(context),
       serviceRange: settings.serviceRange,
+      featureGates,
       verbosity,
       files: apiServerFiles(pki),
     }),
@@ -71,8 +78,10 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     certDir: join(layout.pki, component),
     // There is one of each, which is ended before another is started: its successor need not wait for a lease.
     leaderElect: false,
+    featureGates,
     verbosity,
   });
+  const schedulerConfig = await ownSchedulerConfig(context);
   const { controllerManager, scheduler: schedulerName } = dialect.components;
   const manager = child(context, 'orch-controller-manager', controllerManager, async () =>
     controllerManagerArguments({
@@ -83,7 +92,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     }),
   );
   const scheduler = child(context, 'orch-scheduler', schedulerName, async () =>
-    schedulerArguments(await loop('scheduler', schedulerPort)),
+    schedulerArguments({ ...(await loop('scheduler', schedulerPort)), schedulerConfig }),
   );
   const nodes = await infrastructure.nodes;
   // They end beside each other; only the API server has to outlast them.
@@ -101,6 +110,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
         podLogsDir: podLogsDir(layout, node.name),
         runtime: node.runtime ?? { endpoint: simulatedEndpoint },
         pauseImage: node.pauseImage,
+        featureGates,
         verbosity,
         files: {
           ca: pki.authority.certificateFile,
@@ -118,6 +128,22 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   );
   // Children are restarted, so nothing that one of them does ends the cluster.
   return { client, failed: new Promise<void>(() => undefined) };
+}
+
+/** Rejects with an OptionsError for a file or gates that the scheduler would refuse again and again. */
+async function ownSchedulerConfig({ dialect, layout, log, start }: ClusterContext): Promise<string | undefined> {
+  const { featureGates, schedulerConfig: source, verbosity } = start;
+  let path: string | undefined;
+  if (source !== undefined) {
+    path = join(layout.run, 'scheduler-config.json');
+    const text = withClient(readFileSync(source, 'utf8'), source, layout.componentConfig('scheduler'));
+    replaceFile(path, text);
+  }
+  const loop = { dialect, config: undefined, port: 0, certDir: undefined, leaderElect: false, verbosity };
+  const args = schedulerArguments({ ...loop, schedulerConfig: path, featureGates });
+  const parsed = parseOptions(schedulerOptions(dialect), args, { program: 'orch' });
+  if (parsed.kind === 'run') await setUpScheduler(parsed, { dialect, env, log });
+  return path;
 }
 
 /** Nodes report their ports: the system may choose them. */

@@ -1,12 +1,15 @@
 import { once } from 'node:events';
-import type { IncomingMessage } from 'node:http';
+import { writeFile } from 'node:fs/promises';
+import { createServer, type IncomingMessage } from 'node:http';
 import { request } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
 import { parse } from 'yaml';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
-import { namespaces, nodes, pods } from '#api/core/v1/resources.gen.js';
+import { namespaces, nodes, persistentvolumeclaims, pods } from '#api/core/v1/resources.gen.js';
 import { blockContains, parseCIDR } from '#apimachinery/net/ip.js';
 import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
 
@@ -109,4 +112,54 @@ t.test('each node agent tells of itself behind the proxy of its node', async (t)
     t.match(await read(`/api/v1/nodes/${node}/proxy/debug/pprof/cmdline`), `--hostname-override=${node}`);
     t.match(await read(`/api/v1/nodes/${node}/proxy/debug/flags/v`), 'unrecognized http method');
   }
+});
+
+t.test('its scheduler has a configuration file and extenders, and all daemons have the gates', async (t) => {
+  const folder = t.testdir();
+  let consulted = 0;
+  const extender = createServer((question, answer) => {
+    text(question).then((body) => {
+      consulted++;
+      answer.end(JSON.stringify({ NodeNames: (JSON.parse(body) as { NodeNames: string[] }).NodeNames }));
+    }, answer.destroy);
+  });
+  extender.listen(0, '127.0.0.1');
+  await once(extender, 'listening');
+  const { port } = extender.address() as AddressInfo;
+  const schedulerConfig = join(folder, 'scheduler.yaml');
+  const head = 'apiVersion: scheduler.config.orch.io/v1beta3\nkind: OrchSchedulerConfiguration\n';
+  const extenders = [{ urlPrefix: `http://127.0.0.1:${port}`, filterVerb: 'filter', nodeCacheCapable: true }];
+  const profiles = [{ schedulerName: 'default-scheduler' }, { schedulerName: 'second' }];
+  await writeFile(
+    schedulerConfig,
+    `${head}extenders: ${JSON.stringify(extenders)}\nprofiles: ${JSON.stringify(profiles)}\n`,
+  );
+  const cluster = await startCluster({ schedulerConfig, featureGates: { ReadWriteOncePod: true } });
+  t.teardown(async () => {
+    await cluster.close();
+    extender.close();
+    extender.closeAllConnections();
+  });
+  const namespace = 'default';
+  const metadata = (name: string) => ({ name, namespace });
+  const spec = { schedulerName: 'second', containers: [{ name: 'c', image: 'web:1' }] };
+  const claim = { accessModes: ['ReadWriteOncePod' as const], resources: { requests: { storage: '1Gi' } } };
+  const made = await cluster.client.resource(persistentvolumeclaims).create({ metadata: metadata('one'), spec: claim });
+  t.same(made.spec.accessModes, ['ReadWriteOncePod'], 'the API server has the gate');
+  await cluster.client.resource(pods).create({ metadata: metadata('runs'), spec });
+  const options = { namespace, fieldSelector: 'metadata.name=runs', signal: AbortSignal.timeout(30_000) };
+  for await (const { object } of cluster.client.resource(pods).watch(options)) {
+    if (object.status?.phase === 'Running') break;
+  }
+  t.ok(consulted > 0, 'the extender was asked');
+  const volumes = [{ name: 'v', persistentVolumeClaim: { claimName: 'gone' } }];
+  await cluster.client.resource(pods).create({ metadata: metadata('waits'), spec: { ...spec, volumes } });
+  const told = await cluster.client.request('GET', '/debug/scheduler/explain?pod=default/waits');
+  t.match(told, { refused: [{ plugin: 'VolumeRestrictions' }] }, 'the scheduler has the gate, and tells by it');
+});
+
+t.test('a configuration that the scheduler refuses fails the start', async (t) => {
+  const schedulerConfig = join(t.testdir({ bad: 'kind: Nothing\n' }), 'bad');
+  await t.rejects(startCluster({ nodes: 0, schedulerConfig }), /apiVersion and kind must be/);
+  await t.rejects(startCluster({ nodes: 0, featureGates: { Nonsense: true } }), /Nonsense/);
 });

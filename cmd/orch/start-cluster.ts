@@ -21,8 +21,10 @@ import {
   apiServerArguments,
   apiServerFiles,
   controllerManagerArguments,
+  type Gates,
   type NodeAgentArguments,
   nodeAgentArguments,
+  schedulerArguments,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess } from '#cmd/orch/cluster.js';
 import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
@@ -48,6 +50,10 @@ export interface StartClusterOptions {
   readonly random?: () => number;
   readonly newUID?: () => string;
   readonly log?: Logger;
+  /** Path of the scheduler's configuration file. */
+  readonly schedulerConfig?: string;
+  /** Of all daemons: those that are not named are as the daemons have them. */
+  readonly featureGates?: Readonly<Record<string, boolean>>;
 }
 
 export interface Cluster {
@@ -69,6 +75,7 @@ const serviceRange = '172.20.0.0/16';
 /** Resolves when all nodes take pods and pods can be created. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const dialect = dialectByName(options.dialect ?? 'orch');
+  const { featureGates = {} } = options;
   const { clock = realClock, random = Math.random, newUID = randomUUID, log = silentLogger } = options;
   const folder = await mkdtemp(join(tmpdir(), 'orch-'));
   const own = options.store === undefined ? new MemoryStore({ clock }) : undefined;
@@ -92,6 +99,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         port: options.listen === true ? await freePort() : 0,
         advertiseAddress: undefined,
         serviceRange,
+        featureGates,
         verbosity: 0,
         files: apiServerFiles(pki),
       }),
@@ -103,9 +111,21 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         leaderElect: false,
         podRange,
         serviceRange,
+        featureGates,
         verbosity: 0,
         files: undefined,
       }),
+      schedulerArguments: schedulerArguments({
+        dialect,
+        config: undefined,
+        port: 0,
+        certDir: undefined,
+        leaderElect: false,
+        schedulerConfig: options.schedulerConfig,
+        featureGates,
+        verbosity: 0,
+      }),
+      env: {},
     });
     const close = async () => {
       await process.close();
@@ -124,7 +144,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         certificate: serving.certificateFile,
         key: serving.privateKeyFile,
       };
-      await Promise.all(names.map((name) => startNode(process, { dialect, clock, name, folder, files })));
+      await Promise.all(names.map((name) => startNode(process, { dialect, clock, name, folder, files, featureGates })));
       const patience = AbortSignal.timeout(nodesReadyMs);
       await process.untilScheduled(names, patience);
       await untilPodsAreAdmitted(process.api.client, patience);
@@ -165,9 +185,10 @@ async function startNode(
     name: string;
     folder: string;
     files: NodeAgentArguments['files'];
+    featureGates: Gates;
   },
 ): Promise<void> {
-  const { dialect, clock, name, folder, files } = node;
+  const { dialect, clock, name, folder, files, featureGates } = node;
   await process.startNode({
     name,
     dependencies: simulatedDependencies({ dialect, clock }),
@@ -181,6 +202,7 @@ async function startNode(
       podLogsDir: join(folder, name, 'logs'),
       runtime: undefined,
       pauseImage: undefined,
+      featureGates,
       verbosity: 0,
       files,
     }),

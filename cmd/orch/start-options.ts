@@ -11,6 +11,10 @@ export interface StartOptions {
   /** Socket of a runtime that is not ours. */
   readonly foreignRuntime: string | undefined;
   readonly foreignEtcd: ForeignEtcd | undefined;
+  /** Of all daemons. */
+  readonly featureGates: Readonly<Record<string, boolean>>;
+  /** Path of the scheduler's configuration file. */
+  readonly schedulerConfig: string | undefined;
 }
 
 export interface ForeignEtcd {

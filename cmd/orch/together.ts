@@ -1,5 +1,5 @@
 /** All daemons in this process: the small cluster. */
-
+import { env } from 'node:process';
 import type { Clock } from '#apimachinery/clock.js';
 import {
   apiServerArguments,
@@ -7,6 +7,7 @@ import {
   controllerManagerArguments,
   nodeAgentArguments,
   preferredNodeAgentPort,
+  schedulerArguments,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
@@ -41,6 +42,7 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
       port: settings.apiPort,
       advertiseAddress: advertisedAddress(context),
       serviceRange: settings.serviceRange,
+      featureGates: start.featureGates,
       verbosity: start.verbosity,
       files: apiServerFiles(pki),
     }),
@@ -52,9 +54,21 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
       leaderElect: false,
       podRange: settings.podRange,
       serviceRange: settings.serviceRange,
+      featureGates: start.featureGates,
       verbosity: start.verbosity,
       files: undefined,
     }),
+    schedulerArguments: schedulerArguments({
+      dialect,
+      config: undefined,
+      port: 0,
+      certDir: undefined,
+      leaderElect: false,
+      schedulerConfig: start.schedulerConfig,
+      featureGates: start.featureGates,
+      verbosity: start.verbosity,
+    }),
+    env,
   });
   running.push(process);
   await step(
@@ -96,6 +110,7 @@ async function nodeOptions(
       podLogsDir: podLogsDir(layout, name),
       runtime,
       pauseImage: node.pauseImage,
+      featureGates: start.featureGates,
       verbosity: start.verbosity,
       files: {
         ca: infrastructure.pki.authority.certificateFile,

@@ -57,6 +57,8 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
       bindAddress: options['bind-address'],
       nodeIPs: checkedNodeIPs(options['node-ip']),
       verbosity: options.v,
+      featureGates: options['feature-gates'],
+      schedulerConfig: readable(options['scheduler-config']),
       foreignRuntime: options['container-runtime-endpoint'],
       foreignEtcd:
         options['etcd-servers'].length === 0
@@ -74,6 +76,13 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
   }
   await greet(options, layout, sink);
   return 0;
+}
+
+/** The absolute path. Throws a SetupError when there is no such file. */
+function readable(path: string | undefined): string | undefined {
+  if (path === undefined || path === '') return undefined;
+  if (!existsSync(path)) throw new SetupError(`--scheduler-config: there is no file ${path}`);
+  return resolve(path);
 }
 
 /** Throws a SetupError for what is not one address or one of each family. */
