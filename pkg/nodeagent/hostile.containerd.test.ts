@@ -25,7 +25,8 @@ t.test('hostile containers', { skip }, async (t) => {
     ...more,
   });
   const seeded = async (name: string, condition: (status: PodStatus) => boolean) => {
-    await eventually(() => condition(status(name) ?? {}), `pod ${name}`).catch((error) => {
+    // What pods write is looked at every ten seconds, and the runtime looks no more often.
+    await eventually(() => condition(status(name) ?? {}), `pod ${name}`, 60_000).catch((error) => {
       throw new Error(fixture.describe(name), { cause: error });
     });
     return status(name) ?? {};
