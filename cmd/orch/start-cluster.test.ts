@@ -13,6 +13,8 @@ import { namespaces, nodes, persistentvolumeclaims, pods } from '#api/core/v1/re
 import { blockContains, parseCIDR } from '#apimachinery/net/ip.js';
 import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
 
+t.setTimeout(180_000);
+
 function deployment(name: string, replicas: number): Deployment {
   const labels = { app: name };
   return {

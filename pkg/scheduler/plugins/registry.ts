@@ -106,7 +106,7 @@ export const pluginKinds: readonly PluginKind[] = [
   {
     name: 'VolumeBinding',
     args: { bindTimeoutSeconds: 'int64', shape },
-    errors: ({ bindTimeoutSeconds = 0 }) => notBelow('bindTimeoutSeconds', bindTimeoutSeconds, 0),
+    errors: volumeErrors,
     make: ({ bindTimeoutSeconds = 600 }, dialect) =>
       volumeBinding(dialect, { bindTimeoutMs: Number(bindTimeoutSeconds) * 1000 }),
   },
@@ -133,7 +133,7 @@ export const pluginKinds: readonly PluginKind[] = [
     errors: ({ hardPodAffinityWeight = 1 }) =>
       Number(hardPodAffinityWeight) >= 0 && Number(hardPodAffinityWeight) <= 100
         ? []
-        : [`hardPodAffinityWeight: Invalid value: ${hardPodAffinityWeight}: not in valid range [0-100]`],
+        : [`hardPodAffinityWeight: Invalid value: ${hardPodAffinityWeight}: not in valid range [0, 100]`],
     make: ({ hardPodAffinityWeight = 1 }) => interPodAffinity({ hardPodAffinityWeight: Number(hardPodAffinityWeight) }),
   },
   {
@@ -224,14 +224,14 @@ function fitErrors(args: Plain): string[] {
     for (const [i, { score, utilization }] of points.entries()) {
       const before = points[i - 1];
       if (utilization < 0 || utilization > 100) {
-        errors.push(`${path}[${i}].utilization: Invalid value: ${utilization}: not in valid range [0-100]`);
+        errors.push(`${path}[${i}].utilization: Invalid value: ${utilization}: not in valid range [0, 100]`);
       } else if (before !== undefined && before.utilization >= utilization) {
         errors.push(
-          `${path}[${i}].utilization: Invalid value: ${utilization}: must be greater than that of the point before`,
+          `${path}[${i}].utilization: Invalid value: ${utilization}: utilization values must be sorted in increasing order`,
         );
       }
       if (score < 0 || score > 10)
-        errors.push(`${path}[${i}].score: Invalid value: ${score}: not in valid range [0-10]`);
+        errors.push(`${path}[${i}].score: Invalid value: ${score}: not in valid range [0, 10]`);
     }
   }
   return errors;
@@ -245,20 +245,30 @@ function weightErrors(path: string, given: readonly ResourceWeight[]): string[] 
   );
 }
 
-function notBelow(field: string, value: unknown, min: number): string[] {
-  return Number(value) < min ? [`${field}: Invalid value: ${value}: should not be below ${min}`] : [];
+/** `shape` is for scores by the capacity of storage, which a gate of release 1.24 would turn on. */
+function volumeErrors({ bindTimeoutSeconds = 0, shape: given }: Plain): string[] {
+  const why = 'invalid BindTimeoutSeconds, should not be a negative value';
+  return [
+    ...(Number(bindTimeoutSeconds) < 0 ? [`bindTimeoutSeconds: Invalid value: ${bindTimeoutSeconds}: ${why}`] : []),
+    ...(given === undefined ? [] : ['shape: Invalid value: unexpected field `shape`, remove it: it has no effect']),
+  ];
 }
 
 function preemptionErrors(args: Plain): string[] {
   const { minCandidateNodesAbsolute = 100, minCandidateNodesPercentage = 10 } = args;
-  const errors = notBelow('minCandidateNodesAbsolute', minCandidateNodesAbsolute, 0);
+  const errors: string[] = [];
+  if (Number(minCandidateNodesAbsolute) < 0) {
+    errors.push(`minCandidateNodesAbsolute: Invalid value: ${minCandidateNodesAbsolute}: not in valid range [0, inf)`);
+  }
   if (Number(minCandidateNodesPercentage) < 0 || Number(minCandidateNodesPercentage) > 100) {
     errors.push(
       `minCandidateNodesPercentage: Invalid value: ${minCandidateNodesPercentage}: not in valid range [0, 100]`,
     );
   }
   if (minCandidateNodesAbsolute === 0 && minCandidateNodesPercentage === 0) {
-    errors.push('minCandidateNodesPercentage and minCandidateNodesAbsolute cannot be zero at the same time');
+    const together = 'Invalid value: 0: cannot be zero at the same time as';
+    errors.push(`minCandidateNodesPercentage: ${together} minCandidateNodesAbsolute`);
+    errors.push(`minCandidateNodesAbsolute: ${together} minCandidateNodesPercentage`);
   }
   return errors;
 }
@@ -272,13 +282,19 @@ function spreadErrors({ defaultConstraints = [], defaultingType = 'System' }: Pl
   }
   const errors: string[] = [];
   if (defaultingType === 'System' && given.length > 0) {
-    errors.push('defaultConstraints: Invalid value: when .defaultingType is System, must be empty');
+    errors.push('defaultingType: Invalid value: "System": when .defaultConstraints are not empty');
   }
   for (const [i, { maxSkew, topologyKey, whenUnsatisfiable }] of given.entries()) {
     const at = `defaultConstraints[${i}]`;
-    if (maxSkew <= 0) errors.push(`${at}.maxSkew: Invalid value: ${maxSkew}: must be greater than zero`);
+    if (maxSkew <= 0) errors.push(`${at}.maxSkew: Invalid value: ${maxSkew}: not in valid range (0, inf)`);
     if (topologyKey === '') errors.push(`${at}.topologyKey: Required value: can not be empty`);
-    if (!['DoNotSchedule', 'ScheduleAnyway'].includes(whenUnsatisfiable)) {
+    const isSame = (each: DefaultConstraint) =>
+      each.topologyKey === topologyKey && each.whenUnsatisfiable === whenUnsatisfiable;
+    if (given.slice(0, i).some(isSame)) {
+      errors.push(`${at}: Duplicate value: ${JSON.stringify(`{${topologyKey}, ${whenUnsatisfiable}}`)}`);
+    }
+    if (whenUnsatisfiable === '') errors.push(`${at}.whenUnsatisfiable: Required value: can not be empty`);
+    else if (!['DoNotSchedule', 'ScheduleAnyway'].includes(whenUnsatisfiable)) {
       const supported = 'supported values: "DoNotSchedule", "ScheduleAnyway"';
       errors.push(`${at}.whenUnsatisfiable: Unsupported value: ${JSON.stringify(whenUnsatisfiable)}: ${supported}`);
     }

@@ -245,6 +245,7 @@ t.test('the file that docs/scheduler.md shows', (t) => {
 });
 
 t.test('arguments of plugins: what is refused, and where', (t) => {
+  const constraint = (key: string) => `{maxSkew: 1, topologyKey: ${key}, whenUnsatisfiable: ScheduleAnyway}`;
   const rows: [plugin: string, args: string, want: string | RegExp][] = [
     ['NodeAffinity', '{a: 1}', 'f: unknown field "profiles[0].pluginConfig[0].args.a"'],
     ['InterPodAffinity', '{hardPodAffinityWeight: 101}', /args\.hardPodAffinityWeight: Invalid value: 101/],
@@ -258,14 +259,29 @@ t.test('arguments of plugins: what is refused, and where', (t) => {
     [
       'PodTopologySpread',
       '{defaultConstraints: [{maxSkew: 1, topologyKey: a, whenUnsatisfiable: DoNotSchedule}]}',
-      /System, must be empty/,
+      /args\.defaultingType: Invalid value: "System": when \.defaultConstraints are not empty/,
     ],
     [
       'DefaultPreemption',
       '{minCandidateNodesPercentage: 0, minCandidateNodesAbsolute: 0}',
-      /cannot be zero at the same time/,
+      /minCandidateNodesPercentage: Invalid value: 0: cannot be zero at the same time as minCandidateNodesAbsolute/,
     ],
-    ['VolumeBinding', '{bindTimeoutSeconds: -1}', /bindTimeoutSeconds: Invalid value: -1/],
+    [
+      'VolumeBinding',
+      '{bindTimeoutSeconds: -1}',
+      /bindTimeoutSeconds: Invalid value: -1: invalid BindTimeoutSeconds, should not be a negative value/,
+    ],
+    ['VolumeBinding', '{shape: [{utilization: 0, score: 0}]}', /args\.shape: Invalid value: unexpected field `shape`/],
+    [
+      'DefaultPreemption',
+      '{minCandidateNodesAbsolute: -1}',
+      /minCandidateNodesAbsolute: .* not in valid range \[0, inf\)/,
+    ],
+    [
+      'PodTopologySpread',
+      `{defaultingType: List, defaultConstraints: [${constraint('a')}, ${constraint('b')}, ${constraint('a')}]}`,
+      /defaultConstraints\[2\]: Duplicate value: "\{a, ScheduleAnyway\}"/,
+    ],
     ['NodeName', '{}', /name: Invalid value: "NodeName": takes no arguments/],
     ['Mine', '{}', /name: Invalid value: "Mine": does not exist/],
   ];
