@@ -45,6 +45,9 @@ const doomCalls = 60;
 /** By when all is as it should be: deadlines of two minutes and back-offs of five are over. */
 const settleMs = 900_000;
 const settleSteps = 30;
+/** More than what runs for a second, and less than it waits then. */
+const lookMs = 7000;
+const lastingLooks = 3;
 const { podUID: uidLabel } = new RuntimeLabels(orchDialect);
 
 export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
@@ -52,7 +55,7 @@ export async function chaos(options: ChaosOptions): Promise<ChaosResult> {
   node.begin();
   await node.disturb(options.durationMs);
   await node.settle();
-  const problems = await node.problems();
+  const problems = await node.lasting(() => node.problems());
   await node.removeAll();
   problems.push(...(await node.problems()), ...(await node.leftovers()));
   await node.stop();
@@ -183,6 +186,12 @@ class Node {
       await this.#clock.advance(settleMs / settleSteps);
     }
     this.#look();
+  }
+
+  /** What is still wrong after a while: a container may have ended in this moment. */
+  async lasting(found: () => Promise<string[]>): Promise<string[]> {
+    for (let look = 0; look < lastingLooks && (await found()).length > 0; look++) await this.#clock.advance(lookMs);
+    return found();
   }
 
   async problems(): Promise<string[]> {
