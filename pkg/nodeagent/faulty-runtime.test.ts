@@ -156,6 +156,29 @@ t.test('a start that came to something after all is no leftover', async (t) => {
   t.equal(main('late')?.restartCount, 0);
 });
 
+t.test('a start that came to something at the last moment has its number to itself', async (t) => {
+  const { api, calls, real, main, until } = await agentWithFaults(t, { subscribe: mute });
+  const begun: number[] = [];
+  const start = async (id: string) => {
+    await real.startContainer(id);
+    begun.push((await real.containerStatus(id)).metadata.attempt);
+  };
+  // It fails for the agent; the runtime starts it when the agent has looked, and then hears that it is to be removed.
+  calls.startContainer = async () => {
+    calls.startContainer = start;
+    throw new CRIError('DeadlineExceeded', 'no answer in time');
+  };
+  calls.removeContainer = async (id) => {
+    delete calls.removeContainer;
+    await start(id);
+    return real.removeContainer(id);
+  };
+  api.seed(pods, testPod('late'));
+  await until(() => main('late')?.state?.running !== undefined);
+  t.same(begun, [0, 1]);
+  t.equal(main('late')?.restartCount, 1);
+});
+
 t.test('what a runtime has still is not gone, whatever it says', async (t) => {
   const { api, calls, real, main, until, clock } = await agentWithFaults(t, { subscribe: mute });
   api.seed(pods, testPod('stays'));

@@ -92,11 +92,16 @@ function reportedStatus({ status }: Pod, name: string): ContainerStatus | undefi
   return [...containerStatuses, ...initContainerStatuses].find((each) => each.name === name);
 }
 
-/** Runs that the API knows of and the runtime has lost, as after a wiped disk: the count goes on from there. */
+/**
+ * Runs that the API knows of and the runtime has lost, as after a wiped disk: the count goes on from there. What was made
+ * and is gone may have run as well.
+ */
 function lostRuns(pod: Pod, name: string): number {
   const status = reportedStatus(pod, name);
-  const ran = [status?.state?.running, status?.state?.terminated, status?.lastState?.terminated];
-  return status === undefined || ran.every((run) => run === undefined) ? 0 : status.restartCount + 1;
+  if (status === undefined) return 0;
+  const { state, lastState, containerID = '', restartCount } = status;
+  const ran = [state?.running, state?.terminated, lastState?.terminated];
+  return containerID === '' && ran.every((run) => run === undefined) ? 0 : restartCount + 1;
 }
 
 function startOf(kind: ContainerKind, container: Container, { pod, runtime }: PlanInput): ContainerStart {

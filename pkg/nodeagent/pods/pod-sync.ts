@@ -75,6 +75,8 @@ export class PodSync {
   /** What was made since, and nothing else was asked for: the rest of the pod is as it was. */
   #made: MadeObject[] = [];
   readonly #lost: LostContainers;
+  /** Container name → the least number for its next run. */
+  readonly #nextAttempt = new Map<string, number>();
   /** The pod's start: as its status tells it, and as an instant of the clock that is never set. */
   #started: { readonly startTime: string; readonly at: number } | undefined;
 
@@ -220,7 +222,11 @@ export class PodSync {
   async removeContainer(container: RuntimeContainer): Promise<void> {
     this.#hasAsked = true;
     // A start whose answer was lost, or that an earlier agent asked for, may have come to something since.
-    if (container.state === 'CONTAINER_CREATED' && !(await this.#isUnstarted(container.id))) return;
+    if (container.state === 'CONTAINER_CREATED') {
+      if (!(await this.#isUnstarted(container.id))) return;
+      // It may be started still until it is removed, and no number is for two runs.
+      this.#nextAttempt.set(container.metadata.name, container.metadata.attempt + 1);
+    }
     await this.#services.cri.removeContainer(container.id);
     if (container.logPath !== '') await this.#services.logFiles.remove(container.logPath);
     const { name: pod = '', namespace = '' } = this.#pod().metadata;
@@ -267,7 +273,9 @@ export class PodSync {
     }
   }
 
-  async startContainer(start: ContainerStart, signal: AbortSignal): Promise<Input> {
+  async startContainer(planned: ContainerStart, signal: AbortSignal): Promise<Input> {
+    const attempt = Math.max(planned.attempt, this.#nextAttempt.get(planned.container.name) ?? 0);
+    const start = { ...planned, attempt };
     const { clock, containers, sandboxes, volumes } = this.#services;
     const pod = this.#pod();
     const until = this.#backoff.notBefore(pod, start);
