@@ -112,9 +112,17 @@ const lostState: ContainerState = {
   },
 };
 
-/** The statuses of a pod that is over: a container that nobody saw end has ended all the same. */
+/**
+ * The statuses of a pod that is over: a container that nobody saw end has ended all the same, and one that was to run again
+ * and did not has ended as it did last.
+ */
 export function endedStatuses(statuses: readonly ContainerStatus[]): ContainerStatus[] {
-  return statuses.map((status) => (status.state?.terminated === undefined ? { ...status, state: lostState } : status));
+  return statuses.map((status) => {
+    const { state, lastState } = status;
+    if (state?.terminated !== undefined) return status;
+    const last = state?.waiting === undefined ? undefined : lastState?.terminated;
+    return { ...status, state: last === undefined ? lostState : { terminated: last } };
+  });
 }
 
 function oldStatus(pod: Pod, name: string): ContainerStatus | undefined {

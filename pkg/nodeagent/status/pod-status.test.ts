@@ -51,6 +51,8 @@ t.test('a pod that is over has no container that waits or runs', async (t) => {
     t.match(statusOf(old, { over: true }), { state: lost });
   }
   t.match(statusOf({ state: terminated }, { over: true }), { state: terminated });
+  const again = { state: { waiting: { reason: 'ContainerCreating' } }, lastState: terminated };
+  t.match(statusOf(again, { over: true }), { state: terminated }, 'it was to run again, and did not');
 });
 
 t.test('what has ended for good is never reported as anything else', async (t) => {

@@ -53,6 +53,9 @@ export class Statuses {
     if (ended === undefined) return;
     if (restartCount === old.restartCount && state?.running !== undefined)
       this.#note(pod, `${name}: it ended and runs, with ${restartCount} restarts`);
+    const { terminated } = state ?? {};
+    if (restartCount === old.restartCount && terminated !== undefined && terminated.exitCode !== ended.exitCode)
+      this.#note(pod, `${name}: exit code ${ended.exitCode} became ${terminated.exitCode}`);
     const policy = pod.spec.restartPolicy;
     const isForGood = policy === 'Never' || (policy === 'OnFailure' && ended.exitCode === 0);
     if (isForGood && state?.terminated === undefined)
