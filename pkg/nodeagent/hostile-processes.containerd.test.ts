@@ -18,7 +18,7 @@ t.test('hostile processes', { skip }, async (t) => {
     ...more,
   });
   const until = async (name: string, condition: () => boolean | Promise<boolean>) => {
-    await eventually(condition, `pod ${name}`).catch((error) => {
+    await eventually(condition, `pod ${name}`, 60_000).catch((error) => {
       throw new Error(fixture.describe(name), { cause: error });
     });
   };
