@@ -1,4 +1,4 @@
-/** The typed client that controllers, the scheduler, the node agent and outside users stand on. */
+/** The typed client that controllers, the scheduler, the node agent and programs of others use. */
 import type { ListMeta, ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
@@ -46,7 +46,7 @@ export interface WatchOptions extends Omit<ListOptions, 'limit' | 'continue'> {
 export type WatchEvent<T> = { type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK'; object: T };
 
 export interface WriteOptions {
-  /** For creates of objects that do not say it themselves. */
+  /** For creating objects that do not name their namespace. */
   namespace?: string;
   subresource?: string;
   dryRun?: boolean;
@@ -71,7 +71,7 @@ export interface DeleteOptions {
   signal?: AbortSignal;
 }
 
-/** One resource's verbs. All throw StatusError for answers of the server, TransportError when there was none. */
+/** One resource's verbs. All throw StatusError for an error response, TransportError when there was no response. */
 export interface ResourceClient<T extends ApiObject> {
   get(name: string, options?: GetOptions): Promise<T>;
   list(options?: ListOptions): Promise<ApiList<T>>;

@@ -1,4 +1,4 @@
-/** Records events about objects. Recording never waits and never fails; writing happens in the background. */
+/** Records events about objects. Recording never blocks or throws; events are written in the background. */
 import type { Registry } from 'prom-client';
 import { events } from '#api/core/v1/resources.gen.js';
 import type { Event, ObjectReference } from '#api/core/v1/types.gen.js';
@@ -37,7 +37,7 @@ export interface ApiEventRecorderOptions {
 
 /** As in client-go. */
 const maxTries = 12;
-/** What waits in `close` at most. */
+/** The longest that `close` waits. */
 const drainMs = 1000;
 /** Longest message that the API takes. */
 const maxMessageLength = 1024;
@@ -46,14 +46,14 @@ export class ApiEventRecorder implements EventRecorder {
   readonly #options: ApiEventRecorderOptions;
   readonly #client: ResourceClient<Event>;
   readonly #correlator: EventCorrelator;
-  /** Each series at most once; bounded, as the correlator's memory of series is. */
+  /** Contains each series at most once; bounded, since the correlator's number of series is. */
   readonly #queue = new Set<EventSeriesState>();
   readonly #delayed = new Map<EventSeriesState, Timer>();
   readonly #stop = new AbortController();
   readonly #dropped: (reason: string) => void;
-  /** The writes under way; a series is in one at most. */
+  /** The writes in flight, at most one per series. */
   readonly #sending = new Map<EventSeriesState, Promise<void>>();
-  /** The one that is tried again: while the server cannot be reached, none but it uses up its tries. */
+  /** The series being retried: while the server cannot be reached, only this one uses up its attempts. */
   #retrying: EventSeriesState | undefined;
   #closing = false;
   #sequence = 0;
@@ -93,7 +93,7 @@ export class ApiEventRecorder implements EventRecorder {
       );
   }
 
-  /** Writes what waits, for a second at most, and stops. */
+  /** Writes what is pending, for at most a second, and stops. */
   async close(): Promise<void> {
     if (this.#closing) return;
     this.#closing = true;
@@ -114,7 +114,7 @@ export class ApiEventRecorder implements EventRecorder {
     this.#sendNext();
   }
 
-  /** Begins as many writes as there may be. */
+  /** Starts as many writes as may be in flight. */
   #sendNext(): void {
     for (const series of this.#queue) {
       const limit = this.#retrying === undefined ? maxSending : 1;
@@ -131,12 +131,12 @@ export class ApiEventRecorder implements EventRecorder {
     }
   }
 
-  /** Resolves when nothing is being written any more. */
+  /** Resolves when no write is in flight. */
   async #sent(): Promise<void> {
     while (this.#sending.size > 0) await Promise.all(this.#sending.values());
   }
 
-  /** A series that fell out of the correlator's memory while it waited for its turn is written without waiting more. */
+  /** A series that the correlator has evicted while it was waiting for its next write is written at once. */
   #forget(series: EventSeriesState): void {
     if (this.#delayed.has(series)) this.#enqueue(series);
     if (this.#queue.size <= maxQueued) return;
@@ -184,7 +184,7 @@ export class ApiEventRecorder implements EventRecorder {
         await this.#client.patch(series.name, { count, message, lastTimestamp }, { namespace, type: 'merge', signal });
         return;
       } catch (error) {
-        // Events expire; the series goes on in a new object.
+        // The event object has expired; the series continues in a new one.
         if (!isNotFound(error)) throw error;
         series.name = undefined;
       }
@@ -193,7 +193,7 @@ export class ApiEventRecorder implements EventRecorder {
     try {
       await this.#client.create(eventOf(series, name, this.#options.source), { namespace, signal });
     } catch (error) {
-      // An earlier try was heard although its answer was lost.
+      // An earlier attempt succeeded, but its answer was lost.
       if (!isAlreadyExists(error)) throw error;
     }
     series.name = name;
@@ -206,7 +206,7 @@ export class ApiEventRecorder implements EventRecorder {
     return `${series.involvedObject.name ?? ''}.${stamp.toString(16)}`;
   }
 
-  /** The series goes on: what could not be written is in its count when it is written next. */
+  /** Gives up this write only: its occurrences are included in the count of the series' next write. */
   #giveUp(series: EventSeriesState, cause: string, error: unknown): void {
     this.#dropped(cause);
     const { involvedObject, type, reason, message, count } = series;
@@ -217,7 +217,7 @@ export class ApiEventRecorder implements EventRecorder {
   }
 }
 
-/** Series that may wait to be written, of a kilobyte each: as many as thousands of pods give that start at once. */
+/** The most series waiting to be written, a kilobyte each: enough for thousands of pods that start at the same time. */
 const maxQueued = 10_000;
 /**
  * Writes under way at once. One alone falls far behind a busy server; what events are about must not wait for many.

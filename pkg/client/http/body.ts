@@ -1,4 +1,4 @@
-/** Bodies as they are read: checked for being complete, unpacked where they are compressed. */
+/** Response bodies as streams, decompressed if necessary; a truncated body is an error. */
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { ChannelResponse } from '#client/http/channel.js';
@@ -14,7 +14,7 @@ export interface BodyHooks {
 export async function* readBody(response: ChannelResponse, hooks: BodyHooks): AsyncGenerator<Buffer> {
   const unpacked = isCompressed(response) ? gunzip(response.body) : response.body;
   try {
-    // The exchange is ended below, in the way of its protocol.
+    // The exchange is closed below, as its protocol requires.
     for await (const chunk of unpacked.iterator({ destroyOnReturn: false })) {
       hooks.onChunk?.();
       yield chunk as Buffer;
@@ -33,7 +33,7 @@ export function isCompressed(response: Pick<ChannelResponse, 'headers'>): boolea
   return response.headers['content-encoding']?.trim().toLowerCase() === 'gzip';
 }
 
-/** `pipe` does not hand on failures of its source. */
+/** `pipe` does not propagate errors of its source. */
 function gunzip(body: Readable): Readable {
   const unpacked = createGunzip();
   body.on('error', (error) => unpacked.destroy(error));

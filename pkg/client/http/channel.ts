@@ -1,4 +1,4 @@
-/** One protocol's way of exchanging requests for answers with one server. */
+/** How requests are sent to one server and responses received, in one protocol. */
 import type { Readable } from 'node:stream';
 
 export interface ChannelRequest {
@@ -7,7 +7,7 @@ export interface ChannelRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: Buffer | string | undefined;
-  /** Lives long: it must not hold what other requests wait for. */
+  /** Long-lived: it must not occupy a connection that other requests wait for. */
   readonly stream: boolean;
   readonly signal: AbortSignal;
   /** Called when there is a connection for it, right before its first byte; what it throws ends the request unsent. */
@@ -33,7 +33,7 @@ export interface Channel {
   destroy(): void;
 }
 
-/** The connection broke in a way that tells that the server did not act on the request: it can be sent again. */
+/** The connection broke before the server acted on the request, which can therefore be sent again. */
 export class UnsentError extends Error {
   override readonly name = 'UnsentError';
 }
@@ -48,7 +48,7 @@ export function flattenHeaders(
   return flat;
 }
 
-/** What `promise` gives, or an AbortError, whichever comes first; `promise` goes on in the latter case. */
+/** Settles like `promise`, or rejects with an AbortError if `signal` aborts first, without cancelling `promise`. */
 export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(Object.assign(new Error('aborted'), { code: 'ABORT_ERR' }));

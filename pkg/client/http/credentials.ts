@@ -1,4 +1,4 @@
-/** What a client proves who it is with. Files are looked at again when they may have been rotated; nothing polls. */
+/** The credentials of a client. Files are read again when they may have been rotated; there is no polling. */
 import { readFile as readFileFromDisk } from 'node:fs/promises';
 import type { Clock } from '#apimachinery/clock.js';
 
@@ -10,7 +10,7 @@ export const readFromDisk: ReadFile = (path) => readFileFromDisk(path);
 export interface TokenSource {
   /** Empty: there is none at the moment, and no header is sent. */
   token(): Promise<string>;
-  /** The server refused the token: the next call must not answer from memory. */
+  /** The server refused the token: the next call must not return a cached one. */
   invalidate(): void;
 }
 
@@ -24,7 +24,7 @@ export interface TlsMaterial {
 /** TLS material that may change; the same object again means that nothing changed. */
 export interface TlsSource {
   current(): Promise<TlsMaterial>;
-  /** The server refused the certificate: the next call must not answer from memory. */
+  /** The server refused the certificate: the next call must not return a cached one. */
   invalidate?(): void;
 }
 

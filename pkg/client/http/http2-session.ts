@@ -1,4 +1,4 @@
-/** One HTTP/2 connection, watched for being alive. */
+/** One HTTP/2 connection, with a health check by pings. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Clock, Timer } from '#apimachinery/clock.js';
@@ -43,14 +43,14 @@ export class Http2Session {
     this.#session = connect(origin, {
       createConnection: () => socket,
       settings: { enablePush: false, initialWindowSize: streamWindowBytes },
-      // What may be under way is bounded by streams and windows, not by what the session believes to use.
+      // Requests in flight are bounded by streams and windows, not by the session's estimate of its memory.
       maxSessionMemory: Number.MAX_SAFE_INTEGER,
     });
     this.#session.setLocalWindowSize(sessionWindowBytes);
     this.#session.on('error', (error) => {
       this.#failure ??= error;
     });
-    // What is under way goes on; new requests need another connection.
+    // Requests in flight continue; new ones need another connection.
     this.#session.on('goaway', () => {
       this.#leaving = true;
     });

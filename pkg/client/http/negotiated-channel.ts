@@ -1,4 +1,4 @@
-/** The way to a server that agrees on a protocol with its first connection: HTTP/2 where it can, HTTP/1.1 else. */
+/** A channel whose first connection negotiates the protocol: HTTP/2 if the server speaks it, else HTTP/1.1. */
 import type { Socket } from 'node:net';
 import type { Clock } from '#apimachinery/clock.js';
 import {
@@ -115,7 +115,7 @@ export class NegotiatedChannel implements Channel {
   async #dial(wanted: ApplicationProtocol): Promise<Socket> {
     const { socket, protocol } = await this.#dialer.dial(wanted === 'h2' ? ['h2', 'http/1.1'] : ['http/1.1']);
     if (protocol === wanted) return socket;
-    // Another server than before answers here: agree anew.
+    // Another server than before answers at this address: negotiate again.
     socket.destroy();
     this.#channel = undefined;
     this.#made?.retire();

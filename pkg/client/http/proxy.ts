@@ -82,7 +82,7 @@ function inRange(host: string, range: string): boolean {
   return block !== undefined && blockContains(block, host);
 }
 
-/** An interface of this machine says nothing about which address it is. */
+/** Without the zone of an IPv6 address (`fe80::1%eth0`), which names an interface and is no part of the address. */
 function withoutZone(address: string): string {
   return isIP(address) === 6 ? address.replace(/%.*/, '') : address;
 }

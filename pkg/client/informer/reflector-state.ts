@@ -2,8 +2,8 @@
  * The list/watch protocol as a state machine: which request comes next, given how the last one ended. Pure.
  *
  * Flow: list (from the cache first, in pages) → watch from the list's version → on a clean or broken end, watch again
- * from the last version seen → on 410, list again from the most recent state. Where the server streams the initial state,
- * a watch that begins with it stands for each list and goes on as a watch.
+ * from the last version seen → on 410, list again from the most recent state. Where the server streams the initial
+ * state, a watch that begins with it stands for each list and goes on as a watch.
  *
  * Guarantees: a version is only resumed from when everything up to it has been handed on; a version that the server
  * does not know any more is never asked for again.
@@ -40,7 +40,7 @@ export function streaming(state: ReflectorState): ReflectorState {
   return state.phase === 'list' ? { ...state, phase: 'stream' } : state;
 }
 
-/** True for a failed stream of a server that does not stream: it is not to be asked again. */
+/** True if a stream failed because the server does not support streaming: it is not tried again. */
 export function cannotStream(input: ReflectorInput): boolean {
   if (input.kind !== 'streamFailed') return false;
   return (['Invalid', 'BadRequest', 'MethodNotAllowed'] as const).some((reason) => hasReason(input.error, reason));
@@ -83,7 +83,7 @@ function isTooLargeVersion(error: unknown): boolean {
   return status.details?.causes?.some((cause) => cause.reason === 'ResourceVersionTooLarge') === true;
 }
 
-/** Failures of the server's moment, not of the version. */
+/** Temporary failures of the server, which say nothing about the version. */
 function isPassing(error: unknown): boolean {
   return (
     (['ServiceUnavailable', 'Timeout', 'ServerTimeout', 'InternalError', 'Unauthorized'] as const).some((reason) =>

@@ -1,4 +1,4 @@
-/** Runs the list/watch protocol of one resource and hands on what it learns, in order. */
+/** Runs the list/watch protocol of one resource and passes on what it receives, in order. */
 
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -17,7 +17,7 @@ import {
 } from '#client/informer/reflector-state.js';
 import type { Logger } from '#daemon/log/logger.js';
 
-/** Who takes what the reflector learns. All calls are synchronous and in order. */
+/** Receives what the reflector reads. All calls are synchronous and in order. */
 export interface ReflectorSink<T> {
   /** The complete state at one version. */
   replace(objects: T[]): void;

@@ -9,18 +9,18 @@ interface Labelled {
   };
 }
 
-/** Index of services by the first label that they ask for. */
+/** Index of services by the first label of their selectors. */
 const selectorIndex = 'firstSelectedLabel';
 
-/** Without a label: of services that select all pods. */
+/** Without a label: the key of services with an empty selector, which select all pods. */
 function selectorKey({ metadata }: Labelled, label: readonly [string, string] | undefined): string {
   return `${metadata.namespace}/${label?.join('=') ?? ''}`;
 }
 
-/** Finds the services that select a pod without asking all of its namespace. */
+/** Finds the services that select a pod without iterating over all services of its namespace. */
 export class ServicesByLabels {
   readonly #services: Informer<Service>;
-  /** Made once: every pod is held against those that share a label with it. */
+  /** Compiled once: each pod is matched against the services that share a label with it. */
   readonly #selectors = new WeakMap<Service, LabelSelector>();
 
   constructor(services: Informer<Service>) {
@@ -33,7 +33,7 @@ export class ServicesByLabels {
     });
   }
 
-  /** Services of the pod's namespace that have a selector which its labels meet. */
+  /** Services of the pod's namespace whose selector matches its labels. */
   selecting(pod: Labelled): Service[] {
     const { labels } = pod.metadata;
     return [undefined, ...Object.entries(labels ?? {})].flatMap((label) =>

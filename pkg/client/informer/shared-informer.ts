@@ -18,7 +18,7 @@ export interface SharedInformerDependencies {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics?: (size: () => number) => ReflectorMetrics;
-  /** Of handlers that say nothing of it; 0 or absent: never. */
+  /** The resync period of handlers that do not set one; 0 or absent: never. */
   readonly resyncMs?: number;
   /** Whether to have the initial state streamed, where the server does that. */
   readonly streamInitialState?: boolean;
@@ -129,7 +129,9 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     }
   }
 
-  /** The difference between the store and the complete state becomes events: deletions first, then the rest in order. */
+  /**
+   * The difference between the store and the complete state becomes events: deletions first, then the rest in order.
+   */
   replace(objects: T[]): void {
     const initial = !this.#hasSynced;
     const listed = new Map<ObjectKey, T>();
@@ -177,7 +179,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     this.#notify((handler) => handler.onDelete?.(object));
   }
 
-  /** An object that the transform cannot take is kept as it is: one object must not stop all others. */
+  /** An object on which the transform fails is stored as it is: one object must not block all others. */
   #transform(object: T): T {
     if (this.#transformer === undefined) return object;
     try {
@@ -193,7 +195,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     for (const handler of [...this.#handlers]) this.#call(handler, call);
   }
 
-  /** A handler that throws is reported and does not keep the event from the others. */
+  /** A handler that throws is logged; the other handlers still get the event. */
   #call(handler: EventHandler<T>, call: (handler: EventHandler<T>) => void): void {
     try {
       call(handler);
