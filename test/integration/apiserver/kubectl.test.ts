@@ -1,32 +1,16 @@
-/** Existing clients against the server: every kubectl on the PATH or beside the one that is, in both dialects. */
+/** Existing clients against the server: every kubectl of this machine, in both dialects. */
 import { execFile } from 'node:child_process';
-import { mkdtemp, readdir, realpath, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { delimiter, dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
+import { kubectls, minorVersion } from '#test/e2e/harness.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
 const run = promisify(execFile);
-
-/** Paths of all versions, oldest first. */
-async function kubectls(): Promise<string[]> {
-  const found = new Map<string, string>();
-  for (const directory of (process.env['PATH'] ?? '').split(delimiter)) {
-    const names = await readdir(directory).catch(() => []);
-    for (const name of names.filter((n) => /^kubectl(\.\d+\.\d+)?$/.test(n))) {
-      const path = await realpath(join(directory, name)).catch(() => undefined);
-      if (path === undefined) continue;
-      found.set(path, path);
-      for (const beside of await readdir(dirname(path))) {
-        if (/^kubectl\.\d+\.\d+$/.test(beside)) found.set(join(dirname(path), beside), join(dirname(path), beside));
-      }
-    }
-  }
-  return [...found.keys()].sort();
-}
 
 const manifest = (replicas: number) => `
 apiVersion: apps/v1
@@ -123,7 +107,11 @@ spec:
   metrics: [{ type: Resource, resource: { name: cpu, targetAverageUtilization: 60 } }]
 `;
 
-for (const program of new Set([programs[0], programs.at(-1)])) {
+/** The oldest and the newest. */
+const byVersion = new Map<number, string>();
+for (const program of programs) byVersion.set(await minorVersion(program), program);
+const minors = [...byVersion.keys()];
+for (const program of new Set([byVersion.get(Math.min(...minors)), byVersion.get(Math.max(...minors))])) {
   if (program === undefined) continue;
   t.test(`several versions of a kind, ${program}`, async (t) => {
     const server = await startServer(t, { https: true });
