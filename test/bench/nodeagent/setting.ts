@@ -8,7 +8,7 @@ import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { eventually, root } from '#test/e2e/harness.js';
 import { ended } from '#test/integration/daemons/api.js';
-import { type Command, own, startApiServer } from '#test/integration/peers/implementations.js';
+import { type Command, own, type RunningApiServer, startApiServer } from '#test/integration/peers/implementations.js';
 import { type RunningNode, startNode } from '#test/integration/peers/node-agent.js';
 import { makeNamespace } from '#test/integration/peers/pod-life.js';
 
@@ -27,10 +27,12 @@ export const raisedRates = ['--kube-api-qps=50', '--kube-api-burst=100'];
 export class Setting {
   readonly client: RestClient;
   readonly node: RunningNode;
+  readonly serverPid: number;
   #agent: ChildProcess | undefined;
 
-  constructor(client: RestClient, node: RunningNode) {
-    this.client = client;
+  constructor(server: RunningApiServer, node: RunningNode) {
+    this.client = server.client;
+    this.serverPid = server.pid;
     this.node = node;
   }
 
@@ -115,7 +117,7 @@ export async function withSetting(work: (setting: Setting) => Promise<void>): Pr
     const node = await startNode(lifetime, server);
     await eventually('namespaces are there', () => server.client.resource(namespaces).get('kube-node-lease'));
     await makeNamespace(server.client, namespace, server.pki.authority.certificate);
-    await work(new Setting(server.client, node));
+    await work(new Setting(server, node));
   } catch (error) {
     process.stderr.write(log().slice(-4000));
     throw error;

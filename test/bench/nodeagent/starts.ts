@@ -111,15 +111,16 @@ export async function measureMany(setting: Setting, { rounds, atOnce }: ManyStar
   const wanted = Array.from({ length: atOnce }, (_, i) => setting.pod(`many-${i}`));
   const measured = new Map<string, number[]>();
   const note = (name: string, ms: number) => measured.set(name, [...(measured.get(name) ?? []), ms]);
-  const cpuName = (name: string) => `${name}: CPU`;
+  const cpuName = (name: string, of: string) => `${name}: CPU time of the ${of}`;
+  const processes = () => ({ agent: setting.agentPid, 'API server': setting.serverPid });
   const run = async (name: string, options: readonly string[]) => {
     await setting.startAgent(...options);
     // Neither the runtime nor the agent does it for the first time.
     await setting.run([setting.pod('first')]);
     await setting.removeAll();
-    const cpu = cpuMs(setting.agentPid);
+    const before = Object.entries(processes()).map(([of, pid]) => ({ of, pid, ms: cpuMs(pid) }));
     note(name, await setting.run(wanted));
-    note(cpuName(name), cpuMs(setting.agentPid) - cpu);
+    for (const { of, pid, ms } of before) note(cpuName(name, of), cpuMs(pid) - ms);
     await setting.removeAll();
   };
   for (let round = 0; round < rounds; round++) {
@@ -135,7 +136,8 @@ export async function measureMany(setting: Setting, { rounds, atOnce }: ManyStar
     figure(`${atOnce} pods at once, ${title} (best of ${rounds})`, seconds(best(name)));
     figure(`${atOnce} pods at once, ${title}: of the runtime's time`, `${(best(name) / alone).toFixed(2)} ×`, limit);
     // What others do on the machine changes it least.
-    figure(`${atOnce} pods at once, ${title}: CPU time of the agent`, seconds(best(cpuName(name))));
+    for (const of of Object.keys(processes()))
+      figure(`${atOnce} pods at once, ${title}: CPU of the ${of}`, seconds(best(cpuName(name, of))));
   };
   figure(`${atOnce} pods at once, by hand (best of ${rounds})`, seconds(alone));
   row('rates of `orch up`', 'raised', '1.15 ×');
