@@ -8,6 +8,8 @@ import { eventually, root, startTestCluster, type TestCluster } from '#test/e2e/
 import { pod, shell, sleeper } from '#test/e2e/pods.js';
 
 const patienceMs = 300_000;
+/** All has been told when nothing new is for so long. */
+const quietMs = 3000;
 
 async function client(cluster: TestCluster, args: readonly string[], input?: string): Promise<string> {
   const answer = await cluster.client(join(root, 'bin', 'orchctl'), args, input === undefined ? {} : { input });
@@ -24,7 +26,18 @@ async function start(cluster: TestCluster, pods: readonly Pod[]): Promise<void> 
   await client(cluster, ['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
   const running = async () => (await list(cluster)).filter(({ status }) => status?.phase === 'Running').length;
   await eventually('all pods run', async () => (await running()) >= pods.length, patienceMs);
+  await untilTold(cluster);
   await clock.sleep(settleMs);
+}
+
+/** At its default rate an agent tells of the starts of many pods for minutes; that is not what idling costs. */
+async function untilTold(cluster: TestCluster): Promise<void> {
+  let before = -1;
+  for (let told = 0; told > before; ) {
+    before = told;
+    await clock.sleep(quietMs);
+    told = (JSON.parse(await client(cluster, ['get', 'events', '-o', 'json'])) as { items: unknown[] }).items.length;
+  }
 }
 
 function agentProcess({ dataDir }: TestCluster): number {
