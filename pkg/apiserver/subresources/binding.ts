@@ -3,6 +3,7 @@
 import { boundPod } from '#api/core/v1/pod/binding.js';
 import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { badRequest, invalid } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
@@ -46,7 +47,11 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
     // Binding is the system's own doing: it makes nobody the owner of the node's name.
     trackFields: false,
     profile: { subresource: 'binding', prepare: () => undefined, validate: () => [] },
-    change: (current) => boundPod(current as Pod, binding, registry.clock.now()),
+    change(current, { canonical }) {
+      // What is not canonical is brought into form in place.
+      const own = canonical ? current : copyJson(current);
+      return boundPod(own as Pod, binding, registry.clock.now());
+    },
   });
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
   return registry.responder.object(context, status, 201);

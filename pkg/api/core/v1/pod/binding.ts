@@ -1,24 +1,26 @@
 /** What binding does to a pod. */
 import type { Binding, Pod, PodCondition } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { copyJson } from '#apimachinery/copy.js';
 import { conflict, type StatusError } from '#apimachinery/errors/status.js';
 
 /**
- * A copy of the pod that belongs to the binding's node from `now` (ms) on. Throws 409 when it has a node, is being
- * deleted, or is not the one that the binding means.
+ * The pod as it belongs to the binding's node from `now` (ms) on, which shares with `current` whatever binding leaves
+ * alone. Throws 409 when it has a node, is being deleted, or is not the one that the binding means.
  */
 export function boundPod(current: Pod, binding: Binding, now: number): Pod {
   const refusal = refusedBecause(current, binding.metadata ?? {});
   if (refusal !== undefined) throw notBound(current, refusal);
-  const pod = copyJson(current) as Pod;
-  pod.spec.nodeName = binding.target.name ?? '';
   const { annotations } = binding.metadata ?? {};
-  if (annotations !== undefined) pod.metadata.annotations = { ...pod.metadata.annotations, ...annotations };
+  const metadata = { ...current.metadata };
+  if (annotations !== undefined) metadata.annotations = { ...metadata.annotations, ...annotations };
   const scheduled: PodCondition = { type: 'PodScheduled', status: 'True', lastTransitionTime: formatTime(now) };
-  const others = (pod.status?.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled');
-  pod.status = { ...pod.status, conditions: [...others, scheduled] };
-  return pod;
+  const others = (current.status?.conditions ?? []).filter((condition) => condition.type !== 'PodScheduled');
+  return {
+    ...current,
+    metadata,
+    spec: { ...current.spec, nodeName: binding.target.name ?? '' },
+    status: { ...current.status, conditions: [...others, scheduled] },
+  };
 }
 
 function refusedBecause({ metadata, spec }: Pod, wanted: NonNullable<Binding['metadata']>): string | undefined {
