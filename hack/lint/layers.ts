@@ -5,14 +5,15 @@ import type { Subpaths } from './unused-exports.js';
 /** Rooms below `pkg/`, each with those that it may import. */
 const below: Readonly<Record<string, readonly string[]>> = {
   apimachinery: [],
+  http2: [],
   api: ['apimachinery'],
   pki: ['apimachinery'],
   quota: ['api', 'apimachinery'],
   daemon: ['pki', 'api', 'apimachinery'],
   cloud: ['daemon', 'api', 'apimachinery'],
-  client: ['daemon', 'pki', 'api', 'apimachinery'],
+  client: ['http2', 'daemon', 'pki', 'api', 'apimachinery'],
   'control-loop': ['client', 'daemon', 'api', 'apimachinery'],
-  storage: ['daemon', 'api', 'apimachinery'],
+  storage: ['http2', 'daemon', 'api', 'apimachinery'],
   apiserver: ['storage', 'client', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   controllers: ['control-loop', 'client', 'cloud', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   scheduler: ['control-loop', 'client', 'daemon', 'api', 'apimachinery'],

@@ -224,6 +224,49 @@ t.test('who has read an answer to its end resets nothing, however many there are
   t.equal(sessions.length, 1);
 });
 
+t.test('headers of any length arrive, and those that could mean something else are not sent', async (t) => {
+  const { server, sessions, url } = await setUp(t, { settings: { maxHeaderListSize: 100_000 } });
+  server.on('stream', (stream, headers) => {
+    stream.respond({ ':status': 200 });
+    stream.end(`${headers['x-long']?.length} ${headers['x-several']}`);
+  });
+  const tls = staticTls({ ca: authority.certificate });
+  const transport = new HttpTransport({ server: url, clock: realClock, tls, headers: { 'x-several': ['a', 'b'] } });
+  t.teardown(() => transport.close());
+  const get = (headers: Record<string, string>) => transport.request({ method: 'GET', path: '/', headers });
+  const { body } = await get({ 'X-Long': 'x'.repeat(40_000) });
+  t.equal(String(await readAll(body)), '40000 a, b');
+  t.ok(isTransportError(await rejection(get({ bad: 'a\r\nb' }))));
+  t.ok(isTransportError(await rejection(get({ bad: '\u0416' }))));
+  t.equal(String(await readAll((await get({ 'x-long': '' })).body)), '0 a, b');
+  t.equal(sessions.length, 1);
+});
+
+t.test('a reader that stops holds the server back, and gets everything in the end', async (t) => {
+  const { server, url } = await setUp(t);
+  const all = Buffer.alloc(24 * 1024 * 1024, 'abcdefg');
+  let sent = 0;
+  let left = false;
+  server.on('stream', async (stream) => {
+    stream.respond({ ':status': 200 });
+    for (; sent < all.length; sent += 65_536) {
+      if (!stream.write(all.subarray(sent, sent + 65_536))) await once(stream, 'drain');
+    }
+    stream.end();
+    left = true;
+  });
+  const { body } = await transportTo(t, url).request({ method: 'GET', path: '/?watch=1', headers: {} });
+  const chunks = body[Symbol.asyncIterator]();
+  const read = [(await chunks.next()).value as Buffer];
+  for (let before = -1; before !== sent; ) {
+    before = sent;
+    for (let i = 0; i < 20; i += 1) await eventLoopTurn();
+  }
+  t.notOk(left, 'most of it waits at the server');
+  for (let next = await chunks.next(); next.done !== true; next = await chunks.next()) read.push(next.value);
+  t.ok(Buffer.concat(read).equals(all));
+});
+
 t.test('giving a stream up tells the server', async (t) => {
   const { server, url } = await setUp(t);
   const closed: Promise<unknown>[] = [];

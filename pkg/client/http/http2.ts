@@ -8,7 +8,7 @@ import {
   orAborted,
   UnsentError,
 } from '#client/http/channel.js';
-import { Http2Session } from '#client/http/http2-session.js';
+import { Http2Connection } from '#client/http/http2-connection.js';
 import { TransportError } from '#client/http/transport-error.js';
 
 export interface Http2Options {
@@ -20,12 +20,12 @@ export interface Http2Options {
 }
 
 /** When all of these are full, requests wait for a stream of the emptiest. */
-const maxSessions = 16;
+const maxConnections = 16;
 
 export class Http2Channel implements Channel {
   readonly #options: Http2Options;
   /** Those that still carry something, whether or not they take more. */
-  readonly #sessions = new Set<Http2Session>();
+  readonly #connections = new Set<Http2Connection>();
   #connecting: Promise<void> | undefined;
   #closed = false;
 
@@ -35,28 +35,28 @@ export class Http2Channel implements Channel {
   }
 
   async send(request: ChannelRequest): Promise<ChannelResponse> {
-    const session = await this.#session(request.signal);
-    return session.send(request, request.headers);
+    const connection = await this.#connection(request.signal);
+    return connection.send(request);
   }
 
   retire(): void {
     this.#closed = true;
-    for (const session of this.#sessions) session.retire();
+    for (const connection of this.#connections) connection.retire();
   }
 
   destroy(): void {
     this.#closed = true;
-    for (const session of [...this.#sessions]) session.destroy();
+    for (const connection of [...this.#connections]) connection.destroy();
   }
 
-  async #session(signal: AbortSignal): Promise<Http2Session> {
+  async #connection(signal: AbortSignal): Promise<Http2Connection> {
     for (;;) {
       if (this.#closed) throw new UnsentError('the channel takes no requests');
-      const usable = [...this.#sessions].filter((session) => session.usable);
-      const free = usable.find((session) => session.hasRoom);
+      const usable = [...this.#connections].filter((connection) => connection.usable);
+      const free = usable.find((connection) => connection.hasRoom);
       if (free !== undefined) return free;
-      if (usable.length >= maxSessions) {
-        return usable.reduce((least, session) => (session.streams < least.streams ? session : least));
+      if (usable.length >= maxConnections) {
+        return usable.reduce((least, connection) => (connection.streams < least.streams ? connection : least));
       }
       this.#connecting ??= this.#connect().finally(() => {
         this.#connecting = undefined;
@@ -76,12 +76,12 @@ export class Http2Channel implements Channel {
 
   #adopt(socket: Socket): void {
     const { origin, clock } = this.#options;
-    const session: Http2Session = new Http2Session({
+    const connection: Http2Connection = new Http2Connection({
       socket,
       origin,
       clock,
-      onClosed: () => this.#sessions.delete(session),
+      onClosed: () => this.#connections.delete(connection),
     });
-    this.#sessions.add(session);
+    this.#connections.add(connection);
   }
 }

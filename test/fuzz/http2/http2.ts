@@ -6,11 +6,11 @@
 
 import { type Duplex, duplexPair } from 'node:stream';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { frameType, preface, resetCode } from '#http2/frames.js';
+import { encodeHeaders } from '#http2/hpack.js';
+import { Http2Session } from '#http2/session.js';
 import { callStream } from '#storage/etcd/grpc/call.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
-import { frameType, preface, resetCode } from '#storage/etcd/http2/frames.js';
-import { encodeHeaders } from '#storage/etcd/http2/hpack.js';
-import { Http2Session } from '#storage/etcd/http2/session.js';
 import { bytesOf, framesOf, mutateFrames } from '#test/fuzz/http2/mutate.js';
 import { below, pick, type Random } from '#test/fuzz/mutate.js';
 

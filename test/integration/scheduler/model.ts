@@ -91,7 +91,9 @@ export class Model {
     const waiting = [...this.#pods.values()].filter((pod) => nodeOf(pod) === '' && !finished(pod));
     const stays = (pod: Pod, other: Pod) =>
       pod.spec.preemptionPolicy === 'Never' || priorityOf(other) >= priorityOf(pod);
-    const others = (pod: Pod, node: string) => this.#on(node).filter((other) => stays(pod, other));
+    // Looked up once: long histories leave thousands of pods.
+    const there = new Map(open.map((node) => [node, this.#on(node)]));
+    const others = (pod: Pod, node: string) => (there.get(node) ?? []).filter((other) => stays(pod, other));
     return waiting
       .filter((pod) => open.some((node) => this.#wrong(node, [...others(pod, node), pod]) === undefined))
       .map(({ metadata }) => metadata.name ?? '');

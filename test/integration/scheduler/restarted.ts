@@ -34,16 +34,23 @@ export class Restarted {
 
   /** Ends it at once, whatever it is at, and starts another. */
   async replace(): Promise<void> {
-    const child = this.#child;
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.toggle('SIGKILL');
+    if (this.#runs) await this.toggle('SIGKILL');
     this.#child = this.#start();
   }
 
   /** Runs again, whatever has been done to it; one that lost its lease has ended by itself. */
   async recover(): Promise<void> {
     this.thaw();
-    const child = this.#child;
-    if (child !== undefined && child.exitCode === null && child.signalCode === null) await this.toggle('SIGTERM');
+    if (this.#runs) await this.toggle('SIGTERM');
     this.#child = this.#start();
+  }
+
+  /** Runs again if it has ended by itself, as those are who could not renew their lease; a service manager does that. */
+  revive(): void {
+    if (!this.#runs) this.#child = this.#start();
+  }
+
+  get #runs(): boolean {
+    return this.#child !== undefined && this.#child.exitCode === null && this.#child.signalCode === null;
   }
 }

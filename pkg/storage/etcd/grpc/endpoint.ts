@@ -6,10 +6,10 @@ import { Deadlines } from '#apimachinery/async/deadlines.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import { encodeHeaders, type HeaderField } from '#http2/hpack.js';
+import { Http2Session } from '#http2/session.js';
 import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage/etcd/grpc/call.js';
 import { GrpcError, grpcStatus } from '#storage/etcd/grpc/status.js';
-import { encodeHeaders, type HeaderField } from '#storage/etcd/http2/hpack.js';
-import { Http2Session } from '#storage/etcd/http2/session.js';
 
 export interface EndpointTls {
   /** PEM. Absent: the system's authorities. */

@@ -1,18 +1,19 @@
 /**
- * The client's side of one HTTP/2 connection (RFC 9113), as much as gRPC needs of it.
+ * The client's side of one HTTP/2 connection (RFC 9113), as much as the API and gRPC need of it.
  *
  * Why not Node.js's own: a stream there is a Duplex with its events, timers and checks of every header, which costs about
  * nine times the CPU for each call (test/bench/http2.bench.ts: 7 µs and 58 µs); here it is one object with three callbacks,
- * and a call is one write. Every write of the API server and every group of consistent reads makes such a call.
+ * and a call is one write. Every write of the API server and every group of consistent reads makes such a call, and every
+ * request of a daemon to the API server.
  *
  * Flow: requests that fit leave in one piece, others as the peer's windows allow. Frames are answered in the order of their
  * arrival; data is passed on as views of what was received.
  */
 import type { Duplex } from 'node:stream';
-import { ClosedStreams } from '#storage/etcd/http2/closed-streams.js';
-import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
-import { FrameParser } from '#storage/etcd/http2/frame-parser.js';
-import { FrameWriter } from '#storage/etcd/http2/frame-writer.js';
+import { ClosedStreams } from '#http2/closed-streams.js';
+import { ConnectionError } from '#http2/connection-error.js';
+import { FrameParser } from '#http2/frame-parser.js';
+import { FrameWriter } from '#http2/frame-writer.js';
 import {
   defaultFrameBytes,
   defaultWindowBytes,
@@ -31,12 +32,12 @@ import {
   settingsFrame,
   unpadded,
   writeFrameHead,
-} from '#storage/etcd/http2/frames.js';
-import { HeaderBlock } from '#storage/etcd/http2/header-block.js';
-import { HeaderDecoder } from '#storage/etcd/http2/hpack.js';
-import { readSettings } from '#storage/etcd/http2/peer-settings.js';
-import { Http2Stream, type StreamHandler, type StreamOwner } from '#storage/etcd/http2/stream.js';
-import { StreamTable } from '#storage/etcd/http2/stream-table.js';
+} from '#http2/frames.js';
+import { HeaderBlock } from '#http2/header-block.js';
+import { HeaderDecoder } from '#http2/hpack.js';
+import { readSettings } from '#http2/peer-settings.js';
+import { Http2Stream, type StreamHandler, type StreamOwner } from '#http2/stream.js';
+import { StreamTable } from '#http2/stream-table.js';
 
 export interface SessionHandler {
   /** The peer has said what it allows: streams may be opened. */
@@ -124,6 +125,11 @@ export class Http2Session implements StreamOwner {
     return this.#draining || this.#destroyed;
   }
 
+  /** As the peer allows; without a bound until it has said so. */
+  get maxStreams(): number {
+    return this.#maxStreams;
+  }
+
   /** Sends the headers, and `body` with them. `ends`: nothing follows it. */
   open(head: Buffer, body: Buffer, ends: boolean, handler: StreamHandler): Http2Stream {
     const stream = new Http2Stream(this, handler, head);
@@ -141,7 +147,7 @@ export class Http2Session implements StreamOwner {
     this.#writer.send(frame(frameType.PING, 0, 0, pingPayload));
   }
 
-  /** Ends all streams. Idempotent. */
+  /** Ends all streams; what has not been written by now never is. Idempotent. */
   destroy(cause: Error | undefined): void {
     if (this.#destroyed) return;
     this.#destroyed = true;
@@ -180,11 +186,23 @@ export class Http2Session implements StreamOwner {
     this.#streams.add(stream);
     const { head, pending, ends } = stream;
     const empty = pending.length === 0;
-    const flags = frameFlag.END_HEADERS | (empty && ends ? frameFlag.END_STREAM : 0);
-    this.#writer.send(frame(frameType.HEADERS, flags, streamId, head));
+    this.#sendHead(streamId, head, empty && ends ? frameFlag.END_STREAM : 0);
     if (empty) stream.done = ends;
     else this.#pump(stream);
     if (this.#nextId > maxStreamId) this.#drain();
+  }
+
+  /** In as many frames as the peer's bound asks for; hardly any head needs two. */
+  #sendHead(streamId: number, head: Buffer, endsStream: number): void {
+    let at = 0;
+    do {
+      const end = Math.min(head.length, at + this.#frameBytes);
+      const last = end === head.length ? frameFlag.END_HEADERS : 0;
+      const part = at === 0 && last !== 0 ? head : head.subarray(at, end);
+      if (at === 0) this.#writer.send(frame(frameType.HEADERS, last | endsStream, streamId, part));
+      else this.#writer.send(frame(frameType.CONTINUATION, last, streamId, part));
+      at = end;
+    } while (at < head.length);
   }
 
   /** Sends as much of the stream's data as there is room for. */
@@ -479,6 +497,7 @@ export class Http2Session implements StreamOwner {
     const payload = Buffer.alloc(8);
     payload.writeUInt32BE(code, 4);
     this.#writer.send(frame(frameType.GOAWAY, 0, 0, payload));
+    this.#writer.flush();
     this.destroy(new Error(`HTTP/2: ${message}`));
   }
 

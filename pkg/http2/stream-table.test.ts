@@ -1,6 +1,6 @@
 import t from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { StreamTable } from '#storage/etcd/http2/stream-table.js';
+import { StreamTable } from '#http2/stream-table.js';
 
 void t.test('holds what a Map would hold, whatever comes and goes', async (t) => {
   const seed = 20221122;

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { encodeHeaders, HeaderBlockError, HeaderDecoder, type HeaderField } from '#storage/etcd/http2/hpack.js';
-import { decodeHuffman } from '#storage/etcd/http2/huffman.js';
+import { encodeHeaders, HeaderBlockError, HeaderDecoder, type HeaderField } from '#http2/hpack.js';
+import { decodeHuffman } from '#http2/huffman.js';
 
 const hex = (text: string) => Buffer.from(text.replaceAll(' ', ''), 'hex');
 
@@ -16,6 +16,19 @@ void t.test('the examples of RFC 7541, appendix C', async (t) => {
   ];
   t.same(requests.decode(hex('8286 8441 8cf1 e3c2 e5f2 3a6b a0ab 90f4 ff')), first);
   t.same(requests.decode(hex('8286 84be 5886 a8eb 1064 9cbf')), [...first, ['cache-control', 'no-cache']]);
+});
+
+void t.test('fields and names that every peer knows are written as numbers', async (t) => {
+  const fields: HeaderField[] = [
+    [':method', 'POST'],
+    [':path', '/x'],
+    ['user-agent', 'a'],
+    ['z', '1'],
+    ['age', ''],
+  ];
+  const block = encodeHeaders(fields);
+  t.same(block, hex('83 04022f78 0f2b0161 00017a0131 95'));
+  t.same(new HeaderDecoder().decode(block), fields);
 });
 
 void t.test('what the table of recent headers forgets', async (t) => {

@@ -1,7 +1,7 @@
 /** Header blocks of HTTP/2 (RFC 7541): read in full; written without the table that makes repeated headers short. */
-import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
-import { resetCode } from '#storage/etcd/http2/frames.js';
-import { decodeHuffman } from '#storage/etcd/http2/huffman.js';
+import { ConnectionError } from '#http2/connection-error.js';
+import { resetCode } from '#http2/frames.js';
+import { decodeHuffman } from '#http2/huffman.js';
 
 export type HeaderField = readonly [name: string, value: string];
 
@@ -158,11 +158,29 @@ function cutOff(): HeaderBlockError {
 export function encodeHeaders(fields: readonly HeaderField[]): Buffer {
   const parts: Buffer[] = [];
   for (const [name, value] of fields) {
-    // A literal that is not to be remembered, with its name.
-    parts.push(Buffer.from([0]), encodeString(name), encodeString(value));
+    const whole = staticFields.get(`${name}\0${value}`);
+    if (whole !== undefined) {
+      parts.push(Buffer.from([0x80 | whole]));
+      continue;
+    }
+    // A literal that is not to be remembered, with its name where no table has it.
+    const index = staticNames.get(name);
+    if (index === undefined) parts.push(Buffer.from([0]), encodeString(name));
+    else parts.push(Buffer.from(index < nameMask ? [index] : [nameMask, index - nameMask]));
+    parts.push(encodeString(value));
   }
   return Buffer.concat(parts);
 }
+
+/** Of the index of a name in front of a literal; no index of the static table needs more than one byte besides. */
+const nameMask = 0x0f;
+const staticFields: ReadonlyMap<string, number> = new Map(
+  staticTable.map(([name, value], i) => [`${name}\0${value}`, i + 1]),
+);
+/** The first of each. */
+const staticNames: ReadonlyMap<string, number> = new Map(
+  staticTable.map(([name], i): [string, number] => [name, i + 1]).reverse(),
+);
 
 function encodeString(text: string): Buffer {
   const bytes = Buffer.from(text, 'latin1');

@@ -3,19 +3,10 @@ import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
-import {
-  frame,
-  frameFlag,
-  frameType,
-  numberFrame,
-  preface,
-  resetCode,
-  setting,
-  settingsFrame,
-} from '#storage/etcd/http2/frames.js';
-import { encodeHeaders, type HeaderField } from '#storage/etcd/http2/hpack.js';
-import { Http2Session } from '#storage/etcd/http2/session.js';
-import type { Http2Stream, StreamFailure } from '#storage/etcd/http2/stream.js';
+import { frame, frameFlag, frameType, numberFrame, preface, resetCode, setting, settingsFrame } from '#http2/frames.js';
+import { encodeHeaders, type HeaderField } from '#http2/hpack.js';
+import { Http2Session } from '#http2/session.js';
+import type { Http2Stream, StreamFailure } from '#http2/stream.js';
 
 const nothing = Buffer.alloc(0);
 

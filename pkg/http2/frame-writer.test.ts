@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import t from 'tap';
-import { FrameWriter } from '#storage/etcd/http2/frame-writer.js';
+import { FrameWriter } from '#http2/frame-writer.js';
 
 function writer(): { readonly frames: FrameWriter; readonly written: number[] } {
   const written: number[] = [];
@@ -34,16 +34,18 @@ void t.test('calls of one turn leave in one write', async (t) => {
   t.same(written, [60, 1]);
 });
 
-void t.test('much leaves at once, and the end does not wait', async (t) => {
+void t.test('much leaves at once, and behind the end nothing', async (t) => {
   const { frames, written } = writer();
   frames.send(Buffer.alloc(10));
   frames.send(Buffer.alloc(64 * 1024));
   const sum = () => written.reduce((total, length) => total + length, 0);
   t.equal(sum(), 10 + 64 * 1024);
   frames.send(Buffer.alloc(5));
-  frames.end();
+  frames.flush();
   t.equal(sum(), 15 + 64 * 1024);
+  frames.send(Buffer.alloc(6));
+  frames.end();
   frames.send(Buffer.alloc(7));
   await endOfTurn();
-  t.equal(sum(), 15 + 64 * 1024, 'nothing comes behind the end');
+  t.equal(sum(), 15 + 64 * 1024, 'nor what waits for the end of the turn');
 });

@@ -1,5 +1,5 @@
 /** The layout of HTTP/2's frames (RFC 9113, 4 and 6). */
-import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
+import { ConnectionError } from '#http2/connection-error.js';
 
 export const frameType = {
   DATA: 0,

@@ -15,10 +15,10 @@ import {
   resetCode,
   setting,
   settingsFrame,
-} from '#storage/etcd/http2/frames.js';
-import { encodeHeaders, type HeaderField } from '#storage/etcd/http2/hpack.js';
-import { Http2Session } from '#storage/etcd/http2/session.js';
-import type { Http2Stream, StreamFailure } from '#storage/etcd/http2/stream.js';
+} from '#http2/frames.js';
+import { encodeHeaders, type HeaderField } from '#http2/hpack.js';
+import { Http2Session } from '#http2/session.js';
+import type { Http2Stream, StreamFailure } from '#http2/stream.js';
 
 const { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION } =
   frameType;

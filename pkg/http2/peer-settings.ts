@@ -1,6 +1,6 @@
 /** What a server's SETTINGS frame says (RFC 9113, 6.5.2), as far as a client that sends no tables and takes no pushes cares. */
-import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
-import { defaultFrameBytes, maxWindow, resetCode, setting } from '#storage/etcd/http2/frames.js';
+import { ConnectionError } from '#http2/connection-error.js';
+import { defaultFrameBytes, maxWindow, resetCode, setting } from '#http2/frames.js';
 
 export interface PeerSettings {
   /** Streams at once. */

@@ -1,7 +1,7 @@
 /** Sends frames, those of one turn of the event loop in one write. */
 import type { Duplex } from 'node:stream';
-import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
-import { resetCode } from '#storage/etcd/http2/frames.js';
+import { ConnectionError } from '#http2/connection-error.js';
+import { resetCode } from '#http2/frames.js';
 
 /**
  * Frames of fewer bytes are put together into one write; copying them costs less than writing them apart. So many are
@@ -29,10 +29,10 @@ export class FrameWriter {
    */
   send(bytes: Buffer): void {
     if (this.#ended) return;
-    if (this.#out.length === 0) setImmediate(this.#flush);
+    if (this.#out.length === 0) setImmediate(this.flush);
     this.#out.push(bytes);
     this.#outBytes += bytes.length;
-    if (this.#outBytes > joinedBytes) this.#flush();
+    if (this.#outBytes > joinedBytes) this.flush();
   }
 
   /** What the peer asks for by its frames. Throws a ConnectionError when it asks and does not read the answers. */
@@ -45,13 +45,15 @@ export class FrameWriter {
     this.send(bytes);
   }
 
-  /** Writes what is there, and nothing more. */
+  /** Writes nothing more, not even what is there. */
   end(): void {
-    this.#flush();
+    this.#out = [];
+    this.#outBytes = 0;
     this.#ended = true;
   }
 
-  readonly #flush = (): void => {
+  /** Writes what is there. */
+  readonly flush = (): void => {
     const out = this.#out;
     const length = this.#outBytes;
     if (out.length === 0) return;

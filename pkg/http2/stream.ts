@@ -1,7 +1,7 @@
 /** One request and its answer, as a stream of an HTTP/2 connection. */
-import { resetCode } from '#storage/etcd/http2/frames.js';
-import type { HeaderField } from '#storage/etcd/http2/hpack.js';
-import { ResponseForm } from '#storage/etcd/http2/response-form.js';
+import { resetCode } from '#http2/frames.js';
+import type { HeaderField } from '#http2/hpack.js';
+import { ResponseForm } from '#http2/response-form.js';
 
 /** How a stream ended that the peer did not end properly. */
 export interface StreamFailure {

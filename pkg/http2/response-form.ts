@@ -2,7 +2,7 @@
  * Whether an answer has the form that HTTP asks for (RFC 9113, 8.1 to 8.3). One that has not says nothing that may be
  * acted upon: another program might read it in another way.
  */
-import type { HeaderField } from '#storage/etcd/http2/hpack.js';
+import type { HeaderField } from '#http2/hpack.js';
 
 /** Visible characters other than capitals and the colon. */
 const namePattern = /^[!-9;-@[-~]+$/;

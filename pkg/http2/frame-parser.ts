@@ -1,13 +1,6 @@
 /** Cuts what is received into frames (RFC 9113, 4.1). */
-import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
-import {
-  defaultFrameBytes,
-  frameFlag,
-  frameHeadBytes,
-  frameType,
-  maxStreamId,
-  resetCode,
-} from '#storage/etcd/http2/frames.js';
+import { ConnectionError } from '#http2/connection-error.js';
+import { defaultFrameBytes, frameFlag, frameHeadBytes, frameType, maxStreamId, resetCode } from '#http2/frames.js';
 
 export interface FrameSink {
   /** True: nothing more is wanted. */

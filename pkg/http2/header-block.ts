@@ -1,6 +1,6 @@
 /** A block of headers that comes in several frames (RFC 9113, 6.10). */
-import { ConnectionError } from '#storage/etcd/http2/connection-error.js';
-import { resetCode } from '#storage/etcd/http2/frames.js';
+import { ConnectionError } from '#http2/connection-error.js';
+import { resetCode } from '#http2/frames.js';
 
 /** Bytes of one block, over all its frames. */
 const maxBlockBytes = 64 * 1024;
