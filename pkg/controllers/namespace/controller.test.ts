@@ -24,7 +24,7 @@ function setUp(t: Test) {
     api.change<Namespace>(namespaces, 'a', (object) => {
       object.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';
       // Keeps the fake from removing it at once: finalizers of namespaces are in their spec.
-      object.metadata.deletionGracePeriodSeconds = 0;
+      object.metadata.deletionGracePeriodSeconds = 1;
     });
   const read = () => api.get(namespaces, 'a');
   const condition = (type: string) => read()?.status?.conditions?.find((each) => each.type === type);

@@ -42,7 +42,6 @@ export class StatusReporter {
   #initialized = false;
   /** Monotonic ms. */
   readonly #firstSeenMs: number;
-  #wasPending = false;
   /** Once it has ended, what nobody saw end has ended too; once silent, nothing is reported any more. */
   #stage: 'live' | 'ended' | 'silent' = 'live';
 
@@ -125,17 +124,15 @@ export class StatusReporter {
       ...(this.#failure === undefined ? {} : { failure: this.#failure }),
       ...(this.#blocked === undefined ? {} : { blocked: this.#blocked }),
     });
-    this.#measureStart(status.phase);
+    this.#measureStart(pod.status?.phase, status.phase);
     statuses.set(uid, status);
   }
 
-  /** Of a pod that this agent has seen from its beginning. */
-  #measureStart(phase: string | undefined): void {
+  /** Of a pod that was not running when this agent saw it first. A fast start is never told as pending. */
+  #measureStart(before: string | undefined, phase: string | undefined): void {
+    if ((before ?? 'Pending') !== 'Pending' || phase !== 'Running') return;
     const { metrics, clock } = this.#services;
-    if (phase === 'Running' && this.#wasPending) {
-      metrics.podStartSeconds.observe((clock.monotonic() - this.#firstSeenMs) / 1000);
-    }
-    this.#wasPending = phase === 'Pending';
+    metrics.podStartSeconds.observe((clock.monotonic() - this.#firstSeenMs) / 1000);
   }
 
   /** What the probes say of a main container that runs. */
