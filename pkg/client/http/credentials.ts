@@ -106,7 +106,10 @@ export class FileTls implements TlsSource {
     const known = this.#material;
     if (known !== undefined && now - this.#readAt < fileFreshMs) return known;
     try {
-      const [ca, cert, key] = await Promise.all([this.#part('ca'), this.#part('cert'), this.#part('key')]);
+      // One after the other: of several files that cannot be read, the same one is named every time.
+      const ca = await this.#part('ca');
+      const cert = await this.#part('cert');
+      const key = await this.#part('key');
       this.#readAt = now;
       // Not `known`: others may have read meanwhile, and all must get the same object.
       const last = this.#material;
