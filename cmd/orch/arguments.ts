@@ -101,6 +101,12 @@ export interface LoopArguments {
   readonly verbosity: number;
 }
 
+/** Of loops that serve nothing themselves and are the only ones of their cluster: those of one process. */
+export function loopsInProcess(options: Pick<LoopArguments, 'dialect' | 'featureGates' | 'verbosity'>): LoopArguments {
+  const { dialect, featureGates, verbosity } = options;
+  return { dialect, config: undefined, port: 0, certDir: undefined, leaderElect: false, featureGates, verbosity };
+}
+
 export function schedulerArguments(
   options: LoopArguments & {
     /** Its configuration file, as of `--config`. */

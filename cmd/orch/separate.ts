@@ -10,6 +10,7 @@ import {
   apiServerArguments,
   apiServerFiles,
   controllerManagerArguments,
+  loopsInProcess,
   nodeAgentArguments,
   preferredNodeAgentPort,
   schedulerArguments,
@@ -139,8 +140,8 @@ async function ownSchedulerConfig({ dialect, layout, log, start }: ClusterContex
     const text = withClient(readFileSync(source, 'utf8'), source, layout.componentConfig('scheduler'));
     replaceFile(path, text);
   }
-  const loop = { dialect, config: undefined, port: 0, certDir: undefined, leaderElect: false, verbosity };
-  const args = schedulerArguments({ ...loop, schedulerConfig: path, featureGates });
+  const loop = loopsInProcess({ dialect, featureGates, verbosity });
+  const args = schedulerArguments({ ...loop, schedulerConfig: path });
   const parsed = parseOptions(schedulerOptions(dialect), args, { program: 'orch' });
   if (parsed.kind === 'run') await setUpScheduler(parsed, { dialect, env, log });
   return path;

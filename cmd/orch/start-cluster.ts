@@ -22,6 +22,7 @@ import {
   apiServerFiles,
   controllerManagerArguments,
   type Gates,
+  loopsInProcess,
   type NodeAgentArguments,
   nodeAgentArguments,
   schedulerArguments,
@@ -81,6 +82,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
   const own = options.store === undefined ? new MemoryStore({ clock }) : undefined;
   try {
     const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: clock.now() });
+    const loops = loopsInProcess({ dialect, featureGates, verbosity: 0 });
     const process = new ClusterProcess({
       dialect,
       clock,
@@ -104,27 +106,12 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         files: apiServerFiles(pki),
       }),
       controllerManagerArguments: controllerManagerArguments({
-        dialect,
-        config: undefined,
-        port: 0,
-        certDir: undefined,
-        leaderElect: false,
+        ...loops,
         podRange,
         serviceRange,
-        featureGates,
-        verbosity: 0,
         files: undefined,
       }),
-      schedulerArguments: schedulerArguments({
-        dialect,
-        config: undefined,
-        port: 0,
-        certDir: undefined,
-        leaderElect: false,
-        schedulerConfig: options.schedulerConfig,
-        featureGates,
-        verbosity: 0,
-      }),
+      schedulerArguments: schedulerArguments({ ...loops, schedulerConfig: options.schedulerConfig }),
       env: {},
     });
     const close = async () => {

@@ -5,6 +5,7 @@ import {
   apiServerArguments,
   apiServerFiles,
   controllerManagerArguments,
+  loopsInProcess,
   nodeAgentArguments,
   preferredNodeAgentPort,
   schedulerArguments,
@@ -24,6 +25,7 @@ import { MemoryStore } from '#storage/memory/memory-store.js';
 export async function runTogether(context: ClusterContext, infrastructure: Infrastructure): Promise<RunningCluster> {
   const { dialect, clock, log, verbosity, settings, start, progress, running } = context;
   const { pki } = infrastructure;
+  const loops = loopsInProcess({ dialect, featureGates: start.featureGates, verbosity: start.verbosity });
   const process = new ClusterProcess({
     dialect,
     clock,
@@ -47,27 +49,12 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
       files: apiServerFiles(pki),
     }),
     controllerManagerArguments: controllerManagerArguments({
-      dialect,
-      config: undefined,
-      port: 0,
-      certDir: undefined,
-      leaderElect: false,
+      ...loops,
       podRange: settings.podRange,
       serviceRange: settings.serviceRange,
-      featureGates: start.featureGates,
-      verbosity: start.verbosity,
       files: undefined,
     }),
-    schedulerArguments: schedulerArguments({
-      dialect,
-      config: undefined,
-      port: 0,
-      certDir: undefined,
-      leaderElect: false,
-      schedulerConfig: start.schedulerConfig,
-      featureGates: start.featureGates,
-      verbosity: start.verbosity,
-    }),
+    schedulerArguments: schedulerArguments({ ...loops, schedulerConfig: start.schedulerConfig }),
     env,
   });
   running.push(process);

@@ -1,5 +1,6 @@
 /** Runs credential plugins. */
 import { spawn } from 'node:child_process';
+import { endOf } from '#daemon/process/child-end.js';
 
 export interface PluginCall {
   readonly command: string;
@@ -32,31 +33,25 @@ export function childProcessPlugins(
   return { terminal, run: (call) => runChild(call, env) };
 }
 
-function runChild(call: PluginCall, env: Readonly<Record<string, string | undefined>>): Promise<PluginResult> {
-  return new Promise((resolve) => {
-    const child = spawn(call.command, [...call.args], {
-      env: { ...env, ...call.env },
-      stdio: [call.interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'],
-    });
-    const chunks: Buffer[] = [];
-    let size = 0;
-    child.stdout?.on('data', (chunk: Buffer) => {
-      size += chunk.length;
-      if (size <= maxOutputBytes) {
-        chunks.push(chunk);
-        return;
-      }
-      child.kill('SIGKILL');
-      // Its own children may hold the pipe open.
-      child.stdout?.destroy();
-    });
-    child.once('error', (error: NodeJS.ErrnoException) => {
-      resolve(error.code === 'ENOENT' ? { kind: 'notFound' } : { kind: 'failed', reason: error.message });
-    });
-    child.once('close', (code, signal) => {
-      if (size > maxOutputBytes) resolve({ kind: 'failed', reason: `printed more than ${maxOutputBytes} bytes` });
-      else if (code === null) resolve({ kind: 'failed', reason: `ended by ${signal ?? 'a signal'}` });
-      else resolve({ kind: 'ended', code, stdout: Buffer.concat(chunks).toString('utf8') });
-    });
+async function runChild(call: PluginCall, env: Readonly<Record<string, string | undefined>>): Promise<PluginResult> {
+  const child = spawn(call.command, [...call.args], {
+    env: { ...env, ...call.env },
+    stdio: [call.interactive ? 'inherit' : 'ignore', 'pipe', 'inherit'],
   });
+  const chunks: Buffer[] = [];
+  let size = 0;
+  child.stdout?.on('data', (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= maxOutputBytes) chunks.push(chunk);
+    else child.kill('SIGKILL');
+  });
+  try {
+    const [code, signal] = await endOf(child);
+    if (size > maxOutputBytes) return { kind: 'failed', reason: `printed more than ${maxOutputBytes} bytes` };
+    if (code === null) return { kind: 'failed', reason: `ended by ${signal ?? 'a signal'}` };
+    return { kind: 'ended', code, stdout: Buffer.concat(chunks).toString('utf8') };
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    return code === 'ENOENT' ? { kind: 'notFound' } : { kind: 'failed', reason: message };
+  }
 }

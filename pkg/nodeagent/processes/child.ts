@@ -1,6 +1,6 @@
 /** Runs programs that nobody vouches for: they may hang, print without end, and leave children that hold their output open. */
 import { spawn } from 'node:child_process';
-import { realClock } from '#apimachinery/clock.js';
+import { endOf } from '#daemon/process/child-end.js';
 
 export interface ChildOptions {
   /** All of its environment; that of this process unless told. */
@@ -25,9 +25,6 @@ export interface ChildResult {
   readonly isCut: boolean;
 }
 
-/** How long what has ended is read from, where a child of its own holds the other end. */
-const lingerMs = 500;
-
 /** Resolves when it has ended, however it did. Throws the system's error when there is no such program, and the signal's reason. */
 export async function runChild(command: string, args: readonly string[], options: ChildOptions): Promise<ChildResult> {
   const { signal, maxBytes } = options;
@@ -44,18 +41,7 @@ export async function runChild(command: string, args: readonly string[], options
   child.stdin.end(options.input ?? '');
   signal.addEventListener('abort', kill, { once: true });
   try {
-    const [code, killedBy] = await new Promise<[number | null, NodeJS.Signals | null]>((resolve, reject) => {
-      child.once('error', reject);
-      child.once('close', (...ended) => resolve(ended));
-      child.once('exit', () => {
-        const release = () => {
-          child.stdout.destroy();
-          child.stderr.destroy();
-        };
-        const timer = realClock.setTimer(release, lingerMs);
-        child.once('close', () => timer.cancel());
-      });
-    });
+    const [code, killedBy] = await endOf(child);
     signal.throwIfAborted();
     return { code, killedBy, stdout: stdout.bytes, stderr: stderr.bytes, isCut: stdout.isCut };
   } finally {

@@ -9,11 +9,11 @@ import {
   hopelessNodes,
   ranksOfExtenders,
 } from '#scheduler/decision/extenders.js';
-import { measureSteps } from '#scheduler/decision/measure-step.js';
+import { type MeasureStep, measureSteps } from '#scheduler/decision/measure-step.js';
 import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import { type Plan, Plans } from '#scheduler/decision/plans.js';
 import type { PodFilters } from '#scheduler/decision/pod-filters.js';
-import { type MeasureFilter, type Refusal, statusOf } from '#scheduler/decision/prepared-filter.js';
+import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import {
@@ -61,7 +61,8 @@ interface Found {
 
 /** The times of one decision. */
 interface Cycle {
-  readonly recorder: PluginRecorder | undefined;
+  /** Undefined for decisions whose plugins are not measured. */
+  readonly step: MeasureStep | undefined;
   /** Since the point before, or since the last restart. */
   took(point: ExtensionPoint, status: PluginStatus): void;
   restart(): void;
@@ -128,10 +129,10 @@ export class Algorithm {
 
   #begin({ schedulerName }: Profile): Cycle {
     const { clock, times } = this.#options;
-    const recorder = times.pluginRecorder();
+    const step = measureSteps(times.pluginRecorder(), clock);
     let started = clock.monotonic();
     return {
-      recorder,
+      step,
       took(point, status) {
         const now = clock.monotonic();
         times.extensionPoint(point, status, schedulerName, now - started);
@@ -143,10 +144,10 @@ export class Algorithm {
     };
   }
 
-  #find(pod: PodInfo, profile: Profile, { recorder, took }: Cycle): { plan: Plan; found: Found } {
-    const plan = this.#plans.of(pod, profile, measureSteps(recorder, this.#options.clock));
+  #find(pod: PodInfo, profile: Profile, { step, took }: Cycle): { plan: Plan; found: Found } {
+    const plan = this.#plans.of(pod, profile, step);
     took('PreFilter', plan.filters.refusal === undefined ? 'Success' : 'UnschedulableAndUnresolvable');
-    const found = this.#filter(pod, plan.filters, recorder);
+    const found = this.#filter(pod, plan.filters, step);
     took('Filter', found.feasible.length === 0 ? 'Unschedulable' : 'Success');
     return { plan, found };
   }
@@ -176,12 +177,12 @@ export class Algorithm {
     return { node, evaluatedNodes: evaluated, feasibleNodes: feasible.length };
   }
 
-  #check(pod: PodInfo, filters: PodFilters, node: NodeInfo, measure?: MeasureFilter): Refusal | undefined {
+  #check(pod: PodInfo, filters: PodFilters, node: NodeInfo, step?: MeasureStep): Refusal | undefined {
     const { cluster, nominator } = this.#options;
-    return checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, measure));
+    return checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, step));
   }
 
-  #filter(pod: PodInfo, filters: PodFilters, recorder: PluginRecorder | undefined): Found {
+  #filter(pod: PodInfo, filters: PodFilters, step: MeasureStep | undefined): Found {
     const { cluster, nominator, percentageOfNodesToScore } = this.#options;
     const nodes = filters.nodeNames === undefined ? cluster.nodes() : named(cluster, filters.nodeNames);
     const refusals = new Map<Refusal, number>();
@@ -191,8 +192,7 @@ export class Algorithm {
       refusals.set(filters.refusal, cluster.nodes().length);
       return { feasible, evaluated, refusals };
     }
-    const measure = recorder === undefined ? undefined : this.#measure(recorder);
-    const check = (node: NodeInfo) => this.#check(pod, filters, node, evaluated <= sampledNodes ? measure : undefined);
+    const check = (node: NodeInfo) => this.#check(pod, filters, node, evaluated <= sampledNodes ? step : undefined);
     // Room was made for the pod there: if it fits, there is no more to look at.
     const nominated = cluster.node(nominator.nodeOf(pod.uid) ?? '');
     if (nominated !== undefined && check(nominated) === undefined) {
@@ -212,27 +212,8 @@ export class Algorithm {
     return { feasible, evaluated, refusals };
   }
 
-  #totals(plan: Plan, nodes: readonly NodeInfo[], { recorder, took }: Cycle): Float64Array {
-    const { clock, cluster } = this.#options;
-    const begun = () => took('PreScore', 'Success');
-    if (recorder === undefined) return plan.scores.totals(nodes, cluster.slots, { begun });
-    const measure = (plugin: string, run: () => number) => {
-      const started = clock.monotonic();
-      const score = run();
-      recorder.executed(plugin, 'Score', 'Success', clock.monotonic() - started);
-      return score;
-    };
-    return plan.scores.totals(nodes, cluster.slots, { begun, measure, step: measureSteps(recorder, clock) });
-  }
-
-  #measure(recorder: PluginRecorder): MeasureFilter {
-    const { clock } = this.#options;
-    return (plugin, run) => {
-      const started = clock.monotonic();
-      const rejection = run();
-      recorder.executed(plugin, 'Filter', statusOf(rejection), clock.monotonic() - started);
-      return rejection;
-    };
+  #totals(plan: Plan, nodes: readonly NodeInfo[], { step, took }: Cycle): Float64Array {
+    return plan.scores.totals(nodes, this.#options.cluster.slots, { begun: () => took('PreScore', 'Success'), step });
   }
 
   /** Index of the highest total; among equals one at random. */

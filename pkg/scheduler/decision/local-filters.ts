@@ -1,6 +1,7 @@
 import { roomFor } from '#scheduler/cluster/columns.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
-import { type MeasureFilter, type PreparedFilter, type Refusal, run } from '#scheduler/decision/prepared-filter.js';
+import type { MeasureStep } from '#scheduler/decision/measure-step.js';
+import { type PreparedFilter, type Refusal, run } from '#scheduler/decision/prepared-filter.js';
 
 /** Filters whose answers depend on single nodes, which are remembered until the node changes. */
 export class LocalFilters {
@@ -13,11 +14,11 @@ export class LocalFilters {
     this.prepared = prepared;
   }
 
-  check(node: NodeInfo, measure: MeasureFilter | undefined): Refusal | undefined {
+  check(node: NodeInfo, step: MeasureStep | undefined): Refusal | undefined {
     const { generation, slot } = node;
-    if (this.#asked[slot] === generation && measure === undefined) return this.#answers[slot];
+    if (this.#asked[slot] === generation && step === undefined) return this.#answers[slot];
     this.#asked = roomFor(this.#asked, slot);
-    const answer = run(this.prepared, node, measure);
+    const answer = run(this.prepared, node, step);
     this.#answers[slot] = answer;
     this.#asked[slot] = generation;
     return answer;

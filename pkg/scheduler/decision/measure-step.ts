@@ -1,7 +1,7 @@
 import type { Clock } from '#apimachinery/clock.js';
 import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/metrics/metrics.js';
 
-/** Takes the time of what a plugin does once in a decision, not for each node. */
+/** Takes the time of a plugin's call. */
 export type MeasureStep = <R>(
   plugin: string,
   point: ExtensionPoint,

@@ -1,13 +1,7 @@
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { LocalFilters } from '#scheduler/decision/local-filters.js';
 import type { MeasureStep } from '#scheduler/decision/measure-step.js';
-import {
-  type MeasureFilter,
-  type PreparedFilter,
-  type Refusal,
-  run,
-  statusOf,
-} from '#scheduler/decision/prepared-filter.js';
+import { type PreparedFilter, type Refusal, run, statusOf } from '#scheduler/decision/prepared-filter.js';
 
 /** The filters of a profile for pods that scheduling cannot tell apart. */
 export class PodFilters {
@@ -44,12 +38,12 @@ export class PodFilters {
   }
 
   /** Undefined when the node can take the pod, in the decision that began last. */
-  check(node: NodeInfo, measure?: MeasureFilter): Refusal | undefined {
-    const refusal = this.#local.check(node, measure);
+  check(node: NodeInfo, step?: MeasureStep): Refusal | undefined {
+    const refusal = this.#local.check(node, step);
     if (refusal !== undefined) return refusal;
     // Idle ones are called where calls are measured, as they are in release 1.24.
-    const others = measure === undefined ? this.#active : this.#others;
-    return others.length === 0 ? undefined : run(others, node, measure);
+    const others = step === undefined ? this.#active : this.#others;
+    return others.length === 0 ? undefined : run(others, node, step);
   }
 
   /** The same, while the node is tentatively other than it is. */

@@ -1,6 +1,6 @@
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { MeasureStep } from '#scheduler/decision/measure-step.js';
-import type { MeasureScore, PreparedScore } from '#scheduler/decision/prepared-score.js';
+import type { PreparedScore } from '#scheduler/decision/prepared-score.js';
 
 /** What one plugin gives to nodes, in their order. */
 export interface PluginScores {
@@ -14,8 +14,7 @@ export interface TotalsOptions {
   readonly begun?: () => void;
   /** Hears what every plugin gives. */
   readonly each?: (of: PluginScores) => void;
-  /** Take the time of some calls, of all plugins as in release 1.24. */
-  readonly measure?: MeasureScore | undefined;
+  /** Takes the time of some calls, of all plugins as in release 1.24. */
   readonly step?: MeasureStep | undefined;
 }
 
@@ -34,15 +33,15 @@ export class PodScores {
 
   /** The nodes' totals, but for what all nodes get alike; valid until the next call. `slots`: more than any node's. */
   totals(nodes: readonly NodeInfo[], slots: number, options: TotalsOptions = {}): Float64Array {
-    const { begun, each, measure, step } = options;
+    const { begun, each, step } = options;
     if (this.#totals.length !== nodes.length) this.#totals = new Float64Array(nodes.length);
     const totals = this.#totals.fill(0);
-    const active = measure === undefined ? this.#all.filter(({ isIdle }) => !isIdle) : this.#all;
+    const active = step === undefined ? this.#all.filter(({ isIdle }) => !isIdle) : this.#all;
     for (const prepared of active) prepared.begin(nodes, step);
     begun?.();
     for (const prepared of active) {
       const { plugin, weight } = prepared;
-      const scores = prepared.scores(nodes, slots, options);
+      const scores = prepared.scores(nodes, slots, step);
       each?.({ plugin, weight, scores });
       addWeighted(totals, scores, weight);
     }

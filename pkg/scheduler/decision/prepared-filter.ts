@@ -12,9 +12,6 @@ export interface Refusal {
   readonly rejection: Rejection;
 }
 
-/** Takes the time of a plugin's call. */
-export type MeasureFilter = (plugin: string, run: () => Rejection | undefined) => Rejection | undefined;
-
 export interface PreparedFilter {
   readonly plugin: string;
   readonly node: NodeFilter;
@@ -44,11 +41,13 @@ export function statusOf(rejection: Rejection | undefined): PluginStatus {
 export function run(
   filters: readonly PreparedFilter[],
   node: NodeInfo,
-  measure: MeasureFilter | undefined,
+  step: MeasureStep | undefined,
 ): Refusal | undefined {
   for (const filter of filters) {
     const rejection =
-      measure === undefined ? filter.node.filter(node) : measure(filter.plugin, () => filter.node.filter(node));
+      step === undefined
+        ? filter.node.filter(node)
+        : step(filter.plugin, 'Filter', () => filter.node.filter(node), statusOf);
     if (rejection === undefined) continue;
     if (filter.last?.rejection !== rejection) filter.last = { plugin: filter.plugin, rejection };
     return filter.last;

@@ -7,9 +7,6 @@ import type { NodeScore, ScorePoint } from '#scheduler/framework/plugin.js';
 import type { At } from '#scheduler/framework/profile.js';
 import { sampledNodes } from '#scheduler/metrics/metrics.js';
 
-/** Takes the time of a plugin's call. */
-export type MeasureScore = (plugin: string, run: () => number) => number;
-
 /** A plugin's score for pods that it cannot tell apart. */
 export class PreparedScore {
   readonly plugin: string;
@@ -42,24 +39,20 @@ export class PreparedScore {
     else step(plugin, 'PreScore', () => node.begin?.(nodes));
   }
 
-  /** Of each node, normalized; valid until the next call. `slots`: more than any node's; `measure`: for some calls. */
-  scores(
-    nodes: readonly NodeInfo[],
-    slots: number,
-    { measure, step }: { readonly measure?: MeasureScore | undefined; readonly step?: MeasureStep | undefined },
-  ): Float64Array {
+  /** Of each node, normalized; valid until the next call. `slots`: more than any node's; `step`: measures some calls. */
+  scores(nodes: readonly NodeInfo[], slots: number, step: MeasureStep | undefined): Float64Array {
     const { node, plugin } = this;
     if (this.#scores.length !== nodes.length) this.#scores = new Float64Array(nodes.length);
     if (this.#local) this.#kept(nodes, slots);
     else this.#fresh(nodes);
-    if (measure !== undefined) this.#measure(nodes, measure);
+    if (step !== undefined) this.#measure(nodes, step);
     if (step === undefined || node.normalize === undefined) node.normalize?.(this.#scores, nodes);
     else step(plugin, 'ScoreExtensionNormalize', () => node.normalize?.(this.#scores, nodes));
     return this.#scores;
   }
 
-  #measure(nodes: readonly NodeInfo[], measure: MeasureScore): void {
-    for (const each of nodes.slice(0, sampledNodes)) measure(this.plugin, () => this.node.score(each));
+  #measure(nodes: readonly NodeInfo[], step: MeasureStep): void {
+    for (const each of nodes.slice(0, sampledNodes)) step(this.plugin, 'Score', () => this.node.score(each));
   }
 
   #fresh(nodes: readonly NodeInfo[]): void {

@@ -45,6 +45,7 @@ export async function runHistory(lifetime: Lifetime, options: HistoryOptions): P
   await client.resource(namespaces).get(namespace);
   await client.resource(serviceaccounts).create({ metadata: { name: 'default', namespace } });
   const classes = client.resource(priorityclasses);
+  await classes.create({ metadata: { name: 'urgent' }, value: 1000 });
   await classes.create({ metadata: { name: 'high' }, value: 100 });
   await classes.create({ metadata: { name: 'polite' }, value: 100, preemptionPolicy: 'Never' });
   const model = new Model();
@@ -214,7 +215,7 @@ class World {
     }
   }
 
-  /** Important pods come until another has to go for them. */
+  /** Pods more important than all others come, until another has to go for them. */
   async crowd(changes: readonly Change[], forMs: number, signal: AbortSignal): Promise<void> {
     this.#count('important pods come');
     const [open = ''] = this.#nodes;
@@ -227,7 +228,7 @@ class World {
       if (clock.monotonic() > until) throw new Error('nobody is evicted');
       await this.#addPod({}, { cpu: '100m', memory: '32Mi' });
       // Small ones: where one is in the place of a large one, there is nobody to go for the next.
-      await this.#addPod({ priorityClassName: 'high' }, { cpu: '100m', memory: '32Mi' });
+      await this.#addPod({ priorityClassName: 'urgent' }, { cpu: '100m', memory: '32Mi' });
     }
   }
 

@@ -1,0 +1,24 @@
+import type { ChildProcess } from 'node:child_process';
+import { realClock } from '#apimachinery/clock.js';
+
+/** How long what has ended is read from, where a child of its own holds the other end. */
+const lingerMs = 500;
+
+/**
+ * Exit code and signal (one of them null) of a child that has just been started, once its output is read; rejects with
+ * the system's error when it could not be started. Children of the child that hold its output open do not hold this up.
+ */
+export function endOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (...ended: [number | null, NodeJS.Signals | null]) => resolve(ended));
+    child.once('exit', () => {
+      const release = () => {
+        child.stdout?.destroy();
+        child.stderr?.destroy();
+      };
+      const timer = realClock.setTimer(release, lingerMs);
+      child.once('close', () => timer.cancel());
+    });
+  });
+}
