@@ -14,7 +14,9 @@ import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { isServed } from '#apiserver/resources/gated-resource.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
+import type { CacheFeed, FedCache } from '#storage/cache/feed.js';
 import { readHistory } from '#storage/cache/read-history.js';
+import type { StateObserver } from '#storage/cache/state.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import type { StorageMetrics } from '#storage/metrics.js';
@@ -35,6 +37,10 @@ export interface ResourceStoragesOptions {
   readonly prefix?: string;
   /** How often caches that have changed compare themselves with the store; absent: as caches do by themselves. */
   readonly selfCheckPeriodMs?: number;
+  /** What is told of all that the cache with this key prefix takes in. */
+  readonly observer?: (prefix: string) => StateObserver;
+  /** Keeps the caches, and tells them what happened before they were filled; absent: the store's own list and watch. */
+  readonly feed?: (cache: FedCache) => CacheFeed;
   /** Parses served bytes; absent: JSON as it is. */
   readonly decode?: Decode;
   /** How values are stored, by the resource's name with its group (`secrets`, `deployments.apps`); others are stored as they are. */
@@ -54,11 +60,13 @@ export class ResourceStorages {
   readonly #stored: ReadonlyMap<string, Stored>;
   readonly #stop = new AbortController();
   readonly #root: string;
+  readonly #readsHistory: boolean;
   readonly #clock: Clock;
   readonly #log: Logger;
 
   constructor(options: ResourceStoragesOptions) {
-    const { prefix = '/registry', transformers, gate, decode = jsonDecoder(), ...rest } = options;
+    const { prefix = '/registry', transformers, gate, decode = jsonDecoder(), observer, ...rest } = options;
+    this.#readsHistory = options.feed === undefined;
     this.store = options.store;
     this.#root = prefix;
     this.#clock = options.clock;
@@ -78,7 +86,11 @@ export class ResourceStorages {
         const resource = qualified(name, form);
         const transformer = transformers?.get(resource);
         const own = { resource, transformer, prefix: `${prefix}/${name}/`, awaitsHistory: true };
-        return [name, { form, cache: new WatchCache({ ...rest, ...own, decode: decodeOf(form, decode) }) }];
+        const observed = observer === undefined ? {} : { observer: observer(own.prefix) };
+        return [
+          name,
+          { form, cache: new WatchCache({ ...rest, ...own, ...observed, decode: decodeOf(form, decode) }) },
+        ];
       }),
     );
   }
@@ -134,7 +146,7 @@ export class ResourceStorages {
     else signal.addEventListener('abort', stop, { once: true });
     await Promise.all([
       ...[...this.#stored.values()].map(({ cache }) => cache.start(this.#stop.signal)),
-      this.#readHistory(this.#stop.signal),
+      this.#readsHistory ? this.#readHistory(this.#stop.signal) : undefined,
     ]);
     signal.removeEventListener('abort', stop);
   }

@@ -27,7 +27,7 @@ export class CacheEntry implements Entry {
   /** Why it cannot be read; whoever needs more of it than key and revision gets a 500 that says so. */
   readonly unreadable: string | undefined;
   parts: StoredParts | undefined;
-  readonly #json: Buffer;
+  #json: Buffer;
   readonly #decode: Decode;
   /** Weak: the parsed form is several times larger than the bytes, and most objects are only passed on. */
   #object: WeakRef<object> | undefined;
@@ -37,15 +37,26 @@ export class CacheEntry implements Entry {
   #encoded: Map<string, Buffer> | undefined;
   #attributes: unknown;
 
-  /** The value is copied. */
-  constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, decode: Decode) {
+  /** The value is copied; with a `line`, which is what `bytes` of an equal entry gave, it is not looked at. */
+  constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, decode: Decode, line?: Buffer) {
+    const readable = line !== undefined || isStoredLayout(value);
     this.key = key;
     this.revision = modRevision;
     this.stale = stale;
-    this.unreadable = unreadable ?? (isStoredLayout(value) ? undefined : 'the stored data is not an object in JSON');
-    const line = splice(value, modRevision, lineFeed);
-    this.#json = line.subarray(0, line.length - lineFeed.length);
+    this.unreadable = unreadable ?? (readable ? undefined : 'the stored data is not an object in JSON');
+    this.#json = withoutLineFeed(line ?? splice(value, modRevision, lineFeed));
     this.#decode = decode;
+  }
+
+  /** All that is kept of the object, readable or not: as served, with a line feed behind it. */
+  get bytes(): Buffer {
+    const { buffer, byteOffset, length } = this.#json;
+    return Buffer.from(buffer, byteOffset, length + lineFeed.length);
+  }
+
+  /** Gives it the same `bytes` in another place; what was handed out stays as it is. */
+  rebind(bytes: Buffer): void {
+    this.#json = withoutLineFeed(bytes);
   }
 
   get stored(): Buffer {
@@ -62,8 +73,8 @@ export class CacheEntry implements Entry {
   }
 
   line(): Buffer {
-    const { buffer, byteOffset, length } = this.json();
-    return Buffer.from(buffer, byteOffset, length + lineFeed.length);
+    this.checkReadable();
+    return this.bytes;
   }
 
   object(): unknown {
@@ -127,4 +138,8 @@ export class CacheEntry implements Entry {
     const equal = this.revision === other.revision && this.stale === other.stale;
     return equal && this.unreadable === other.unreadable && this.#json.equals(other.#json);
   }
+}
+
+function withoutLineFeed(line: Buffer): Buffer {
+  return line.subarray(0, line.length - lineFeed.length);
 }

@@ -1,177 +1,23 @@
-/** Many watchers through many random writes: each sees exactly what its selector makes of the store's history. */
-
-import { isDeepStrictEqual } from 'node:util';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { StatusError } from '#apimachinery/errors/status.js';
-import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import {
-  latest,
-  objectOf,
-  readWatch,
-  runCache,
-  show,
-  type Thing,
-  thing,
-  type WatchReader,
-} from '#storage/cache/cache-fixture.js';
-import type { WatchCache } from '#storage/cache/watch-cache.js';
+import { runCache } from '#storage/cache/cache-fixture.js';
+import { everyWatcherSeesEverything, writeCount } from '#storage/cache/convergence-contract.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
-import type { Entry } from '#storage/resource-storage.js';
-import { prefixEnd, type Revision, type Store, type StoreEvent } from '#storage/store.js';
 import { startEtcd } from '#test/etcd.js';
 
 t.setTimeout(120_000);
 
-const watcherCount = 50;
-const writeCount = 2000;
-const keyCount = 40;
-/** Writes under way at once. */
-const writers = 8;
-
-/** One acknowledged write; without a state a deletion. */
-interface Written {
-  readonly name: string;
-  readonly revision: Revision;
-  readonly state?: { readonly color: string; readonly value: number };
-}
-
-const colorOf = (entry: Entry): string => objectOf(entry).metadata.labels['color'] ?? '';
-
-const colors = ['red', 'green', 'blue'];
-
-/**
- * Random writes from several writers at once, each on keys of its own; returns what was acknowledged. A write that failed
- * may have happened or not: the next one looks.
- */
-async function write(cache: WatchCache, random: () => number, onWrite: (count: number) => void): Promise<Written[]> {
-  const acknowledged: Written[] = [];
-  const attempt = async (name: string, value: number) => {
-    const color = colors[Math.floor(random() * colors.length)] as string;
-    const remove = random() < 0.2;
-    const current = await cache.get(`ns/${name}`, latest);
-    const stored = thing(name, value, { color });
-    let entry: Entry | undefined;
-    if (current === undefined) entry = await cache.create(`ns/${name}`, stored);
-    else {
-      const result = remove
-        ? await cache.delete(`ns/${name}`, current.revision)
-        : await cache.update(`ns/${name}`, stored, current.revision);
-      if (result.ok) entry = result.entry;
-    }
-    if (entry === undefined) throw new Error(`${name} was changed by somebody else`);
-    const removed = remove && current !== undefined;
-    acknowledged.push({ name, revision: entry.revision, ...(removed ? {} : { state: { color, value } }) });
-  };
-  const one = async (writer: number) => {
-    for (let i = 0; i < writeCount / writers; ) {
-      const name = `${writer}-${Math.floor(random() * (keyCount / writers))}`;
-      try {
-        await attempt(name, i);
-        onWrite(acknowledged.length);
-        i++;
-      } catch (err) {
-        if (!(err instanceof StatusError && [503, 504].includes(err.code))) throw err;
-      }
-    }
-  };
-  await Promise.all(Array.from({ length: writers }, (_, writer) => one(writer)));
-  return acknowledged;
-}
-
-/** The store's own account of what was written. */
-async function storeHistory(store: Store, from: Revision): Promise<Written[]> {
-  const history: Written[] = [];
-  const last = await store.currentRevision();
-  const controller = new AbortController();
-  const range = { start: '/registry/things/', end: prefixEnd('/registry/things/') };
-  const watch = store.watch({ ...range, fromRevision: from + 1n, signal: controller.signal });
-  store.requestProgress();
-  for await (const message of watch) {
-    if (message.type === 'events') history.push(...message.events.map(writtenBy));
-    if (message.revision >= last) break;
-  }
-  controller.abort();
-  return history;
-}
-
-function writtenBy(event: StoreEvent): Written {
-  const key = event.type === 'put' ? event.kv.key : event.key;
-  const name = key.slice('/registry/things/ns/'.length);
-  if (event.type === 'delete') return { name, revision: event.modRevision };
-  const { metadata, value } = JSON.parse(event.kv.value.toString()) as Thing;
-  return { name, revision: event.kv.modRevision, state: { color: metadata.labels['color'] ?? '', value } };
-}
-
-/** The events that one who selects a color must see. */
-function expected(history: readonly Written[], color: string | undefined): string[] {
-  const states = new Map<string, Written['state']>();
-  const events: string[] = [];
-  const matches = (state: Written['state']) => state !== undefined && (color === undefined || state.color === color);
-  for (const { name, revision, state } of history) {
-    const before = states.get(name);
-    states.set(name, state);
-    if (matches(state)) events.push(`${matches(before) ? 'MODIFIED' : 'ADDED'} ${name}=${state?.value}@${revision}`);
-    else if (matches(before)) events.push(`DELETED ${name}=${before?.value}@${revision}`);
-  }
-  return events;
-}
-
-async function everyWatcherSeesEverything(
-  t: Test,
-  store: Store,
-  onWrite: (count: number) => void = () => {},
-): Promise<void> {
-  const seed = 20_241;
-  t.comment(`seed ${seed}`);
-  const cache = runCache(t, store, { watchBufferSize: 10_000 });
-  const other = runCache(t, store, { watchBufferSize: 10_000 });
-  await Promise.all([cache.waitReady(), other.waitReady()]);
-  const readers: { color: string | undefined; watch: WatchReader }[] = [];
-  for (let i = 0; i < watcherCount; i++) {
-    const color = [undefined, ...colors][i % 4];
-    const match = color === undefined ? {} : { match: (entry: Entry) => colorOf(entry) === color };
-    // Half of those who select are found by what they select.
-    const only = color === undefined || i % 8 < 4 ? {} : { only: { field: 'color', read: colorOf, value: color } };
-    const watch = readWatch(t, i % 2 === 0 ? cache : other, { ...match, ...only });
-    await watch.opened();
-    readers.push({ color, watch });
-  }
-  const begin = await store.currentRevision();
-  const acknowledged = await write(cache, seededRandom(seed), onWrite);
-  t.equal(acknowledged.length, writeCount);
-  const history = await storeHistory(store, begin);
-  const byRevision = new Map(history.map((written) => [written.revision, written]));
-  t.ok(
-    acknowledged.every((written) => isDeepStrictEqual(byRevision.get(written.revision), written)),
-    'what was acknowledged is in the store',
-  );
-  for (const [i, { color, watch }] of readers.entries()) {
-    const wanted = expected(history, color);
-    const seen = await watch.until((events) => events.length >= wanted.length);
-    t.same(seen.map(show), wanted, `watcher ${i} of ${color ?? 'all'}`);
-  }
-  for (const each of [cache, other]) {
-    const list = await each.list({ scope: '', version: latest });
-    const live = new Map<string, bigint>();
-    for (const { name, revision, state } of history) {
-      if (state === undefined) live.delete(name);
-      else live.set(name, revision);
-    }
-    t.same(new Map(list.entries.map((entry) => [objectOf(entry).metadata.name, entry.revision])), live);
-    t.equal(await each.selfCheck(), true);
-  }
-}
-
-void t.test('on the store in memory', (t) => everyWatcherSeesEverything(t, new MemoryStore({ clock: realClock })));
+void t.test('on the store in memory', (t) =>
+  everyWatcherSeesEverything(t, new MemoryStore({ clock: realClock }), runCache),
+);
 
 void t.test('on etcd', async (t) => {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
   const store = new EtcdStore({ endpoints: [etcd.endpoint], clock: realClock, random: Math.random });
   t.teardown(() => store.close());
-  await everyWatcherSeesEverything(t, store);
+  await everyWatcherSeesEverything(t, store, runCache);
 });
 
 void t.test('on etcd that is killed on the way', async (t) => {
@@ -181,7 +27,7 @@ void t.test('on etcd that is killed on the way', async (t) => {
   const store = new EtcdStore(options);
   t.teardown(() => store.close());
   let restarted: Promise<void> | undefined;
-  await everyWatcherSeesEverything(t, store, (count) => {
+  await everyWatcherSeesEverything(t, store, runCache, (count) => {
     if (count >= writeCount / 2) restarted ??= etcd.kill().then(() => etcd.restart());
   });
   await restarted;

@@ -10,6 +10,21 @@ import type { CacheState, Write } from '#storage/cache/state.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import { prefixEnd, type Revision, type Store, StoreError, type StoreEvent } from '#storage/store.js';
 
+/** What keeps a cache's state equal to the store. */
+export interface CacheFeed {
+  /** Runs until the signal aborts. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Fills the cache again: what it holds is not to be trusted. */
+  refill(): void;
+}
+
+/** What a feed keeps, as it needs to know it. */
+export interface FedCache {
+  readonly state: CacheState;
+  readonly prefix: string;
+  readonly decode: Decode;
+}
+
 export interface FeedOptions {
   readonly store: Store;
   readonly prefix: string;
@@ -27,7 +42,7 @@ const listPageSize = 500;
 const retryBaseMs = 100;
 const retryMaxMs = 5000;
 
-export class Feed {
+export class Feed implements CacheFeed {
   readonly #options: FeedOptions;
   /** Ends the present round of listing and following. */
   #round = new AbortController();

@@ -20,12 +20,27 @@ import { watchTooOld } from '#storage/errors.js';
 import { SortedMap } from '#storage/sorted-map.js';
 import { type Revision, revisionOf } from '#storage/store.js';
 
+/** Is told of all that a state takes in, so that it can be passed on. Called within the same turn; must not throw. */
+export interface StateObserver {
+  /** Called once, before everything else. */
+  observe(state: CacheState): void;
+  /** The next change, in the order of their revisions. */
+  changed(change: Change): void;
+  /** Nothing is missing up to the state's revision. */
+  advanced(): void;
+  /** The state was read anew: all of it may be other than it was. */
+  replaced(): void;
+  /** What happened before is at hand, as far as it will be. */
+  settled(): void;
+}
+
 export interface CacheStateOptions {
   readonly clock: Clock;
   readonly historyCapacity: number;
   readonly historyMaxBytes: number;
   readonly historyMaxAgeMs: number;
   readonly sameObject: (a: CacheEntry, b: CacheEntry) => boolean;
+  readonly observer?: StateObserver | undefined;
 }
 
 /** A write of this server that the watch has not delivered; without an entry a deletion. */
@@ -70,10 +85,16 @@ export class CacheState {
       maxAgeMs: options.historyMaxAgeMs,
     });
     this.snapshots = new Snapshots({ clock: options.clock, capacity: 4, maxAgeMs: options.historyMaxAgeMs });
+    options.observer?.observe(this);
   }
 
   get filled(): boolean {
     return this.#filled;
+  }
+
+  /** True when no more will be remembered of what happened before the cache was filled. */
+  get historySettled(): boolean {
+    return this.#historySettled;
   }
 
   /** Everything up to this revision is in. */
@@ -115,6 +136,7 @@ export class CacheState {
       if (change === undefined) continue;
       this.#changedAt = write.revision;
       this.ring.add(change);
+      this.#options.observer?.changed(change);
       this.watchers.offer(change);
     }
     this.#advance(revision);
@@ -149,22 +171,33 @@ export class CacheState {
       this.watchers.offer(change);
     }
     this.#filled = true;
+    this.#options.observer?.replaced();
     this.#advance(revision);
   }
 
   /** Puts what happened before the cache was filled before the recent changes, unless those begin later by now. */
   remember(past: StoreHistory): void {
-    if (!this.#filled || this.ring.floor !== this.#filledAt) return;
     const before = past.events.filter((event) => revisionOf(event) <= this.#filledAt);
     const known = (key: string, revision: Revision) => this.known(key, revision);
     const { changes, floor } = changesOfHistory({ ...past, events: before }, known);
-    if (floor < this.ring.floor) this.ring.prepend(changes, floor);
+    this.prepend(changes, floor);
+  }
+
+  /** The same for changes as another state has them; all after `floor`. Those after the filling are known already. */
+  prepend(changes: readonly Change[], floor: Revision): void {
+    if (!this.#filled || this.ring.floor !== this.#filledAt || floor >= this.#filledAt) return;
+    this.ring.prepend(
+      changes.filter(({ revision }) => revision <= this.#filledAt),
+      floor,
+    );
   }
 
   /** No more will be remembered. */
   settleHistory(): void {
+    if (this.#historySettled) return;
     this.#historySettled = true;
     this.#history.resolve();
+    this.#options.observer?.settled();
   }
 
   /** Resolves when all is remembered that will be (true), or when the signal aborts. */
@@ -225,6 +258,7 @@ export class CacheState {
 
   #advance(revision: Revision): void {
     if (revision > this.#revision) this.#revision = revision;
+    this.#options.observer?.advanced();
     for (const waiting of this.#waiting) {
       if (waiting.revision <= this.#revision) waiting.done();
     }

@@ -4,10 +4,10 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type CacheEntry, type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
-import { Feed } from '#storage/cache/feed.js';
+import { type CacheFeed, type FedCache, Feed } from '#storage/cache/feed.js';
 import { CacheReads } from '#storage/cache/reads.js';
 import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
-import { CacheState } from '#storage/cache/state.js';
+import { CacheState, type StateObserver } from '#storage/cache/state.js';
 import { WatchSession } from '#storage/cache/watch-session.js';
 import { CacheWrites } from '#storage/cache/writes.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
@@ -33,6 +33,10 @@ export interface WatchCacheOptions {
   readonly store: Store;
   /** How values are stored; absent: as they are. */
   readonly transformer?: ValueTransformer | undefined;
+  /** Keeps the cache equal to the store; absent: by the store's own list and watch. */
+  readonly feed?: ((cache: FedCache) => CacheFeed) | undefined;
+  /** Is told of all that the cache takes in. */
+  readonly observer?: StateObserver | undefined;
   /** Somebody will call `remember`; watches from before the cache was filled wait for that. */
   readonly awaitsHistory?: boolean;
   /** The resource's key prefix, with a slash at its end: `/registry/pods/`. */
@@ -78,14 +82,14 @@ export class WatchCache implements ResourceStorage {
   readonly prefix: string;
   readonly #options: WatchCacheOptions & typeof defaults & { readonly decode: Decode };
   readonly #state: CacheState;
-  readonly #feed: Feed;
+  readonly #feed: CacheFeed;
   readonly #reads: CacheReads;
   readonly #writes: CacheWrites;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
   constructor(given: WatchCacheOptions) {
-    const { transformer, awaitsHistory = false, resource, clock, metrics } = given;
+    const { transformer, awaitsHistory = false, resource, clock, metrics, observer } = given;
     const measured = new MeasuredStore(given.store, { resource, clock, metrics });
     const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
     const { decode = jsonDecoder() } = given;
@@ -95,10 +99,10 @@ export class WatchCache implements ResourceStorage {
     this.prefix = options.prefix;
     const { historyCapacity, historyMaxBytes, historyMaxAgeMs } = options;
     const sameObject = (a: CacheEntry, b: CacheEntry) => uidOf(a) === uidOf(b);
-    const state = new CacheState({ clock, historyCapacity, historyMaxBytes, historyMaxAgeMs, sameObject });
+    const state = new CacheState({ clock, historyCapacity, historyMaxBytes, historyMaxAgeMs, sameObject, observer });
     this.#state = state;
     if (!awaitsHistory) state.settleHistory();
-    this.#feed = new Feed({ ...options, state });
+    this.#feed = given.feed?.({ state, prefix: options.prefix, decode }) ?? new Feed({ ...options, state });
     this.#reads = new CacheReads({ ...options, state });
     this.#writes = new CacheWrites({ ...options, state });
   }

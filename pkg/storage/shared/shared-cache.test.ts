@@ -1,0 +1,95 @@
+import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { any, latest, objectOf, readWatch, type runCache, show, thing } from '#storage/cache/cache-fixture.js';
+import { everyWatcherSeesEverything } from '#storage/cache/convergence-contract.js';
+import { watchCacheContract } from '#storage/cache/watch-cache-contract.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+import { sharingCaches } from '#storage/shared/shared-fixture.js';
+
+const runShared: typeof runCache = (t, store, options) => sharingCaches(t, store, options).reader(options).cache;
+
+void t.test('a cache over shared memory is a cache', (t) => watchCacheContract(t, runShared));
+
+void t.test('every watcher of it sees everything', (t) =>
+  everyWatcherSeesEverything(t, new MemoryStore({ clock: realClock }), runShared),
+);
+
+void t.test('readers share the bytes of the one that follows the store', async (t) => {
+  const { keeper, reader, publisher } = sharingCaches(t, new MemoryStore({ clock: realClock }));
+  await keeper.waitReady();
+  const early = reader().cache;
+  await early.waitReady();
+  const written = await early.create('ns/a', thing('a', 1));
+  await keeper.create('ns/b', thing('b', 1));
+  const late = reader().cache;
+  await late.waitReady();
+  const memories = new Set<ArrayBufferLike>();
+  for (const cache of [keeper, early, late]) {
+    const { entries } = await cache.list({ scope: '', version: latest });
+    t.equal(entries.length, 2);
+    for (const entry of entries) {
+      t.ok(entry.json().buffer instanceof SharedArrayBuffer);
+      memories.add(entry.json().buffer);
+      t.equal(entry.line().toString(), `${entry.json().toString()}\n`);
+    }
+  }
+  t.equal(memories.size, 3, 'each has its own view of the one slab');
+  t.equal(await early.get('ns/a', any), written, 'the entry of a write stays');
+  t.ok(publisher.size.slabs >= publisher.size.live);
+});
+
+void t.test('memory is given back while objects change', async (t) => {
+  const { keeper, reader, publisher } = sharingCaches(t, new MemoryStore({ clock: realClock }), {
+    historyCapacity: 10,
+    watchBufferSize: 10_000,
+  });
+  const { cache } = reader();
+  await Promise.all([keeper.waitReady(), cache.waitReady()]);
+  const filler = { filler: 'x'.repeat(3000) };
+  const revisions = new Map<string, bigint>();
+  for (let i = 0; i < 200; i++) {
+    const name = `${i}`;
+    revisions.set(name, (await keeper.create(`ns/${name}`, thing(name, 0, filler)))?.revision ?? 0n);
+  }
+  const watch = readWatch(t, cache, {});
+  await watch.opened();
+  // One in ten is never changed, and what lies around it must go all the same.
+  for (let i = 0; i < 2000; i++) {
+    const name = `${i % 200}`;
+    if (i % 10 === 0) continue;
+    const result = await keeper.update(`ns/${name}`, thing(name, i, filler), revisions.get(name) ?? 0n);
+    if (!result.ok) throw new Error(`${name} has changed`);
+    revisions.set(name, result.entry.revision);
+  }
+  await watch.until((events) => events.length >= 200 + 1800);
+  const { live, slabs } = publisher.size;
+  t.ok(live > 200 * 3000, `${live} bytes in use`);
+  t.ok(slabs < 3 * live, `${slabs} bytes in slabs`);
+  const { entries } = await cache.list({ scope: '', version: latest });
+  t.same(new Map(entries.map((entry) => [objectOf(entry).metadata.name, entry.revision])), revisions);
+  t.equal(await cache.selfCheck(), true);
+  t.ok(new Set(entries.map((entry) => entry.json().buffer)).size < 20, 'nothing is left in old slabs');
+  const seen = watch.events.filter((event) => event.type === 'MODIFIED').map(show);
+  t.equal(new Set(seen).size, 1800);
+});
+
+void t.test('a reader that comes late resumes watches as the others do', async (t) => {
+  const store = new MemoryStore({ clock: realClock });
+  const { keeper, reader } = sharingCaches(t, store);
+  await keeper.waitReady();
+  const a = await keeper.create('ns/a', thing('a', 1));
+  const b = await keeper.create('ns/b', thing('b', 1));
+  const changed = await keeper.update('ns/a', thing('a', 2), a?.revision ?? 0n);
+  if (!changed.ok) throw new Error('changed');
+  const gone = await keeper.delete('ns/b', b?.revision ?? 0n);
+  if (!gone.ok) throw new Error('changed');
+  await keeper.get('ns/a', latest);
+  const { cache } = reader();
+  const watch = readWatch(t, cache, { version: { kind: 'exact', revision: a?.revision ?? 0n } });
+  const events = await watch.until(({ length }) => length === 3);
+  t.same(events.map(show), [
+    `ADDED b=1@${b?.revision}`,
+    `MODIFIED a=2@${changed.entry.revision}`,
+    `DELETED b=1@${gone.entry.revision}`,
+  ]);
+});
