@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds another implementation's API server, controller manager, scheduler and node agent from their published Go module
 # into .tools/peers, for test/integration/peers and the benchmarks. Takes minutes, so nothing calls it.
-# Usage: build-peers.sh [VERSION [DAEMON…]]
+# Usage: build-peers.sh [VERSION [DAEMON…]], VERSION without its leading "1.": 24.17, 20.2. OUT=DIR puts them elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:-24.17}
@@ -14,7 +14,9 @@ declare -A constructors=(
   [kubelet]=NewKubeletCommand
 )
 module=k8s.io/kubernetes
-out=$PWD/.tools/peers
+out=$(realpath -m "${OUT:-.tools/peers}")
+# Where this one is older, newer compilers make programs of it that panic.
+reflect2=github.com/modern-go/reflect2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export GOFLAGS=-mod=mod
@@ -24,11 +26,25 @@ list=$(go mod download -json "$module@v1.$version" | sed -n 's/^\s*"GoMod": "\(.
 {
   printf 'module peers\n\ngo 1.18\n\nrequire %s v1.%s\n\nreplace (\n' "$module" "$version"
   # What the module replaces holds only where it is the main one; its own parts are published with versions of their own.
-  sed -n 's/^\t\(\S* => \S* v\S*\)$/\t\1/p' "$list"
+  sed -n "\\,^\t$reflect2 ,d; s/^\t\(\S* => \S* v\S*\)$/\t\1/p" "$list"
+  printf '\t%s => %s v1.0.2\n' $reflect2 $reflect2
   sed -n "s|^\t\(k8s.io/[a-z-]*\) => \./staging/.*|\t\1 => \1 v0.$version|p" "$list"
   echo ')'
 } >go.mod
 
+# Since 1.23 the daemons leave to a library what each did for itself before.
+if [ "${version%%.*}" -ge 23 ]; then
+  imports='"k8s.io/component-base/cli"'
+  run='os.Exit(cli.Run(command))'
+else
+  imports='cliflag "k8s.io/component-base/cli/flag"
+	"k8s.io/component-base/logs"'
+  run='command.SetGlobalNormalizationFunc(cliflag.WordSepNormalizeFunc)
+	logs.InitLogs()
+	if command.Execute() != nil {
+		os.Exit(1)
+	}'
+fi
 for name in "${names[@]}"; do
   mkdir "$name"
   cat >"$name/main.go" <<GO
@@ -37,13 +53,16 @@ package main
 import (
 	"os"
 
-	"k8s.io/component-base/cli"
+	$imports
 	_ "k8s.io/component-base/metrics/prometheus/clientgo"
 	_ "k8s.io/component-base/metrics/prometheus/version"
 	"$module/cmd/$name/app"
 )
 
-func main() { os.Exit(cli.Run(app.${constructors[$name]}())) }
+func main() {
+	command := app.${constructors[$name]}()
+	$run
+}
 GO
 done
 go mod tidy

@@ -1,49 +1,55 @@
 /**
- * The access model's cost in CPU of the server process, next to a bare server that does the same input and output with
- * ready-made bytes, and next to another API server where its program is given:
+ * The access model's cost in CPU of the server process and of its etcd, next to a bare server that does the same input and
+ * output with ready-made bytes, and next to another API server where its program is given, on the same requests in turns:
  *
- * `node dist/test/bench/access.bench.js [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 9] [--only create,get]`
+ * `hack/bench.sh access [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 9] [--only create,get]`
  *
- * `--many 0` leaves the second, larger run out. The program may also be given as `PEER`.
+ * Rounds in which the machine was starved are made again, up to `--repeats` times as many as there should be. `--many 0`
+ * leaves the second, larger run out. `--markdown` prints the table for a document at the end, `--json FILE` keeps the
+ * figures. The program of the other server may also be given as `PEER`.
  */
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
-import { spread, type Work } from '#test/bench/access/measure.js';
+import { apis, type Field } from '#test/bench/access/field.js';
+import { forgetPeak, peakTreeBytes, residentTreeBytes } from '#test/bench/access/memory.js';
 import { ask, podBody, podName, podPath, podsPath, prepare } from '#test/bench/access/pods.js';
-import { row } from '#test/bench/access/report.js';
-import {
-  createRow,
-  type Field,
-  firstCreatesRow,
-  getRows,
-  listRows,
-  pagesRow,
-  representationRows,
-  selectorRow,
-  updateRows,
-  version,
-  watchRow,
-} from '#test/bench/access/rows.js';
+import { getRows, listRows, pagesRow, representationRows, selectorRow } from '#test/bench/access/read-rows.js';
+import { Report, type RowFigures, rowsMarkdown } from '#test/bench/access/report.js';
+import { inRounds, type RoundsOptions, spread, type Work } from '#test/bench/access/rounds.js';
 import { type ApiPeer, apiPeer, type RunningServer, startBare } from '#test/bench/access/servers.js';
+import { version, watchRow } from '#test/bench/access/watch-rows.js';
 import { Watchers } from '#test/bench/access/watchers.js';
-import { cpuMs, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
+import { createRow, firstCreatesRows, updateRows } from '#test/bench/access/write-rows.js';
+import { Machine } from '#test/bench/machine/machine.js';
+import { treeCpuMs } from '#test/bench/machine/proc.js';
+import { median } from '#test/bench/machine/starvation.js';
+import { machineLine } from '#test/bench/report.js';
 
 const { values } = parseArgs({
   options: {
-    peer: { type: 'string' },
+    peer: { type: 'string', default: process.env['PEER'] ?? '' },
     pods: { type: 'string', default: '5000' },
     many: { type: 'string', default: '50000' },
     rounds: { type: 'string', default: '9' },
+    repeats: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
+    markdown: { type: 'boolean', default: false },
+    json: { type: 'string', default: '' },
     /** Options of `node` for our server: `--node=--cpu-prof`. */
     node: { type: 'string', multiple: true, default: [] },
+    /** More options of our server: `--arg=--workers=2`. */
+    arg: { type: 'string', multiple: true, default: [] },
   },
 });
-const rounds = Number(values.rounds);
-const peerProgram = values.peer ?? process.env['PEER'];
-const only = new Set(values.only.split(',').filter((name) => name !== ''));
-const wanted = (name: string): boolean => only.size === 0 || only.has(name);
+const groups = [
+  ...['idle', 'create', 'get', 'list', 'pages', 'selector', 'update', 'representations'],
+  ...['watch', 'loop', 'start', 'first'],
+];
+const only = values.only.split(',').filter((name) => name !== '');
+const unknown = only.filter((name) => !groups.includes(name));
+if (unknown.length > 0) throw new Error(`no rows ${unknown.join(', ')}; there are ${groups.join(', ')}`);
+const wanted = (name: string): boolean => only.length === 0 || only.includes(name);
 
 /** What a server still does after it has answered for the first time. */
 const settleMs = 5000;
@@ -51,6 +57,9 @@ const idleMs = 30_000;
 const idleLimit = 0.012;
 const loadedLimitBytes = 710e6 / 4;
 const peakLimitBytes = 2300e6 / 5;
+const memoryOfPeer = 0.2;
+/** Most that the whole benchmark may take, as a multiple of what the loaded server takes. */
+const peakOfLoaded = 1.5;
 
 interface Side {
   readonly peer: ApiPeer;
@@ -63,7 +72,7 @@ async function begin(peer: ApiPeer): Promise<Side> {
   return { peer, server };
 }
 
-async function fill({ server }: Side, pods: number): Promise<void> {
+async function fill(server: RunningServer, pods: number): Promise<void> {
   const work: Work = {
     server,
     operations: pods,
@@ -73,64 +82,57 @@ async function fill({ server }: Side, pods: number): Promise<void> {
   await spread(work, 0);
 }
 
-/** Highest resident memory so far (proc(5), `VmHWM`). */
-function peakBytes(pid: number): number {
-  const match = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'));
-  return Number(match?.[1] ?? 0) * 1024;
+/** In the order of `apis`. */
+function figuresOf([orch = Number.NaN, peer]: readonly number[]): RowFigures {
+  return { orch, peer };
 }
 
-/** Forgets the highest resident memory (proc(5), `clear_refs`). */
-function forgetPeak(pid: number): void {
-  writeFileSync(`/proc/${pid}/clear_refs`, '5');
-}
-
-function perSide(sides: readonly Side[], figure: (side: Side) => number): { orch: number; peer?: number } {
-  const [orch = 0, peer] = sides.map(figure);
-  return peer === undefined ? { orch } : { orch, peer };
-}
-
-const percent = (value: number): string => `${(value * 100).toFixed(2)} % of a core`;
-
-async function idle(sides: readonly Side[]): Promise<void> {
+async function idleRow(field: Field): Promise<void> {
   await realClock.sleep(settleMs);
-  const before = sides.map(({ server }) => cpuMs(server.pid));
-  await realClock.sleep(idleMs);
-  const used = new Map(sides.map((side, i) => [side, (cpuMs(side.server.pid) - (before[i] ?? 0)) / idleMs]));
-  row(
-    'idle',
-    perSide(sides, (side) => used.get(side) ?? 0),
-    { ms: idleLimit, peer: 1 / 50 },
-    percent,
-  );
+  const { values: shares, ...rounds } = await inRounds({ ...field, rounds: 1 }, async () => {
+    const before = apis(field).map(({ pid }) => treeCpuMs(pid));
+    await realClock.sleep(idleMs);
+    return apis(field).map(({ pid }, i) => (treeCpuMs(pid) - (before[i] ?? 0)) / idleMs);
+  });
+  const figures = figuresOf(shares.at(-1) ?? []);
+  field.report.add({ name: 'idle', unit: 'cores', figures, limits: { most: idleLimit }, rounds });
 }
 
-async function restarts(sides: readonly Side[]): Promise<void> {
-  const took = new Map<Side, number>();
+/** Starts the API servers anew, one after the other; the times that they took, in ms. */
+async function restart(sides: readonly Side[]): Promise<number[]> {
+  const took: number[] = [];
   for (const side of sides) {
     await side.server.stop();
     const { server, startMs } = await side.peer.start();
     side.server = server;
-    took.set(side, startMs);
+    took.push(startMs);
   }
-  row(
-    'start to /readyz',
-    perSide(sides, (side) => took.get(side) ?? 0),
-    { peer: 1 / 4 },
-  );
+  return took;
 }
 
-async function first(sides: readonly Side[], field: Field): Promise<void> {
-  for (const side of sides) {
-    await side.server.stop();
-    ({ server: side.server } = await side.peer.start());
-  }
-  const [orch, peer] = sides;
-  if (orch === undefined) return;
-  const bare = await startBare(orch.peer.directory);
+const serversOf = ([ours, peer]: readonly Side[]): Pick<Field, 'orch' | 'peer'> => {
+  if (ours === undefined) throw new Error('no server');
+  return { orch: ours.server, peer: peer?.server };
+};
+
+async function startRow(sides: readonly Side[], field: Field): Promise<void> {
+  const { values: all, ...rounds } = await inRounds({ ...field, rounds: 3 }, () => restart(sides));
+  const figures = figuresOf(sides.map((_, i) => median(all.map((took) => took[i] ?? Number.NaN))));
+  field.report.add({ name: 'start to /readyz', unit: 'ms', figures, limits: {}, rounds });
+}
+
+/** All servers but the bare one, which has run all the time, have just been started. */
+async function firstRows(sides: readonly Side[], field: Field): Promise<void> {
+  let bare: RunningServer | undefined;
   try {
-    await firstCreatesRow({ ...field, bare, orch: orch.server, peer: peer?.server });
+    await firstCreatesRows(field, async () => {
+      await bare?.stop();
+      await restart(sides);
+      bare = await startBare(sides[0]?.peer.directory ?? '');
+      return { ...field, ...serversOf(sides), bare };
+    });
   } finally {
-    await bare.stop();
+    await bare?.stop();
   }
 }
 
@@ -144,38 +146,40 @@ async function loopDelay(server: RunningServer): Promise<{ p99: number; max: num
   };
 }
 
-async function loopRow(server: RunningServer, pods: number): Promise<void> {
+async function loopRows({ orch: server, pods, report, ...options }: Field): Promise<void> {
   const path = `${podsPath}?watch=true&resourceVersion=${await version(server)}`;
   const watchers = await Watchers.open({ server, path, count: 1000 });
   await realClock.sleep(settleMs);
-  await loopDelay(server);
-  const lists = Array.from({ length: 4 }, () => ask(server, 'GET', podsPath, { discard: true }));
-  await Promise.all(lists);
-  const { p99, max } = await loopDelay(server);
+  const { values: delays, ...rounds } = await inRounds({ ...options, rounds: 3 }, async () => {
+    await loopDelay(server);
+    await Promise.all(Array.from({ length: 4 }, () => ask(server, 'GET', podsPath, { discard: true })));
+    return loopDelay(server);
+  });
   watchers.close();
-  row(`event loop p99, 4 lists of ${pods}, 1,000 watchers`, { orch: p99 }, { ms: 20 });
-  row('  its longest delay', { orch: max });
+  const of = (figure: 'p99' | 'max') => ({ orch: median(delays.map((delay) => delay[figure])) });
+  const name = `event loop p99, 4 lists of ${pods}, 1,000 watchers`;
+  report.add({ name, unit: 'ms', figures: of('p99'), limits: { most: 20 }, rounds });
+  report.add({ name: '  its longest delay', unit: 'ms', figures: of('max'), limits: {}, rounds });
 }
 
-async function measure(sides: readonly Side[], bare: RunningServer, pods: number): Promise<Record<string, number>> {
+async function measure(sides: readonly Side[], field: Field): Promise<Record<string, number>> {
+  const { pods, report } = field;
   const growing: Record<string, number> = {};
-  const [ours, peer] = sides;
-  if (ours === undefined) throw new Error('no server');
-  for (const side of sides) await fill(side, pods);
-  const pod = (await ask(ours.server, 'GET', podPath(0))).body.length;
-  process.stdout.write(`\n${pods} pods of ${pod} bytes\n`);
-  if (wanted('idle')) await idle(sides);
+  for (const { server } of sides) await fill(server, pods);
+  const pod = (await ask(field.orch, 'GET', podPath(0))).body.length;
+  report.say(`\n${pods} pods of ${pod} bytes`);
+  if (wanted('idle')) await idleRow(field);
   else await realClock.sleep(settleMs);
-  growing['memory'] = perSide(sides, ({ server }) => residentBytes(server.pid)).orch;
   const small = pods <= 5000;
-  row(
-    'memory after loading',
-    perSide(sides, ({ server }) => residentBytes(server.pid)),
-    { peer: 1 / 4, ...(small && { ms: loadedLimitBytes }) },
-    megabytes,
-  );
+  const loaded = figuresOf(sides.map(({ server }) => residentTreeBytes(server.pid)));
+  growing['memory'] = loaded.orch;
+  report.add({
+    name: 'memory after loading',
+    unit: 'bytes',
+    figures: loaded,
+    limits: { peer: memoryOfPeer, ...(small && { most: loadedLimitBytes }) },
+  });
   for (const { server } of sides) forgetPeak(server.pid);
-  const field: Field = { bare, orch: ours.server, peer: peer?.server, pods, rounds };
   if (wanted('create')) growing['create'] = await createRow(field);
   if (wanted('get')) await getRows(field);
   if (wanted('list')) growing['list'] = await listRows(field);
@@ -188,46 +192,79 @@ async function measure(sides: readonly Side[], bare: RunningServer, pods: number
     await watchRow(field, 200, true);
     await watchRow(field, 1000);
   }
-  if (wanted('loop')) await loopRow(ours.server, pods);
-  row(
-    'memory, peak',
-    perSide(sides, ({ server }) => peakBytes(server.pid)),
-    { peer: 1 / 5, ...(small && { ms: peakLimitBytes }) },
-    megabytes,
-  );
-  if (wanted('start')) await restarts(sides);
-  if (wanted('first')) await first(sides, field);
+  if (wanted('loop')) await loopRows(field);
+  const peak = figuresOf(sides.map(({ server }) => peakTreeBytes(server.pid)));
+  report.add({
+    name: 'memory, peak',
+    unit: 'bytes',
+    figures: peak,
+    limits: { peer: memoryOfPeer, ...(small && { most: peakLimitBytes }) },
+  });
+  const ratios: RowFigures = {
+    orch: peak.orch / loaded.orch,
+    peer: peak.peer === undefined || loaded.peer === undefined ? undefined : peak.peer / loaded.peer,
+  };
+  report.add({
+    name: '  of the memory after loading',
+    unit: 'times',
+    figures: ratios,
+    limits: small ? { most: peakOfLoaded } : {},
+  });
+  if (wanted('start')) await startRow(sides, field);
+  if (wanted('first')) await firstRows(sides, { ...field, ...serversOf(sides) });
   return growing;
 }
 
+/** With servers of its own. */
+async function measureWith(pods: number, options: RoundsOptions, report: Report): Promise<Record<string, number>> {
+  const peers = [await apiPeer(undefined, values.node, values.arg)];
+  if (values.peer !== '') peers.push(await apiPeer(values.peer));
+  const sides: Side[] = [];
+  let bare: RunningServer | undefined;
+  try {
+    for (const peer of peers) sides.push(await begin(peer));
+    bare = await startBare(peers[0]?.directory ?? '');
+    return await measure(sides, { ...options, ...serversOf(sides), bare, pods, report });
+  } finally {
+    for (const { server } of sides) await server.stop();
+    await bare?.stop();
+    for (const peer of peers) await peer.destroy();
+  }
+}
+
 async function main(): Promise<void> {
-  process.stdout.write(
-    `${machineLine()}\nCPU of the server process for each operation, medians of ${rounds} rounds on a warm server\n`,
-  );
-  const all: Record<string, number>[] = [];
-  const sizes = [Number(values.pods), Number(values.many)].filter((size) => size > 0);
-  for (const pods of sizes) {
-    const peers = [await apiPeer(undefined, values.node)];
-    if (peerProgram !== undefined) peers.push(await apiPeer(peerProgram));
-    const sides: Side[] = [];
-    let bare: RunningServer | undefined;
-    try {
-      for (const peer of peers) sides.push(await begin(peer));
-      bare = await startBare(peers[0]?.directory ?? '');
-      all.push(await measure(sides, bare, pods));
-    } finally {
-      for (const { server } of sides) await server.stop();
-      await bare?.stop();
-      for (const peer of peers) await peer.destroy();
+  const machine = await Machine.calibrated();
+  const report = new Report((text) => process.stdout.write(text));
+  const options = { judge: machine, rounds: Number(values.rounds), repeats: Number(values.repeats) };
+  report.say(machineLine());
+  report.say(machine.description);
+  report.say(`CPU of the server's process for each operation, medians of ${options.rounds} rounds on a warm server`);
+  try {
+    const sizes = [Number(values.pods), Number(values.many)].filter((size) => size > 0);
+    const all: Record<string, number>[] = [];
+    for (const pods of sizes) all.push(await measureWith(pods, options, report));
+    const [small, large] = all;
+    const factor = (sizes[1] ?? 0) / (sizes[0] ?? 1);
+    if (small !== undefined && large !== undefined) {
+      report.say(`\ngrowth with ${factor} times as many pods`);
+      for (const [name, figure] of Object.entries(large)) {
+        const figures = { orch: figure / (small[name] ?? figure) };
+        report.add({ name: `growth: ${name}`, unit: 'times', figures, limits: { most: factor * 1.1 } });
+      }
     }
+  } finally {
+    machine.close();
   }
-  const [small, large] = all;
-  const factor = (sizes[1] ?? 0) / (sizes[0] ?? 1);
-  if (small === undefined || large === undefined) return;
-  process.stdout.write(`\ngrowth with ${factor} times as many pods\n`);
-  for (const [name, figure] of Object.entries(large)) {
-    row(name, { orch: figure / (small[name] ?? figure) }, { ms: factor * 1.1 }, (value) => `${value.toFixed(1)}×`);
+  const discarded = new Set(report.rows.flatMap(({ rounds }) => (rounds === undefined ? [] : [rounds.discarded])));
+  const count = [...discarded].reduce((sum, { length }) => sum + length, 0);
+  report.say(`\n${count} rounds discarded because the machine was starved`);
+  if (machine.badlyCalibrated) {
+    report.say('THE MACHINE WAS STARVED WHEN THE BENCHMARK BEGAN: nothing can be said of these figures.');
   }
+  if (values.markdown) report.say(`\n${rowsMarkdown(report.rows)}`);
+  const description = { machine: machineLine(), spins: machine.description, badlyCalibrated: machine.badlyCalibrated };
+  if (values.json !== '')
+    writeFileSync(values.json, `${JSON.stringify({ ...description, rows: report.rows }, null, 2)}\n`);
 }
 
 await main();

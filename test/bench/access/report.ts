@@ -1,39 +1,178 @@
-/** One line for each row: the three servers' figures and what they should be. */
-import { ms } from '#test/bench/access/measure.js';
+/** The rows of the comparison: what each server took, what it should take at most, and how sure that is. */
+import type { Costs, Rounds } from '#test/bench/access/rounds.js';
+import type { Starvation } from '#test/bench/machine/starvation.js';
+import { megabytes } from '#test/bench/report.js';
 
 export interface RowLimits {
-  /** At most that many times the bare server's. */
-  readonly ratio?: number;
-  /** At most that many ms. */
-  readonly ms?: number;
+  /** At most that much. */
+  readonly most?: number;
+  /** At most that many times the bare server's; where there is a peer with a limit, that one counts instead. */
+  readonly bare?: number;
   /** At most that part of the peer's. */
   readonly peer?: number;
 }
 
 export interface RowFigures {
-  readonly bare?: number;
   readonly orch: number;
-  readonly peer?: number;
+  readonly peer?: number | undefined;
+  readonly bare?: number | undefined;
 }
 
-function judged(value: number, limit: number | undefined, show: (value: number) => string): string {
-  if (limit === undefined) return show(value);
-  return `${show(value)} (≤ ${show(limit)}${value <= limit ? '' : ', MISSED'})`;
+export type Unit = keyof typeof units;
+
+/** How figures are written. */
+const units = {
+  /** Of CPU, or of time. */
+  ms: (value: number) => {
+    if (value < 0.1) return `${(value * 1000).toFixed(1)} µs`;
+    return value >= 100 ? `${value.toFixed(0)} ms` : `${value.toPrecision(3)} ms`;
+  },
+  bytes: megabytes,
+  cores: (value: number) => `${(value * 100).toFixed(2)} % of a core`,
+  times: (value: number) => `${value.toFixed(2)}×`,
+};
+
+export interface Row {
+  readonly name: string;
+  readonly unit: Unit;
+  readonly figures: RowFigures;
+  /** What each server's etcd took for it. */
+  readonly etcd?: RowFigures;
+  readonly limits: RowLimits;
+  /** Absent where no starvation can change the figure. */
+  readonly rounds?: Omit<Rounds<unknown>, 'values'>;
 }
 
-const times = (value: number): string => `${value.toFixed(2)}×`;
+export interface Verdict {
+  readonly against: 'limit' | 'bare' | 'peer';
+  readonly figure: number;
+  /** Absent where the figure is only shown. */
+  readonly limit?: number;
+  /** Undefined where nothing is judged: no limit, or a starved machine. */
+  readonly held?: boolean;
+}
 
-/** In ms of CPU per operation, or in another unit that `show` writes. */
-export function row(name: string, figures: RowFigures, limits: RowLimits = {}, show: (value: number) => string = ms) {
-  const { bare, orch, peer } = figures;
-  const parts = [limits.ms === undefined ? show(orch) : judged(orch, limits.ms, show)];
-  if (bare !== undefined) parts.push(`bare ${show(bare)}`, judged(orch / bare, limits.ratio, times));
-  if (peer !== undefined) {
-    const part = limits.peer === undefined ? undefined : limits.peer;
-    parts.push(
-      `peer ${show(peer)}`,
-      judged(orch / peer, part, (value) => `1/${(1 / value).toFixed(1)}`),
+/** What the row's limits say about it. */
+export function verdicts({ figures, limits, rounds }: Row): Verdict[] {
+  const { orch, bare, peer } = figures;
+  const judged = (against: Verdict['against'], figure: number, limit: number | undefined): Verdict => ({
+    against,
+    figure,
+    ...(limit !== undefined && { limit }),
+    ...(limit !== undefined && rounds?.starved !== true && { held: figure <= limit }),
+  });
+  const all: Verdict[] = [];
+  if (limits.most !== undefined) all.push(judged('limit', orch, limits.most));
+  const byPeer = peer !== undefined && limits.peer !== undefined;
+  if (bare !== undefined) all.push(judged('bare', orch / bare, byPeer ? undefined : limits.bare));
+  if (peer !== undefined) all.push(judged('peer', orch / peer, limits.peer));
+  return all;
+}
+
+function limitText({ limit, held }: Verdict, show: (value: number) => string): string {
+  if (limit === undefined) return '';
+  return ` (≤ ${show(limit)}${held === false ? ', MISSED' : ''})`;
+}
+
+const part = (value: number) => value.toFixed(value < 0.1 ? 3 : 2);
+
+function verdictText(row: Row, verdict: Verdict): string {
+  if (verdict.against === 'limit') return limitText(verdict, units[row.unit]).trim();
+  const show = verdict.against === 'bare' ? units.times : part;
+  return `${show(verdict.figure)}${limitText(verdict, show)}`;
+}
+
+/** `5 rounds discarded: other processes (3), slow cores (2)`; empty when there are none. */
+export function discardedText(discarded: readonly Starvation[]): string {
+  const counts = new Map<Starvation, number>();
+  for (const reason of discarded) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  if (counts.size === 0) return '';
+  const reasons = [...counts].map(([reason, count]) => `${reason} (${count})`).join(', ');
+  return `${discarded.length} ${discarded.length === 1 ? 'round' : 'rounds'} discarded: ${reasons}`;
+}
+
+/** One line of text, and a second one where rounds were discarded. */
+export function rowText(row: Row): string {
+  const { name, unit, figures, etcd, rounds } = row;
+  const show = units[unit];
+  const found = new Map(verdicts(row).map((verdict) => [verdict.against, verdictText(row, verdict)]));
+  const side = (what: keyof RowFigures, label: string, verdict: string | undefined) => {
+    const figure = figures[what];
+    if (figure === undefined) return '';
+    const beside = etcd?.[what] === undefined ? '' : ` + etcd ${show(etcd[what])}`;
+    return `${label}${show(figure)}${beside}${verdict === undefined ? '' : `  ${verdict}`}`;
+  };
+  const sides = [
+    side('orch', '', found.get('limit')),
+    side('bare', 'bare ', found.get('bare')),
+    side('peer', 'peer ', found.get('peer')),
+  ];
+  const discarded = discardedText(rounds?.discarded ?? []);
+  const starved = rounds?.starved === true ? 'STARVED, not judged; ' : '';
+  const line = `${name.padEnd(50)} ${sides.filter((text) => text !== '').join('   ')}\n`;
+  return discarded === '' ? line : `${line}${' '.repeat(51)}${starved}${discarded}\n`;
+}
+
+/** The table for a document. */
+export function rowsMarkdown(rows: readonly Row[]): string {
+  const peers = rows.some(({ figures }) => figures.peer !== undefined);
+  const heads = peers
+    ? ['what', 'orch', 'peer', 'ratio', 'at most']
+    : ['what', 'orch', 'bare server', 'ratio', 'at most'];
+  heads.push(peers ? 'etcd: orch, peer' : 'etcd');
+  const lines = rows.map((row) => {
+    const { name, unit, figures, etcd, rounds } = row;
+    const show = (value: number | undefined) => (value === undefined ? '–' : units[unit](value));
+    const other = peers ? 'peer' : 'bare';
+    const all = verdicts(row);
+    const ratio = all.find(({ against }) => against === other);
+    const limits = all.filter(
+      ({ limit, against }) => limit !== undefined && (against === other || against === 'limit'),
     );
+    const ratioText = (value: number) => (peers ? part(value) : units.times(value));
+    const atMost = limits.map(({ limit = 0, against, held }) => {
+      const text = against === 'limit' ? units[unit](limit) : ratioText(limit);
+      return held === false ? `**${text}, missed**` : text;
+    });
+    const cells = [
+      `${name.trim()}${rounds?.starved === true ? ' (starved, no verdict)' : ''}`,
+      show(figures.orch),
+      show(figures[other]),
+      ratio === undefined ? '–' : ratioText(ratio.figure),
+      atMost.length === 0 ? '–' : atMost.join(', '),
+      etcd === undefined ? '–' : [etcd.orch, ...(peers ? [etcd.peer] : [])].map(show).join(', '),
+    ];
+    return `| ${cells.join(' | ')} |\n`;
+  });
+  return `| ${heads.join(' | ')} |\n|${'---|'.repeat(heads.length)}\n${lines.join('')}`;
+}
+
+/** The costs of orch, of the peer where there is one, and of the bare server where it takes part, in this order. */
+export function costFigures({ costs }: Pick<Costs, 'costs'>, peer: boolean): Required<Pick<Row, 'figures' | 'etcd'>> {
+  const sides = (figure: 'server' | 'etcd'): RowFigures => ({
+    orch: costs[0]?.[figure] ?? Number.NaN,
+    peer: peer ? costs[1]?.[figure] : undefined,
+    bare: costs[peer ? 2 : 1]?.[figure],
+  });
+  return { figures: sides('server'), etcd: sides('etcd') };
+}
+
+/** Writes each row as it comes, and keeps all. */
+export class Report {
+  readonly rows: Row[] = [];
+  readonly #write: (text: string) => void;
+
+  constructor(write: (text: string) => void) {
+    this.#write = write;
   }
-  process.stdout.write(`${name.padEnd(50)} ${parts.join('   ')}\n`);
+
+  add(row: Row): void {
+    this.rows.push(row);
+    this.#write(rowText(row));
+  }
+
+  /** A line between rows. */
+  say(text: string): void {
+    this.#write(`${text}\n`);
+  }
 }

@@ -1,0 +1,49 @@
+import { test } from 'tap';
+import { inRounds, type Judge, medians } from '#test/bench/access/rounds.js';
+import type { Starvation } from '#test/bench/machine/starvation.js';
+
+/** Finds the machine starved in the rounds that `starved` says. */
+function judgeOf(starved: (round: number) => Starvation | undefined): Judge {
+  let round = 0;
+  return {
+    async judge(work) {
+      return { value: await work(), starved: starved(round++) };
+    },
+  };
+}
+const numbered = async (round: number) => round;
+
+test('rounds that do not count are discarded and made again', async (t) => {
+  const judge = judgeOf((round) => (round % 2 === 0 ? 'other processes' : undefined));
+  t.same(await inRounds({ judge, rounds: 3, repeats: 3 }, numbered), {
+    values: [1, 3, 5],
+    discarded: ['other processes', 'other processes', 'other processes'],
+    starved: false,
+  });
+});
+
+test('it is given up in the end, with what counts where that is at least half', async (t) => {
+  const judge = judgeOf((round) => (round < 2 ? undefined : 'slow cores'));
+  const { values, discarded, starved } = await inRounds({ judge, rounds: 4, repeats: 2 }, numbered);
+  t.same(values, [0, 1]);
+  t.equal(discarded.length, 9);
+  t.notOk(starved);
+});
+
+test('with less than half of it, all rounds are a hint', async (t) => {
+  const judge = judgeOf((round) => (round === 1 ? undefined : 'stolen by the hypervisor'));
+  const { values, starved } = await inRounds({ judge, rounds: 3, repeats: 0 }, numbered);
+  t.same(values, [0]);
+  t.ok(starved);
+});
+
+test('medians of each server by itself', async (t) => {
+  const values = [1, 5, 3].map((n) => [
+    { server: n, etcd: 10 * n },
+    { server: 10 - n, etcd: 0 },
+  ]);
+  t.same(medians({ values, discarded: [], starved: false }).costs, [
+    { server: 3, etcd: 30 },
+    { server: 7, etcd: 0 },
+  ]);
+});

@@ -1,0 +1,136 @@
+/** CPU per operation of several servers, measured by turns so that what disturbs one disturbs all, in rounds that count. */
+import type { RunningServer } from '#test/bench/access/servers.js';
+import type { Judged } from '#test/bench/machine/machine.js';
+import { treeCpuMs } from '#test/bench/machine/proc.js';
+import { median, type Starvation } from '#test/bench/machine/starvation.js';
+
+export interface Work {
+  readonly server: RunningServer;
+  /** Operations of one round. */
+  readonly operations: number;
+  /** How many at once. */
+  readonly concurrency?: number;
+  /** `n` counts up through all rounds. */
+  readonly operation: (n: number) => Promise<unknown>;
+  /** After each round, not measured. */
+  readonly tidy?: () => Promise<unknown>;
+}
+
+/** Tells whether a measurement counts. */
+export interface Judge {
+  judge<T>(work: () => Promise<T>): Promise<Judged<T>>;
+}
+
+export interface RoundsOptions {
+  readonly judge: Judge;
+  /** How many are to count. */
+  readonly rounds: number;
+  /** At most so many times `rounds` are discarded before it is given up. */
+  readonly repeats: number;
+}
+
+export interface Rounds<T> {
+  /** Of the rounds that count; of all, when `starved`. */
+  readonly values: readonly T[];
+  readonly discarded: readonly Starvation[];
+  /** Fewer than half as many rounds count as should have: the figures are no more than a hint. */
+  readonly starved: boolean;
+}
+
+/** Does `work` until enough rounds count; `round` counts up from 0, with those that do not. */
+export async function inRounds<T>(
+  { judge, rounds, repeats }: RoundsOptions,
+  work: (round: number) => Promise<T>,
+): Promise<Rounds<T>> {
+  const all: T[] = [];
+  const kept: T[] = [];
+  const discarded: Starvation[] = [];
+  while (kept.length < rounds && discarded.length <= rounds * repeats) {
+    const { value, starved } = await judge.judge(() => work(all.length));
+    all.push(value);
+    if (starved === undefined) kept.push(value);
+    else discarded.push(starved);
+  }
+  const starved = kept.length < rounds / 2;
+  return { values: starved ? all : kept, discarded, starved };
+}
+
+/** In ms of CPU per operation. */
+export interface Cost {
+  readonly server: number;
+  readonly etcd: number;
+}
+
+/** Runs `operation` for `from` ≤ n < `from + operations`. */
+export async function spread(work: Work, from: number): Promise<void> {
+  const { operations, concurrency = 1, operation } = work;
+  let next = from;
+  const worker = async () => {
+    for (let n = next++; n < from + operations; n = next++) await operation(n);
+  };
+  await Promise.all(Array.from({ length: Math.min(concurrency, operations) }, worker));
+}
+
+function cpu({ pid, etcd }: RunningServer): Cost {
+  return { server: treeCpuMs(pid), etcd: etcd.pid === undefined ? 0 : treeCpuMs(etcd.pid) };
+}
+
+async function cost(work: Work, from: number): Promise<Cost> {
+  const before = cpu(work.server);
+  await spread(work, from);
+  const after = cpu(work.server);
+  const of = (figure: 'server' | 'etcd') => (after[figure] - before[figure]) / work.operations;
+  return { server: of('server'), etcd: of('etcd') };
+}
+
+/** Rounds before those that count: what is measured is a server that has been at work for a while, compiled code and all. */
+const warmUpRounds = 4;
+
+export interface Costs extends Omit<Rounds<unknown>, 'values'> {
+  /** Medians, in the order of the works. */
+  readonly costs: readonly Cost[];
+}
+
+/** Of each work by itself. */
+export function medians({ values, ...rest }: Rounds<readonly Cost[]>): Costs {
+  const [first = []] = values;
+  const of = (i: number, figure: 'server' | 'etcd') => median(values.map((costs) => costs[i]?.[figure] ?? Number.NaN));
+  return { ...rest, costs: first.map((_, i) => ({ server: of(i, 'server'), etcd: of(i, 'etcd') })) };
+}
+
+export async function costPerOperation(works: readonly Work[], options: RoundsOptions): Promise<Costs> {
+  const once = async (round: number): Promise<Cost[]> => {
+    const costs: Cost[] = [];
+    for (const work of works) {
+      costs.push(await cost(work, round * work.operations));
+      await work.tidy?.();
+    }
+    return costs;
+  };
+  for (let round = 0; round < warmUpRounds; round++) await once(round);
+  return medians(await inRounds(options, (round) => once(warmUpRounds + round)));
+}
+
+/**
+ * Means from the first operation on: after each of `until` operations, in the order of `works`. The servers take turns
+ * after every `chunk`, which all of `until` are multiples of.
+ */
+export async function costFromFirst(
+  works: readonly Omit<Work, 'operations'>[],
+  chunk: number,
+  until: readonly number[],
+): Promise<Cost[][]> {
+  const sums = works.map(() => ({ server: 0, etcd: 0 }));
+  const found: Cost[][] = [];
+  for (let from = 0; from < Math.max(...until); from += chunk) {
+    for (const [i, work] of works.entries()) {
+      const { server, etcd } = await cost({ ...work, operations: chunk }, from);
+      const sum = sums[i] ?? { server: 0, etcd: 0 };
+      sums[i] = { server: sum.server + server * chunk, etcd: sum.etcd + etcd * chunk };
+    }
+    const done = from + chunk;
+    if (until.includes(done))
+      found.push(sums.map(({ server, etcd }) => ({ server: server / done, etcd: etcd / done })));
+  }
+  return found;
+}

@@ -1,0 +1,129 @@
+/** Rows of what is written: pods created, their statuses, patches. */
+import { apis, compare, concurrency, type Field, load } from '#test/bench/access/field.js';
+import { ask, podBody, podName, podPath, scratchPath } from '#test/bench/access/pods.js';
+import { costFigures, type RowLimits } from '#test/bench/access/report.js';
+import { type Cost, costFromFirst, inRounds, medians } from '#test/bench/access/rounds.js';
+import type { RunningServer } from '#test/bench/access/servers.js';
+
+const operations = 1000;
+
+export async function createRow(field: Field): Promise<number> {
+  await load(field, 'pod', podPath(0));
+  return compare(
+    field,
+    'create',
+    { bare: 2.5, peer: 0.33 },
+    {
+      bare: {
+        operations,
+        concurrency,
+        operation: (n) =>
+          ask(field.bare, 'POST', `/create/pod?key=new/${n}`, { body: podBody(podName(n), n, 'scratch') }),
+      },
+      api: (server) => ({
+        operations,
+        concurrency,
+        operation: (n) => ask(server, 'POST', scratchPath, { body: podBody(podName(n), n, 'scratch') }),
+        tidy: () => ask(server, 'DELETE', scratchPath),
+      }),
+    },
+  );
+}
+
+/** How many creates after a start are looked at, and what they should cost. */
+const firstCreates: readonly { readonly until: number; readonly limits: RowLimits }[] = [
+  { until: 1000, limits: { peer: 0.6 } },
+  { until: 6000, limits: { bare: 2.7 } },
+];
+
+/**
+ * What servers take for their first creates, when most of their code is not compiled yet. `restart` starts all of them anew
+ * and gives back those that run then.
+ */
+export async function firstCreatesRows(field: Field, restart: () => Promise<Field>): Promise<void> {
+  const until = firstCreates.map((row) => row.until);
+  const { values, ...rounds } = await inRounds({ ...field, rounds: 3 }, async (round) => {
+    const started = await restart();
+    await load(started, 'pod', '/api/v1/namespaces/default');
+    const create = (server: RunningServer, n: number) => {
+      const path = server === started.bare ? `/create/pod?key=first/${round}/${n}` : scratchPath;
+      return ask(server, 'POST', path, { body: podBody(podName(n), n, 'scratch') });
+    };
+    const works = [...apis(started), started.bare].map((server) => ({
+      server,
+      concurrency,
+      operation: (n: number) => create(server, n),
+    }));
+    const costs = await costFromFirst(works, 500, until);
+    for (const server of apis(started)) await ask(server, 'DELETE', scratchPath);
+    return costs;
+  });
+  for (const [i, row] of firstCreates.entries()) {
+    const ofRow = values.map((costs): readonly Cost[] => costs[i] ?? []);
+    const figures = costFigures(medians({ values: ofRow, ...rounds }), field.peer !== undefined);
+    const name = `create, the first ${row.until} after a start`;
+    field.report.add({ name, unit: 'ms', ...figures, limits: row.limits, rounds });
+  }
+}
+
+interface PodObject {
+  metadata: Record<string, unknown>;
+  status: object;
+}
+
+const changedStatus = (status: object, n: number) => ({
+  ...status,
+  conditions: [{ type: 'Ready', status: 'False', reason: 'Bench', message: `round ${n}` }],
+});
+
+export async function updateRows(field: Field): Promise<void> {
+  await load(field, 'pod', podPath(0));
+  const { body } = await ask(field.orch, 'GET', podPath(0));
+  const pod = JSON.parse(body.toString()) as PodObject;
+  const statusBody = (n: number) => {
+    const name = podName(n % field.pods);
+    const { resourceVersion: _version, uid: _uid, creationTimestamp: _created, ...metadata } = pod.metadata;
+    return JSON.stringify({ ...pod, metadata: { ...metadata, name }, status: changedStatus(pod.status, n) });
+  };
+  const put = (n: number, changed: string) =>
+    ask(field.bare, 'PUT', `/update/pod?key=old/${n % field.pods}`, { body: changed });
+  const limits = { bare: 3, peer: 0.2 };
+  await compare(field, 'status, PUT', limits, {
+    bare: { operations, concurrency, operation: (n) => put(n, statusBody(n)) },
+    api: (server) => ({
+      operations,
+      concurrency,
+      operation: (n) => ask(server, 'PUT', `${podPath(n % field.pods)}/status`, { body: statusBody(n) }),
+    }),
+  });
+  await compare(field, 'status, GET and PUT', limits, {
+    bare: {
+      operations,
+      concurrency,
+      operation: async (n) => {
+        await ask(field.bare, 'GET', '/ready/pod');
+        await put(n, statusBody(n));
+      },
+    },
+    api: (server) => ({ operations, concurrency, operation: (n) => updateStatus(server, n, field.pods) }),
+  });
+  const patchBody = (n: number) => JSON.stringify({ metadata: { annotations: { 'example.com/round': String(n) } } });
+  const headers = { 'content-type': 'application/strategic-merge-patch+json' };
+  await compare(field, 'strategic merge patch', limits, {
+    bare: { operations, concurrency, operation: (n) => put(n, patchBody(n)) },
+    api: (server) => ({
+      operations,
+      concurrency,
+      operation: (n) => ask(server, 'PATCH', podPath(n % field.pods), { body: patchBody(n), headers }),
+    }),
+  });
+}
+
+/** As a node agent does it: reads the pod, and writes it back with another status and the version that it has read. */
+async function updateStatus(server: RunningServer, n: number, pods: number): Promise<void> {
+  const path = podPath(n % pods);
+  const { body } = await ask(server, 'GET', path);
+  const pod = JSON.parse(body.toString()) as PodObject;
+  const changed = JSON.stringify({ ...pod, status: changedStatus(pod.status, n) });
+  await ask(server, 'PUT', `${path}/status`, { body: changed });
+}

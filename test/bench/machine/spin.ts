@@ -1,0 +1,48 @@
+/**
+ * A busy loop of always the same work, about 2 ms of a core, in a process of its own, so that its CPU time can be told from
+ * that of others. Talks to the process that has forked it:
+ * - `{ spins: N }` is answered by what one of N in a row took
+ * - `{ everyMs: N }` makes one now and then until `{ stop: true }`, which is answered by the list of them
+ */
+import { realClock } from '#apimachinery/clock.js';
+import type { Spin } from '#test/bench/machine/starvation.js';
+
+export type SpinOrder = { readonly spins: number } | { readonly everyMs: number } | { readonly stop: true };
+
+/** Nothing but arithmetic, which depends on nothing in memory and leaves nothing there. */
+function work(): number {
+  let x = 2463534242;
+  for (let i = 0; i < 1_000_000; i++) {
+    x ^= x << 13;
+    x ^= x >>> 17;
+    x ^= x << 5;
+  }
+  return x;
+}
+
+function spin(times: number): Spin {
+  const startCpu = process.cpuUsage();
+  const start = realClock.monotonic();
+  let zero = 0;
+  for (let i = 0; i < times; i++) zero |= work() & 0;
+  const wallMs = realClock.monotonic() - start + zero;
+  const { user, system } = process.cpuUsage(startCpu);
+  return { wallMs: wallMs / times, cpuMs: (user + system) / 1000 / times };
+}
+
+// Compiled before anything counts.
+spin(20);
+let taken: Spin[] = [];
+let ticking: NodeJS.Timeout | undefined;
+process.on('message', (order: SpinOrder) => {
+  if ('spins' in order) process.send?.(spin(order.spins));
+  else if ('everyMs' in order) {
+    taken = [];
+    ticking = setInterval(() => taken.push(spin(1)), order.everyMs);
+  } else {
+    clearInterval(ticking);
+    process.send?.(taken);
+  }
+});
+process.on('disconnect', () => process.exit());
+process.send?.('ready');

@@ -1,0 +1,40 @@
+import { test } from 'tap';
+import { type Conditions, median, starvation } from '#test/bench/machine/starvation.js';
+
+const calibration = { alone: { wallMs: 2, cpuMs: 2 }, together: { wallMs: 3.1, cpuMs: 3 } };
+const quiet: Conditions = {
+  before: { wallMs: 2.1, cpuMs: 2.1 },
+  // They waited for the measurement's own processes, which is how it should be.
+  during: [
+    { wallMs: 9, cpuMs: 3 },
+    { wallMs: 20, cpuMs: 2.2 },
+    { wallMs: 4, cpuMs: 3.2 },
+  ],
+  elapsedMs: 1000,
+  stealMs: 10,
+  othersMs: 40,
+};
+
+const cases: [name: string, changes: Partial<Conditions>, starved: ReturnType<typeof starvation>][] = [
+  ['a quiet machine', {}, undefined],
+  ['too short for spins', { during: [] }, undefined],
+  ['the process was not on a core all the time', { before: { wallMs: 4, cpuMs: 2 } }, 'no whole core before it'],
+  ['the core was slow', { before: { wallMs: 2.5, cpuMs: 2.5 } }, 'no whole core before it'],
+  ['a neighbour on the same host', { stealMs: 90 }, 'stolen by the hypervisor'],
+  ['a build beside it', { othersMs: 700 }, 'other processes'],
+  ['a short one may miscount some ticks', { elapsedMs: 50, othersMs: 30, stealMs: 30 }, undefined],
+  ['cores slow down under it', { during: [{ wallMs: 5, cpuMs: 4 }] }, 'slow cores'],
+  ['one slow spin among many', { during: [...quiet.during, { wallMs: 9, cpuMs: 9 }] }, undefined],
+];
+
+for (const [name, changes, starved] of cases) {
+  test(name, async (t) => {
+    t.equal(starvation(calibration, { ...quiet, ...changes }), starved);
+  });
+}
+
+test('median', async (t) => {
+  t.equal(median([3, 1, 2]), 2);
+  t.equal(median([4, 1, 2, 3]), 2.5);
+  t.ok(Number.isNaN(median([])));
+});
