@@ -7,8 +7,11 @@ export interface Limits {
   readonly memory?: string;
 }
 
-/** What starting pods left to do is not idling. */
-export const settleMs = 15_000;
+/**
+ * What starting pods left to do is not idling: half a minute later the runtime still collects what the start left behind,
+ * several times, and that would be half of what is measured in a minute.
+ */
+export const settleMs = 60_000;
 
 export async function measureIdle(pid: number, what: string, seconds: number, limits: Limits): Promise<void> {
   const before = cpuMs(pid);
