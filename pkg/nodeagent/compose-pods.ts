@@ -125,13 +125,14 @@ export async function composePods(
     getPod,
     progress: progressRate(values, clock),
   });
-  const prober = new Prober({ clock, events, checker, onChange: (uid) => manager.poke(uid) });
+  const prober = new Prober({ clock, random, events, checker, onChange: (uid) => manager.poke(uid) });
   const volumes = newVolumes(values, deps, { ...files, objects, events, registrar });
   const remains = new PodRemains({ log, cri, observer, volumes, ...files });
   const node = () => nodeFacts(deps.nodeName, input.registrar);
   const providers = await newProviders(values, deps);
+  const killer = new ContainerKiller({ clock, cri, events, checker });
   const starters = newStarters(values, deps, {
-    ...{ ...input, ...files, objects, events, checker, node, providers },
+    ...{ ...input, ...files, objects, events, checker, killer, node, providers },
     resources: () => resourceFacts(values, registrar.facts, version),
   });
   const admission = newAdmission(values, dialect, {
@@ -151,7 +152,7 @@ export async function composePods(
     hashAnnotation: labels.hash,
     restarts: new KeyedBackoff({ ...restartBackoffMs, now: () => clock.monotonic() }),
     messages: new TerminationMessages({ clock, ...files }),
-    killer: new ContainerKiller({ clock, cri, events, checker }),
+    killer,
     inquiry: new Inquiry(cri),
   };
   const manager: PodManager = new PodManager({
@@ -202,6 +203,7 @@ interface StarterInput extends PodPartsInput, PodFiles, CgroupParts {
   readonly objects: ReferencedObjects;
   readonly events: PodEvents;
   readonly checker: Checker;
+  readonly killer: ContainerKiller;
   readonly node: () => ReturnType<typeof nodeFacts>;
   readonly providers: CredentialProviders;
 }

@@ -27,7 +27,7 @@ export interface ContainerKillerOptions {
 export interface KillOptions {
   readonly pod: Pod;
   readonly runtime: PodRuntime;
-  readonly container: RuntimeContainer;
+  readonly container: Pick<RuntimeContainer, 'id' | 'metadata' | 'state'>;
   readonly graceSeconds: number;
   /** Of the Killing event; `Stopping container …` when absent. */
   readonly message?: string;

@@ -13,7 +13,7 @@ import type { LogFiles } from '#nodeagent/logs/log-files.js';
 import type { LogLinks } from '#nodeagent/logs/log-links.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { ContainerConfigurator, ContainerToConfigure } from '#nodeagent/pods/container-configurator.js';
-import { defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
+import { type ContainerKiller, defaultGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import { runHook } from '#nodeagent/pods/hooks.js';
 import type { ContainerKind } from '#nodeagent/pods/plan.js';
 import { logPath } from '#nodeagent/pods/runtime-config.js';
@@ -23,10 +23,11 @@ import { podIPs } from '#nodeagent/runtime/pod-runtime.js';
 
 export interface ContainerStarterOptions {
   readonly clock: Clock;
-  readonly cri: Pick<RuntimeService, 'createContainer' | 'startContainer' | 'stopContainer'>;
+  readonly cri: Pick<RuntimeService, 'createContainer' | 'startContainer'>;
   readonly events: PodEvents;
   readonly metrics: AgentMetrics;
   readonly checker: Checker;
+  readonly killer: Pick<ContainerKiller, 'kill'>;
   readonly puller: Pick<ImagePuller, 'ensure'>;
   readonly log: Logger;
   readonly logFiles: Pick<LogFiles, 'makeDirectory'>;
@@ -132,7 +133,7 @@ export class ContainerStarter {
 
   /** A pod that is to end does not wait for its hooks: they end with their containers. */
   async #runPostStart({ pod, start, runtime, signal }: StartOptions, containerId: string): Promise<void> {
-    const { checker, events, cri, clock } = this.#options;
+    const { checker, events, killer, clock } = this.#options;
     const { container } = start;
     const hook = container.lifecycle?.postStart;
     if (hook === undefined) return;
@@ -141,8 +142,15 @@ export class ContainerStarter {
     const message = await unlessAborted(runHook(checker, hook, { target, limitMs: postStartLimitMs }), signal);
     if (message === undefined) return;
     events.container(pod, container, 'Warning', 'FailedPostStartHook', message);
-    events.container(pod, container, 'Normal', 'Killing', 'FailedPostStartHook');
-    await cri.stopContainer(containerId, pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds);
+    await killer.kill({
+      ...{ pod, runtime, message: 'FailedPostStartHook' },
+      container: {
+        id: containerId,
+        metadata: { name: container.name, attempt: start.attempt },
+        state: 'CONTAINER_RUNNING',
+      },
+      graceSeconds: pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds,
+    });
     throw new StartError('PostStartHookError', message, clock.monotonic() + startRetryMs, { hasActed: true });
   }
 }

@@ -24,6 +24,7 @@ function probing(t: Test, probes: Probes, answer: (probe: ProbeName, n: number) 
   let changes = 0;
   const prober = new Prober({
     clock,
+    random: () => 0.5,
     events: { container: (...words: unknown[]) => told.push(words.slice(2).join(' ')) } as unknown as PodEvents,
     checker: {
       async check(probe) {
@@ -41,9 +42,9 @@ function probing(t: Test, probes: Probes, answer: (probe: ProbeName, n: number) 
   t.teardown(() => prober.close());
   const main: Container = { name: 'main', image: 'app', ...probes };
   const pod: Pod = { metadata: { name: 'p', namespace: 'n', uid: 'u' }, spec: { containers: [main] } };
-  const run = (id: string, status?: NonNullable<Pod['status']>) => {
+  const run = (id: string, status?: NonNullable<Pod['status']>, agoMs = 0) => {
     const container: Partial<RuntimeContainer> = {
-      ...{ id, metadata: { name: 'main', attempt: 0 }, state: 'CONTAINER_RUNNING', startedAt: clock.now() },
+      ...{ id, metadata: { name: 'main', attempt: 0 }, state: 'CONTAINER_RUNNING', startedAt: clock.now() - agoMs },
     };
     const containers = [container as RuntimeContainer];
     const runtime: PodRuntime = { uid: 'u', name: 'p', namespace: 'n', sandboxes: [], containers };
@@ -191,4 +192,11 @@ t.test('an agent that comes anew takes over what was reported of the same run', 
   t.same(times('startup'), []);
   run('other', { containerStatuses: [{ ...reported, containerID: 'containerd://c' }] });
   t.same([isStarted('other'), isReady('other')], [false, false], 'not of another run');
+});
+
+t.test('what ran before the agent began is not asked all at once', async (t) => {
+  const { clock, run, times } = probing(t, { livenessProbe: { ...handler('liveness'), periodSeconds: 10 } });
+  run('c', undefined, 60_000);
+  await clock.advance(25_000);
+  t.same(times('liveness'), [5, 15, 25]);
 });

@@ -16,6 +16,8 @@ export interface Verdict {
 
 export interface ProberOptions {
   readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
   readonly events: PodEvents;
   readonly checker: Checker;
   /** A result changed what the pod's status or plan depends on. */
@@ -69,8 +71,11 @@ export class Prober {
   /** Pod UID → type, container and result → count. */
   readonly #counts = new Map<string, Map<string, ProbeCount>>();
 
+  readonly #beganAt: number;
+
   constructor(options: ProberOptions) {
     this.#options = options;
+    this.#beganAt = options.clock.monotonic();
   }
 
   /** Starts the probes of containers that run, ends those of containers that do not. */
@@ -182,8 +187,11 @@ export class Prober {
     const result = type === 'readiness' && reported(probed)?.ready === true ? true : undefined;
     const series: Series = { type, probe, result, run: 0, last: undefined, timer: undefined };
     probed.series.set(type, series);
-    const due = probed.startedAt + (probe.initialDelaySeconds ?? 0) * 1000 - this.#options.clock.monotonic();
-    this.#schedule(probed, series, due);
+    const { clock, random } = this.#options;
+    const due = probed.startedAt + (probe.initialDelaySeconds ?? 0) * 1000 - clock.monotonic();
+    // What ran before the agent began is all found at once, and is not to be asked all at once.
+    const spreadMs = probed.startedAt < this.#beganAt ? random() * periodMs(probe) : 0;
+    this.#schedule(probed, series, Math.max(due, spreadMs));
   }
 
   #schedule(probed: Probed, series: Series, delayMs: number): void {
@@ -198,7 +206,7 @@ export class Prober {
     const result = await this.#options.checker.check(probe, target, timeoutMs);
     const { success, isUnknown = false, isWarning = false, output } = result;
     if (probed.stopped || probed.series.get(series.type) !== series) return;
-    const again = () => this.#schedule(probed, series, (probe.periodSeconds ?? 10) * 1000);
+    const again = () => this.#schedule(probed, series, periodMs(probe));
     if (isUnknown) {
       // It counts for nothing.
       const message = `${titles[series.type]} probe errored: ${output}`;
@@ -249,6 +257,10 @@ export class Prober {
 /** What the API says of this very run of the container. */
 function reported({ pod, id }: Probed): ContainerStatus | undefined {
   return pod.status?.containerStatuses?.find((status) => status.containerID?.endsWith(`//${id}`));
+}
+
+function periodMs({ periodSeconds = 10 }: Probe): number {
+  return periodSeconds * 1000;
 }
 
 function hasProbes(container: Container): boolean {

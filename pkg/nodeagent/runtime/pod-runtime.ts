@@ -26,7 +26,7 @@ export function containersNamed(runtime: PodRuntime, name: string): RuntimeConta
   return runtime.containers.filter((container) => container.metadata.name === name);
 }
 
-export function isRunning(container: ContainerStatus | undefined): boolean {
+export function isRunning(container: Pick<ContainerStatus, 'state'> | undefined): boolean {
   return container?.state === 'CONTAINER_RUNNING';
 }
 

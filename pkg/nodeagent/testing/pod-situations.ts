@@ -85,7 +85,10 @@ export const podSituations: readonly Situation[] = [
       const sleeping = (lifecycle: Container['lifecycle'], name = 'main') =>
         world.shell('sleep 1000', { name, ...(lifecycle && { lifecycle }) });
       world.run('unhooked', {
-        ...{ terminationGracePeriodSeconds: 1, containers: [sleeping({ postStart: exec('exit 3') })] },
+        ...{
+          terminationGracePeriodSeconds: 1,
+          containers: [sleeping({ postStart: exec('exit 3'), preStop: exec('exit 5') })],
+        },
       });
       world.run('hooked', { containers: [sleeping({ postStart: exec('true'), preStop: exec('exit 4') })] });
       const failed = () => world.told('unhooked', 'FailedPostStartHook');
@@ -94,6 +97,8 @@ export const podSituations: readonly Situation[] = [
         failed()[0],
         /^Exec lifecycle hook \(\[sh -c exit 3\]\) for Container "main" in Pod "unhooked_default\(.*\)" failed - error: command 'sh -c exit 3' exited with 3: , message: ".*"$/,
       );
+      // What has been started is ended as any other container is.
+      await world.until(() => world.told('unhooked', 'FailedPreStopHook').length > 0, 'the other hook has run as well');
       t.same(world.told('hooked', 'FailedPostStartHook'), []);
       const uid = world.uid('hooked');
       await world.delete('hooked', 5);
