@@ -23,16 +23,21 @@ export class FrameParser {
   /** Bytes that the present DATA frame still has. */
   #dataLeft = 0;
 
-  constructor(sink: FrameSink) {
+  /** What comes before the first frame and has not come yet. */
+  #preface: Buffer;
+
+  /** `preface`: what comes before the first frame. */
+  constructor(sink: FrameSink, preface: Buffer = nothing) {
     this.#sink = sink;
+    this.#preface = preface;
   }
 
-  /** Throws a ConnectionError for a frame that is larger than was agreed upon. */
+  /** Throws a ConnectionError for a frame that is larger than was agreed upon, and for another preface. */
   push(chunk: Buffer): void {
     const sink = this.#sink;
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
     this.#rest = nothing;
-    let at = 0;
+    let at = this.#preface.length === 0 ? 0 : this.#begin(bytes);
     while (!sink.stopped()) {
       if (this.#dataLeft > 0) {
         const end = Math.min(bytes.length, at + this.#dataLeft);
@@ -63,5 +68,15 @@ export class FrameParser {
       at = end;
     }
     if (at < bytes.length) this.#rest = bytes.subarray(at);
+  }
+
+  /** Where the first frame begins, or the end of what has come. */
+  #begin(bytes: Buffer): number {
+    const length = Math.min(bytes.length, this.#preface.length);
+    if (!bytes.subarray(0, length).equals(this.#preface.subarray(0, length))) {
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'this is not HTTP/2');
+    }
+    this.#preface = this.#preface.subarray(length);
+    return length;
   }
 }

@@ -16,6 +16,8 @@ export class FrameWriter {
   #out: Buffer[] = [];
   #outBytes = 0;
   #ended = false;
+  /** Told when what is there has been written. */
+  #written: (() => void)[] = [];
   /** Answers since the peer last read all. */
   #answers = 0;
 
@@ -25,13 +27,18 @@ export class FrameWriter {
 
   /**
    * At the end of the present turn: the requests that came in with it make their calls in it, and one write for all of
-   * them costs little more than the write for one. Without effect after `end`.
+   * them costs little more than the write for one. `written` is called when the memory may be used for something else,
+   * which is also when the connection is lost. Without effect after `end`.
    */
-  send(bytes: Buffer): void {
-    if (this.#ended) return;
+  send(bytes: Buffer, written?: () => void): void {
+    if (this.#ended) {
+      if (written !== undefined) queueMicrotask(written);
+      return;
+    }
     if (this.#out.length === 0) setImmediate(this.flush);
     this.#out.push(bytes);
     this.#outBytes += bytes.length;
+    if (written !== undefined) this.#written.push(written);
     if (this.#outBytes > joinedBytes) this.flush();
   }
 
@@ -40,7 +47,7 @@ export class FrameWriter {
     if (!this.#socket.writableNeedDrain) this.#answers = 0;
     this.#answers++;
     if (this.#answers > maxWaitingAnswers) {
-      throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'a server that asks and does not read');
+      throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'a peer that asks and does not read');
     }
     this.send(bytes);
   }
@@ -50,6 +57,8 @@ export class FrameWriter {
     this.#out = [];
     this.#outBytes = 0;
     this.#ended = true;
+    this.#tell(this.#written);
+    this.#written = [];
   }
 
   /** Writes what is there. */
@@ -59,14 +68,21 @@ export class FrameWriter {
     if (out.length === 0) return;
     this.#out = [];
     this.#outBytes = 0;
+    const written = this.#written;
+    if (written.length > 0) this.#written = [];
     const socket = this.#socket;
-    if (!socket.writable) return;
+    if (!socket.writable) return this.#tell(written);
+    const done = written.length === 0 ? undefined : () => this.#tell(written);
     if (length <= joinedBytes) {
-      socket.write(out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out, length));
+      socket.write(out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out, length), done);
       return;
     }
     socket.cork();
-    for (const part of out) socket.write(part);
+    for (const [i, part] of out.entries()) socket.write(part, i === out.length - 1 ? done : undefined);
     socket.uncork();
   };
+
+  #tell(written: readonly (() => void)[]): void {
+    for (const told of written) told();
+  }
 }

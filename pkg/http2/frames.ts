@@ -17,10 +17,12 @@ export const frameType = {
 export const frameFlag = { END_STREAM: 1, ACK: 1, END_HEADERS: 4, PADDED: 8, PRIORITY: 32 } as const;
 
 export const setting = {
+  HEADER_TABLE_SIZE: 1,
   ENABLE_PUSH: 2,
   MAX_CONCURRENT_STREAMS: 3,
   INITIAL_WINDOW_SIZE: 4,
   MAX_FRAME_SIZE: 5,
+  MAX_HEADER_LIST_SIZE: 6,
 } as const;
 
 export const resetCode = {
@@ -76,6 +78,13 @@ export function numberFrame(type: number, streamId: number, value: number): Buff
   const bytes = Buffer.allocUnsafe(frameHeadBytes + 4);
   bytes.writeUInt32BE(value, writeFrameHead(bytes, 0, { type, flags: 0, streamId, length: 4 }));
   return bytes;
+}
+
+/** Says that streams beyond `lastId` are not acted upon, and why. */
+export function farewellFrame(lastId: number, code: number): Buffer {
+  const payload = Buffer.alloc(8);
+  payload.writeUInt32BE(code, payload.writeUInt32BE(lastId, 0));
+  return frame(frameType.GOAWAY, 0, 0, payload);
 }
 
 export function settingsFrame(settings: readonly (readonly [id: number, value: number])[]): Buffer {

@@ -17,7 +17,7 @@ export class HeaderBlockError extends ConnectionError {
 /** The bytes that the peer's table of recent headers may have: the protocol's default. */
 const tableBytes = 4096;
 /** Bytes of all fields of a block, as entries of the table count: a short block may repeat a long entry often. */
-const maxListBytes = 256 * 1024;
+const mostListBytes = 256 * 1024;
 /** What an entry counts for besides its text. */
 const entryOverhead = 32;
 /** Numbers need no more bytes than this; longer ones are an attack. */
@@ -56,6 +56,12 @@ export class HeaderDecoder {
   #tableLimit = tableBytes;
   #bytes: Buffer = Buffer.alloc(0);
   #at = 0;
+  #listBytes = 0;
+
+  /** Of the last block, as entries of the table count: what SETTINGS_MAX_HEADER_LIST_SIZE speaks of. */
+  get listBytes(): number {
+    return this.#listBytes;
+  }
 
   /** Fields in their order. Those that the peer repeats are the same arrays each time. Throws HeaderBlockErrors. */
   decode(block: Buffer): HeaderField[] {
@@ -72,9 +78,10 @@ export class HeaderDecoder {
       }
       const field = this.#field(first);
       listBytes += sizeOf(field);
-      if (listBytes > maxListBytes) throw new HeaderBlockError('headers are too long', resetCode.ENHANCE_YOUR_CALM);
+      if (listBytes > mostListBytes) throw new HeaderBlockError('headers are too long', resetCode.ENHANCE_YOUR_CALM);
       fields.push(field);
     }
+    this.#listBytes = listBytes;
     return fields;
   }
 
@@ -146,6 +153,9 @@ export class HeaderDecoder {
   }
 }
 
+/** What says that the table of the one who reads is to hold nothing. */
+export const emptyTable = Buffer.from([0x20]);
+
 function sizeOf([name, value]: HeaderField): number {
   return name.length + value.length + entryOverhead;
 }
@@ -156,20 +166,27 @@ function cutOff(): HeaderBlockError {
 
 /** A block of these fields, for any moment of any connection. Names are in lower case; texts are Latin-1. */
 export function encodeHeaders(fields: readonly HeaderField[]): Buffer {
-  const parts: Buffer[] = [];
-  for (const [name, value] of fields) {
-    const whole = staticFields.get(`${name}\0${value}`);
-    if (whole !== undefined) {
-      parts.push(Buffer.from([0x80 | whole]));
-      continue;
-    }
-    // A literal that is not to be remembered, with its name where no table has it.
-    const index = staticNames.get(name);
-    if (index === undefined) parts.push(Buffer.from([0]), encodeString(name));
-    else parts.push(Buffer.from(index < nameMask ? [index] : [nameMask, index - nameMask]));
-    parts.push(encodeString(value));
+  return Buffer.concat(fields.map(([name, value]) => encodeField(name, value)));
+}
+
+/** A block of one field; blocks can be put together to one. */
+export function encodeField(name: string, value: string): Buffer {
+  const whole = staticFields.get(`${name}\0${value}`);
+  if (whole !== undefined) return Buffer.from([0x80 | whole]);
+  // A literal that is not to be remembered, with its name where no table has it.
+  const index = staticNames.get(name);
+  const nameBytes = index === undefined ? 1 + maxLengthBytes + name.length : 2;
+  const bytes = Buffer.allocUnsafe(nameBytes + maxLengthBytes + value.length);
+  let at = 0;
+  if (index === undefined) {
+    bytes[at++] = 0;
+    at = writeString(bytes, at, name);
+  } else if (index < nameMask) bytes[at++] = index;
+  else {
+    bytes[at++] = nameMask;
+    bytes[at++] = index - nameMask;
   }
-  return Buffer.concat(parts);
+  return bytes.subarray(0, writeString(bytes, at, value));
 }
 
 /** Of the index of a name in front of a literal; no index of the static table needs more than one byte besides. */
@@ -182,12 +199,18 @@ const staticNames: ReadonlyMap<string, number> = new Map(
   staticTable.map(([name], i): [string, number] => [name, i + 1]).reverse(),
 );
 
-function encodeString(text: string): Buffer {
-  const bytes = Buffer.from(text, 'latin1');
+/** What a string's length takes at most. */
+const maxLengthBytes = 5;
+
+function writeString(target: Buffer, start: number, text: string): number {
   const mask = 0x7f;
-  if (bytes.length < mask) return Buffer.concat([Buffer.from([bytes.length]), bytes]);
-  const head = [mask];
-  let rest = bytes.length - mask;
-  for (; rest > mask; rest >>>= 7) head.push((rest & mask) | 0x80);
-  return Buffer.concat([Buffer.from([...head, rest]), bytes]);
+  let at = start;
+  if (text.length < mask) target[at++] = text.length;
+  else {
+    target[at++] = mask;
+    let rest = text.length - mask;
+    for (; rest > mask; rest >>>= 7) target[at++] = (rest & mask) | 0x80;
+    target[at++] = rest;
+  }
+  return at + target.write(text, at, 'latin1');
 }

@@ -1,4 +1,4 @@
-/** What a server's SETTINGS frame says (RFC 9113, 6.5.2), as far as a client that sends no tables and takes no pushes cares. */
+/** What a SETTINGS frame says (RFC 9113, 6.5.2), as far as one cares who does not push and writes headers without the table. */
 import { ConnectionError } from '#http2/connection-error.js';
 import { defaultFrameBytes, maxWindow, resetCode, setting } from '#http2/frames.js';
 
@@ -9,20 +9,27 @@ export interface PeerSettings {
   readonly frameBytes?: number;
   /** Bytes that each stream may be sent at first. */
   readonly initialWindow?: number;
+  /** Bytes of its table of recent headers. */
+  readonly tableBytes?: number;
 }
 
 const settingBytes = 6;
 const maxFrameBytes = 2 ** 24 - 1;
 
-/** Of a setting that is there more than once, the last. Throws ConnectionErrors for what is not allowed. */
-export function readSettings(payload: Buffer): PeerSettings {
+/** Of a setting that is there more than once, the last. Throws ConnectionErrors for what `peer` may not say. */
+export function readSettings(payload: Buffer, peer: 'client' | 'server'): PeerSettings {
   if (payload.length % settingBytes !== 0) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'malformed settings');
   const found: { -readonly [K in keyof PeerSettings]: PeerSettings[K] } = {};
   for (let at = 0; at < payload.length; at += settingBytes) {
     const value = payload.readUInt32BE(at + 2);
     switch (payload.readUInt16BE(at)) {
       case setting.ENABLE_PUSH:
-        if (value !== 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a server that wants to be pushed to');
+        if (value > (peer === 'server' ? 0 : 1)) {
+          throw new ConnectionError(resetCode.PROTOCOL_ERROR, `a ${peer} that cannot want such pushes`);
+        }
+        break;
+      case setting.HEADER_TABLE_SIZE:
+        found.tableBytes = value;
         break;
       case setting.MAX_CONCURRENT_STREAMS:
         found.maxStreams = value;

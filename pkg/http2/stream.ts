@@ -1,6 +1,7 @@
 /** One request and its answer, as a stream of an HTTP/2 connection. */
 import { resetCode } from '#http2/frames.js';
 import type { HeaderField } from '#http2/hpack.js';
+import { OutgoingStream } from '#http2/outgoing-stream.js';
 import { ResponseForm } from '#http2/response-form.js';
 
 /** How a stream ended that the peer did not end properly. */
@@ -30,20 +31,9 @@ export interface StreamOwner {
   withinWindow(stream: Http2Stream): boolean;
 }
 
-const nothing = Buffer.alloc(0);
-
-export class Http2Stream {
+export class Http2Stream extends OutgoingStream {
   readonly handler: StreamHandler;
   readonly head: Buffer;
-  /** 0 before it is sent. */
-  id = 0;
-  /** Bytes that the peer still takes. */
-  window = 0;
-  /** Data that is still to be sent, and whether more follows it. */
-  pending: Buffer = nothing;
-  ends = false;
-  /** All has been sent. */
-  done = false;
   /** Bytes received and not yet taken. */
   unread = 0;
   /** Bytes taken and not yet given back to the peer's window. */
@@ -53,6 +43,7 @@ export class Http2Stream {
   #over = false;
 
   constructor(session: StreamOwner, handler: StreamHandler, head: Buffer) {
+    super();
     this.#session = session;
     this.handler = handler;
     this.head = head;

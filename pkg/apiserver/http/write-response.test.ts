@@ -1,15 +1,20 @@
 import { once } from 'node:events';
 import { createServer, get, type IncomingMessage } from 'node:http';
-import { connect, createServer as createHttp2Server } from 'node:http2';
-import type { AddressInfo } from 'node:net';
+import { connect } from 'node:http2';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import t from 'tap';
 import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { realClock } from '#apimachinery/clock.js';
+import type { AnswerTarget } from '#apiserver/http/answer-target.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { Http1Answer } from '#apiserver/http/http1-answer.js';
+import { Http2Exchange } from '#apiserver/http/http2-exchange.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
-import { ResponseWriter, type Target } from '#apiserver/http/write-response.js';
+import { ResponseWriter } from '#apiserver/http/write-response.js';
+import { ResponseHeads } from '#http2/response-heads.js';
+import { ServerSession } from '#http2/server-session.js';
 
 const host = '127.0.0.1';
 const items = Array.from({ length: 3000 }, (_, i) => Buffer.from(`"${String(i).padStart(200, '.')}"`));
@@ -48,18 +53,40 @@ function writer() {
 function answering(body: () => ApiResponse['body']) {
   const { budget, writer: responses } = writer();
   const outcomes: Promise<void>[] = [];
-  const answer = (_: unknown, target: Target) => {
+  const answer = (target: AnswerTarget) => {
     const response = { status: 200, headers: { 'content-type': 'application/json' }, body: body() };
     outcomes.push(Promise.resolve(responses.write(target, response, false, new LazyAbort())));
   };
   return { budget, outcomes, answer };
 }
 
+function serveHttp2(socket: Socket, answer: (target: AnswerTarget) => void): void {
+  const peer = { address: host, certificate: undefined };
+  const connection = { peer, open: 0, served: 0, waiting: [] };
+  new ServerSession({
+    socket,
+    clock: realClock,
+    maxStreams: 10,
+    maxHeaderBytes: 1000,
+    streamWindowBytes: 1000,
+    sessionWindowBytes: 100_000,
+    handler: {
+      request(stream, head) {
+        const heads = new ResponseHeads(() => 0);
+        const exchange = new Http2Exchange(stream, head, { connection, heads, maxBodyBytes: 0 });
+        stream.handler = exchange;
+        answer(exchange);
+      },
+      closed() {},
+    },
+  });
+}
+
 for (const [name, body] of Object.entries(bodies)) {
   t.test(`${name} arrive whole, and their end is no loss of the connection`, async (t) => {
     const { budget, outcomes, answer } = answering(body);
-    const http1 = createServer(answer).listen(0, host);
-    const http2 = createHttp2Server(answer).listen(0, host);
+    const http1 = createServer((_, response) => answer(new Http1Answer(response, () => undefined))).listen(0, host);
+    const http2 = createTcpServer((socket) => serveHttp2(socket, answer)).listen(0, host);
     await Promise.all([once(http1, 'listening'), once(http2, 'listening')]);
     const session = connect(`http://${host}:${(http2.address() as AddressInfo).port}`);
     t.teardown(() => {

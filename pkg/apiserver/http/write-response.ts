@@ -1,17 +1,14 @@
 /**
- * Writes responses to Node.js's, with back-pressure, within a budget of memory that all share, and only as long as the
+ * Writes responses to those who take them, with back-pressure, within a budget of memory that all share, and only as long as the
  * client takes what it is sent.
  */
-import type { ServerResponse } from 'node:http';
-import type { Http2ServerResponse } from 'node:http2';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
+import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
 import type { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
-
-export type Target = ServerResponse | Http2ServerResponse;
 
 export interface ResponseWriterOptions {
   readonly clock: Clock;
@@ -54,23 +51,28 @@ export class ResponseWriter {
     this.#options = options;
   }
 
+  /** See the options. */
+  get stallMs(): number {
+    return this.#options.stallMs;
+  }
+
   /**
    * Resolves, or returns, when the answer has been handed over. Throws 429 before anything is written when the budget is used up, and a ConnectionLostError when the client goes away
    * or stops reading before the end; the source is told by ending its iteration.
    */
-  write(target: Target, response: ApiResponse, headOnly: boolean, gone: Gone): MaybePromise<void> {
+  write(target: AnswerTarget, response: ApiResponse, headOnly: boolean, gone: Gone): MaybePromise<void> {
     const { status, headers, body } = response;
     if (headOnly || body === undefined) {
       const length = bodyLength(body);
       if (length !== undefined) headers['content-length'] = String(length);
-      target.writeHead(status, headers);
+      target.head(status, headers);
       target.end();
       return;
     }
     if (Buffer.isBuffer(body)) {
       headers['content-length'] = String(body.length);
       if (body.length >= freeBytes) return this.#whole(target, response, body, gone);
-      target.writeHead(status, headers);
+      target.head(status, headers);
       target.end(body);
       return;
     }
@@ -78,11 +80,11 @@ export class ResponseWriter {
     return this.#stream(target, response, body);
   }
 
-  async #whole(target: Target, { status, headers }: ApiResponse, body: Buffer, gone: Gone): Promise<void> {
+  async #whole(target: AnswerTarget, { status, headers }: ApiResponse, body: Buffer, gone: Gone): Promise<void> {
     const give = await this.#options.budget.take(body.length, gone);
     const flight = new Flight(target, this.#options);
     try {
-      target.writeHead(status, headers);
+      target.head(status, headers);
       flight.limit();
       flight.end(body);
       await flight.landed();
@@ -92,14 +94,14 @@ export class ResponseWriter {
     }
   }
 
-  async #parts(target: Target, { status, headers }: ApiResponse, body: PartsBody, gone: Gone): Promise<void> {
+  async #parts(target: AnswerTarget, { status, headers }: ApiResponse, body: PartsBody, gone: Gone): Promise<void> {
     const give = await this.#options.budget.take(body.held + Math.min(piecesCost, body.length ?? piecesCost), gone);
     const { turns } = this.#options;
     const flight = new Flight(target, this.#options);
     const buffers = [this.#take(), this.#take()] as const;
     try {
       if (body.length !== undefined) headers['content-length'] = String(body.length);
-      target.writeHead(status, headers);
+      target.head(status, headers);
       flight.limit();
       const pieces = new Pieces({ flight, buffers, turns });
       if (body.parts instanceof SeparatedParts) await pieces.addAll(body.parts);
@@ -118,10 +120,10 @@ export class ResponseWriter {
     }
   }
 
-  async #stream(target: Target, { status, headers }: ApiResponse, body: AsyncIterable<Buffer>): Promise<void> {
-    target.writeHead(status, headers);
+  async #stream(target: AnswerTarget, { status, headers }: ApiResponse, body: AsyncIterable<Buffer>): Promise<void> {
+    target.head(status, headers);
     // Clients of a watch wait for the headers before the first event.
-    if ('flushHeaders' in target) target.flushHeaders();
+    target.flush();
     const source = body[Symbol.asyncIterator]();
     // Ends a source that is waiting for something to send.
     const flight = new Flight(target, this.#options, () => void source.return?.());
@@ -130,7 +132,7 @@ export class ResponseWriter {
         const next = await source.next();
         flight.check();
         if (next.done === true) break;
-        if (!flight.push(next.value)) await flight.drained();
+        if (!flight.push(next.value)) await flight.landed();
       }
       target.end();
     } finally {
@@ -231,11 +233,13 @@ class Pieces {
 }
 
 /** What one answer has handed to its connection, and whether that has left. */
-class Flight {
-  readonly #target: Target;
+class Flight implements AnswerListener {
+  readonly #target: AnswerTarget;
   readonly #options: ResponseWriterOptions;
   readonly #gone: (() => void) | undefined;
   #flying = false;
+  /** What flies only waits for room. */
+  #pushed = false;
   /** All has left: that the answer closes now is no loss. */
   #complete = false;
   /** Why the connection is of no use any more. */
@@ -247,12 +251,11 @@ class Flight {
   /** One for many waits, of which nearly all are short. */
   #stall: { cancel(): void } | undefined;
 
-  constructor(target: Target, options: ResponseWriterOptions, gone?: () => void) {
+  constructor(target: AnswerTarget, options: ResponseWriterOptions, gone?: () => void) {
     this.#target = target;
     this.#options = options;
     this.#gone = gone;
-    target.once('close', this.#closed);
-    if (gone !== undefined) target.on('drain', this.#landed);
+    target.listener = this;
     if (target.destroyed) this.#lost = 'connection closed';
   }
 
@@ -270,19 +273,20 @@ class Flight {
   /** One at a time. */
   send(bytes: Buffer): void {
     this.#flying = true;
-    (this.#target as ServerResponse).write(bytes, this.#landed);
+    this.#target.write(bytes, this.#landed);
   }
 
   /** The last one. */
   end(bytes: Buffer): void {
     this.#flying = true;
-    (this.#target as ServerResponse).end(bytes, this.#ended);
+    this.#target.end(bytes, this.#ended);
   }
 
-  /** False when it would be better to wait until it is `drained`. */
+  /** False when it would be better to wait until it has `landed`. */
   push(bytes: Buffer): boolean {
-    const room = (this.#target as ServerResponse).write(bytes);
+    const room = this.#target.write(bytes);
     this.#flying = !room;
+    this.#pushed = !room;
     return room;
   }
 
@@ -292,8 +296,9 @@ class Flight {
     this.check();
   }
 
-  drained(): Promise<void> {
-    return this.landed();
+  drained(): void {
+    // Of what is sent in pieces, it is the end of each that counts.
+    if (this.#pushed) this.#landed();
   }
 
   /** Throws when the connection is lost. */
@@ -304,8 +309,14 @@ class Flight {
   close(): void {
     this.#limit?.cancel();
     this.#stall?.cancel();
-    this.#target.off('close', this.#closed);
-    this.#target.off('drain', this.#landed);
+    this.#target.listener = undefined;
+  }
+
+  closed(): void {
+    if (this.#complete) return;
+    this.#lost ??= 'connection closed';
+    this.#wake?.();
+    this.#gone?.();
   }
 
   async #waited(): Promise<void> {
@@ -337,13 +348,6 @@ class Flight {
   readonly #ended = (): void => {
     this.#complete = !this.#target.destroyed;
     this.#landed();
-  };
-
-  readonly #closed = (): void => {
-    if (this.#complete) return;
-    this.#lost ??= 'connection closed';
-    this.#wake?.();
-    this.#gone?.();
   };
 
   #cut(why: string): void {

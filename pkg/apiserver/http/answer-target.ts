@@ -1,0 +1,31 @@
+/** What an answer is written to, whatever version of HTTP its client speaks. */
+export interface AnswerTarget {
+  /** The client is gone, or the answer was broken off. */
+  readonly destroyed: boolean;
+  readonly headersSent: boolean;
+  /** Is told while there is one; one at a time. */
+  listener: AnswerListener | undefined;
+  /**
+   * The head. Names of headers are in lower case. It may wait for what follows it. Throws TypeErrors for headers that cannot
+   * be sent; nothing has been written then.
+   */
+  head(status: number, headers: Readonly<Record<string, string>>): void;
+  /** The head leaves without waiting for a body. */
+  flush(): void;
+  /**
+   * A part of the body. False when it would be better to wait until the listener is told of room. `left` is called when the
+   * memory may be used for something else.
+   */
+  write(bytes: Buffer, left?: () => void): boolean;
+  /** The end, with the last part of the body if there is one. */
+  end(bytes?: Buffer, left?: () => void): void;
+  /** Breaks the answer off. */
+  destroy(): void;
+}
+
+export interface AnswerListener {
+  /** There is room again. */
+  drained(): void;
+  /** Nothing more can be written; it is no loss when all was. */
+  closed(): void;
+}

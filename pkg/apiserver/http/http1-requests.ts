@@ -1,0 +1,204 @@
+/** Requests over HTTP/1.1, by Node.js's server: one after the other on each connection, and upgrades. */
+import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '#apimachinery/clock.js';
+import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
+import type { Connection, Connections } from '#apiserver/http/connections.js';
+import type { UpgradeHandler } from '#apiserver/http/exchange.js';
+import { hostAnswer, hostFailure } from '#apiserver/http/host-header.js';
+import { Http1Answer } from '#apiserver/http/http1-answer.js';
+import { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import { lingerAfterAnswer } from '#apiserver/http/linger.js';
+import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
+import { clientGone, headSent, type RequestServer } from '#apiserver/http/request-server.js';
+import { type Peer, ServerRequest } from '#apiserver/http/server-request.js';
+import type { ResponseWriter } from '#apiserver/http/write-response.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface Http1RequestsOptions {
+  readonly clock: Clock;
+  readonly server: RequestServer;
+  readonly connections: Connections;
+  readonly upgrade: UpgradeHandler;
+  readonly writer: ResponseWriter;
+  readonly log: Logger;
+  readonly maxBodyBytes: number;
+  /** Requests that a connection may have waiting for the one before. */
+  readonly maxWaiting: number;
+  /** For a client to take an answer that came before its body had ended. */
+  readonly lingerMs: number;
+  /** Whether the server takes no more requests: connections end with the answers under way. */
+  readonly closing: () => boolean;
+}
+
+interface Exchange {
+  readonly peer: Peer;
+  readonly gone: LazyAbort;
+  readonly answer: Http1Answer | undefined;
+  readonly response: ServerResponse;
+  /** The client waits to be told to send its body. */
+  asks: boolean;
+}
+
+/** Bytes of a refused body that are read for the sake of the answer, in terms of the largest body. */
+const lingerBodies = 10;
+
+/** Statuses of what Node.js's parser refuses; 400 for everything else. */
+const failureStatus: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+
+export class Http1Requests {
+  readonly #options: Http1RequestsOptions;
+
+  constructor(options: Http1RequestsOptions) {
+    this.#options = options;
+  }
+
+  /** What is no request of HTTP/1.1, or takes too long to become one. */
+  refuse({ code = '' }: NodeJS.ErrnoException, socket: TLSSocket): void {
+    const { clock, connections, lingerMs } = this.#options;
+    const busy = (connections.get(socket)?.open ?? 0) > 0;
+    // Whoever waits for the answer to an earlier request would take this one for it.
+    if (busy || !socket.writable) {
+      socket.destroy();
+      return;
+    }
+    const status = failureStatus[code] ?? 400;
+    socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
+    // Closed with bytes that nobody has read, the connection would be reset and the answer lost.
+    socket.removeAllListeners('data');
+    socket.resume();
+    socket.once('end', () => socket.destroy());
+    const timer = clock.setTimer(() => socket.destroy(), lingerMs);
+    socket.once('close', () => timer.cancel());
+  }
+
+  /** @param asks Whether the client waits to be told to send its body. */
+  serve(raw: IncomingMessage, response: ServerResponse, asks: boolean): void {
+    const connection = this.#options.connections.of(raw.socket as TLSSocket);
+    if (!this.#admit(raw, response, { connection, asks })) return;
+    const gone = new LazyAbort();
+    let served = false;
+    connection.open += 1;
+    connection.served += 1;
+    const answer = new Http1Answer(response, () => {
+      connection.open -= 1;
+      if (!served) gone.abort(clientGone);
+      connection.waiting.shift()?.();
+    });
+    answer.closes = this.#options.closing();
+    const exchange: Exchange = { peer: connection.peer, gone, answer, response, asks };
+    const answered = () => {
+      // A client that still waits may send its body or not: what comes next on the connection cannot be told.
+      if (exchange.asks) answer.closes = true;
+    };
+    const request = this.#request(raw, exchange);
+    void this.#options.server.serve({ request, target: answer, gone, answered }).then(() => {
+      served = true;
+    });
+  }
+
+  /** Never rejects. */
+  async upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
+    const { upgrade, log, connections, writer } = this.#options;
+    const gone = new LazyAbort();
+    socket.once('close', () => gone.abort(clientGone));
+    socket.on('error', (err) => log.debug({ err, url: raw.url }, 'upgraded connection failed'));
+    const response = new ServerResponse(raw);
+    try {
+      const failure = hostFailure(raw);
+      const { peer } = connections.of(raw.socket as TLSSocket);
+      const request = this.#request(raw, { peer, gone, answer: undefined, response, asks: false });
+      const answer = failure === undefined ? await upgrade(request, socket, head) : hostAnswer(failure);
+      if (answer === undefined) return;
+      const target = new Http1Answer(onSocket(response, socket), () => undefined);
+      await writer.write(target, answer, raw.method === 'HEAD', gone);
+      gone.abort(headSent);
+    } catch (err) {
+      if (gone.reason === undefined) log.warn({ err, url: raw.url }, 'upgrade failed');
+      socket.destroy();
+    }
+  }
+
+  /** Whether a request is served now; else it waits, has been answered, or there is nobody to answer any more. */
+  #admit(
+    raw: IncomingMessage,
+    response: ServerResponse,
+    { connection, asks }: { readonly connection: Connection; readonly asks: boolean },
+  ): boolean {
+    const { open, waiting } = connection;
+    if (raw.socket.destroyed) {
+      // Node.js tells only the first of them.
+      waiting.length = 0;
+      return false;
+    }
+    if (open > 0) {
+      // A client that does not wait for answers gets them one after the other, as from 1.24.
+      if (waiting.length < this.#options.maxWaiting) waiting.push(() => this.serve(raw, response, asks));
+      else raw.socket.destroy();
+      return false;
+    }
+    const failure = hostFailure(raw);
+    if (failure === undefined) return true;
+    const { status, headers, body } = hostAnswer(failure);
+    response.writeHead(status, `Bad Request: ${failure}`, headers).end(body);
+    return false;
+  }
+
+  #request(raw: IncomingMessage, exchange: Exchange): ServerRequest {
+    const { peer, gone, response } = exchange;
+    const body = () => {
+      if (exchange.asks && !announcesMore(raw, this.#options.maxBodyBytes)) {
+        exchange.asks = false;
+        response.writeContinue();
+      }
+      return this.#body(raw, exchange);
+    };
+    return new ServerRequest({
+      method: raw.method ?? 'GET',
+      url: raw.url ?? '/',
+      // Node.js gives names in lower case and joins what is repeated; only responses have headers that are lists.
+      headers: raw.headers as Record<string, string | undefined>,
+      rawHeaders: raw.rawHeaders,
+      peer,
+      gone,
+      readBody: hasBody(raw) ? body : undefined,
+    });
+  }
+
+  /** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
+  async #body(raw: IncomingMessage, { answer }: Exchange): Promise<Buffer> {
+    const { maxBodyBytes, clock, lingerMs } = this.#options;
+    try {
+      return await readBody(raw, maxBodyBytes);
+    } catch (error) {
+      if (!(error instanceof BodyTooLargeError)) throw badRequest(String(error), error);
+      // What the client still sends is not wanted, but it is to read the answer.
+      if (answer !== undefined) answer.closes = true;
+      lingerAfterAnswer(raw, { clock, bytes: lingerBodies * maxBodyBytes, ms: lingerMs });
+      throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
+    }
+  }
+}
+
+/** A response on a connection that the server has given out of its hands, and which ends with it. */
+function onSocket(response: ServerResponse, socket: Duplex): ServerResponse {
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as TLSSocket);
+  response.once('finish', () => socket.end());
+  return response;
+}
+
+/** Whether anything of a body is to be expected. */
+function hasBody({ method, headers }: IncomingMessage): boolean {
+  if (method !== 'GET' && method !== 'HEAD') return true;
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
+}
+
+function announcesMore({ headers }: IncomingMessage, bytes: number): boolean {
+  return Number(headers['content-length'] ?? 0) > bytes;
+}

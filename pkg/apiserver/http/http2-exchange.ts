@@ -1,0 +1,154 @@
+/** One request over HTTP/2, and where its answer goes. */
+import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
+import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
+import type { Connection } from '#apiserver/http/connections.js';
+import { Http2Body } from '#apiserver/http/http2-body.js';
+import { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import { BodyTooLargeError } from '#apiserver/http/request-body.js';
+import { clientGone, type ServedExchange } from '#apiserver/http/request-server.js';
+import { ServerRequest } from '#apiserver/http/server-request.js';
+import { resetCode } from '#http2/frames.js';
+import { encodeField, type HeaderField } from '#http2/hpack.js';
+import type { ResponseHeads } from '#http2/response-heads.js';
+import type { RequestHead } from '#http2/server-session.js';
+import type { ServerStream, ServerStreamHandler } from '#http2/server-stream.js';
+import type { StreamFailure } from '#http2/stream.js';
+
+export interface Http2ExchangeOptions {
+  readonly connection: Connection;
+  readonly heads: ResponseHeads;
+  readonly maxBodyBytes: number;
+}
+
+const nothing = Buffer.alloc(0);
+const goOn = encodeField(':status', '100');
+const colon = ':'.charCodeAt(0);
+/** Headers of which there can be one: of more, the first is meant, as by Node.js. */
+const single: ReadonlySet<string> = new Set(
+  (
+    'age authorization content-encoding content-language content-length content-location content-range content-type date ' +
+    'etag expires from host if-modified-since if-unmodified-since if-range last-modified max-forwards ' +
+    'proxy-authorization range referer user-agent'
+  ).split(' '),
+);
+
+export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStreamHandler {
+  readonly request: ServerRequest;
+  readonly gone = new LazyAbort();
+  listener: AnswerListener | undefined;
+  headersSent = false;
+  destroyed = false;
+  readonly #options: Http2ExchangeOptions;
+  readonly #stream: ServerStream;
+  #body: Http2Body | undefined;
+
+  constructor(stream: ServerStream, { target, fields }: RequestHead, options: Http2ExchangeOptions) {
+    this.#stream = stream;
+    this.#options = options;
+    const { connection } = options;
+    connection.open += 1;
+    connection.served += 1;
+    const { method, path: url = '' } = target;
+    const hasBody = !stream.inputEnded && ((method !== 'GET' && method !== 'HEAD') || stream.form.length !== undefined);
+    if (!stream.inputEnded) this.#body = new Http2Body(stream);
+    this.request = new ServerRequest({
+      method,
+      url,
+      ...headersOf(fields),
+      peer: connection.peer,
+      gone: this.gone,
+      readBody: hasBody ? () => this.#readBody() : undefined,
+    });
+  }
+
+  get target(): AnswerTarget {
+    return this;
+  }
+
+  head(status: number, headers: Readonly<Record<string, string>>): void {
+    const block = this.#options.heads.of(status, headers);
+    this.headersSent = true;
+    this.#stream.head(block);
+  }
+
+  flush(): void {
+    // It leaves at the end of the turn.
+  }
+
+  write(bytes: Buffer, left?: () => void): boolean {
+    return this.#stream.write(bytes, left);
+  }
+
+  end(bytes: Buffer = nothing, left?: () => void): void {
+    this.#stream.end(bytes, left);
+  }
+
+  destroy(): void {
+    if (this.destroyed) return;
+    this.#stream.reset(resetCode.INTERNAL_ERROR);
+    this.#over(true);
+  }
+
+  /** For the stream. */
+  data(chunk: Buffer): void {
+    this.#body?.add(chunk);
+  }
+
+  /** For the stream. */
+  ended(): void {
+    this.#body?.end(false);
+  }
+
+  /** For the stream. */
+  drained(): void {
+    this.listener?.drained();
+  }
+
+  /** For the stream. */
+  closed(failure: StreamFailure | undefined): void {
+    this.#over(failure !== undefined);
+  }
+
+  #over(broken: boolean): void {
+    this.#options.connection.open -= 1;
+    if (broken) {
+      this.destroyed = true;
+      this.gone.abort(clientGone);
+      this.listener?.closed();
+    }
+    this.#body?.end(true);
+  }
+
+  /** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
+  async #readBody(): Promise<Buffer> {
+    const { maxBodyBytes } = this.#options;
+    const expects = this.request.headers['expect'] !== undefined;
+    if (expects && (this.#stream.form.length ?? 0) <= maxBodyBytes) this.#stream.head(goOn);
+    try {
+      return (await this.#body?.read(maxBodyBytes)) ?? nothing;
+    } catch (error) {
+      if (error instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
+      throw badRequest(String(error), error);
+    }
+  }
+}
+
+interface Headers {
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly rawHeaders: readonly string[];
+}
+
+/** What is repeated is joined, but for what there can be only one of. Names that start with a colon are HTTP/2's own. */
+function headersOf(fields: readonly HeaderField[]): Headers {
+  const headers: Record<string, string | undefined> = {};
+  const rawHeaders: string[] = [];
+  for (const [name, value] of fields) {
+    if (name.charCodeAt(0) === colon) continue;
+    rawHeaders.push(name, value);
+    const before = headers[name];
+    // Not what every object has.
+    if (typeof before !== 'string') headers[name] = value;
+    else if (!single.has(name)) headers[name] = `${before}${name === 'cookie' ? '; ' : ', '}${value}`;
+  }
+  return { headers, rawHeaders };
+}

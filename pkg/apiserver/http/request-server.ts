@@ -1,0 +1,79 @@
+/** A request of any version of HTTP: it is handed to the handler, and the answer to its target. */
+import type { AnswerTarget } from '#apiserver/http/answer-target.js';
+import type { ApiHandler, ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import type { ServerRequest } from '#apiserver/http/server-request.js';
+import { ConnectionLostError, type ResponseWriter } from '#apiserver/http/write-response.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface RequestServerOptions {
+  readonly handler: ApiHandler;
+  /** The answer to a request that comes to nothing before the handler has it. Never throws. */
+  readonly failure: (error: unknown) => ApiResponse;
+  readonly writer: ResponseWriter;
+  readonly log: Logger;
+  /** Value of the Strict-Transport-Security header; absent or empty: none. */
+  readonly strictTransportSecurity?: string;
+  /** Told of an answer that broke off after its head had been sent, although its client was there. */
+  readonly aborted: (request: Pick<ApiRequest, 'method' | 'url' | 'headers'>) => void;
+}
+
+export interface ServedExchange {
+  readonly request: ServerRequest;
+  readonly target: AnswerTarget;
+  /** Aborted with `clientGone` when the client goes before its answer is there. */
+  readonly gone: LazyAbort;
+  /** The handler has answered, the answer is going to be written. */
+  answered?(): void;
+}
+
+/** Why the work for an answer is stopped of which only the head is wanted. */
+export const headSent = new Error('the answer has no body');
+/** Why the work for a request is stopped whose client is gone; one for all, since making errors is not cheap. */
+export const clientGone = new Error('the client went away');
+
+export class RequestServer {
+  readonly #options: RequestServerOptions;
+
+  constructor(options: RequestServerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when the answer has been handed over, or is not wanted any more. Never rejects. */
+  async serve(exchange: ServedExchange): Promise<void> {
+    const { handler, log, strictTransportSecurity = '' } = this.#options;
+    const { request, target, gone } = exchange;
+    try {
+      const answer = await handler(request);
+      exchange.answered?.();
+      if (strictTransportSecurity !== '') answer.headers['strict-transport-security'] = strictTransportSecurity;
+      const headOnly = request.method === 'HEAD';
+      const writing = this.#options.writer.write(target, answer, headOnly, gone);
+      if (writing instanceof Promise) await writing;
+      // A watch, or an answer that is passed on, which nobody reads.
+      if (headOnly) gone.abort(headSent);
+    } catch (error) {
+      if (gone.reason === clientGone) log.debug({ err: error, url: request.url }, 'client went away');
+      else await this.#failed(exchange, error);
+    }
+  }
+
+  /** What no handler has answered: an answer that cannot be written. Never rejects. */
+  async #failed({ request, target, gone }: ServedExchange, error: unknown): Promise<void> {
+    const { failure, writer, log, aborted } = this.#options;
+    const { url } = request;
+    if (target.headersSent) {
+      const level = error instanceof ConnectionLostError ? 'info' : 'warn';
+      log[level]({ err: error, url }, 'answer broken off');
+      aborted(request);
+      target.destroy();
+      return;
+    }
+    try {
+      await writer.write(target, failure(error), request.method === 'HEAD', gone);
+    } catch (err) {
+      log.warn({ err, url }, 'cannot answer');
+      target.destroy();
+    }
+  }
+}

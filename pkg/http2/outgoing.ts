@@ -1,0 +1,162 @@
+/** The data that one side of a connection sends on its streams, as far as the peer's windows and the socket have room. */
+import type { Duplex } from 'node:stream';
+import { ConnectionError } from '#http2/connection-error.js';
+import type { FrameWriter } from '#http2/frame-writer.js';
+import {
+  defaultFrameBytes,
+  defaultWindowBytes,
+  frame,
+  frameFlag,
+  frameHeadBytes,
+  frameType,
+  maxWindow,
+  resetCode,
+  writeFrameHead,
+} from '#http2/frames.js';
+import { emptyTable } from '#http2/hpack.js';
+import type { OutgoingStream } from '#http2/outgoing-stream.js';
+
+/** With so much waiting in the socket, data stays with its streams. */
+const maxSocketBytes = 1024 * 1024;
+/** A stream sends so much before others have their turn. */
+const turnBytes = 256 * 1024;
+
+export class Outgoing<S extends OutgoingStream> {
+  readonly #socket: Duplex;
+  readonly #writer: FrameWriter;
+  readonly #sent: (stream: S) => void;
+  /** With data that there was no room for; in the order in which they go on. */
+  readonly #blocked = new Set<S>();
+  /** Bytes of a frame that the peer takes. */
+  frameBytes = defaultFrameBytes;
+  #initialWindow = defaultWindowBytes;
+  #window = defaultWindowBytes;
+  /** The peer's table of headers has another size than it was last told. */
+  #tableChanged = false;
+
+  /** `sent`: told of each stream with nothing more to send: at its end, and where it had to wait. */
+  constructor(socket: Duplex, writer: FrameWriter, sent: (stream: S) => void) {
+    this.#socket = socket;
+    this.#writer = writer;
+    this.#sent = sent;
+    socket.on('drain', () => this.pumpBlocked());
+  }
+
+  /** Streams that wait for room. */
+  get blocked(): ReadonlySet<S> {
+    return this.#blocked;
+  }
+
+  /** Sends a head, in as many frames as the peer's bound asks for; hardly any needs two. */
+  head(stream: S, block: Buffer, ends: boolean): void {
+    let bytes = block;
+    if (this.#tableChanged) {
+      // What is written here never uses the table, but a change of its size has to be told all the same (RFC 7541, 4.2).
+      bytes = Buffer.concat([emptyTable, block]);
+      this.#tableChanged = false;
+    }
+    const endsStream = ends ? frameFlag.END_STREAM : 0;
+    let at = 0;
+    do {
+      const end = Math.min(bytes.length, at + this.frameBytes);
+      const last = end === bytes.length ? frameFlag.END_HEADERS : 0;
+      const part = at === 0 && last !== 0 ? bytes : bytes.subarray(at, end);
+      if (at === 0) this.#writer.send(frame(frameType.HEADERS, last | endsStream, stream.id, part));
+      else this.#writer.send(frame(frameType.CONTINUATION, last, stream.id, part));
+      at = end;
+    } while (at < bytes.length);
+    if (!ends) return;
+    stream.done = true;
+    this.#sent(stream);
+  }
+
+  /** A stream may send now, as much as the peer takes of each at first. */
+  opened(stream: S): void {
+    stream.window = this.#initialWindow;
+  }
+
+  /** Sends as much of the stream's data as there is room for. */
+  pump(stream: S): void {
+    let sent = 0;
+    do {
+      const { pending } = stream;
+      let at = 0;
+      while (at < pending.length) {
+        const length = Math.min(pending.length - at, this.frameBytes, stream.window, this.#window);
+        if (length <= 0 || sent >= turnBytes || this.#socket.writableLength > maxSocketBytes) break;
+        const whole = at + length === pending.length;
+        const ends = stream.ends && whole && !stream.hasMore;
+        const part = length === pending.length ? pending : pending.subarray(at, at + length);
+        this.#data(stream, part, ends, whole ? stream.left : undefined);
+        at += length;
+        sent += length;
+      }
+      if (at < pending.length) {
+        if (at > 0) stream.pending = pending.subarray(at);
+        this.#wait(stream, sent);
+        return;
+      }
+    } while (stream.next());
+    const waited = this.#blocked.delete(stream);
+    if (stream.ends && !stream.done) this.#data(stream, stream.pending, true, undefined);
+    if (stream.ends || waited) this.#sent(stream);
+  }
+
+  #data(stream: S, bytes: Buffer, ends: boolean, left: (() => void) | undefined): void {
+    const { length } = bytes;
+    const flags = ends ? frameFlag.END_STREAM : 0;
+    const head = Buffer.allocUnsafe(frameHeadBytes);
+    writeFrameHead(head, 0, { type: frameType.DATA, flags, streamId: stream.id, length });
+    this.#writer.send(head);
+    if (length > 0) this.#writer.send(bytes, left);
+    stream.window -= length;
+    this.#window -= length;
+    stream.done = ends;
+  }
+
+  /** Behind those that have waited longer, when it has had its turn. */
+  #wait(stream: S, sent: number): void {
+    if (sent > 0) this.#blocked.delete(stream);
+    this.#blocked.add(stream);
+    if (sent >= turnBytes) setImmediate(this.pumpBlocked);
+  }
+
+  readonly pumpBlocked = (): void => {
+    if (this.#blocked.size === 0) return;
+    for (const stream of [...this.#blocked]) {
+      if (this.#window <= 0 || this.#socket.writableLength > maxSocketBytes) return;
+      if (stream.window > 0 && this.#blocked.has(stream)) this.pump(stream);
+    }
+  };
+
+  /** Nothing more is sent on it. */
+  forget(stream: S): void {
+    this.#blocked.delete(stream);
+  }
+
+  clear(): void {
+    this.#blocked.clear();
+  }
+
+  /** The peer's table of headers has another size now. */
+  resizeTable(): void {
+    this.#tableChanged = true;
+  }
+
+  /** Throws a ConnectionError for a window that cannot be. */
+  resizeWindows(streams: readonly S[], initialWindow: number): void {
+    for (const stream of streams) {
+      stream.window += initialWindow - this.#initialWindow;
+      if (stream.window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+    }
+    this.#initialWindow = initialWindow;
+  }
+
+  /** The window of the connection. Throws a ConnectionError for one that cannot be. */
+  grow(increment: number): void {
+    if (increment === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a window that does not grow');
+    this.#window += increment;
+    if (this.#window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+    this.pumpBlocked();
+  }
+}
