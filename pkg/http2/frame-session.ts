@@ -256,7 +256,7 @@ export abstract class FrameSession<S extends FrameStream> {
     requireLength(payload, 4, 'reset');
     this.requireOpened(streamId);
     const stream = this.streams.get(streamId);
-    if (stream === undefined) return this.idle();
+    if (stream === undefined) return;
     this.closedStreams.add(streamId, 'reset');
     this.resetByPeer(stream, payload.readUInt32BE(0));
   }
@@ -295,7 +295,7 @@ export abstract class FrameSession<S extends FrameStream> {
     if (streamId === 0) return this.outgoing.grow(increment);
     this.requireOpened(streamId);
     const stream = this.streams.get(streamId);
-    if (stream === undefined) return this.idle();
+    if (stream === undefined) return;
     if (increment === 0) return stream.fail(resetCode.PROTOCOL_ERROR, 'a window that does not grow');
     stream.window += increment;
     if (stream.window > maxWindow) return stream.fail(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
