@@ -5,7 +5,7 @@ import type { Subpaths } from './unused-exports.js';
 /** Rooms below `pkg/`, each with those that it may import. */
 const below: Readonly<Record<string, readonly string[]>> = {
   apimachinery: [],
-  http2: [],
+  http2: ['apimachinery'],
   api: ['apimachinery'],
   pki: ['apimachinery'],
   quota: ['api', 'apimachinery'],
@@ -14,7 +14,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
   client: ['http2', 'daemon', 'pki', 'api', 'apimachinery'],
   'control-loop': ['client', 'daemon', 'api', 'apimachinery'],
   storage: ['http2', 'daemon', 'api', 'apimachinery'],
-  apiserver: ['storage', 'client', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
+  apiserver: ['storage', 'client', 'http2', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   controllers: ['control-loop', 'client', 'cloud', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   scheduler: ['control-loop', 'client', 'daemon', 'api', 'apimachinery'],
   nodeagent: ['client', 'cloud', 'daemon', 'api', 'apimachinery'],

@@ -4,23 +4,41 @@ import type { ServerResponse } from 'node:http';
 import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
 
 const lineEnd = '\r\n';
-/** Parts up to here are put into one buffer with what makes a chunk of them; the same for all who are sent it. */
+/** Parts up to here are put into one buffer with what makes a chunk of them. */
 const copiedBytes = 64 * 1024;
-/** Of the parts of this moment: what watches send is the same for many of them. */
-const chunks = new WeakMap<Buffer, Buffer>();
+
+/** Parts of bodies as chunks. What watches send is the same for many of them, and is made into a chunk once. */
+export class Chunks {
+  readonly #made = new WeakMap<Buffer, Buffer>();
+
+  of(bytes: Buffer): Buffer {
+    let chunk = this.#made.get(bytes);
+    if (chunk === undefined) {
+      const head = `${bytes.length.toString(16)}${lineEnd}`;
+      chunk = Buffer.allocUnsafe(head.length + bytes.length + lineEnd.length);
+      chunk.write(head, 0, 'latin1');
+      bytes.copy(chunk, head.length);
+      chunk.write(lineEnd, head.length + bytes.length, 'latin1');
+      this.#made.set(bytes, chunk);
+    }
+    return chunk;
+  }
+}
 
 export class Http1Answer implements AnswerTarget {
   listener: AnswerListener | undefined;
   /** The connection ends with this answer. */
   closes = false;
   readonly #response: ServerResponse;
+  readonly #chunks: Chunks;
   readonly #closed: () => void;
   /** Tells of room. */
   #source: EventEmitter | undefined;
 
   /** `closed`: told when the answer is over, for whatever reason. */
-  constructor(response: ServerResponse, closed: () => void) {
+  constructor(response: ServerResponse, chunks: Chunks, closed: () => void) {
     this.#response = response;
+    this.#chunks = chunks;
     this.#closed = closed;
     response.once('close', this.#over);
   }
@@ -49,7 +67,7 @@ export class Http1Answer implements AnswerTarget {
     // Node.js would write the size, the part and the line's end one by one.
     const room =
       left === undefined && response.chunkedEncoding && socket !== null && bytes.length < copiedBytes
-        ? socket.write(chunkOf(bytes))
+        ? socket.write(this.#chunks.of(bytes))
         : response.write(bytes, left);
     if (!room && left === undefined) this.#wait(socket ?? response);
     return room;
@@ -75,17 +93,4 @@ export class Http1Answer implements AnswerTarget {
     this.listener?.closed();
     this.#closed();
   };
-}
-
-function chunkOf(bytes: Buffer): Buffer {
-  let chunk = chunks.get(bytes);
-  if (chunk === undefined) {
-    const head = `${bytes.length.toString(16)}${lineEnd}`;
-    chunk = Buffer.allocUnsafe(head.length + bytes.length + lineEnd.length);
-    chunk.write(head, 0, 'latin1');
-    bytes.copy(chunk, head.length);
-    chunk.write(lineEnd, head.length + bytes.length, 'latin1');
-    chunks.set(bytes, chunk);
-  }
-  return chunk;
 }

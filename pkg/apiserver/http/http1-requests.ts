@@ -7,7 +7,7 @@ import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.j
 import type { Connection, Connections } from '#apiserver/http/connections.js';
 import type { UpgradeHandler } from '#apiserver/http/exchange.js';
 import { hostAnswer, hostFailure } from '#apiserver/http/host-header.js';
-import { Http1Answer } from '#apiserver/http/http1-answer.js';
+import { Chunks, Http1Answer } from '#apiserver/http/http1-answer.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { lingerAfterAnswer } from '#apiserver/http/linger.js';
 import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
@@ -53,6 +53,7 @@ const failureStatus: Readonly<Record<string, number>> = {
 
 export class Http1Requests {
   readonly #options: Http1RequestsOptions;
+  readonly #chunks = new Chunks();
 
   constructor(options: Http1RequestsOptions) {
     this.#options = options;
@@ -85,7 +86,7 @@ export class Http1Requests {
     let served = false;
     connection.open += 1;
     connection.served += 1;
-    const answer = new Http1Answer(response, () => {
+    const answer = new Http1Answer(response, this.#chunks, () => {
       connection.open -= 1;
       if (!served) gone.abort(clientGone);
       connection.waiting.shift()?.();
@@ -115,7 +116,7 @@ export class Http1Requests {
       const request = this.#request(raw, { peer, gone, answer: undefined, response, asks: false });
       const answer = failure === undefined ? await upgrade(request, socket, head) : hostAnswer(failure);
       if (answer === undefined) return;
-      const target = new Http1Answer(onSocket(response, socket), () => undefined);
+      const target = new Http1Answer(onSocket(response, socket), this.#chunks, () => undefined);
       await writer.write(target, answer, raw.method === 'HEAD', gone);
       gone.abort(headSent);
     } catch (err) {

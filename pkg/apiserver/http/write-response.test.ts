@@ -8,7 +8,7 @@ import { realClock } from '#apimachinery/clock.js';
 import type { AnswerTarget } from '#apiserver/http/answer-target.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { Http1Answer } from '#apiserver/http/http1-answer.js';
+import { Chunks, Http1Answer } from '#apiserver/http/http1-answer.js';
 import { Http2Exchange } from '#apiserver/http/http2-exchange.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
@@ -85,7 +85,9 @@ function serveHttp2(socket: Socket, answer: (target: AnswerTarget) => void): voi
 for (const [name, body] of Object.entries(bodies)) {
   t.test(`${name} arrive whole, and their end is no loss of the connection`, async (t) => {
     const { budget, outcomes, answer } = answering(body);
-    const http1 = createServer((_, response) => answer(new Http1Answer(response, () => undefined))).listen(0, host);
+    const http1 = createServer((_, response) =>
+      answer(new Http1Answer(response, new Chunks(), () => undefined)),
+    ).listen(0, host);
     const http2 = createTcpServer((socket) => serveHttp2(socket, answer)).listen(0, host);
     await Promise.all([once(http1, 'listening'), once(http2, 'listening')]);
     const session = connect(`http://${host}:${(http2.address() as AddressInfo).port}`);
