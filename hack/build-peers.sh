@@ -66,6 +66,25 @@ func main() {
 GO
 done
 go mod tidy
+
+# Older releases are published without the Go file that their build derives from all types with their own generator.
+generated=pkg/generated/openapi/zz_generated.openapi.go
+published=$(go list -m -f '{{.Dir}}' "$module")
+if [[ " ${names[*]} " == *" kube-apiserver "* && ! -e $published/$generated ]]; then
+  cp -r "$published" kubernetes
+  chmod -R u+w kubernetes
+  go mod edit -replace "$module=./kubernetes"
+  tagged() { # MODULE: its packages with types of the API
+    (cd "$(go list -m -f '{{.Dir}}' "$1")" && grep -rlF +k8s:openapi-gen=true --include='*.go' .) |
+      sed -e '/_test\.go$/d; /\/example/d' -e "s|^\.|$1|; s|/[^/]*$||" | sort -u
+  }
+  inputs=$(for each in "$module" k8s.io/{api,apimachinery,apiextensions-apiserver,apiserver,kube-aggregator}; do tagged "$each"; done)
+  go build -o openapi-gen k8s.io/kube-openapi/cmd/openapi-gen
+  touch header
+  ./openapi-gen --go-header-file header --input-dirs "$(paste -sd, <<<"$inputs")" --output-base derived \
+    --output-package "$module/${generated%/*}" --output-file-base zz_generated.openapi --report-filename report
+  cp "derived/$module/$generated" "kubernetes/$generated"
+fi
 mkdir -p "$out"
 stamp=k8s.io/component-base/version.git
 # Old libraries reach into the runtime in ways that newer linkers refuse unless told otherwise.

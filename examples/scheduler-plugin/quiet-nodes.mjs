@@ -9,7 +9,7 @@ export default {
     return {
       name: 'QuietNodes',
       // When a pod that was refused is worth another try.
-      events: ['NodeAdd', 'NodeLabels'],
+      events: ['NodeAdd', 'NodeLabelChange'],
       filter: {
         // The pod's labels count, which pods of equal specs need not share.
         local: false,

@@ -56,5 +56,7 @@ export async function runDaemon(daemon: Daemon, { process, log }: RunDaemonOptio
 
 function isAbort(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  return error.name === 'AbortError' || ('reason' in error && error.reason === 'Aborted');
+  return (
+    error.name === 'AbortError' || ('reason' in error && (error.reason === 'Aborted' || error.reason === 'TermOver'))
+  );
 }

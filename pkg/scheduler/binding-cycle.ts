@@ -3,6 +3,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { EventRecorder } from '#client/events/recorder.js';
+import { isTermOver } from '#client/leaderelection/term-over.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
@@ -31,6 +32,8 @@ export interface BindingCycleOptions {
   readonly writes: Writes;
   /** The scheduler stops. */
   readonly stopped: AbortSignal;
+  /** A write was refused because this process does not lead any more. */
+  readonly onTermOver: () => void;
 }
 
 /** A pod on its way to its node. */
@@ -112,6 +115,7 @@ export class BindingCycle {
       await this.#preBind(passage);
     } catch (error) {
       this.#took('PreBind', passage.profile, 'Error', started);
+      if (error instanceof Error && isTermOver(error.cause)) return this.#termOver(passage);
       return this.#failed(passage, messageOf(error));
     }
     this.#took('PreBind', passage.profile, 'Success', started);
@@ -156,6 +160,7 @@ export class BindingCycle {
       await this.#bindBy(passage);
     } catch (error) {
       this.#took('Bind', profile, 'Error', bindStarted);
+      if (isTermOver(error)) return this.#termOver(passage);
       if (!isNotFound(error) && !isConflict(error))
         return this.#failed(passage, `binding rejected: ${messageOf(error)}`);
       // The pod is gone, another, or somewhere already: there is nobody to tell.
@@ -212,6 +217,13 @@ export class BindingCycle {
     const reported = failedTries.erred(queued, message);
     queue.notify(['AssignedPodDelete']);
     await reported;
+  }
+
+  /** Whoever leads now places the pod. */
+  #termOver(passage: Passage): void {
+    this.#takeBack(passage);
+    this.#options.queue.done(passage.queued);
+    this.#options.onTermOver();
   }
 
   #takeBack({ queued, reservations }: Passage): void {

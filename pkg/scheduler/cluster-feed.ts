@@ -99,8 +99,9 @@ export class ClusterFeed {
     nominator.remove(pod.metadata.uid ?? '');
     if (!isFinished(pod)) {
       cluster.setPod(pod);
-      const news = (old?.spec.nodeName ?? '') === '' || differ(pod.metadata.labels, old?.metadata.labels);
-      if (news) this.#assigned(podInfo(pod));
+      const bound = (old?.spec.nodeName ?? '') !== '';
+      if (!bound) this.#assigned(podInfo(pod), 'AssignedPodAdd');
+      else if (differ(pod.metadata.labels, old?.metadata.labels)) this.#assigned(podInfo(pod), 'AssignedPodUpdate');
       return;
     }
     cluster.removePod(pod.metadata.uid ?? '');
@@ -117,9 +118,9 @@ export class ClusterFeed {
   }
 
   /** Helps those whose required affinity is about such a pod. */
-  #assigned(pod: PodInfo): void {
+  #assigned(pod: PodInfo, event: 'AssignedPodAdd' | 'AssignedPodUpdate'): void {
     const { namespaceLabels } = this.#options.objects;
-    this.#options.queue.notify(['AssignedPodAdd'], ({ terms }) =>
+    this.#options.queue.notify([event], ({ terms }) =>
       terms.requiredAffinity.some((term) => term.matches(pod, namespaceLabels)),
     );
   }

@@ -2,6 +2,7 @@
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { EventRecorder } from '#client/events/recorder.js';
+import { isTermOver } from '#client/leaderelection/term-over.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Binder, UnschedulableReport } from '#scheduler/binder.js';
 import type { ClusterEvent } from '#scheduler/cluster/events.js';
@@ -34,6 +35,8 @@ export interface FailedTriesOptions {
   readonly evictions: Evictions;
   /** With the extenders that are interested in the pod; undefined: there are none. */
   readonly consultation: (pod: PodInfo) => Consultation | undefined;
+  /** A write was refused because this process does not lead any more. */
+  readonly onTermOver: () => void;
 }
 
 /** `node`: where room is being made, empty: nowhere any more, absent: as before; `message`: why not. */
@@ -95,7 +98,7 @@ export class FailedTries {
     message: string,
     nominatedNode: string | undefined,
   ): Promise<void> {
-    const { binder, clock, log, recorder } = this.#options;
+    const { binder, clock, log, onTermOver, recorder } = this.#options;
     recorder.record(pod, 'Warning', 'FailedScheduling', message);
     const now = formatTime(clock.now());
     const node = nominatedNode === undefined ? {} : { nominatedNode };
@@ -103,7 +106,8 @@ export class FailedTries {
       await binder.reportUnschedulable(pod, { reason, message, now, ...node });
     } catch (failure) {
       // The condition is information only; the pod stays queued, and the next try reports again.
-      if (!isNotFound(failure)) log.warn({ err: failure, pod: key }, 'condition not written');
+      if (isTermOver(failure)) onTermOver();
+      else if (!isNotFound(failure)) log.warn({ err: failure, pod: key }, 'condition not written');
     }
   }
 

@@ -3,6 +3,7 @@
  * beside it. A loop runs once: whoever leads again begins with a new one, which knows nothing of the old.
  */
 
+import { once } from 'node:events';
 import type { Registry } from 'prom-client';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -83,6 +84,8 @@ export class SchedulingLoop {
   /** Aborts before `#stopped`: no decision is worth waiting for any more. */
   readonly #stopping = new AbortController();
   readonly #informers: InformerFactory;
+  /** A write was refused because this process does not lead any more. */
+  #termOver = false;
 
   constructor(options: SchedulingLoopOptions) {
     this.#options = options;
@@ -125,7 +128,8 @@ export class SchedulingLoop {
       nominator,
       serves: (name) => this.#profiles.has(name),
     });
-    const shared = { clock, log, recorder, metrics, feed, queue, nominator };
+    const onTermOver = () => this.#endTerm();
+    const shared = { clock, log, recorder, metrics, feed, queue, nominator, onTermOver };
     const binder = options.binder ?? apiBinder(client);
     const handle: Handle = { client, clock, cluster, binder, waitingPods, metrics };
     this.#cluster = cluster;
@@ -140,7 +144,7 @@ export class SchedulingLoop {
       handle,
       algorithm,
       preemption: new Preemption({ cluster, nominator, random }),
-      evictions: new Evictions({ client, recorder, nominator, log, waitingPods }),
+      evictions: new Evictions({ client, recorder, nominator, log, waitingPods, onTermOver }),
       consultation: (pod) => this.#consultation(pod),
     });
     this.#unseen = new UnseenBindings({ clock, log, cluster, onExpired: (pod) => feed.expired(pod) });
@@ -191,6 +195,8 @@ export class SchedulingLoop {
       for (let pod = await this.#queue.next(); pod !== undefined; pod = await this.#queue.next()) {
         await this.#schedule(pod);
       }
+      // The elector finds out by itself, and says so.
+      if (this.#termOver && !stop.aborted) await once(stop, 'abort');
     } catch (error) {
       if (!stop.aborted) throw error;
     } finally {
@@ -205,6 +211,15 @@ export class SchedulingLoop {
       ended.abort();
       await informing;
     }
+  }
+
+  /** Whatever is decided now would be refused, too: nothing more is, until the loop is stopped. */
+  #endTerm(): void {
+    if (this.#termOver) return;
+    this.#termOver = true;
+    this.#options.log.warn('writes are refused because this process does not lead any more: nothing more is decided');
+    this.#queue.close();
+    this.#stopping.abort();
   }
 
   async #schedule(queued: QueuedPod): Promise<void> {

@@ -10,6 +10,8 @@ export type TransportErrorReason =
   | 'TLS'
   /** The caller's signal aborted. */
   | 'Aborted'
+  /** A leader's write, and this process does not lead any more: it was never sent. */
+  | 'TermOver'
   /** The answer is not what the protocol allows. */
   | 'Protocol'
   /** The transport was closed. */

@@ -119,14 +119,14 @@ export class LeaderElector {
   }
 
   /**
-   * Headers for a write of the leader's work, to be asked for at the moment it is sent. Throws a TransportError (Aborted)
+   * Headers for a write of the leader's work, to be asked for at the moment it is sent. Throws a TransportError (TermOver)
    * when this candidate does not lead, or has not renewed within the renew deadline, so that another may lead.
    */
   fence(): Readonly<Record<string, string>> {
     const { clock, renewDeadlineMs, lock } = this.#options;
     const deadlineMs = (this.#renewedAtMs ?? Number.NEGATIVE_INFINITY) + renewDeadlineMs;
     if (this.#term === undefined || this.#fence === undefined || clock.monotonic() >= deadlineMs) {
-      throw new TransportError('Aborted', `write refused: this process does not hold ${lock.description}`);
+      throw new TransportError('TermOver', `write refused: this process does not hold ${lock.description}`);
     }
     return { [leaderFenceHeader]: this.#fence };
   }

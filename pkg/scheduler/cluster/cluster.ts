@@ -1,6 +1,7 @@
 /** What the scheduler believes of the cluster: nodes, their pods, and pods it has placed but not yet seen placed. */
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { ClaimIndex } from '#scheduler/cluster/claim-index.js';
 import { DomainSums } from '#scheduler/cluster/domain-sums.js';
 import { type ClusterEvent, differ, nodeEvents } from '#scheduler/cluster/events.js';
 import { type LabelClass, LabelClasses, type PodCounter } from '#scheduler/cluster/label-classes.js';
@@ -30,6 +31,7 @@ export class Cluster {
   /** Pod UID → the node it counts on. */
   readonly #placed = new Map<string, NodeInfo>();
   readonly #assumed = new Set<string>();
+  readonly #claims = new ClaimIndex<NodeInfo>();
   /** Assumed pods that somebody says to have bound → until when that is believed unseen; ms. The oldest first. */
   readonly #awaited = new Map<string, number>();
   readonly #topologies = new Map<string, Topology>();
@@ -58,6 +60,17 @@ export class Cluster {
   /** All that count, with the node that each counts on. */
   *placed(): Iterable<{ readonly pod: PodInfo; readonly node: string }> {
     for (const { name, pods } of this.#infos.values()) for (const pod of pods.values()) yield { pod, node: name };
+  }
+
+  /** Those of `placed` that mount the claim. */
+  *placedWithClaim(
+    namespace: string | undefined,
+    name: string,
+  ): Iterable<{ readonly pod: PodInfo; readonly node: string }> {
+    for (const [uid, node] of this.#claims.placesOf(namespace, name)) {
+      const pod = node.pods.get(uid);
+      if (pod !== undefined) yield { pod, node: node.name };
+    }
   }
 
   /** Slots are below this number. */
@@ -129,8 +142,9 @@ export class Cluster {
     info.setNode(node, newImages);
     if (newImages) this.#countImages(info, 1);
     this.#nodesToAvoid += Number(advisesAgainst(node)) - Number(advisesAgainst(old));
-    if (old === undefined || events.includes('NodeLabels')) this.#relabelled(info);
-    if (events.length > 0 || newImages) this.#touch(info);
+    if (old === undefined || events.includes('NodeLabelChange')) this.#relabelled(info);
+    const cordoned = old !== undefined && node.spec.unschedulable !== old.spec.unschedulable;
+    if (events.length > 0 || newImages || cordoned) this.#touch(info);
     return events;
   }
 
@@ -255,8 +269,13 @@ export class Cluster {
   }
 
   #count(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
-    if (by === 1) node.addPod(pod);
-    else node.removePod(pod.uid);
+    if (by === 1) {
+      node.addPod(pod);
+      this.#claims.add(pod, node);
+    } else {
+      node.removePod(pod.uid);
+      this.#claims.remove(pod);
+    }
     this.#classes.change(pod, node.slot, by);
     this.terms.change(pod.terms, node.slot, by);
     this.#touch(node);

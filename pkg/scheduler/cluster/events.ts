@@ -1,11 +1,14 @@
 import type { Node } from '#api/core/v1/types.gen.js';
 
-/** Changes in the cluster that may make a rejected pod schedulable. */
+/** Changes in the cluster that may make a rejected pod schedulable, by the names that release 1.24 has for them in its series. */
 export const clusterEvents = [
   'NodeAdd',
-  'NodeAllocatable',
-  'NodeLabels',
-  'NodeTaints',
+  /** A node takes pods again. */
+  'NodeSpecUnschedulableChange',
+  'NodeAllocatableChange',
+  'NodeLabelChange',
+  'NodeTaintChange',
+  'NodeConditionChange',
   'PvAdd',
   'PvUpdate',
   'PvcAdd',
@@ -18,8 +21,10 @@ export const clusterEvents = [
   'CSIDriverUpdate',
   'CSIStorageCapacityAdd',
   'CSIStorageCapacityUpdate',
-  /** A pod was assigned or changed its labels: it may satisfy an affinity. */
+  /** A pod was assigned: it may satisfy an affinity. */
   'AssignedPodAdd',
+  /** An assigned pod changed its labels: the same. */
+  'AssignedPodUpdate',
   /** An assigned pod went away or gave resources back. */
   'AssignedPodDelete',
 ] as const;
@@ -28,13 +33,17 @@ export type ClusterEvent = (typeof clusterEvents)[number];
 /** Which changes between two versions of a node could make room for a pod; heartbeats give none. */
 export function nodeEvents(node: Node, old: Node): ClusterEvent[] {
   const events: ClusterEvent[] = [];
-  if (differ(node.status?.allocatable, old.status?.allocatable)) events.push('NodeAllocatable');
-  if (differ(node.metadata.labels, old.metadata.labels)) events.push('NodeLabels');
-  if (differ(node.spec.taints, old.spec.taints) || node.spec.unschedulable !== old.spec.unschedulable) {
-    events.push('NodeTaints');
-  }
+  if (old.spec.unschedulable === true && node.spec.unschedulable !== true) events.push('NodeSpecUnschedulableChange');
+  if (differ(node.status?.allocatable, old.status?.allocatable)) events.push('NodeAllocatableChange');
+  if (differ(node.metadata.labels, old.metadata.labels)) events.push('NodeLabelChange');
+  if (differ(node.spec.taints, old.spec.taints)) events.push('NodeTaintChange');
+  if (differ(conditionStatuses(node), conditionStatuses(old))) events.push('NodeConditionChange');
   return events;
 }
+
+/** Without the times, which each heartbeat changes. */
+const conditionStatuses = ({ status }: Node) =>
+  status?.conditions?.map(({ type, status: value }) => [type, value]).sort();
 
 /** Whether two values say something else. */
 export function differ(a: unknown, b: unknown): boolean {

@@ -24,7 +24,7 @@ const othersNotMet: Rejection = { reasons: ["node(s) didn't satisfy existing pod
 export function interPodAffinity({ hardPodAffinityWeight = 1 }: InterPodAffinityArgs = {}): Plugin {
   return {
     name: 'InterPodAffinity',
-    events: ['NodeAdd', 'NodeLabels', 'AssignedPodAdd', 'AssignedPodDelete'],
+    events: ['NodeAdd', 'NodeLabelChange', 'AssignedPodAdd', 'AssignedPodUpdate', 'AssignedPodDelete'],
     filter: { local: false, prepare: (pod, cluster) => new AffinityFilter(pod, cluster) },
     score: { local: false, prepare: (pod, cluster) => new AffinityScore(pod, cluster, hardPodAffinityWeight) },
   };

@@ -23,7 +23,7 @@ export function nodeAffinity({ addedAffinity }: NodeAffinityArgs = {}): Plugin {
   const addedPreferred = addedAffinity?.preferredDuringSchedulingIgnoredDuringExecution ?? [];
   return {
     name: 'NodeAffinity',
-    events: ['NodeAdd', 'NodeLabels'],
+    events: ['NodeAdd', 'NodeLabelChange'],
     filter: {
       local: true,
       prepare({ pod: { spec } }) {

@@ -9,7 +9,7 @@ export function nodeUnschedulable(dialect: Pick<Dialect, 'taints'>): Plugin {
   const taint = { key: dialect.taints.unschedulable, effect: 'NoSchedule' };
   return {
     name: 'NodeUnschedulable',
-    events: ['NodeAdd', 'NodeTaints'],
+    events: ['NodeAdd', 'NodeSpecUnschedulableChange', 'NodeTaintChange'],
     filter: {
       local: true,
       prepare({ pod }) {

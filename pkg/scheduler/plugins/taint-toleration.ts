@@ -4,7 +4,7 @@ import { type Plugin, scaleToMax } from '#scheduler/framework/plugin.js';
 /** The pod tolerates the node's NoSchedule and NoExecute taints; few PreferNoSchedule taints that it does not are better. */
 export const taintToleration: Plugin = {
   name: 'TaintToleration',
-  events: ['NodeAdd', 'NodeTaints'],
+  events: ['NodeAdd', 'NodeSpecUnschedulableChange', 'NodeTaintChange'],
   filter: {
     local: true,
     prepare: ({ pod }) => ({

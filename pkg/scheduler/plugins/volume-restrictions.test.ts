@@ -1,6 +1,7 @@
+import { test } from 'tap';
 import type { Volume } from '#api/core/v1/types.gen.js';
-import { volumeRestrictions } from '#scheduler/plugins/volume-restrictions.js';
-import { answer, node, table } from '#scheduler/testing/plugin-table.js';
+import { claimHolder, volumeRestrictions } from '#scheduler/plugins/volume-restrictions.js';
+import { answer, clusterOf, node, pod, table } from '#scheduler/testing/plugin-table.js';
 import { boundClaim, storageOf, uses } from '#scheduler/testing/storage.js';
 
 type Source = Omit<Volume, 'name'>;
@@ -122,3 +123,16 @@ table('claims for single pods', claims, [
   ['beside a disk that nobody has', 'single', 'single', { inline: [gce('a')] }, inUse],
   ['ephemeral ones are the pod’s own', '', 'single', { inline: [{ ephemeral: {} }] }, 'ok'],
 ]);
+
+test('who has a claim is known without a look at all pods', async (t) => {
+  const holder = { spec: { volumes: uses('single') } };
+  const cluster = clusterOf({ nodes: [node('n')], storage, pods: [holder] });
+  cluster.placed = () => {
+    throw new Error('all pods were looked at');
+  };
+  const wants = pod({ spec: { volumes: uses('other', 'single') } });
+  t.match(claimHolder(wants, cluster), { node: 'n', claim: 'single' });
+  const found = claimHolder(wants, cluster);
+  cluster.removePod(found?.pod.uid ?? '');
+  t.equal(claimHolder(wants, cluster), undefined, 'it is gone');
+});

@@ -1,5 +1,6 @@
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import { keyFor } from '#apimachinery/object-key.js';
+import { sharedClaimNames } from '#scheduler/cluster/claim-index.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { Plugin, Rejection } from '#scheduler/framework/plugin.js';
@@ -26,7 +27,7 @@ export function volumeRestrictions({ singlePods }: { readonly singlePods: boolea
       local: true,
       prepare({ pod }, cluster) {
         const disks = disksOf(pod);
-        const claims = singlePods ? claimNames(pod) : [];
+        const claims = singlePods ? sharedClaimNames(pod) : [];
         if (disks.length === 0 && claims.length === 0) return undefined;
         return {
           begin: () => (claims.length === 0 ? undefined : claimRejection(claims, pod, cluster)),
@@ -50,28 +51,17 @@ function claimRejection(claims: readonly string[], pod: Pod, cluster: Cluster): 
   return claimHolder(pod, cluster) === undefined ? undefined : claimInUse;
 }
 
-/** Names of claims that are no pod's own, as only such can be another's too. */
-const claimNames = ({ spec }: Pod): string[] =>
-  (spec.volumes ?? []).flatMap(({ persistentVolumeClaim }) => persistentVolumeClaim?.claimName ?? []);
-
-/**
- * The pod that has a claim which only one may have and that this pod wants too. Looks at all pods only where there is
- * such a claim.
- */
+/** The pod that has a claim which only one may have and that this pod wants too. */
 export function claimHolder(
   pod: Pod,
   cluster: Cluster,
 ): { readonly pod: PodInfo; readonly node: string; readonly claim: string } | undefined {
   const { storage } = cluster.objects;
   const { namespace } = pod.metadata;
-  const isSingle = (name: string) =>
-    storage.claim(keyFor(namespace, name))?.spec.accessModes?.includes('ReadWriteOncePod') === true;
-  const single = claimNames(pod).filter(isSingle);
-  if (single.length === 0) return undefined;
-  for (const { node, pod: other } of cluster.placed()) {
-    if (other.namespace !== namespace) continue;
-    const claim = claimNames(other.pod).find((name) => single.includes(name));
-    if (claim !== undefined) return { pod: other, node, claim };
+  for (const claim of sharedClaimNames(pod)) {
+    const modes = storage.claim(keyFor(namespace, claim))?.spec.accessModes;
+    if (modes?.includes('ReadWriteOncePod') !== true) continue;
+    for (const holder of cluster.placedWithClaim(namespace, claim)) return { ...holder, claim };
   }
   return undefined;
 }

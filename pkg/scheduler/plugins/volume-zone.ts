@@ -25,7 +25,7 @@ export function volumeZone(dialect: Dialect): Plugin {
     name: 'VolumeZone',
     events: [
       'NodeAdd',
-      'NodeLabels',
+      'NodeLabelChange',
       'StorageClassAdd',
       'StorageClassUpdate',
       'PvcAdd',

@@ -2,6 +2,7 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import type { EventRecorder } from '#client/events/recorder.js';
+import { isTermOver } from '#client/leaderelection/term-over.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { WaitingPods } from '#scheduler/framework/waiting-pods.js';
@@ -14,6 +15,8 @@ export interface EvictionsOptions {
   readonly nominator: Nominator;
   readonly log: Logger;
   readonly waitingPods: Pick<WaitingPods, 'get'>;
+  /** A write was refused because this process does not lead any more. */
+  readonly onTermOver: () => void;
 }
 
 /** Carries out preemptions. */
@@ -29,11 +32,12 @@ export class Evictions {
    * stays, the pod loses its claim to the node and is tried again like any other.
    */
   async carryOut(pod: PodInfo, { node, victims }: Candidate, displaced: readonly PodInfo[]): Promise<void> {
-    const { log, nominator } = this.#options;
+    const { log, nominator, onTermOver } = this.#options;
     const evicted = await Promise.allSettled(victims.pods.map((victim) => this.#evict(victim, pod, node.name)));
     const failure = evicted.find((result) => result.status === 'rejected');
     if (failure !== undefined) {
       nominator.remove(pod.uid);
+      if (isTermOver(failure.reason)) return onTermOver();
       log.warn({ err: failure.reason, pod: pod.key, node: node.name }, 'a pod could not be preempted');
     }
     await Promise.all(displaced.map((other) => this.#displace(other)));
@@ -49,7 +53,7 @@ export class Evictions {
       await client.resource(pods).delete(name, { namespace, preconditions: { uid } });
     } catch (error) {
       // It is gone, or another pod has its name.
-      if (isNotFound(error) || isConflict(error)) return;
+      if (isNotFound(error) || (isConflict(error) && !isTermOver(error))) return;
       throw error;
     }
     recorder.record(victim, 'Normal', 'Preempted', `Preempted by ${key} on node ${node}`);

@@ -46,7 +46,7 @@ t.test('a rejected pod waits for an event that its plugins named, and for its ba
   const first = await take(queue);
   queue.reject(first, new Set(['NodeAdd']), first.info.pod);
   t.same(queue.sizes, { active: 0, backoff: 0, unschedulable: 1 });
-  queue.notify(['NodeTaints']);
+  queue.notify(['NodeTaintChange']);
   t.same(queue.sizes, { active: 0, backoff: 0, unschedulable: 1 }, 'an unrelated event changes nothing');
   queue.notify(['NodeAdd']);
   t.same(queue.sizes, { active: 0, backoff: 1, unschedulable: 0 });

@@ -43,13 +43,6 @@ export interface QueueOptions {
 
 const nothing: ReadonlySet<string> = new Set();
 
-/** What the events are called in the metrics of 1.24, where that is not their name. */
-const eventNames: Readonly<Partial<Record<ClusterEvent, string>>> = {
-  NodeAllocatable: 'NodeAllocatableChange',
-  NodeLabels: 'NodeLabelChange',
-  NodeTaints: 'NodeTaintChange',
-};
-
 export class SchedulingQueue {
   readonly #clock: Clock;
   readonly #initialBackoffMs: number;
@@ -178,7 +171,7 @@ export class SchedulingQueue {
         const pod = this.#unschedulable.get(key);
         if (pod === undefined || !helps(pod.info)) continue;
         this.#leave(pod);
-        this.#retry(pod, eventNames[event] ?? event);
+        this.#retry(pod, event);
       }
     }
   }

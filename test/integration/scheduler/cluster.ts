@@ -34,7 +34,7 @@ export interface Cluster {
 
 export async function cluster(
   t: Test,
-  more: Partial<Pick<SchedulerOptions, 'profiles' | 'extenders' | 'binder' | 'clock'>> = {},
+  more: Partial<Pick<SchedulerOptions, 'profiles' | 'extenders' | 'binder' | 'clock' | 'log'>> = {},
   gates = new FeatureGates(),
 ): Promise<Cluster> {
   const stop = new AbortController();

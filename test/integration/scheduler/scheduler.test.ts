@@ -1,5 +1,6 @@
 /** The scheduler against a real API server (in process, store in memory). */
 
+import { pino } from 'pino';
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { events as eventsResource, nodes, pods } from '#api/core/v1/resources.gen.js';
@@ -8,6 +9,7 @@ import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
+import { TransportError } from '#client/http/transport-error.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
@@ -242,4 +244,25 @@ t.test('the series of 1.24 tell of queues, points and plugins', async (t) => {
     text,
     'scheduler_plugin_execution_duration_seconds_bucket{le="0.00001",plugin="NodeResourcesFit",extension_point="Filter"',
   );
+});
+
+t.test('a scheduler whose writes are refused decides nothing more, and says so once', async (t) => {
+  const lines: string[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(line) });
+  let writes = 0;
+  const refused = async () => {
+    writes += 1;
+    throw new TransportError('TermOver', 'write refused');
+  };
+  const c = await cluster(t, { log, binder: { bind: refused, reportUnschedulable: refused } });
+  await c.node('n1');
+  await c.pod('a');
+  while (writes === 0) await clock.sleep(5);
+  await c.pod('b');
+  // It is tried, or it is left in the queue.
+  const waits = async () => /pending_pods\{queue="active"\} 1/.test(await c.metrics());
+  while (writes === 1 && !(await waits())) await clock.sleep(5);
+  t.equal(writes, 1);
+  t.equal(lines.length, 1);
+  t.match(lines[0], /does not lead any more/);
 });

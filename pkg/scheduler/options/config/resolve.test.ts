@@ -137,9 +137,11 @@ t.test('what is refused, with the name of the field', (t) => {
 });
 
 t.test('fields that are known and idle are named', (t) => {
-  const { warnings } = resolve(`${head}parallelism: 4\nclientConnection: {acceptContentTypes: a/b}\n`).options;
+  const idle = 'parallelism: 4\nenableContentionProfiling: true\nclientConnection: {acceptContentTypes: a/b}\n';
+  const { warnings } = resolve(`${head}${idle}`).options;
   t.same(warnings, [
     'f: field parallelism has no effect: one thread decides, node after node',
+    'f: field enableContentionProfiling has no effect: the runtime has no locks that threads contend for',
     'f: field clientConnection.acceptContentTypes has no effect: the client accepts what contentType says, and JSON',
   ]);
   const early = resolve(`${head}profiles: [{plugins: {preScore: {disabled: [{name: '*'}]}}}]`).options.warnings;

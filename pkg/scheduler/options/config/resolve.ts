@@ -8,6 +8,7 @@ import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
 import { OptionsError } from '#daemon/options/errors.js';
+import { debuggingOptions } from '#daemon/options/groups/debugging.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
 import { defaultValue } from '#daemon/options/value.js';
@@ -172,6 +173,9 @@ function idleFields(config: Plain, source: string): string[] {
   const idle = (field: string, why: string) => [`${source}: field ${field} has no effect: ${why}`];
   return [
     ...(config['parallelism'] === undefined ? [] : idle('parallelism', 'one thread decides, node after node')),
+    ...(config['enableContentionProfiling'] === true
+      ? idle('enableContentionProfiling', debuggingOptions['contention-profiling'].inert)
+      : []),
     ...((connection['acceptContentTypes'] ?? '') === ''
       ? []
       : idle('clientConnection.acceptContentTypes', 'the client accepts what contentType says, and JSON')),

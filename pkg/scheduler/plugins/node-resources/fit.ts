@@ -37,7 +37,7 @@ export function nodeResourcesFit(args: NodeResourcesFitArgs = {}): Plugin {
   const ignores = ignored(args);
   return {
     name: 'NodeResourcesFit',
-    events: ['NodeAdd', 'NodeAllocatable', 'AssignedPodDelete'],
+    events: ['NodeAdd', 'NodeAllocatableChange', 'AssignedPodDelete'],
     filter: {
       local: true,
       prepare(pod) {

@@ -11,7 +11,7 @@ export function podTopologySpread(
 ): Plugin {
   return {
     name: 'PodTopologySpread',
-    events: ['NodeAdd', 'NodeLabels', 'AssignedPodAdd', 'AssignedPodDelete'],
+    events: ['NodeAdd', 'NodeLabelChange', 'AssignedPodAdd', 'AssignedPodUpdate', 'AssignedPodDelete'],
     filter: {
       local: false,
       prepare(pod, cluster) {

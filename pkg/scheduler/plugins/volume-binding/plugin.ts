@@ -33,7 +33,7 @@ export function volumeBinding(dialect: Dialect, { bindTimeoutMs = 600_000 }: Vol
     name,
     events: [
       'NodeAdd',
-      'NodeLabels',
+      'NodeLabelChange',
       'PvAdd',
       'PvUpdate',
       'PvcAdd',

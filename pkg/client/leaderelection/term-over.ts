@@ -1,0 +1,12 @@
+import { isConflict, statusOf } from '#apimachinery/errors/status.js';
+import { termIsOver } from '#apimachinery/leader-fence.js';
+import { isTransportError } from '#client/http/transport-error.js';
+
+/**
+ * Whether a write of a leader's work was refused because the term is over: here, by `LeaderElector.fence`, or by the
+ * server, since the lock shows another term. The elector ends the work soon after.
+ */
+export function isTermOver(error: unknown): boolean {
+  if (isTransportError(error, 'TermOver')) return true;
+  return isConflict(error) && statusOf(error)?.message?.endsWith(termIsOver) === true;
+}
