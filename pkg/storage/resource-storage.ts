@@ -4,6 +4,7 @@
  */
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { StoredParts } from '#storage/layout.js';
+import type { Bytes } from '#storage/segments/segmented.js';
 import type { Guard, Revision } from '#storage/store.js';
 
 /** One version of one object. Immutable: everything it gives out is shared and must not be changed. */
@@ -23,16 +24,20 @@ export interface Entry {
    * version may take over these parts of its bytes.
    */
   parts?: StoredParts | undefined;
-  /** JSON as served: with metadata.resourceVersion spliced in; made once. */
+  /** JSON as served, with metadata.resourceVersion spliced in, in one piece: for who reads it. */
   json(): Buffer;
+  /** The same, as it is in memory: for who only passes it on. */
+  jsonBytes(): Bytes;
   /** `json()` with a line feed behind it, as answers end. */
   line(): Buffer;
   /** The parsed object with metadata.resourceVersion; parsed once, shared, not to be modified. */
   object(): unknown;
   /** Bytes of another representation, made once per entry by `make` and kept under `name` (bounded by the entry's life). */
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer;
-  /** What is kept under that name, if anything is. */
-  kept(name: string): Buffer | undefined;
+  /** The same, as they are in memory: for who only passes them on. */
+  encodedBytes(name: string, make: (entry: Entry) => Buffer): Bytes;
+  /** Whether something is kept under that name. */
+  keeps(name: string): boolean;
   /**
    * What selectors and authorization need of the object, extracted once by `make` and kept as long as the entry (unlike
    * `object()`, which may be dropped and parsed again). All callers of one resource pass the same function.

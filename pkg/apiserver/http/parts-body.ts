@@ -1,5 +1,6 @@
 /** A body in many parts: written in pieces of the writer's choice, so that neither memory nor the event loop is held by it. */
 import { setImmediate } from 'node:timers/promises';
+import { type Bytes, joined as inOnePiece } from '#storage/segments/segmented.js';
 
 /** Bytes of one piece for those who iterate. */
 const pieceBytes = 64 * 1024;
@@ -7,12 +8,12 @@ const pieceBytes = 64 * 1024;
 /** Parts that are all there, with the same bytes between each two of them: what most lists are. */
 export class SeparatedParts implements Iterable<Buffer> {
   readonly head: Buffer;
-  readonly items: readonly Buffer[];
+  readonly items: readonly Bytes[];
   /** May be empty. */
   readonly separator: Buffer;
   readonly tail: Buffer;
 
-  constructor(head: Buffer, items: readonly Buffer[], separator: Buffer, tail: Buffer) {
+  constructor(head: Buffer, items: readonly Bytes[], separator: Buffer, tail: Buffer) {
     this.head = head;
     this.items = items;
     this.separator = separator;
@@ -23,7 +24,7 @@ export class SeparatedParts implements Iterable<Buffer> {
     yield this.head;
     for (const [i, item] of this.items.entries()) {
       if (i > 0) yield this.separator;
-      yield item;
+      yield inOnePiece(item);
     }
     yield this.tail;
   }

@@ -9,6 +9,7 @@ import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target
 import type { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
+import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 
 export interface ResponseWriterOptions {
   readonly clock: Clock;
@@ -170,7 +171,13 @@ class Pieces {
   }
 
   /** A promise when the next part has to wait. */
-  add(part: Buffer): Promise<void> | undefined {
+  add(part: Bytes): Promise<void> | undefined {
+    if (!isWhole(part)) {
+      if (part.length > this.#buffer.length - this.#used) return this.add(joined(part));
+      part.copyTo(this.#buffer, this.#used);
+      this.#used += part.length;
+      return undefined;
+    }
     if (part.length <= tinyBytes && part.length <= this.#buffer.length - this.#used) {
       // What separates the objects of a list: as many as there are objects.
       for (let i = 0; i < part.length; i++) this.#buffer[this.#used++] = part[i] as number;
@@ -190,7 +197,7 @@ class Pieces {
     for (let i = 0; i < items.length; i++) {
       const between = i === 0 ? undefined : this.add(separator);
       if (between !== undefined) await between;
-      const wait = this.add(items[i] as Buffer);
+      const wait = this.add(items[i] as Bytes);
       if (wait !== undefined) await wait;
     }
     await this.add(tail);

@@ -19,6 +19,7 @@ import { includeObject, rowJson, tableMembers } from '#apiserver/representation/
 import { converted, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
+import { joined } from '#storage/segments/segmented.js';
 
 /** What lists use of the registry. */
 type ListContext = StrategyEnvironment & Pick<RegistryContext, 'codec' | 'compressed' | 'responder' | 'turns'>;
@@ -200,7 +201,7 @@ function listDocument(
   return {
     head: jsonHead(resource, result),
     itemsName: 'items',
-    items: mapped(result.entries, (entry) => Buffer.concat([itemStart, restOf(entry)])),
+    items: mapped(result.entries, (entry) => Buffer.concat([itemStart, joined(restOf(entry))])),
   };
 }
 

@@ -4,7 +4,7 @@ import t from 'tap';
 import { CompressedLists } from '#apiserver/representation/compressed-lists.js';
 import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
-import { CacheEntry, jsonDecoder } from '#storage/cache/cache-entry.js';
+import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
 import { encodeStored } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 
@@ -16,7 +16,7 @@ const entryOf = (n: number, modRevision: number, text = 'x'.repeat(n % 900)): En
     metadata: { name: `c${n}` },
     data: { text },
   } as object);
-  return new CacheEntry({ key, value, modRevision: BigInt(modRevision) }, jsonDecoder());
+  return new CacheEntry({ key, value, modRevision: BigInt(modRevision) }, entryContext());
 };
 
 interface Counted {

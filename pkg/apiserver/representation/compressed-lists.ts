@@ -12,6 +12,7 @@ import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
 import { gzipLevel } from '#apiserver/representation/streaming.js';
 import type { Entry } from '#storage/resource-storage.js';
+import { type Bytes, copyBytes } from '#storage/segments/segmented.js';
 
 interface Block {
   /** Which objects in which versions. */
@@ -109,7 +110,7 @@ export class CompressedLists {
       this.#blocks.set(name, known);
       return known.compressed;
     }
-    const parts: Buffer[] = [];
+    const parts: Bytes[] = [];
     for (const [i, entry] of entries.entries()) {
       parts.push(list.bytesOf(entry));
       if (!isEnd || i < entries.length - 1) parts.push(list.separator);
@@ -119,12 +120,15 @@ export class CompressedLists {
     return compressed;
   }
 
-  async #compress(parts: readonly Buffer[]): Promise<Compressed> {
+  async #compress(parts: readonly Bytes[]): Promise<Compressed> {
     const length = parts.reduce((sum, part) => sum + part.length, 0);
     // Memory that is taken anew each time would be collected at a cost greater than that of compressing.
     const memory = this.#take(length);
     let at = 0;
-    for (const part of parts) at += part.copy(memory, at);
+    for (const part of parts) {
+      copyBytes(part, memory, at);
+      at += part.length;
+    }
     const text = memory.subarray(0, length);
     try {
       return { bytes: await deflate(text, options), crc: crc32(text), length };

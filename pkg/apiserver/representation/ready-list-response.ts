@@ -4,6 +4,7 @@ import type { CompressedLists } from '#apiserver/representation/compressed-lists
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
 import { gzipHeaders, gzipThresholdBytes } from '#apiserver/representation/streaming.js';
 import type { Entry } from '#storage/resource-storage.js';
+import type { Bytes } from '#storage/segments/segmented.js';
 
 export interface ReadyListOptions {
   readonly contentType: string;
@@ -22,7 +23,7 @@ export async function readyListResponse(
 ): Promise<ApiResponse> {
   const headers: Record<string, string> = { 'content-type': contentType };
   const { head, entries, bytesOf, separator, tail } = list;
-  const items: Buffer[] = [];
+  const items: Bytes[] = [];
   let length = head.length + Math.max(0, entries.length - 1) * separator.length + tail.length;
   for (let i = 0; i < entries.length; i++) {
     const item = bytesOf(entries[i] as Entry);

@@ -1,12 +1,13 @@
 /** Lists whose objects are encoded already: nothing is made for an answer but what stands before and behind them. */
 import type { Entry } from '#storage/resource-storage.js';
+import type { Bytes } from '#storage/segments/segmented.js';
 
 export interface ReadyList {
   /** Names the bytes of the objects: the same objects have the same bytes in lists of the same form. */
   readonly form: string;
   readonly head: Buffer;
   readonly entries: readonly Entry[];
-  readonly bytesOf: (entry: Entry) => Buffer;
+  readonly bytesOf: (entry: Entry) => Bytes;
   /** Between two objects; empty where nothing is. */
   readonly separator: Buffer;
   readonly tail: Buffer;

@@ -17,6 +17,7 @@ import type {
 import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import { type StorableObject, type StoredForm, type StoredVersion, storedForm } from '#storage/layout.js';
 import type { Entry, ResourceStorage } from '#storage/resource-storage.js';
+import type { Bytes } from '#storage/segments/segmented.js';
 
 export interface ServedResource {
   readonly declaration: ResourceDeclaration;
@@ -59,12 +60,21 @@ export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape
 
 /** The entry as this version's JSON. The same holds. */
 export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
-  const { conversion, apiVersion } = resource;
-  if (conversion === undefined) return entry.json();
-  return entry.encoded(viewOf(apiVersion), () => {
-    if (conversion.kind === 'in process') return jsonBytes(resource, objectOf(resource, entry));
-    throw new RangeError(`${entry.key} was not converted to ${apiVersion} before it was used`);
-  });
+  return resource.conversion === undefined
+    ? entry.json()
+    : entry.encoded(viewOf(resource.apiVersion), () => convertedJson(resource, entry));
+}
+
+/** The same, as it is in memory. */
+export function jsonBytesOf(resource: ServedResource, entry: Entry): Bytes {
+  return resource.conversion === undefined
+    ? entry.jsonBytes()
+    : entry.encodedBytes(viewOf(resource.apiVersion), () => convertedJson(resource, entry));
+}
+
+function convertedJson(resource: ServedResource, entry: Entry): Buffer {
+  if (resource.conversion?.kind !== 'remote') return jsonBytes(resource, objectOf(resource, entry));
+  throw new RangeError(`${entry.key} was not converted to ${resource.apiVersion} before it was used`);
 }
 
 /** A request's signal costs as much as a small get, so only who needs it asks for it. */
@@ -84,7 +94,7 @@ function* jsonSteps(resource: ServedResource, { fromStored }: InProcessConversio
 /** Has a large entry converted to this version's JSON, which it keeps. Undefined: there is nothing to convert here. */
 export function convertedInSteps(resource: ServedResource, entry: Entry, pause: Pause): Promise<void> | undefined {
   const { conversion, apiVersion } = resource;
-  if (conversion?.kind !== 'in process' || entry.kept(viewOf(apiVersion)) !== undefined) return undefined;
+  if (conversion?.kind !== 'in process' || entry.keeps(viewOf(apiVersion))) return undefined;
   return inSteps(jsonSteps(resource, conversion, entry), pause);
 }
 
@@ -97,7 +107,7 @@ export function converted(
   const { conversion, apiVersion } = resource;
   if (conversion?.kind !== 'remote') return undefined;
   const view = viewOf(apiVersion);
-  const missing = entries.filter((entry) => entry.kept(view) === undefined);
+  const missing = entries.filter((entry) => !entry.keeps(view));
   if (missing.length === 0) return undefined;
   return convertAll(resource, conversion, missing, request.signal);
 }

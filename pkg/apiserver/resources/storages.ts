@@ -13,6 +13,7 @@ import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { isServed } from '#apiserver/resources/gated-resource.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { ByteKeeper } from '#storage/cache/byte-keeper.js';
 import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
 import type { CacheFeed, FedCache } from '#storage/cache/feed.js';
 import { readHistory } from '#storage/cache/read-history.js';
@@ -73,6 +74,7 @@ export class ResourceStorages {
     this.#log = options.log;
     // Every cache listens to it.
     setMaxListeners(0, this.#stop.signal);
+    const keeper = new ByteKeeper();
     const versions = new Map<string, ResourceInfo[]>();
     for (const info of schemeFor(options.dialect).resources) {
       const { resource: name, verbs } = info.declaration;
@@ -89,7 +91,7 @@ export class ResourceStorages {
         const observed = observer === undefined ? {} : { observer: observer(own.prefix) };
         return [
           name,
-          { form, cache: new WatchCache({ ...rest, ...own, ...observed, decode: decodeOf(form, decode) }) },
+          { form, cache: new WatchCache({ ...rest, ...own, ...observed, keeper, decode: decodeOf(form, decode) }) },
         ];
       }),
     );

@@ -33,6 +33,10 @@ export class TransientEntry implements Entry {
     return this.revision === 0n ? this.stored : splice(this.stored, this.revision);
   }
 
+  jsonBytes(): Buffer {
+    return this.json();
+  }
+
   line(): Buffer {
     return Buffer.concat([this.json(), lineFeed]);
   }
@@ -57,8 +61,12 @@ export class TransientEntry implements Entry {
     return bytes;
   }
 
-  kept(name: string): Buffer | undefined {
-    return this.#encoded.get(name);
+  encodedBytes(name: string, make: (entry: Entry) => Buffer): Buffer {
+    return this.encoded(name, make);
+  }
+
+  keeps(name: string): boolean {
+    return this.#encoded.has(name);
   }
 
   attributes<T>(make: (entry: Entry) => T): T {

@@ -1,12 +1,18 @@
 /** One version of one object in the cache: the served bytes are the only copy; everything else is made from them. */
 
+import { ByteKeeper, type Warm } from '#storage/cache/byte-keeper.js';
 import { FieldSets } from '#storage/cache/field-sets.js';
 import { unreadableEntry } from '#storage/errors.js';
 import { isStoredLayout, parseParts, type StoredParts, splice, unsplice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
+import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
+import { maxSharedBytes, type SharedBytes } from '#storage/segments/shared-bytes.js';
 import type { KeyValue, Revision } from '#storage/store.js';
 
-/** Parses served bytes, whose parts may be known; what it returns is shared and never changed. */
+/**
+ * Parses served bytes, whose parts may be known; what it returns is shared and never changed, and has no part of the
+ * buffer, which is used again.
+ */
 export type Decode = (json: Buffer, parts?: StoredParts) => object;
 
 /** JSON as it is; those who share the decoder share the field sets. */
@@ -18,58 +24,82 @@ export function jsonDecoder(): Decode {
       : parseParts(json, parts, (bytes) => fieldSets.of(bytes));
 }
 
-const lineFeed = '\n';
+/** What the entries of a cache have in common. */
+export interface EntryContext {
+  readonly decode: Decode;
+  /** Absent: each entry's bytes stay in one piece. */
+  readonly keeper?: ByteKeeper;
+}
 
-export class CacheEntry implements Entry {
+/** For entries that share with each other alone. */
+export function entryContext(decode: Decode = jsonDecoder()): EntryContext {
+  return { decode, keeper: new ByteKeeper() };
+}
+
+const lineFeed = '\n';
+const lineFeedByte = lineFeed.charCodeAt(0);
+
+/** Where bytes are put together that are only parsed. */
+let scratch = Buffer.alloc(0);
+
+export class CacheEntry implements Entry, Warm {
   readonly key: string;
   readonly revision: Revision;
   readonly stale: boolean;
   /** Why it cannot be read; whoever needs more of it than key and revision gets a 500 that says so. */
   readonly unreadable: string | undefined;
+  readonly size: number;
   parts: StoredParts | undefined;
-  #json: Buffer;
-  readonly #decode: Decode;
+  readonly #context: EntryContext;
+  /** With a line feed behind it in its memory; absent only where they can be had of `#shared`. */
+  #json: Buffer | undefined;
+  #shared: SharedBytes | undefined;
+  #isWarm = true;
   /** Weak: the parsed form is several times larger than the bytes, and most objects are only passed on. */
   #object: WeakRef<object> | undefined;
   /** The first representation that was asked for, mostly the only one; the others are in the map. */
   #encodedName: string | undefined;
-  #encodedBytes: Buffer | undefined;
-  #encoded: Map<string, Buffer> | undefined;
+  #encodedBytes: Bytes | undefined;
+  #encoded: Map<string, Bytes> | undefined;
   #attributes: unknown;
 
-  /** The value is copied; with a `line`, which is what `bytes` of an equal entry gave, it is not looked at. */
-  constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, decode: Decode, line?: Buffer) {
-    const readable = line !== undefined || isStoredLayout(value);
+  /** The value is copied; with `given`, which is what `bytes` of an equal entry was, it is not looked at. */
+  constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, context: EntryContext, given?: Buffer) {
+    const readable = given !== undefined || isStoredLayout(value);
     this.key = key;
     this.revision = modRevision;
     this.stale = stale;
     this.unreadable = unreadable ?? (readable ? undefined : 'the stored data is not an object in JSON');
-    this.#json = withoutLineFeed(line ?? splice(value, modRevision, lineFeed));
-    this.#decode = decode;
+    const line = given ?? splice(value, modRevision, lineFeed);
+    this.size = line.length - lineFeed.length;
+    this.#json = line.subarray(0, this.size);
+    this.#context = context;
+    context.keeper?.warmed(this);
   }
 
   /** All that is kept of the object, readable or not: as served, with a line feed behind it. */
   get bytes(): Buffer {
-    const { buffer, byteOffset, length } = this.#json;
+    const { buffer, byteOffset, length } = this.#whole();
     return Buffer.from(buffer, byteOffset, length + lineFeed.length);
   }
 
-  /** Gives it the same `bytes` in another place; what was handed out stays as it is. */
+  /** Gives it the same `bytes` in another place; what was handed out stays as it is. Only without a keeper. */
   rebind(bytes: Buffer): void {
-    this.#json = withoutLineFeed(bytes);
+    this.#json = bytes.subarray(0, this.size);
   }
 
   get stored(): Buffer {
-    return unsplice(this.#json, this.revision);
-  }
-
-  get size(): number {
-    return this.#json.length;
+    return unsplice(this.#whole(), this.revision);
   }
 
   json(): Buffer {
     this.checkReadable();
-    return this.#json;
+    return this.#whole();
+  }
+
+  jsonBytes(): Bytes {
+    this.checkReadable();
+    return this.#json ?? (this.#shared as SharedBytes);
   }
 
   line(): Buffer {
@@ -91,23 +121,17 @@ export class CacheEntry implements Entry {
     if (this.unreadable !== undefined) throw unreadableEntry(this.key, this.unreadable);
   }
 
-  kept(name: string): Buffer | undefined {
-    return this.#encodedName === name ? this.#encodedBytes : this.#encoded?.get(name);
+  keeps(name: string): boolean {
+    return this.#kept(name) !== undefined;
   }
 
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer {
-    if (this.#encodedName === name) return this.#encodedBytes as Buffer;
-    let bytes = this.#encoded?.get(name);
-    if (bytes !== undefined) return bytes;
-    bytes = make(this);
-    if (this.#encodedName === undefined) {
-      this.#encodedName = name;
-      this.#encodedBytes = bytes;
-    } else {
-      this.#encoded ??= new Map();
-      this.#encoded.set(name, bytes);
-    }
-    return bytes;
+    const bytes = this.#kept(name);
+    return bytes === undefined ? this.#encode(name, make) : joined(bytes);
+  }
+
+  encodedBytes(name: string, make: (entry: Entry) => Buffer): Bytes {
+    return this.#kept(name) ?? this.#encode(name, make);
   }
 
   attributes<T>(make: (entry: Entry) => T): T {
@@ -120,26 +144,75 @@ export class CacheEntry implements Entry {
     const { key, stored: value, stale, unreadable } = this;
     return new CacheEntry(
       { key, value, modRevision, stale, ...(unreadable !== undefined && { unreadable }) },
-      this.#decode,
+      this.#context,
     );
+  }
+
+  /** True when the other one is the same to the byte. */
+  same(other: CacheEntry): boolean {
+    const equal = this.revision === other.revision && this.stale === other.stale && this.size === other.size;
+    return equal && this.unreadable === other.unreadable && this.#passing().equals(other.#whole());
+  }
+
+  /** For the keeper: shares with others what they have in common. */
+  cool(): void {
+    this.#isWarm = false;
+    if (this.#shared === undefined && this.unreadable === undefined)
+      this.#shared = this.#context.keeper?.share(this.key, 'json', this.#whole());
+    if (this.#shared !== undefined) this.#json = undefined;
+    if (this.#encodedName === undefined) return;
+    this.#encodedBytes = this.#cooled(this.#encodedName, this.#encodedBytes as Bytes);
+    for (const [name, bytes] of this.#encoded ?? []) this.#encoded?.set(name, this.#cooled(name, bytes));
+  }
+
+  #cooled(name: string, bytes: Bytes): Bytes {
+    return isWhole(bytes) ? (this.#context.keeper?.share(this.key, name, bytes) ?? bytes) : bytes;
+  }
+
+  #kept(name: string): Bytes | undefined {
+    return this.#encodedName === name ? this.#encodedBytes : this.#encoded?.get(name);
+  }
+
+  #encode(name: string, make: (entry: Entry) => Buffer): Buffer {
+    const made = make(this);
+    // Whoever asks for what was not asked for lately, as lists do, asks for many.
+    const bytes = this.#isWarm ? made : this.#cooled(name, made);
+    if (this.#encodedName === undefined) {
+      this.#encodedName = name;
+      this.#encodedBytes = bytes;
+    } else {
+      this.#encoded ??= new Map();
+      this.#encoded.set(name, bytes);
+    }
+    return made;
+  }
+
+  /** The bytes in one piece, which is kept for a while. */
+  #whole(): Buffer {
+    if (this.#json !== undefined) return this.#json;
+    const line = Buffer.allocUnsafe(this.size + lineFeed.length);
+    this.#shared?.copyTo(line, 0);
+    line[this.size] = lineFeedByte;
+    this.#json = line.subarray(0, this.size);
+    this.#isWarm = true;
+    this.#context.keeper?.warmed(this);
+    return this.#json;
+  }
+
+  /** The bytes in one piece until somebody else calls this. */
+  #passing(): Buffer {
+    if (this.#json !== undefined) return this.#json;
+    if (scratch.length < this.size) scratch = Buffer.allocUnsafeSlow(maxSharedBytes);
+    this.#shared?.copyTo(scratch, 0);
+    return scratch.subarray(0, this.size);
   }
 
   #decoded(): object {
     try {
-      return this.#decode(this.#json, this.parts);
+      return this.#context.decode(this.#passing(), this.parts);
     } catch {
       // What a parser says quotes the text, which may be a secret.
       throw unreadableEntry(this.key, 'the stored data cannot be decoded');
     }
   }
-
-  /** True when the other one is the same to the byte. */
-  same(other: CacheEntry): boolean {
-    const equal = this.revision === other.revision && this.stale === other.stale;
-    return equal && this.unreadable === other.unreadable && this.#json.equals(other.#json);
-  }
-}
-
-function withoutLineFeed(line: Buffer): Buffer {
-  return line.subarray(0, line.length - lineFeed.length);
 }

@@ -1,12 +1,15 @@
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { CacheEntry, jsonDecoder } from '#storage/cache/cache-entry.js';
+import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
 import { Change, EventRing } from '#storage/cache/event-ring.js';
 import { encodeStored } from '#storage/layout.js';
 
 function change(n: number, bytes: number): Change {
   const value = encodeStored({ kind: 'ConfigMap', metadata: { name: 'c' }, data: 'x'.repeat(bytes) } as object);
-  const entry = new CacheEntry({ key: '/registry/configmaps/default/c', value, modRevision: BigInt(n) }, jsonDecoder());
+  const entry = new CacheEntry(
+    { key: '/registry/configmaps/default/c', value, modRevision: BigInt(n) },
+    entryContext(),
+  );
   return new Change({ revision: BigInt(n), entry, previous: undefined, deleted: false });
 }
 

@@ -5,7 +5,7 @@
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
+import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import type { CacheState, Write } from '#storage/cache/state.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import { prefixEnd, type Revision, type Store, StoreError, type StoreEvent } from '#storage/store.js';
@@ -22,7 +22,7 @@ export interface CacheFeed {
 export interface FedCache {
   readonly state: CacheState;
   readonly prefix: string;
-  readonly decode: Decode;
+  readonly context: EntryContext;
 }
 
 export interface FeedOptions {
@@ -30,7 +30,7 @@ export interface FeedOptions {
   readonly prefix: string;
   readonly resource: string;
   readonly state: CacheState;
-  readonly decode: Decode;
+  readonly context: EntryContext;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
@@ -84,7 +84,7 @@ export class Feed implements CacheFeed {
   }
 
   async #fill(signal: AbortSignal): Promise<Revision> {
-    const { store, prefix, state, metrics, resource, decode } = this.#options;
+    const { store, prefix, state, metrics, resource, context } = this.#options;
     const end = prefixEnd(prefix);
     const entries: CacheEntry[] = [];
     let start = prefix;
@@ -93,7 +93,7 @@ export class Feed implements CacheFeed {
       const at = revision === undefined ? {} : { revision };
       const page = await store.range({ start, end, limit: listPageSize, signal, ...at });
       revision ??= page.revision;
-      for (const kv of page.kvs) entries.push(new CacheEntry(kv, decode));
+      for (const kv of page.kvs) entries.push(new CacheEntry(kv, context));
       if (page.kvs.length === 0 || page.count <= page.kvs.length) break;
       start = `${page.kvs[page.kvs.length - 1]?.key}\0`;
     }
@@ -121,6 +121,6 @@ export class Feed implements CacheFeed {
 function writeOf(options: FeedOptions, event: StoreEvent): Write {
   if (event.type === 'delete') return { key: event.key, revision: event.modRevision };
   const { key, modRevision } = event.kv;
-  const { state, decode } = options;
-  return { key, revision: modRevision, entry: state.known(key, modRevision) ?? new CacheEntry(event.kv, decode) };
+  const { state, context } = options;
+  return { key, revision: modRevision, entry: state.known(key, modRevision) ?? new CacheEntry(event.kv, context) };
 }

@@ -1,5 +1,5 @@
 /** Changes that happened before a cache was filled, put together from the store's history. */
-import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
+import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import { Change } from '#storage/cache/event-ring.js';
 import { keyOf, type Revision, revisionOf, type StoreEvent } from '#storage/store.js';
 
@@ -8,7 +8,7 @@ export interface StoreHistory {
   readonly since: Revision;
   /** In the order of their revisions, with what was there before (`WatchOptions.previous`). */
   readonly events: readonly StoreEvent[];
-  readonly decode: Decode;
+  readonly context: EntryContext;
 }
 
 /**
@@ -16,7 +16,7 @@ export interface StoreHistory {
  * what was there before, without which nobody can say what a change means to those who select.
  */
 export function changesOfHistory(
-  { since, events, decode }: StoreHistory,
+  { since, events, context }: StoreHistory,
   known: (key: string, revision: Revision) => CacheEntry | undefined,
 ): { changes: Change[]; floor: Revision } {
   /** The state of each key that had a change; null: it was gone. */
@@ -28,8 +28,9 @@ export function changesOfHistory(
     const revision = revisionOf(event);
     const created = event.type === 'put' && event.created;
     const previous =
-      latest.get(key) ?? (created || event.previous === undefined ? undefined : new CacheEntry(event.previous, decode));
-    const kept = event.type === 'put' ? (known(key, revision) ?? new CacheEntry(event.kv, decode)) : null;
+      latest.get(key) ??
+      (created || event.previous === undefined ? undefined : new CacheEntry(event.previous, context));
+    const kept = event.type === 'put' ? (known(key, revision) ?? new CacheEntry(event.kv, context)) : null;
     latest.set(key, kept);
     if (previous === undefined && !created) {
       changes = [];

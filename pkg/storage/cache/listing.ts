@@ -1,6 +1,6 @@
 /** Lists over a sorted view of the cache or over the store at one revision. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
+import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
 import type { KeyRange } from '#storage/sorted-map.js';
 import { prefixEnd, type Revision, type Store } from '#storage/store.js';
@@ -73,7 +73,7 @@ export async function listView(
 export interface StoreListing extends Selection {
   readonly store: Store;
   readonly revision: Revision;
-  readonly decode: Decode;
+  readonly context: EntryContext;
   /** An entry of that revision that is already in memory. */
   readonly known: (key: string, revision: Revision) => CacheEntry | undefined;
   readonly signal: Cancellation | undefined;
@@ -81,7 +81,7 @@ export interface StoreListing extends Selection {
 
 /** The page of the store at exactly `revision`. */
 export async function listStore(listing: StoreListing): Promise<Page> {
-  const { store, end, limit, match, revision, decode, known, signal } = listing;
+  const { store, end, limit, match, revision, context, known, signal } = listing;
   const entries: Entry[] = [];
   let start = listing.start;
   let fetched = 0;
@@ -93,7 +93,7 @@ export async function listStore(listing: StoreListing): Promise<Page> {
     fetched += page.kvs.length;
     for (const [i, kv] of page.kvs.entries()) {
       const { key } = kv;
-      const entry = known(key, kv.modRevision) ?? new CacheEntry(kv, decode);
+      const entry = known(key, kv.modRevision) ?? new CacheEntry(kv, context);
       entry.checkReadable();
       if (match?.(entry) === false) continue;
       entries.push(entry);

@@ -5,7 +5,7 @@ import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
-import type { CacheEntry, Decode } from '#storage/cache/cache-entry.js';
+import type { CacheEntry, EntryContext } from '#storage/cache/cache-entry.js';
 import { keyRange, listResult, listStore, listView, type Selection } from '#storage/cache/listing.js';
 import type { Snapshot } from '#storage/cache/snapshots.js';
 import type { CacheState } from '#storage/cache/state.js';
@@ -19,7 +19,7 @@ export interface CacheReadsOptions {
   readonly state: CacheState;
   readonly prefix: string;
   readonly resource: string;
-  readonly decode: Decode;
+  readonly context: EntryContext;
   readonly clock: Clock;
   readonly turns: TurnQueue;
   readonly metrics: StorageMetrics;
@@ -136,7 +136,7 @@ export class CacheReads {
 
   /** Exactly that version: from memory if the resource was in that state lately, else from the store's history. */
   async #exact(selection: Selection, revision: Revision, signal: Cancellation | undefined): Promise<ListResult> {
-    const { state, store, decode, metrics, resource, prefix } = this.#options;
+    const { state, store, context, metrics, resource, prefix } = this.#options;
     if (!state.filled) await this.#waitFilled(signal);
     if (state.revision < revision) await this.#waitRevision(revision, signal);
     const snapshot =
@@ -145,7 +145,7 @@ export class CacheReads {
         : state.snapshots.at(revision);
     if (snapshot !== undefined) return this.#fromView(snapshot, selection, revision);
     const known = (key: string, at: Revision) => state.known(key, at);
-    const page = await translated(() => listStore({ ...selection, store, revision, decode, known, signal }));
+    const page = await translated(() => listStore({ ...selection, store, revision, context, known, signal }));
     metrics.storeLists.inc({ resource });
     metrics.storeListFetched.inc({ resource }, page.fetched);
     metrics.storeListEvaluated.inc({ resource }, page.fetched);

@@ -3,7 +3,8 @@ import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { type CacheEntry, type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
+import { ByteKeeper } from '#storage/cache/byte-keeper.js';
+import { type CacheEntry, type Decode, type EntryContext, jsonDecoder } from '#storage/cache/cache-entry.js';
 import { type CacheFeed, type FedCache, Feed } from '#storage/cache/feed.js';
 import { CacheReads } from '#storage/cache/reads.js';
 import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
@@ -52,6 +53,8 @@ export interface WatchCacheOptions {
   readonly metrics: StorageMetrics;
   /** Parses served bytes; absent = JSON as it is. */
   readonly decode?: Decode;
+  /** Shared by all caches of a server; absent: one of its own. */
+  readonly keeper?: ByteKeeper;
   /** How long a read waits for a version or for the cache to fill. 1.24 blocks 3 s. */
   readonly waitMs?: number;
   /** Events that wait for one watcher at most. */
@@ -80,7 +83,7 @@ const defaults = {
 
 export class WatchCache implements ResourceStorage {
   readonly prefix: string;
-  readonly #options: WatchCacheOptions & typeof defaults & { readonly decode: Decode };
+  readonly #options: WatchCacheOptions & typeof defaults & { readonly context: EntryContext };
   readonly #state: CacheState;
   readonly #feed: CacheFeed;
   readonly #reads: CacheReads;
@@ -92,8 +95,11 @@ export class WatchCache implements ResourceStorage {
     const { transformer, awaitsHistory = false, resource, clock, metrics, observer } = given;
     const measured = new MeasuredStore(given.store, { resource, clock, metrics });
     const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
-    const { decode = jsonDecoder() } = given;
-    const options = { ...defaults, ...given, store, decode };
+    const { decode = jsonDecoder(), keeper = new ByteKeeper() } = given;
+    // What threads share is in one piece.
+    const sharesHere = given.feed === undefined && observer === undefined;
+    const context = sharesHere ? { decode, keeper } : { decode };
+    const options = { ...defaults, ...given, store, context };
     this.#options = options;
     metrics.cacheCapacity.set({ resource }, options.historyCapacity);
     this.prefix = options.prefix;
@@ -102,7 +108,7 @@ export class WatchCache implements ResourceStorage {
     const state = new CacheState({ clock, historyCapacity, historyMaxBytes, historyMaxAgeMs, sameObject, observer });
     this.#state = state;
     if (!awaitsHistory) state.settleHistory();
-    this.#feed = given.feed?.({ state, prefix: options.prefix, decode }) ?? new Feed({ ...options, state });
+    this.#feed = given.feed?.({ state, prefix: options.prefix, context }) ?? new Feed({ ...options, state });
     this.#reads = new CacheReads({ ...options, state });
     this.#writes = new CacheWrites({ ...options, state });
   }
@@ -147,11 +153,11 @@ export class WatchCache implements ResourceStorage {
    * could not be had.
    */
   remember(past: { readonly since: Revision; readonly events: readonly StoreEvent[] } | undefined): void {
-    const { transformer, decode } = this.#options;
+    const { transformer, context } = this.#options;
     if (past !== undefined) {
       const { since, events } = past;
       const read = transformer === undefined ? events : events.map((event) => readEvent(transformer, event));
-      this.#state.remember({ since, events: read, decode });
+      this.#state.remember({ since, events: read, context });
     }
     this.#state.settleHistory();
   }

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { CacheEntry, jsonDecoder } from '#storage/cache/cache-entry.js';
+import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
 import { objectOf, show, thing } from '#storage/cache/cache-fixture.js';
 import { Change } from '#storage/cache/event-ring.js';
 import { NotificationQueue } from '#storage/cache/notification-queue.js';
@@ -9,7 +9,7 @@ import type { Entry } from '#storage/resource-storage.js';
 
 const key = '/registry/things/ns/a';
 const entry = (modRevision: bigint, color: string, value = thing('a', 1, { color })) =>
-  new CacheEntry({ key, value, modRevision }, jsonDecoder());
+  new CacheEntry({ key, value, modRevision }, entryContext());
 let asked = 0;
 const colorOf = (of: Entry): string => objectOf(of).metadata.labels['color'] ?? '';
 

@@ -1,5 +1,5 @@
 /** Writes of one resource: to the store, and their results into the cache before the store's watch reports them. */
-import { CacheEntry, type Decode } from '#storage/cache/cache-entry.js';
+import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import type { CacheState } from '#storage/cache/state.js';
 import { statusFromStore } from '#storage/errors.js';
 import type { ConditionalOptions, ConditionalResult, PutOptions } from '#storage/resource-storage.js';
@@ -8,7 +8,7 @@ import type { Guard, KeyValue, Revision, Store, WriteOptions, WriteResult } from
 export interface CacheWritesOptions {
   readonly store: Store;
   readonly state: CacheState;
-  readonly decode: Decode;
+  readonly context: EntryContext;
 }
 
 type Write = (options: WriteOptions) => Promise<WriteResult>;
@@ -79,16 +79,16 @@ export class CacheWrites {
   }
 
   #wrote(key: string, stored: Buffer, revision: Revision): CacheEntry {
-    const { state, decode } = this.#options;
-    const entry = state.known(key, revision) ?? new CacheEntry({ key, value: stored, modRevision: revision }, decode);
+    const { state, context } = this.#options;
+    const entry = state.known(key, revision) ?? new CacheEntry({ key, value: stored, modRevision: revision }, context);
     state.wrote(key, revision, entry);
     return entry;
   }
 
   #current(kv: KeyValue | undefined): CacheEntry | undefined {
-    const { state, decode } = this.#options;
+    const { state, context } = this.#options;
     if (kv === undefined) return undefined;
-    return state.known(kv.key, kv.modRevision) ?? new CacheEntry(kv, decode);
+    return state.known(kv.key, kv.modRevision) ?? new CacheEntry(kv, context);
   }
 
   /** The state that a deletion at `expected` would remove, or what is there instead. */

@@ -153,7 +153,7 @@ class SharedFeed implements CacheFeed {
 
   /** The version, in the entry that is known of it already where there is one. */
   #entry(record: VersionRecord): CacheEntry {
-    const { state, decode } = this.#cache;
+    const { state, context } = this.#cache;
     const { key, revision: modRevision, stale = false, unreadable } = record;
     const bytes = this.#bytesOf(record);
     const known = state.known(key, modRevision);
@@ -162,7 +162,7 @@ class SharedFeed implements CacheFeed {
       return known;
     }
     const kv = { key, value: noBytes, modRevision, stale, ...(unreadable !== undefined && { unreadable }) };
-    return new CacheEntry(kv, decode, bytes);
+    return new CacheEntry(kv, context, bytes);
   }
 
   #change({ revision, entry: now, previous: before }: PastRecord): Change {

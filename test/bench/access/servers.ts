@@ -15,6 +15,8 @@ import { freePort } from '#test/free-port.js';
 export interface RunningServer {
   readonly name: 'bare' | 'orch' | 'peer';
   readonly pid: number;
+  /** Where it serves HTTPS. */
+  readonly url: string;
   readonly etcd: TestEtcd;
   readonly http1: Connections;
   readonly http2: Connections;
@@ -105,7 +107,19 @@ export async function apiPeer(
       await end(child);
     };
     const podKey = (pod: string) => `/registry/pods/default/${pod}`;
-    return { startMs, server: { name, pid: child.pid ?? 0, etcd, http1, http2, podKey, stop } as const };
+    return {
+      startMs,
+      server: {
+        name,
+        pid: child.pid ?? 0,
+        url: `https://127.0.0.1:${port}`,
+        etcd,
+        http1,
+        http2,
+        podKey,
+        stop,
+      } as const,
+    };
   };
   const destroy = async () => {
     await etcd.stop();
@@ -137,5 +151,6 @@ export async function startBare(directory: string): Promise<RunningServer> {
     await end(child);
     await etcd.stop();
   };
-  return { name: 'bare', pid: child.pid ?? 0, etcd, http1, http2, podKey: (pod) => `/bare/watched/${pod}`, stop };
+  const url = `https://127.0.0.1:${ports.http1}`;
+  return { name: 'bare', pid: child.pid ?? 0, url, etcd, http1, http2, podKey: (pod) => `/bare/watched/${pod}`, stop };
 }

@@ -1,0 +1,61 @@
+/**
+ * Keeps the bytes of cache entries: in one piece while an entry is warm, which is when it was written, told to watchers or
+ * read lately; made of what others have too when it is not. Shared by the caches of a server.
+ */
+import type { SharedBytes } from '#storage/segments/shared-bytes.js';
+import { Templates } from '#storage/segments/templates.js';
+
+/** Something whose bytes are in one piece for now. */
+export interface Warm {
+  readonly size: number;
+  /** Called once for each time that it was made warm. */
+  cool(): void;
+}
+
+export interface ByteKeeperOptions {
+  /** Bytes of the warm ones, at most; the newest stays whatever its size. */
+  readonly maxWarmBytes?: number;
+  readonly maxTemplateBytes?: number;
+}
+
+/** About as much as is made between two collections of young garbage: what goes sooner is never copied by them. */
+const defaultWarmBytes = 512 * 1024;
+const defaultTemplateBytes = 32 * 1024 * 1024;
+
+export class ByteKeeper {
+  readonly #maxWarmBytes: number;
+  readonly #templates: Templates;
+  /** In the order in which they became warm; those before the head have cooled. */
+  #warm: (Warm | undefined)[] = [];
+  #head = 0;
+  #warmBytes = 0;
+
+  constructor({ maxWarmBytes = defaultWarmBytes, maxTemplateBytes = defaultTemplateBytes }: ByteKeeperOptions = {}) {
+    this.#maxWarmBytes = maxWarmBytes;
+    this.#templates = new Templates({ maxBytes: maxTemplateBytes });
+  }
+
+  /** Lets it be warm until enough others are. */
+  warmed(entry: Warm): void {
+    this.#warm.push(entry);
+    this.#warmBytes += entry.size;
+    while (this.#warmBytes > this.#maxWarmBytes && this.#head < this.#warm.length - 1) this.#coolOldest();
+  }
+
+  /** See `Templates.share`. */
+  share(key: string, form: string, bytes: Buffer): SharedBytes | undefined {
+    return this.#templates.share(key, form, bytes);
+  }
+
+  #coolOldest(): void {
+    const oldest = this.#warm[this.#head] as Warm;
+    this.#warm[this.#head] = undefined;
+    this.#head++;
+    if (this.#head > 64 && this.#head * 2 > this.#warm.length) {
+      this.#warm = this.#warm.slice(this.#head);
+      this.#head = 0;
+    }
+    this.#warmBytes -= oldest.size;
+    oldest.cool();
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Memory of the API server and of informers for many pods of few templates: `PODS=50000 TEMPLATES=100 INFORMERS=10`.
+ *
+ * The pods are in etcd when the server starts. The informers run in a process of their own, each with a factory of its own,
+ * as if a controller manager could not share them.
+ */
+import { fork } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { pods } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { realClock as clock, formatTime } from '#apimachinery/clock.js';
+import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import { staticToken } from '#client/http/credentials.js';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import { dropManagedFields } from '#client/informer/transforms.js';
+import { Connection } from '#client/rest/connection.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import { encodeStored } from '#storage/layout.js';
+import { ask, podBody, podsPath, prepare } from '#test/bench/access/pods.js';
+import { apiPeer, type RunningServer } from '#test/bench/access/servers.js';
+import { inGroups } from '#test/bench/controllers/objects.js';
+import { cpuMs, figure, machineLine, megabytes, residentBytes, seconds } from '#test/bench/report.js';
+
+const podCount = Number(process.env['PODS'] ?? 50_000);
+const templateCount = Number(process.env['TEMPLATES'] ?? 100);
+const informerCount = Number(process.env['INFORMERS'] ?? 10);
+const settleMs = 5000;
+const self = fileURLToPath(import.meta.url);
+
+const [, , role = 'bench', ...args] = process.argv;
+if (role === 'informers') await inform(args[0] ?? '', args[1] ?? '');
+else await bench();
+
+function hex(length: number): string {
+  return randomBytes(length).toString('hex').slice(0, length);
+}
+
+/** What deployments, the scheduler, admission and node agents make of a pod. */
+function podOf(template: Pod, n: number): Pod {
+  const { metadata, spec } = template;
+  const { resourceVersion: _, ...common } = metadata;
+  const number = n % templateCount;
+  const hash = (0x6d4cf56d + number).toString(16);
+  const set = `app-${number}-${hash}`;
+  const time = formatTime(1_700_000_000_000 + Math.floor(n / templateCount) * 3000);
+  const ip = `10.${128 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`;
+  const token = { name: `kube-api-access-${hex(5)}` };
+  const mount = { ...token, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' };
+  const projected = {
+    defaultMode: 420,
+    sources: [
+      { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
+      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
+    ],
+  };
+  const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', controller: true, blockOwnerDeletion: true };
+  const statusFields = {
+    'f:status': { 'f:conditions': {}, 'f:containerStatuses': {}, 'f:podIP': {}, 'f:startTime': {} },
+  };
+  const managers = (metadata.managedFields ?? []).map((manager) => ({ ...manager, time }));
+  const agent = { manager: 'kubelet', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', time } as const;
+  return {
+    ...template,
+    metadata: {
+      ...common,
+      name: `${set}-${hex(5)}`,
+      generateName: `${set}-`,
+      uid: randomUUID(),
+      creationTimestamp: time,
+      labels: { ...common.labels, app: `app-${number}`, 'pod-template-hash': hash },
+      ownerReferences: [
+        { ...controller, name: set, uid: `6d4cf56d-b6c0-4ffe-8000-${String(number).padStart(12, '0')}` },
+      ],
+      managedFields: [...managers, { ...agent, fieldsV1: statusFields, subresource: 'status' }],
+    },
+    spec: {
+      ...spec,
+      nodeName: `node-${n % 5000}`,
+      containers: spec.containers.map((container) => ({
+        ...container,
+        image: `registry.example.com/team-${number}/${container.name}:1.24`,
+        volumeMounts: [...(container.volumeMounts ?? []), mount],
+      })),
+      volumes: [...(spec.volumes ?? []), { ...token, projected }],
+    },
+    status: {
+      phase: 'Running',
+      qosClass: 'Burstable',
+      hostIP: `172.16.${(n >> 8) & 15}.${n & 255}`,
+      podIP: ip,
+      podIPs: [{ ip }],
+      startTime: time,
+      conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
+        type,
+        status: 'True',
+        lastTransitionTime: time,
+      })),
+      containerStatuses: spec.containers.map(({ name }) => ({
+        name,
+        image: `registry.example.com/team-${number}/${name}:1.24`,
+        imageID: `registry.example.com/team-${number}/${name}@sha256:${'ab'.repeat(32)}`,
+        containerID: `containerd://${hex(64)}`,
+        ready: true,
+        started: true,
+        restartCount: 0,
+        state: { running: { startedAt: time } },
+      })),
+    },
+  };
+}
+
+/** Writes the pods to the server's etcd; bytes of all of them in JSON. */
+async function seed(server: RunningServer): Promise<number> {
+  await prepare(server);
+  const created = await ask(server, 'POST', podsPath, { body: podBody('first', 0) });
+  await ask(server, 'DELETE', `${podsPath}/first`, { body: '{"gracePeriodSeconds":0}' });
+  const template = JSON.parse(created.body.toString()) as Pod;
+  const store = new EtcdStore({ endpoints: [server.etcd.endpoint], clock, random: Math.random });
+  let bytes = 0;
+  await inGroups(podCount, async (n) => {
+    const pod = podOf(template, n);
+    const value = encodeStored(pod as object);
+    bytes += value.length;
+    await store.create(`/registry/pods/default/${pod.metadata.name}`, value);
+  });
+  await store.close();
+  return bytes;
+}
+
+/** Tells its memory before there is anything and when all informers have synced. */
+async function inform(url: string, contentType: string): Promise<void> {
+  const config = { server: url, insecureSkipVerify: true, namespace: 'default', token: staticToken('secret') };
+  const connection = new Connection(config, { dialect, clock, program: 'bench', qps: 0, burst: 1, contentType });
+  const client = connection.client('informers');
+  await client.resource(pods).list({ namespace: 'default', limit: 10 });
+  const before = residentBytes(process.pid);
+  const cpu = cpuMs(process.pid);
+  const stop = new AbortController();
+  const running: Promise<void>[] = [];
+  for (let i = 0; i < informerCount; i++) {
+    const factory = new SharedInformerFactory({
+      client,
+      clock,
+      random: Math.random,
+      log,
+      transform: dropManagedFields,
+    });
+    const informer = factory.informer(pods);
+    running.push(factory.start(stop.signal));
+    await factory.waitForSync();
+    if (informer.size !== podCount) throw new Error(`${informer.size} pods`);
+  }
+  const cpuUsedMs = cpuMs(process.pid) - cpu;
+  await clock.sleep(settleMs);
+  const resident = residentBytes(process.pid);
+  global.gc?.();
+  global.gc?.();
+  const { heapUsed, external } = process.memoryUsage();
+  process.send?.({ before, resident, live: heapUsed + external, cpuUsedMs } satisfies Informed);
+  stop.abort();
+  await Promise.all(running);
+  await connection.close();
+  process.exit();
+}
+
+interface Informed {
+  readonly before: number;
+  readonly resident: number;
+  readonly live: number;
+  readonly cpuUsedMs: number;
+}
+
+async function informers(url: string, contentType: string): Promise<Informed> {
+  // As the controller manager has it.
+  const execArgv = ['--expose-gc', '--heap-growing-percent=100'];
+  const child = fork(self, ['informers', url, contentType], { execArgv });
+  const exited = once(child, 'exit');
+  const answer = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
+  if (answer === undefined) throw new Error('the informers ended early');
+  await exited;
+  return answer[0] as Informed;
+}
+
+async function bench(): Promise<void> {
+  process.stdout.write(`${machineLine()}\n`);
+  const peer = await apiPeer(undefined);
+  let { server } = await peer.start();
+  try {
+    await clock.sleep(settleMs);
+    figure('the server without pods', megabytes(residentBytes(server.pid)));
+    const bytes = await seed(server);
+    process.stdout.write(`${podCount} pods of ${templateCount} templates, ${megabytes(bytes)} of JSON\n`);
+    await clock.sleep(settleMs);
+    figure('the server that saw them written', megabytes(residentBytes(server.pid)));
+    await server.stop();
+    let startMs: number;
+    ({ server, startMs } = await peer.start());
+    figure('its start with them', seconds(startMs));
+    await clock.sleep(settleMs);
+    figure('the server with them', megabytes(residentBytes(server.pid)), '350 MB');
+    const json = await ask(server, 'GET', podsPath, { discard: true });
+    figure('after a list in JSON', megabytes(residentBytes(server.pid)), '350 MB');
+    const headers = { accept: dialect.protobufMediaType };
+    await ask(server, 'GET', podsPath, { discard: true, headers });
+    figure('after a list in Protobuf', megabytes(residentBytes(server.pid)), '350 MB');
+    await ask(server, 'GET', `${podsPath}?labelSelector=app%3Dapp-1`, { discard: true });
+    figure('after a list by label', megabytes(residentBytes(server.pid)), '350 MB');
+    if (json.status !== 200) throw new Error(`list: ${json.status}`);
+    for (const [name, type] of [
+      ['Protobuf', dialect.protobufMediaType],
+      ['JSON', 'application/json'],
+    ] as const) {
+      const { before, resident, live, cpuUsedMs } = await informers(server.url, type);
+      figure(`${informerCount} informers in ${name}: more memory`, megabytes(resident - before), '250 MB');
+      figure(`${informerCount} informers in ${name}: live`, megabytes(live));
+      figure(`${informerCount} informers in ${name}: CPU`, seconds(cpuUsedMs));
+    }
+    figure('the server in the end', megabytes(residentBytes(server.pid)), '350 MB');
+  } finally {
+    await server.stop();
+    await peer.destroy();
+  }
+}
