@@ -27,7 +27,8 @@ import { cpuMs, figure, machineLine, megabytes, residentBytes, seconds } from '#
 const podCount = Number(process.env['PODS'] ?? 50_000);
 const templateCount = Number(process.env['TEMPLATES'] ?? 100);
 const informerCount = Number(process.env['INFORMERS'] ?? 10);
-const settleMs = 5000;
+/** Twice the time after which an idle server collects its garbage. */
+const settleMs = 12_000;
 const self = fileURLToPath(import.meta.url);
 
 const [, , role = 'bench', ...args] = process.argv;
@@ -66,7 +67,7 @@ function podOf(template: Pod, n: number): Pod {
     ...template,
     metadata: {
       ...common,
-      name: `${set}-${hex(5)}`,
+      name: `${set}-${hex(3)}${n.toString(36)}`,
       generateName: `${set}-`,
       uid: randomUUID(),
       creationTimestamp: time,
@@ -184,30 +185,40 @@ async function informers(url: string, contentType: string): Promise<Informed> {
   return answer[0] as Informed;
 }
 
+/** Resident memory, and what V8 says of it. */
+async function memoryRow(name: string, server: RunningServer, limit?: string): Promise<void> {
+  figure(name, megabytes(residentBytes(server.pid)), limit);
+  const { body } = await ask(server, 'GET', '/metrics');
+  const value = (metric: string) => megabytes(Number(new RegExp(`^${metric} (\\S+)`, 'm').exec(body.toString())?.[1]));
+  const heap = `${value('nodejs_heap_size_used_bytes')} of ${value('nodejs_heap_size_total_bytes')}`;
+  process.stdout.write(`  heap ${heap}, outside of it ${value('nodejs_external_memory_bytes')}\n`);
+}
+
 async function bench(): Promise<void> {
   process.stdout.write(`${machineLine()}\n`);
   const peer = await apiPeer(undefined);
   let { server } = await peer.start();
   try {
     await clock.sleep(settleMs);
-    figure('the server without pods', megabytes(residentBytes(server.pid)));
+    await memoryRow('the server without pods', server);
     const bytes = await seed(server);
     process.stdout.write(`${podCount} pods of ${templateCount} templates, ${megabytes(bytes)} of JSON\n`);
     await clock.sleep(settleMs);
-    figure('the server that saw them written', megabytes(residentBytes(server.pid)));
+    await memoryRow('the server that saw them written', server);
     await server.stop();
     let startMs: number;
     ({ server, startMs } = await peer.start());
     figure('its start with them', seconds(startMs));
+    figure('CPU of that', seconds(cpuMs(server.pid)));
     await clock.sleep(settleMs);
-    figure('the server with them', megabytes(residentBytes(server.pid)), '350 MB');
+    await memoryRow('the server with them', server, '350 MB');
     const json = await ask(server, 'GET', podsPath, { discard: true });
-    figure('after a list in JSON', megabytes(residentBytes(server.pid)), '350 MB');
+    await memoryRow('after a list in JSON', server, '350 MB');
     const headers = { accept: dialect.protobufMediaType };
     await ask(server, 'GET', podsPath, { discard: true, headers });
-    figure('after a list in Protobuf', megabytes(residentBytes(server.pid)), '350 MB');
+    await memoryRow('after a list in Protobuf', server, '350 MB');
     await ask(server, 'GET', `${podsPath}?labelSelector=app%3Dapp-1`, { discard: true });
-    figure('after a list by label', megabytes(residentBytes(server.pid)), '350 MB');
+    await memoryRow('after a list by label', server, '350 MB');
     if (json.status !== 200) throw new Error(`list: ${json.status}`);
     for (const [name, type] of [
       ['Protobuf', dialect.protobufMediaType],
@@ -218,7 +229,7 @@ async function bench(): Promise<void> {
       figure(`${informerCount} informers in ${name}: live`, megabytes(live));
       figure(`${informerCount} informers in ${name}: CPU`, seconds(cpuUsedMs));
     }
-    figure('the server in the end', megabytes(residentBytes(server.pid)), '350 MB');
+    await memoryRow('the server in the end', server, '350 MB');
   } finally {
     await server.stop();
     await peer.destroy();

@@ -2,7 +2,7 @@
 export interface Segmented {
   readonly length: number;
   /** Copies what comes behind the first `from` bytes to `target` at `at`, where there must be room for it. */
-  copyTo(target: Uint8Array, at: number, from?: number): void;
+  copyTo(target: Buffer, at: number, from?: number): void;
   begins(prefix: Buffer): boolean;
 }
 
@@ -21,7 +21,7 @@ export function joined(bytes: Bytes): Buffer {
 }
 
 /** Copies all of them to `target` at `at`. */
-export function copyBytes(bytes: Bytes, target: Uint8Array, at: number): void {
+export function copyBytes(bytes: Bytes, target: Buffer, at: number): void {
   if (isWhole(bytes)) target.set(bytes, at);
   else bytes.copyTo(target, at);
 }
@@ -47,7 +47,7 @@ class Behind implements Segmented {
     this.#from = from;
   }
 
-  copyTo(target: Uint8Array, at: number, from = 0): void {
+  copyTo(target: Buffer, at: number, from = 0): void {
     this.#bytes.copyTo(target, at, this.#from + from);
   }
 

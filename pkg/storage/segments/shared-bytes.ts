@@ -9,14 +9,20 @@ export const maxSharedBytes = 64 * 1024 - 1;
 /** Up to here a plain loop is faster than a call. */
 const loopBytes = 128;
 
+/** Where own bytes are gathered. */
+const scratch = Buffer.allocUnsafeSlow(1 + maxStretches * entryBytes + maxSharedBytes);
+
 export class SharedBytes implements Segmented {
   readonly length: number;
   readonly template: Template;
-  /** How many stretches there are, each with the own bytes before it, then all own bytes. */
-  readonly #own: Uint8Array;
+  /**
+   * How many stretches there are, each with the own bytes before it, then all own bytes. As a string of one byte per
+   * character, which takes a third of a kilobyte less than a Buffer, and no place in the heap of malloc.
+   */
+  readonly #own: string;
 
   /** See `of`. */
-  constructor(template: Template, length: number, own: Uint8Array) {
+  constructor(template: Template, length: number, own: string) {
     this.template = template;
     this.length = length;
     this.#own = own;
@@ -35,28 +41,29 @@ export class SharedBytes implements Segmented {
   }
 
   begins(prefix: Buffer): boolean {
-    const first = this.template.stretches[this.#own[3] as number] as Buffer;
-    const startsShared = this.#own[1] === 0 && this.#own[2] === 0 && first.length >= prefix.length;
+    const own = this.#own;
+    const first = this.template.stretches[own.charCodeAt(3)] as Buffer;
+    const startsShared = own.charCodeAt(1) === 0 && own.charCodeAt(2) === 0 && first.length >= prefix.length;
     return begins(startsShared ? first : joined(this), prefix);
   }
 
-  copyTo(target: Uint8Array, at: number, from = 0): void {
+  copyTo(target: Buffer, at: number, from = 0): void {
     const own = this.#own;
     const { template } = this;
     const { stretches } = template;
-    const end = 1 + (own[0] as number) * entryBytes;
+    const end = 1 + own.charCodeAt(0) * entryBytes;
     let to = at;
     let skip = from;
     let ownAt = end;
     for (let entry = 1; entry < end; entry += entryBytes) {
-      const ownEnd = ownAt + ((own[entry] as number) | ((own[entry + 1] as number) << 8));
+      const ownEnd = ownAt + (own.charCodeAt(entry) | (own.charCodeAt(entry + 1) << 8));
       const first = Math.min(ownEnd, ownAt + skip);
       skip -= first - ownAt;
-      copyPart(own, first, ownEnd, target, to);
+      copyText(own, first, ownEnd, target, to);
       to += ownEnd - first;
       ownAt = ownEnd;
-      const index = own[entry + 2] as number;
-      const stretch = stretches[index] as Uint8Array;
+      const index = own.charCodeAt(entry + 2);
+      const stretch = stretches[index] as Buffer;
       if (skip >= stretch.length) {
         skip -= stretch.length;
         continue;
@@ -66,42 +73,47 @@ export class SharedBytes implements Segmented {
       target.set(part, to);
       to += part.length;
     }
-    copyPart(own, ownAt + skip, own.length, target, to);
+    copyText(own, ownAt + skip, own.length, target, to);
   }
 }
 
-function copyPart(source: Uint8Array, start: number, end: number, target: Uint8Array, at: number): void {
+function copyText(source: string, start: number, end: number, target: Buffer, at: number): void {
   if (end - start > loopBytes) {
-    target.set(source.subarray(start, end), at);
+    target.write(source.slice(start, end), at, 'latin1');
     return;
   }
-  for (let from = start, to = at; from < end; from++, to++) target[to] = source[from] as number;
+  for (let from = start, to = at; from < end; from++, to++) target[to] = source.charCodeAt(from);
 }
 
 function pack(bytes: Buffer, template: Template, runs: readonly Run[]): SharedBytes | undefined {
-  const stretches: number[] = [];
   const taken: Run[] = [];
-  let ownLength = bytes.length;
+  let entry = 1;
   for (const run of runs) {
     const stretch = template.stretch(run);
     if (stretch === undefined || taken.length === maxStretches) continue;
-    stretches.push(stretch);
     taken.push(run);
-    ownLength -= run.length;
+    scratch[entry + 2] = stretch;
+    entry += entryBytes;
   }
-  const own = Buffer.allocUnsafeSlow(1 + taken.length * entryBytes + ownLength);
-  own[0] = taken.length;
-  let to = 1 + taken.length * entryBytes;
+  if (taken.length === 0) return undefined;
+  scratch[0] = taken.length;
+  let to = entry;
   let from = 0;
-  for (const [i, { at, length }] of taken.entries()) {
-    const entry = 1 + i * entryBytes;
-    own[entry] = (at - from) & 0xff;
-    own[entry + 1] = (at - from) >> 8;
-    own[entry + 2] = stretches[i] as number;
-    copyPart(bytes, from, at, own, to);
+  entry = 1;
+  for (const { at, length } of taken) {
+    scratch[entry] = (at - from) & 0xff;
+    scratch[entry + 1] = (at - from) >> 8;
+    entry += entryBytes;
+    copyPart(bytes, from, at, to);
     to += at - from;
     from = at + length;
   }
-  copyPart(bytes, from, bytes.length, own, to);
-  return new SharedBytes(template, bytes.length, own);
+  copyPart(bytes, from, bytes.length, to);
+  to += bytes.length - from;
+  return new SharedBytes(template, bytes.length, scratch.toString('latin1', 0, to));
+}
+
+function copyPart(source: Buffer, start: number, end: number, at: number): void {
+  if (end - start > loopBytes) scratch.set(source.subarray(start, end), at);
+  else for (let from = start, to = at; from < end; from++, to++) scratch[to] = source[from] as number;
 }
