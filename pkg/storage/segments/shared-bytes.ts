@@ -9,7 +9,7 @@ export const maxSharedBytes = 64 * 1024 - 1;
 /** Up to here a plain loop is faster than a call. */
 const loopBytes = 128;
 
-/** Where own bytes are gathered. */
+/** Where own bytes are gathered, and read again. */
 const scratch = Buffer.allocUnsafeSlow(1 + maxStretches * entryBytes + maxSharedBytes);
 
 export class SharedBytes implements Segmented {
@@ -48,21 +48,23 @@ export class SharedBytes implements Segmented {
   }
 
   copyTo(target: Buffer, at: number, from = 0): void {
-    const own = this.#own;
+    // Out of a string all at once, since each character by itself is slow.
+    const own = scratch;
+    const ownLength = own.write(this.#own, 0, 'latin1');
     const { template } = this;
     const { stretches } = template;
-    const end = 1 + own.charCodeAt(0) * entryBytes;
+    const end = 1 + (own[0] as number) * entryBytes;
     let to = at;
     let skip = from;
     let ownAt = end;
     for (let entry = 1; entry < end; entry += entryBytes) {
-      const ownEnd = ownAt + (own.charCodeAt(entry) | (own.charCodeAt(entry + 1) << 8));
+      const ownEnd = ownAt + ((own[entry] as number) | ((own[entry + 1] as number) << 8));
       const first = Math.min(ownEnd, ownAt + skip);
       skip -= first - ownAt;
-      copyText(own, first, ownEnd, target, to);
+      copyPart(own, first, ownEnd, target, to);
       to += ownEnd - first;
       ownAt = ownEnd;
-      const index = own.charCodeAt(entry + 2);
+      const index = own[entry + 2] as number;
       const stretch = stretches[index] as Buffer;
       if (skip >= stretch.length) {
         skip -= stretch.length;
@@ -73,16 +75,8 @@ export class SharedBytes implements Segmented {
       target.set(part, to);
       to += part.length;
     }
-    copyText(own, ownAt + skip, own.length, target, to);
+    copyPart(own, ownAt + skip, ownLength, target, to);
   }
-}
-
-function copyText(source: string, start: number, end: number, target: Buffer, at: number): void {
-  if (end - start > loopBytes) {
-    target.write(source.slice(start, end), at, 'latin1');
-    return;
-  }
-  for (let from = start, to = at; from < end; from++, to++) target[to] = source.charCodeAt(from);
 }
 
 function pack(bytes: Buffer, template: Template, runs: readonly Run[]): SharedBytes | undefined {
@@ -104,16 +98,16 @@ function pack(bytes: Buffer, template: Template, runs: readonly Run[]): SharedBy
     scratch[entry] = (at - from) & 0xff;
     scratch[entry + 1] = (at - from) >> 8;
     entry += entryBytes;
-    copyPart(bytes, from, at, to);
+    copyPart(bytes, from, at, scratch, to);
     to += at - from;
     from = at + length;
   }
-  copyPart(bytes, from, bytes.length, to);
+  copyPart(bytes, from, bytes.length, scratch, to);
   to += bytes.length - from;
   return new SharedBytes(template, bytes.length, scratch.toString('latin1', 0, to));
 }
 
-function copyPart(source: Buffer, start: number, end: number, at: number): void {
-  if (end - start > loopBytes) scratch.set(source.subarray(start, end), at);
-  else for (let from = start, to = at; from < end; from++, to++) scratch[to] = source[from] as number;
+function copyPart(source: Buffer, start: number, end: number, target: Buffer, at: number): void {
+  if (end - start > loopBytes) target.set(source.subarray(start, end), at);
+  else for (let from = start, to = at; from < end; from++, to++) target[to] = source[from] as number;
 }
