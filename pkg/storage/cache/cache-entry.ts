@@ -40,7 +40,7 @@ const lineFeed = '\n';
 const lineFeedByte = lineFeed.charCodeAt(0);
 
 /** Where bytes are put together that are only parsed. */
-let scratch = Buffer.alloc(0);
+const scratch = Buffer.allocUnsafeSlow(maxSharedBytes);
 
 export class CacheEntry implements Entry, Warm {
   readonly key: string;
@@ -202,7 +202,6 @@ export class CacheEntry implements Entry, Warm {
   /** The bytes in one piece until somebody else calls this. */
   #passing(): Buffer {
     if (this.#json !== undefined) return this.#json;
-    if (scratch.length < this.size) scratch = Buffer.allocUnsafeSlow(maxSharedBytes);
     this.#shared?.copyTo(scratch, 0);
     return scratch.subarray(0, this.size);
   }
