@@ -170,8 +170,8 @@ export function parseParts(json: Buffer, parts: StoredParts, fieldSetOf: (bytes:
   return object;
 }
 
-/** Of sets that are frozen: these are shared by many objects, see `KnownNodes`. */
-const fieldSetBytes = oncePer((set: object) => Buffer.from(JSON.stringify(set)));
+/** Of values that are frozen: these are shared by many objects, see `KnownNodes` and `KnownMembers`. */
+const bytesOfFrozen = oncePer((value: object) => Buffer.from(JSON.stringify(value)));
 
 /** Puts stored bytes together out of new text and bytes that are there already. */
 class StoredWriter {
@@ -195,14 +195,14 @@ class StoredWriter {
 
   fieldSet(value: object): void {
     this.#fieldSets++;
-    this.value(value, Object.isFrozen(value) ? fieldSetBytes : undefined);
+    this.value(value);
   }
 
-  /** A large value: where it is will be known. `bytesOf`: its bytes, if they are known outside of `before`. */
-  value(value: object, bytesOf?: (value: object) => Buffer): void {
+  /** A large value: where it is will be known. */
+  value(value: object): void {
     this.#flush();
     this.#ranges.push(this.#size);
-    const known = this.#bytesOf(value) ?? bytesOf?.(value);
+    const known = this.#bytesOf(value) ?? (Object.isFrozen(value) ? bytesOfFrozen(value) : undefined);
     if (known === undefined) this.#append(JSON.stringify(value));
     else {
       this.#chunks.push(known);

@@ -4,6 +4,7 @@ import { addedFields } from '#apimachinery/apply/added-fields.js';
 import { addedFieldsSteps } from '#apimachinery/apply/added-fields-steps.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import { isEmptySet, recursiveDifference, setOfFields, setsEqual, sorted } from '#apimachinery/apply/field-set.js';
+import { deepFreeze } from '#apimachinery/codec/json/shared-values.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
@@ -26,6 +27,10 @@ t.test('new objects of every type have the fields that a comparison with nothing
       const inSteps = allSteps(addedFieldsSteps(type, object, undefined, { largeParts: 2, partsPerStep: 3 }));
       if (JSON.stringify(inSteps) !== JSON.stringify(found))
         t.strictSame(inSteps, found, `steps of ${name}, SEED=${seed}`);
+      // What is frozen is only walked over once.
+      deepFreeze(object);
+      for (const again of [addedFields(type, object), addedFields(type, { ...object })])
+        if (JSON.stringify(again) !== JSON.stringify(found)) t.strictSame(again, found, `frozen ${name}, SEED=${seed}`);
       if (!setsEqual(found, wanted)) t.strictSame(found, wanted, `${name}, SEED=${seed}`);
       if (sorted(found) !== found) t.fail(`${name} is in order, SEED=${seed}`);
       const rest = recursiveDifference(found, hidden);

@@ -11,6 +11,7 @@ import {
   type FieldValidation,
   parseForSteps,
 } from '#apimachinery/codec/json/json.js';
+import type { KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
@@ -42,6 +43,8 @@ export interface DecodedObject {
   readonly kind: KindInfo;
   /** Texts for `Warning` headers. */
   readonly warnings: string[];
+  /** What the object's spec was known by; it has a copy of its own. */
+  readonly known?: KnownMember;
 }
 
 /** Beginning of a text for messages. */
@@ -56,11 +59,13 @@ function textOf(value: unknown): string {
 export class ObjectCodec {
   readonly scheme: Scheme;
   readonly #shared: SharedParts;
+  readonly #known: KnownMembers | undefined;
 
-  /** `shared`: what Protobuf objects have in common; strings unless told. */
-  constructor(scheme: Scheme, shared: SharedParts = { texts: new SharedTexts() }) {
+  /** `shared`: what Protobuf objects have in common; strings unless told. `known`: of JSON objects; absent: nothing is. */
+  constructor(scheme: Scheme, shared: SharedParts = { texts: new SharedTexts() }, known?: KnownMembers) {
     this.scheme = scheme;
     this.#shared = shared;
+    this.#known = known;
   }
 
   /** Reads an object. Throws 400 BadRequest. */
@@ -70,12 +75,19 @@ export class ObjectCodec {
       this.#check(kind, options.expected);
       return { object, kind, warnings: [] };
     }
+    if (options.encoding === 'json' && options.expected !== undefined) {
+      const { expected, validation = 'Ignore' } = options;
+      const decoded = this.#known?.decode(bytes, expected.type, validation);
+      if (decoded !== undefined) {
+        return { ...this.#expected(() => bytes.toString('utf8'), decoded, expected), known: decoded.known };
+      }
+    }
     const text = bytes.toString('utf8');
     if (options.encoding === 'yaml') return this.decodeValue(allSteps(valueOfYAML(text)), options);
     if (options.expected !== undefined) {
       const { expected } = options;
       // The kind is only known once the text is parsed, and nearly always it is the expected one.
-      return this.#expected(text, decodeJSON(text, expected.type, options.validation), expected);
+      return this.#expected(() => text, decodeJSON(text, expected.type, options.validation), expected);
     }
     return this.decodeValue(parseJSON(text), options);
   }
@@ -97,14 +109,14 @@ export class ObjectCodec {
     }
     const parsed = yield* parseForSteps(expected.type, text);
     yield;
-    return this.#expected(text, decodeParsed(text, parsed, expected.type, validation), expected);
+    return this.#expected(() => text, decodeParsed(text, parsed, expected.type, validation), expected);
   }
 
-  #expected(text: string, { object, warnings }: Decoded, expected: KindInfo): DecodedObject {
+  #expected(text: () => string, { object, warnings }: Decoded, expected: KindInfo): DecodedObject {
     if (textOf(object.kind) === expected.kind && object.apiVersion === expected.apiVersion) {
       return { object, kind: expected, warnings };
     }
-    const kind = this.#kindOf(object, () => text, expected);
+    const kind = this.#kindOf(object, text, expected);
     this.#check(kind, expected);
     return { object: named(kind, object), kind, warnings };
   }

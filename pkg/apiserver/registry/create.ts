@@ -1,18 +1,20 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { KnownMember } from '#apimachinery/codec/json/known-members.js';
 import { alreadyExists, badRequest, conflict, invalid, StatusError } from '#apimachinery/errors/status.js';
 import { generateName } from '#apimachinery/generate-name.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type AdmissionCall, runAdmission } from '#apiserver/registry/admit.js';
-import { readBody } from '#apiserver/registry/body.js';
+import { readKnownBody } from '#apiserver/registry/body.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { settleSpec, staysPrepared } from '#apiserver/registry/settled-spec.js';
 import { markCanonical } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
@@ -32,11 +34,11 @@ export async function createObject(operation: Operation): Promise<ApiResponse> {
   const form = negotiateObject(operation);
   const options = writeOptions(registry.dialect, context, 'CreateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
-  const body = readBody(registry, context, type, options.fieldValidation);
-  const object = body instanceof Promise ? await body : body;
+  const body = readKnownBody(registry, context, type, options.fieldValidation);
+  const { object, known } = body instanceof Promise ? await body : body;
   const large = isLarge(context);
   if (large) await betweenSteps(operation);
-  const outcome = await insert(operation, { object, options, namespace: context.info.namespace });
+  const outcome = await insert(operation, { object, known, options, namespace: context.info.namespace });
   if ('taken' in outcome) throw outcome.taken;
   if (large) await betweenSteps(operation);
   return entryResponse(operation, { entry: outcome.entry, form, status: 201 });
@@ -63,6 +65,8 @@ export async function createInstead(operation: Operation, insertion: Insertion):
 export interface Insertion {
   /** Taken over: it is changed. */
   readonly object: ApiObjectShape;
+  /** What its spec came from. */
+  readonly known?: KnownMember | undefined;
   readonly namespace: string;
   readonly options: WriteOptions;
   /** False: the caller has set managedFields itself (server-side apply). */
@@ -103,6 +107,7 @@ async function insert(
   if (large) await betweenSteps(operation);
   strategy.prepareForCreate?.(object, asked);
   registry.codec.complete(object);
+  if (insertion.known !== undefined && staysPrepared(resource, registry.hooks)) settleSpec(object, insertion.known);
   if (large) await betweenSteps(operation);
   const { trackFields = true } = insertion;
   const tooLarge = tooLargeToStore(context, object, trackFields ? { managedAs: resource.type } : {});

@@ -1,6 +1,7 @@
 /** Objects in and out of bodies, for all kinds of a scheme. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
+import { type KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
 import { withNullLists } from '#apimachinery/codec/json/null-lists.js';
 import { maxObjects } from '#apimachinery/codec/json/size-limit.js';
 import { complete, type JsonObject } from '#apimachinery/codec/json/walk.js';
@@ -25,6 +26,8 @@ export interface Decoded {
   readonly object: ApiObjectShape;
   /** Texts for `Warning` headers: unknown and repeated fields, unless they are ignored. */
   readonly warnings: readonly string[];
+  /** What the object's spec was known by; it has a copy of its own. */
+  readonly known?: KnownMember;
 }
 
 export class Codec {
@@ -33,7 +36,8 @@ export class Codec {
 
   constructor(scheme: Scheme) {
     this.scheme = scheme;
-    this.#objects = new ObjectCodec(scheme, { texts: new SharedTexts(), maxParts: maxObjects });
+    const shared = { texts: new SharedTexts(), maxParts: maxObjects };
+    this.#objects = new ObjectCodec(scheme, shared, new KnownMembers());
   }
 
   /** One object of the expected kind, which is also taken for what does not name its kind. Throws 400. */
@@ -161,6 +165,7 @@ export class Codec {
   }
 }
 
-function shaped({ object, warnings }: DecodedObject): Decoded {
-  return { object: object as unknown as ApiObjectShape, warnings };
+function shaped({ object, warnings, known }: DecodedObject): Decoded {
+  const decoded = { object: object as unknown as ApiObjectShape, warnings };
+  return known === undefined ? decoded : { ...decoded, known };
 }

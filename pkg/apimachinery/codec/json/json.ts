@@ -101,14 +101,18 @@ function unrecognized(type: TypeInfo, text: string, error: unknown): StatusError
   );
 }
 
-/** The second half, which takes the value over. */
+/**
+ * The second half, which takes the value over. Members whose values are `canonical` already are left alone, and counted as
+ * if they had no members: the text is to have none in their place.
+ */
 export function decodeParsed(
   text: string,
   value: unknown,
   type: TypeInfo,
   validation: FieldValidation = 'Ignore',
+  canonical?: ReadonlySet<unknown>,
 ): Decoded {
-  return finish(type, value, { validation, text });
+  return finish(type, value, { validation, text, canonical });
 }
 
 /**

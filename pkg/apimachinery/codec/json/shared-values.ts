@@ -40,7 +40,8 @@ function sampledHash(bytes: Buffer): number {
   return hash ^ (hash >>> 13);
 }
 
-function deepFreeze(value: unknown): void {
+/** With all that is in it. */
+export function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   Object.freeze(value);
   for (const member of Object.values(value)) deepFreeze(member);
