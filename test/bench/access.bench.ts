@@ -20,7 +20,7 @@ import { inRounds, type RoundsOptions, spread, type Work } from '#test/bench/acc
 import { type ApiPeer, apiPeer, type RunningServer, startBare } from '#test/bench/access/servers.js';
 import { version, watchRow } from '#test/bench/access/watch-rows.js';
 import { Watchers } from '#test/bench/access/watchers.js';
-import { createRow, firstCreatesRows, updateRows } from '#test/bench/access/write-rows.js';
+import { createRow, firstCreatesRows, followRow, leaseRow, updateRows } from '#test/bench/access/write-rows.js';
 import { Machine } from '#test/bench/machine/machine.js';
 import { treeCpuMs } from '#test/bench/machine/proc.js';
 import { median } from '#test/bench/machine/starvation.js';
@@ -43,7 +43,7 @@ const { values } = parseArgs({
   },
 });
 const groups = [
-  ...['idle', 'create', 'get', 'list', 'pages', 'selector', 'update', 'representations'],
+  ...['idle', 'create', 'get', 'list', 'pages', 'selector', 'update', 'lease', 'follow', 'representations'],
   ...['watch', 'loop', 'start', 'first'],
 ];
 const only = values.only.split(',').filter((name) => name !== '');
@@ -186,6 +186,8 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
   if (wanted('pages')) growing['pages'] = await pagesRow(field);
   if (wanted('selector')) growing['selector'] = await selectorRow(field);
   if (wanted('update')) await updateRows(field);
+  if (wanted('lease')) await leaseRow(field);
+  if (wanted('follow')) await followRow(field);
   if (wanted('representations')) await representationRows(field);
   if (wanted('watch')) {
     await watchRow(field, 200);

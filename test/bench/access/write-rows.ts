@@ -1,8 +1,8 @@
 /** Rows of what is written: pods created, their statuses, patches. */
 import { apis, compare, concurrency, type Field, load } from '#test/bench/access/field.js';
-import { ask, podBody, podName, podPath, scratchPath } from '#test/bench/access/pods.js';
+import { ask, podBody, podName, podPath, scratchPath, touchAll } from '#test/bench/access/pods.js';
 import { costFigures, type RowLimits } from '#test/bench/access/report.js';
-import { type Cost, costFromFirst, inRounds, medians } from '#test/bench/access/rounds.js';
+import { type Cost, costFromFirst, costPerOperation, inRounds, medians } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 
 const operations = 1000;
@@ -126,4 +126,41 @@ async function updateStatus(server: RunningServer, n: number, pods: number): Pro
   const pod = JSON.parse(body.toString()) as PodObject;
   const changed = JSON.stringify({ ...pod, status: changedStatus(pod.status, n) });
   await ask(server, 'PUT', `${path}/status`, { body: changed });
+}
+
+const leasesPath = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
+const leases = 100;
+
+/** As node agents renew theirs: the version that the last answer showed is written back with another time. */
+export async function leaseRow(field: Field): Promise<void> {
+  const versions = new Map<RunningServer, string[]>();
+  const write = async (server: RunningServer, method: 'POST' | 'PUT', n: number) => {
+    const i = n % leases;
+    const known = versions.get(server) ?? [];
+    versions.set(server, known);
+    const renewTime = new Date(1_600_000_000_000 + n).toISOString().replace('Z', '000Z');
+    const spec = { holderIdentity: `node-${i}`, leaseDurationSeconds: 40, renewTime };
+    const version = known[i];
+    const metadata = { name: `lease-${i}`, ...(version !== undefined && { resourceVersion: version }) };
+    const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
+    const path = method === 'POST' ? leasesPath : `${leasesPath}/lease-${i}`;
+    const { body } = await ask(server, method, path, { body: JSON.stringify(lease) });
+    known[i] = (JSON.parse(body.toString()) as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
+  };
+  for (const server of apis(field)) for (let i = 0; i < leases; i++) await write(server, 'POST', i);
+  await compare(
+    field,
+    'lease, PUT',
+    {},
+    { api: (server) => ({ operations, concurrency, operation: (n) => write(server, 'PUT', n) }) },
+  );
+}
+
+/** What a change costs that somebody else wrote and nobody watches. */
+export async function followRow(field: Field): Promise<void> {
+  const works = apis(field).map((server) => ({ server, operations: 1, operation: () => touchAll(server) }));
+  const { costs, ...rounds } = await costPerOperation(works, field);
+  const each = costs.map(({ server, etcd }) => ({ server: server / field.pods, etcd: etcd / field.pods }));
+  const figures = costFigures({ costs: each }, field.peer !== undefined);
+  field.report.add({ name: 'one change of etcd followed', unit: 'ms', ...figures, limits: {}, rounds });
 }

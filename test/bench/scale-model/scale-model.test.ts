@@ -1,0 +1,56 @@
+import { test } from 'tap';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { costsOf, defaultCosts } from '#test/bench/scale-model/costs.js';
+import {
+  type Activity,
+  activities,
+  demand,
+  followerBound,
+  largest,
+  workersNeeded,
+} from '#test/bench/scale-model/load.js';
+import { simulate } from '#test/bench/scale-model/simulate.js';
+
+test('costs come from the rows of a measurement where there are such', async (t) => {
+  const rows = [
+    { name: 'create', figures: { orch: 0.5 } },
+    { name: 'create, the first 1000 after a start', figures: { orch: 3 } },
+    { name: 'watch, 200 watchers: each delivered event', figures: { orch: 0.02 } },
+  ];
+  const { costs, taken } = costsOf(rows);
+  t.same(costs, { ...defaultCosts, create: 0.5, watchEvent: 0.02 });
+  t.same(taken, ['create', 'watchEvent']);
+});
+
+test('demand adds up', async (t) => {
+  const all: Activity[] = [
+    { name: 'writes', perSecond: 100, serveMs: 1, changes: 1, watchers: 10 },
+    { name: 'reads', perSecond: 50, serveMs: 2, changes: 0, watchers: 0 },
+  ];
+  const costs = { ...defaultCosts, watchEvent: 0.1, follow: 0.5, notice: 0.2 };
+  const found = demand(all, costs);
+  t.match(found, { requestsPerSecond: 150, changesPerSecond: 100, eventsPerSecond: 1000 });
+  const rounded = [found.workerCores, found.noticeCores, found.followerCores].map((cores) => cores.toFixed(3));
+  t.same(rounded, ['0.300', '0.020', '0.050']);
+  t.equal(workersNeeded(found), 1);
+  t.equal(workersNeeded({ ...found, workerCores: 6.81 }), 11);
+  t.equal(workersNeeded({ ...found, noticeCores: 0.7 }), undefined, 'every worker has its hands full with looking');
+  t.equal(followerBound(costs), 1400);
+});
+
+test('leases are of nodes, endpoint slices go to all of them', async (t) => {
+  const all = new Map(activities(largest, defaultCosts).map((activity) => [activity.name, activity]));
+  t.equal(all.get('leases renewed')?.perSecond, 500);
+  t.equal(all.get('endpoint slices')?.watchers, 5001);
+});
+
+test('the simulation is as busy as the paper says, and a thread that is too busy falls behind', async (t) => {
+  const all: Activity[] = [{ name: 'writes', perSecond: 200, serveMs: 4, changes: 1, watchers: 100 }];
+  const costs = { ...defaultCosts, watchEvent: 0.01, follow: 1, notice: 0 };
+  const run = (workers: number) => simulate({ activities: all, costs, workers, seconds: 20, random: seededRandom(7) });
+  const two = run(2);
+  t.ok(Math.abs(two.busiestWorker - 0.5) < 0.05, `${two.busiestWorker}`);
+  t.ok(Math.abs(two.follower - 0.2) < 0.02, `${two.follower}`);
+  t.ok(two.servedP99Ms > 4 && two.servedP99Ms < 40);
+  t.ok(run(1).servedP99Ms > 5 * two.servedP99Ms, 'one worker has exactly all that it can do');
+});
