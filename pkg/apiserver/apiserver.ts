@@ -21,13 +21,16 @@ import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
 import { groupsOf } from '#apiserver/discovery/resource-list.js';
 import { versionDocument } from '#apiserver/discovery/version.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
+import type { ConnectionCount } from '#apiserver/http/connection-count.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
+import type { Front } from '#apiserver/http/front.js';
 import { MessageSender } from '#apiserver/http/message-sender.js';
 import { RequestMetrics } from '#apiserver/http/metrics.js';
 import { HttpsServer, type ServerLimits, type TLSMaterial } from '#apiserver/http/server.js';
 import { ResponseWriter } from '#apiserver/http/write-response.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
+import type { InFlightCounts } from '#apiserver/pipeline/max-in-flight.js';
 import { type Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -73,6 +76,14 @@ export interface ApiServerDependencies {
   readonly healthChecks?: readonly HealthCheck[];
   /** Plain paths of other rooms (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
+  /** Instead of a socket of this server's own. */
+  readonly front?: Front | undefined;
+  /** Awaited before connections are accepted. */
+  readonly beforeListening?: (() => Promise<void>) | undefined;
+  /** True when the whole is to stop of which this server is a part. */
+  readonly stopping?: (() => boolean) | undefined;
+  /** Requests under way that the limits hold for; absent: this server's own. */
+  readonly inFlight?: InFlightCounts | undefined;
   /** True when the feature gate is on; absent: as the release has them. */
   readonly gate?: (name: string) => boolean;
   /** False for versions and resources that are turned off; absent: none is. */
@@ -83,6 +94,10 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: the system picks one. */
   readonly port: number;
+  /** A listening socket instead, as `Server.listen` takes it. */
+  readonly handle?: object | undefined;
+  /** For servers that share a socket. */
+  readonly connections?: ConnectionCount | undefined;
   readonly tls: TLSMaterial;
   /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
   readonly maxConcurrentStreams?: number;
@@ -159,7 +174,7 @@ export class ApiServer implements Daemon {
   readonly #writer: ResponseWriter;
   readonly #metrics: RequestMetrics;
   readonly #yaml: YamlReader;
-  #server: HttpsServer | undefined;
+  #server: Front | undefined;
   #address: AddressInfo | undefined;
   #started: Promise<void> | undefined;
 
@@ -228,6 +243,7 @@ export class ApiServer implements Daemon {
         readOnly: this.#options.maxRequestsInFlight,
         mutating: this.#options.maxMutatingRequestsInFlight,
       },
+      inFlight: dependencies.inFlight,
       parseAhead: (request) => parseAhead(request, { dialect, turns, yaml: this.#yaml }),
       requestTimeoutMs: this.#options.requestTimeoutMs,
     });
@@ -266,6 +282,7 @@ export class ApiServer implements Daemon {
 
   async #close(): Promise<void> {
     this.#stopping = true;
+    this.#server?.leaving?.();
     const { shutdownDelayMs } = this.#options;
     if (this.#serving && shutdownDelayMs > 0) {
       this.#deps.log.info({ ms: shutdownDelayMs }, 'not ready any more, closing later');
@@ -291,13 +308,18 @@ export class ApiServer implements Daemon {
     const caches = storages.start(this.#closing.signal);
     // Awaited below; when listening fails, that is what is told.
     caches.catch(() => undefined);
+    const { front, beforeListening } = this.#deps;
+    if (beforeListening !== undefined) await Promise.race([beforeListening(), caches]);
     const { listen } = this.#options;
-    if (listen !== undefined && !this.#closing.signal.aborted) {
+    if (front !== undefined && !this.#closing.signal.aborted) {
+      this.#server = front;
+      this.#address = await front.listen();
+    } else if (listen !== undefined && !this.#closing.signal.aborted) {
       const { handler, upgrade } = this;
       const failure = (error: unknown) => this.#responder.failure(undefined, error);
       const { maxBodyBytes } = this.#options;
       const writer = this.#writer;
-      this.#server = new HttpsServer({
+      const server = new HttpsServer({
         ...listen,
         handler,
         upgrade,
@@ -308,7 +330,10 @@ export class ApiServer implements Daemon {
         maxBodyBytes,
         observer: this.#metrics,
       });
-      this.#address = await this.#server.listen();
+      this.#server = server;
+      this.#address = await server.listen();
+    }
+    if (listen !== undefined && this.#address !== undefined) {
       log.info({ host: listen.host, port: this.#address.port }, 'listening');
     }
     await Promise.race([storages.waitReady(this.#closing.signal), caches]);
@@ -401,7 +426,7 @@ export class ApiServer implements Daemon {
         name: 'shutdown',
         endpoints: ['readyz'],
         check: async () => {
-          if (this.#stopping) throw serviceUnavailable('process is shutting down');
+          if (this.#stopping || this.#deps.stopping?.() === true) throw serviceUnavailable('process is shutting down');
         },
       },
     ];

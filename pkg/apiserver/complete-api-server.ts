@@ -51,6 +51,8 @@ export interface CompleteApiServerParts {
   /** Files that may be replaced while the server runs, and how to read them again. */
   readonly servingFiles: readonly string[];
   readonly loadServing: () => Promise<TLSMaterial>;
+  /** Called when the cluster's own objects exist. */
+  readonly bootstrapped?: () => void;
 }
 
 const bootstrapPatienceMs = 60_000;
@@ -177,6 +179,7 @@ export class CompleteApiServer implements Daemon {
       }
     }
     this.#bootstrapped = true;
+    this.#parts.bootstrapped?.();
     log.info({ ms: Math.round(clock.monotonic() - started) }, "The cluster's own objects exist");
     this.#ready.resolve();
   }

@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
+import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
@@ -11,10 +12,10 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { sameAddress, specialRange } from '#apimachinery/net/special-ip.js';
 import { admissionPlugins, idlePlugins } from '#apiserver/admission/plugins.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
-import type { ApiServerOptions } from '#apiserver/apiserver.js';
+import type { ApiServerDependencies, ApiServerOptions } from '#apiserver/apiserver.js';
 import { tokenReviews } from '#apiserver/authentication/token-review.js';
 import { accessReviews } from '#apiserver/authorization/reviews.js';
-import { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import { CompleteApiServer, type CompleteApiServerParts } from '#apiserver/complete-api-server.js';
 import { type Component, localDaemon, storeComponent } from '#apiserver/componentstatus/component.js';
 import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
 import { type AdmissionConfig, readAdmissionConfig } from '#apiserver/config/admission.js';
@@ -38,13 +39,21 @@ import { podLog } from '#apiserver/streaming/pod-log.js';
 import { proxies } from '#apiserver/streaming/proxies.js';
 import type { ResolveName } from '#apiserver/streaming/reachable.js';
 import { tokenRequests } from '#apiserver/subresources/service-account-token.js';
+import { ApiServerWorker } from '#apiserver/workers/api-server-worker.js';
+import { ControlBlock } from '#apiserver/workers/control-block.js';
+import { workerCount } from '#apiserver/workers/count.js';
+import type { WorkerLink } from '#apiserver/workers/worker-link.js';
+import { type SpawnWorker, WorkerPool } from '#apiserver/workers/worker-pool.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { FedCache } from '#storage/cache/feed.js';
 import { createStorageMetrics } from '#storage/metrics.js';
+import { FollowingStore } from '#storage/shared/following-store.js';
+import { Publisher } from '#storage/shared/publisher.js';
 import type { Store } from '#storage/store.js';
 
 export interface ApiServerSetup {
@@ -70,17 +79,90 @@ export interface ApiServerSetup {
   readonly memoryBytes?: number;
   /** Listen on a port that the system picks, whatever the options say. */
   readonly listenOnAnyPort?: boolean;
+  /** How threads that serve are started; absent: one thread does all, as a part of another process for example. */
+  readonly workers?: WorkersSetup;
+  /** Answers at further paths. */
+  readonly paths?: ApiServerDependencies['paths'];
+}
+
+export interface WorkersSetup {
+  readonly spawn: SpawnWorker;
+  /** Cores of the machine that the process may use. */
+  readonly cores: number;
+  /** Of the log. */
+  readonly verbosity?: { level: number };
+}
+
+/** What makes a server a part of one with several threads. */
+interface Part {
+  /** Where the server listens. */
+  readonly address: () => AddressInfo | undefined;
+  readonly publisher?: Publisher;
+  readonly pool?: WorkerPool;
+  readonly link?: WorkerLink;
+  readonly bootstrapped?: () => void;
 }
 
 /** Reads the files that the options name. Throws OptionsError for what they cannot mean. */
 export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApiServer> {
+  const { values, workers, log } = setup;
+  const listens = values['secure-port'] !== 0 || setup.listenOnAnyPort === true;
+  const count = workers === undefined || !listens ? 1 : workerCount(values.workers, workers.cores);
+  if (workers === undefined && values.workers > 1) {
+    log.warn({ workers: values.workers }, 'This server is a part of a larger process: it serves in one thread');
+  }
+  let server: CompleteApiServer | undefined;
+  const address = () => server?.address;
+  if (workers === undefined || count === 1) {
+    server = new CompleteApiServer(await serverParts(setup, { address }));
+    return server;
+  }
+  const { clock, metrics = createRegistry({ dialect: setup.dialect }) } = setup;
+  const control = new ControlBlock(count);
+  const storages: { found?: ResourceStorages } = {};
+  const publisher = new Publisher({
+    defer: setImmediate,
+    requestProgress: (prefix) => storages.found?.store.requestProgress(prefix),
+    distrusted: () =>
+      void storages.found?.selfCheck().catch((err: unknown) => log.info({ err }, 'Cannot check the caches')),
+  });
+  const pool = new WorkerPool({
+    count,
+    host: hostOf(values),
+    port: setup.listenOnAnyPort === true ? 0 : values['secure-port'],
+    spawn: workers.spawn,
+    verbosity: workers.verbosity,
+    publisher,
+    control,
+    clock,
+    log,
+    metrics,
+  });
+  const part = { address, publisher, pool, bootstrapped: () => control.tell('bootstrapped') };
+  const parts = await serverParts({ ...setup, metrics }, part);
+  storages.found = parts.dependencies.storages;
+  server = new CompleteApiServer(parts);
+  return server;
+}
+
+/** Of the same setup as the server that it is a worker of, and with the link to that. */
+export async function buildApiServerWorker(setup: ApiServerSetup, link: WorkerLink): Promise<ApiServerWorker> {
+  let worker: ApiServerWorker | undefined;
+  worker = new ApiServerWorker(await serverParts(setup, { link, address: () => worker?.server.address }), link);
+  return worker;
+}
+
+async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteApiServerParts> {
   const { values, dialect, clock, log, random } = setup;
+  const { publisher, pool, link } = part;
   const isEnabled = apiEnablement(values['runtime-config'], schemeFor(dialect).resources);
   // One for all that this server does, whatever else runs in the process.
   const turns = new TurnQueue({ clock, defer: setImmediate });
   const metrics = setup.metrics ?? createRegistry({ dialect });
   const storageMetrics = createStorageMetrics(metrics);
-  const store = setup.store ?? (await openStore(values, { clock, random, log, metrics: storageMetrics }));
+  const shownMetrics = () => link?.metrics() ?? pool?.metrics() ?? Promise.resolve(metrics);
+  const opened = setup.store ?? (await openStore(values, { clock, random, log, metrics: storageMetrics }));
+  const store = link === undefined ? opened : new FollowingStore(opened, link.subscriber);
   const prefix = values['etcd-prefix'].replace(/\/$/, '');
   const transformers = await buildEncryption(values, { dialect, clock, metrics: storageMetrics });
   const gates = new FeatureGates(values['feature-gates']);
@@ -96,6 +178,8 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     prefix,
     transformers,
     gate,
+    ...(publisher === undefined ? {} : { observer: (resource: string) => publisher.observer(resource) }),
+    ...(link === undefined ? {} : { feed: (cache: FedCache) => link.subscriber.feed(cache) }),
   });
   for (const resource of storages.unknown(transformers.keys())) {
     log.warn({ resource }, 'The encryption config names a resource that is not stored here');
@@ -112,13 +196,12 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     authorization,
     config: await readAdmissionConfig(values, dialect),
   });
-  let server: CompleteApiServer | undefined;
   const isOwn = (address: string, port: number) =>
-    port === server?.address?.port && isOfMachine(address, setup.machineAddresses ?? []);
+    port === part.address()?.port && isOfMachine(address, setup.machineAddresses ?? []);
   const nodeAgents = await buildNodeAgents(values, reader, { resolve: resolveName, isOwn });
-  const options = await serverOptions(setup, authentication);
+  const options = await workerOptions(await serverOptions(setup, authentication), link);
   const components = [storeComponent(store), ...(setup.components ?? localDaemons(clock))];
-  server = new CompleteApiServer({
+  return {
     options,
     dependencies: {
       dialect,
@@ -144,12 +227,18 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
         ...podConnects({ dialect, reader, nodeAgents, clock }),
         ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random, clock }),
       ],
-      paths: { ...discoveryPaths(values, authentication), ...debugPaths(values, metrics, setup.debug) },
+      paths: {
+        ...discoveryPaths(values, authentication),
+        ...debugPaths(values, shownMetrics, setup.debug),
+        ...setup.paths,
+      },
       gate,
       isEnabled,
+      front: pool,
+      inFlight: link?.inFlight,
     },
     closeStore: setup.store === undefined,
-    servingFiles: options.listen === undefined ? [] : servingFiles(values),
+    servingFiles: options.listen === undefined || pool !== undefined ? [] : servingFiles(values),
     loadServing: () => loadServing({ values, clock, clientAuthorities: authentication.clientAuthorities }),
     reader,
     authentication,
@@ -159,8 +248,27 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     values,
     machineAddresses: setup.machineAddresses ?? [],
     ...(setup.idleCollection === undefined ? {} : { idleCollection: setup.idleCollection }),
-  });
-  return server;
+    ...(part.bootstrapped === undefined ? {} : { bootstrapped: part.bootstrapped }),
+  };
+}
+
+/** A worker has its part of what the options give the whole server. */
+async function workerOptions(options: ApiServerOptions, link: WorkerLink | undefined): Promise<ApiServerOptions> {
+  const { listen, responseMemoryBytes, ...rest } = options;
+  if (link === undefined || listen === undefined) return options;
+  return {
+    ...rest,
+    listen: { ...listen, handle: await link.socket(), connections: link.connections },
+    ...(responseMemoryBytes === undefined
+      ? {}
+      : { responseMemoryBytes: Math.ceil(responseMemoryBytes / link.data.workers) }),
+    // The main thread tells it to end when that time is over.
+    shutdownDelayMs: 0,
+  };
+}
+
+function hostOf(values: ApiServerValues): string {
+  return values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
 }
 
 function isOfMachine(address: string, machineAddresses: readonly string[]): boolean {
@@ -247,7 +355,7 @@ async function serverOptions(
     ...responseMemory(values['response-memory-mb'], memoryBytes),
   };
   if (values['secure-port'] === 0 && !listenOnAnyPort) return common;
-  const host = values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
+  const host = hostOf(values);
   const tls = await loadServing({ values, clock, clientAuthorities });
   const chance = values['goaway-chance'];
   const listen = {

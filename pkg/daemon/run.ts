@@ -40,6 +40,8 @@ export interface Program<T extends OptionTable> {
   readonly rules?: readonly Rule<OptionValues<T>>[];
   /** The feature gates that act in it: it warns of others. Absent for programs without gates. */
   readonly actingGates?: () => readonly string[];
+  /** The program is a part of another one that has warned of what is odd about the command line. */
+  readonly warned?: boolean;
   /** Builds the daemon; may read files. Throws OptionsError for what the options cannot mean. */
   readonly create: (context: ProgramContext<T>) => Daemon | Promise<Daemon>;
 }
@@ -79,7 +81,8 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
     const { log, verbosity, flush } = loggerFor(name, parsed, process);
     process.reportTo?.(log, flush);
     try {
-      for (const warning of [...parsed.warnings, ...gateWarnings(program, parsed)]) log.warn(warning);
+      const warnings = program.warned === true ? [] : [...parsed.warnings, ...gateWarnings(program, parsed)];
+      for (const warning of warnings) log.warn(warning);
       const { env, argv: commandLine } = process;
       const own = { dialect, log, verbosity, clock, random: Math.random, env, argv: commandLine };
       return await runDaemon(await program.create({ ...parsed, ...own }), { process: flushing(process, flush), log });

@@ -11,16 +11,16 @@ type Answer = (context: RequestContext) => Promise<ApiResponse>;
 
 export function debugPaths(
   values: ApiServerValues,
-  metrics: Registry,
+  metrics: () => Promise<Registry>,
   debug: DebugEndpoints | undefined,
 ): Record<string, Answer> {
   const view = metricsView(values);
   const paths: Record<string, Answer> = {
-    '/metrics': async () => ({
-      status: 200,
-      headers: { 'content-type': metrics.contentType },
-      body: Buffer.from(await metricsText(metrics, view)),
-    }),
+    '/metrics': async () => {
+      const registry = await metrics();
+      const body = Buffer.from(await metricsText(registry, view));
+      return { status: 200, headers: { 'content-type': registry.contentType }, body };
+    },
   };
   for (const path of debug?.paths ?? []) {
     const answer: Answer = async ({ request, signal }) => {

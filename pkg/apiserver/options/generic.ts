@@ -111,6 +111,13 @@ export const genericServerOptions = {
     section,
     meaning: 'Directives of the Strict-Transport-Security header.',
   },
+  workers: {
+    type: 'int',
+    min: 0,
+    section,
+    meaning:
+      'Threads that serve requests. 0: half as many as the machine has cores, eight at most, and one on machines with fewer than four. With one, it is the thread that does everything else, too.',
+  },
   'cloud-provider-gce-l7lb-src-cidrs': {
     type: 'strings',
     inert: true,

@@ -42,7 +42,11 @@ const positive: readonly NumberOption[] = [
 const maxGoawayChance = 0.02;
 const highestPort = 65_535;
 
+/** More threads than any machine gains by. */
+const maxWorkers = 64;
+
 export const serverRules: Rule<ApiServerValues> = (values) => [
+  ...(values.workers > maxWorkers ? [`--workers can not be more than ${maxWorkers}`] : []),
   ...notNegative.filter((name) => values[name] < 0).map((name) => `--${name} can not be a negative value`),
   ...positive.filter((name) => values[name] <= 0).map((name) => `--${name} must be greater than zero`),
   ...requestErrors(values),

@@ -11,6 +11,27 @@ export interface InFlightLimits {
   readonly mutating: number;
 }
 
+/** Where requests under way are counted. */
+export interface InFlightCounts {
+  /** Of this server, whatever threads it has. */
+  total(kind: InFlightKind): number;
+  /** Of this thread. */
+  own(kind: InFlightKind): number;
+  add(kind: InFlightKind, by: 1 | -1): void;
+}
+
+/** The counts of a server in one thread. */
+export function ownCounts(): InFlightCounts {
+  const counts = { readOnly: 0, mutating: 0 };
+  return {
+    total: (kind) => counts[kind],
+    own: (kind) => counts[kind],
+    add: (kind, by) => {
+      counts[kind] += by;
+    },
+  };
+}
+
 const readVerbs = new Set(['get', 'list', 'watch']);
 
 type InFlightRequest = Pick<RequestContext, 'info' | 'user' | 'request'>;
@@ -21,22 +42,25 @@ export interface MaxInFlightOptions {
   readonly exemptGroup: string;
   /** Told of each request that is refused. */
   readonly refused: (kind: InFlightKind, context: InFlightRequest) => void;
+  /** Absent: its own. */
+  readonly counts?: InFlightCounts | undefined;
 }
 
 export class MaxInFlight {
   readonly #limits: InFlightLimits;
   readonly #exemptGroup: string;
   readonly #refused: (kind: InFlightKind, context: InFlightRequest) => void;
-  readonly #counts = { readOnly: 0, mutating: 0 };
+  readonly #counts: InFlightCounts;
 
-  constructor({ limits, exemptGroup, refused }: MaxInFlightOptions) {
+  constructor({ limits, exemptGroup, refused, counts = ownCounts() }: MaxInFlightOptions) {
+    this.#counts = counts;
     this.#limits = limits;
     this.#exemptGroup = exemptGroup;
     this.#refused = refused;
   }
 
   get current(): { readonly readOnly: number; readonly mutating: number } {
-    return this.#counts;
+    return { readOnly: this.#counts.own('readOnly'), mutating: this.#counts.own('mutating') };
   }
 
   /**
@@ -48,16 +72,18 @@ export class MaxInFlight {
     if (isLongRunning(info) || request.user !== undefined) return () => undefined;
     const kind = readVerbs.has(info.verb) ? 'readOnly' : 'mutating';
     const limit = this.#limits[kind];
-    if (limit > 0 && this.#counts[kind] >= limit && !user.groups.includes(this.#exemptGroup)) {
+    // Counted first: of several threads that come at once, none takes a place that there is not.
+    this.#counts.add(kind, 1);
+    if (limit > 0 && this.#counts.total(kind) > limit && !user.groups.includes(this.#exemptGroup)) {
+      this.#counts.add(kind, -1);
       this.#refused(kind, context);
       throw tooManyRequests('Too many requests, please try again later.', 1);
     }
-    this.#counts[kind] += 1;
     let left = false;
     return () => {
       if (left) return;
       left = true;
-      this.#counts[kind] -= 1;
+      this.#counts.add(kind, -1);
     };
   }
 }

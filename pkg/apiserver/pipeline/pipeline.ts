@@ -19,7 +19,7 @@ import type { AfterTimeout } from '#apiserver/http/request-failures.js';
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
 import { isLongRunning } from '#apiserver/pipeline/long-running.js';
-import { type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
+import { type InFlightCounts, type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
 import { type Responder, toStatus } from '#apiserver/representation/respond.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -33,6 +33,8 @@ export interface PipelineOptions {
   readonly authorizer: Authorizer;
   readonly responder: Responder;
   readonly limits: InFlightLimits;
+  /** Of the requests that the limits hold for; absent: those that this pipeline counts. */
+  readonly inFlight?: InFlightCounts | undefined;
   readonly metrics: RequestMetrics;
   /** Makes a body ready to be read quickly; undefined where it is. Absent: all are. */
   readonly parseAhead?: (request: ApiRequest) => Promise<void> | undefined;
@@ -53,9 +55,10 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    const { limits, dialect, metrics } = options;
+    const { limits, dialect, metrics, inFlight: counts } = options;
     this.#inFlight = new MaxInFlight({
       limits,
+      counts,
       exemptGroup: dialect.groups.masters,
       refused: (kind, { request, info }) => metrics.dropped(kind, request, info),
     });

@@ -9,7 +9,7 @@ export interface DebugEndpointsOptions {
   /** Serve `/debug/pprof/`; absent: not. */
   readonly profiler?: Profiler;
   /** Serve `/debug/flags/v`; absent: not. Daemons of the control plane do so with their profiles only, as in 1.24. */
-  readonly verbosity?: Verbosity;
+  readonly verbosity?: Pick<Verbosity, 'level'>;
   /** The process's command line. */
   readonly argv: readonly string[];
   /** By the name of the configuration: what is in force. */
@@ -104,7 +104,7 @@ export class DebugEndpoints {
     return this.#endpoints.get(request.path.replace(/\/$/, ''))?.(request);
   }
 
-  async #setVerbosity(request: DebugRequest, verbosity: Verbosity): Promise<DebugResponse> {
+  async #setVerbosity(request: DebugRequest, verbosity: Pick<Verbosity, 'level'>): Promise<DebugResponse> {
     if (request.method !== 'PUT') return text(405, 'unrecognized http method: PUT a number\n');
     const body = (await request.body()).trim();
     if (!/^-?\d{1,9}$/.test(body)) return text(400, `failed set verbosity ${JSON.stringify(body)}: not a number\n`);

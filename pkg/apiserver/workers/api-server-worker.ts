@@ -1,0 +1,114 @@
+/** One worker of an API server: the whole way of a request, over the objects that the main thread keeps. */
+import { setMaxListeners } from 'node:events';
+import { deferred } from '#apimachinery/async/deferred.js';
+import { ApiServer } from '#apiserver/apiserver.js';
+import type { CompleteApiServerParts } from '#apiserver/complete-api-server.js';
+import { followFiles } from '#apiserver/config/serving-files.js';
+import type { WorkerLink } from '#apiserver/workers/worker-link.js';
+import type { Daemon } from '#daemon/daemon.js';
+import { collectWhenIdle } from '#daemon/memory/collect-when-idle.js';
+
+export class ApiServerWorker implements Daemon {
+  readonly name: string;
+  readonly server: ApiServer;
+  readonly #parts: CompleteApiServerParts;
+  readonly #link: WorkerLink;
+  readonly #closing = new AbortController();
+  readonly #authorized = deferred();
+  #work: Promise<void> | undefined;
+  #closed: Promise<void> | undefined;
+
+  constructor(parts: CompleteApiServerParts, link: WorkerLink) {
+    this.#parts = parts;
+    this.#link = link;
+    setMaxListeners(0, this.#closing.signal);
+    const { dependencies } = parts;
+    const { storages } = dependencies;
+    const { signal } = this.#closing;
+    this.server = new ApiServer(parts.options, {
+      ...dependencies,
+      healthChecks: [...(dependencies.healthChecks ?? []), ...link.healthChecks()],
+      stopping: () => link.control.stopping,
+      // Those that come in place of another leave connections to the others until they can serve them.
+      ...(link.data.early
+        ? {}
+        : {
+            beforeListening: async () => {
+              await Promise.all([storages.waitReady(signal), this.#authorized.promise]);
+            },
+          }),
+    });
+    this.name = this.server.name;
+  }
+
+  start(signal: AbortSignal): Promise<void> {
+    this.#work ??= this.#run(signal);
+    return this.#work;
+  }
+
+  ready(): Promise<void> {
+    return this.server.ready();
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#work?.catch(() => undefined);
+    await this.#shutDown();
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const stop = () => this.#closing.abort();
+    if (signal.aborted) stop();
+    else signal.addEventListener('abort', stop, { once: true });
+    const closing = this.#closing.signal;
+    const serving = this.server.start(new AbortController().signal);
+    const ended = serving.finally(stop);
+    ended.catch(() => undefined);
+    try {
+      this.#link.begin();
+      await Promise.race([this.#settle(closing), aborted(closing)]);
+      if (!closing.aborted) await this.#keep(closing);
+    } catch (error) {
+      if (!closing.aborted) throw error;
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await this.#shutDown();
+    }
+    await ended;
+  }
+
+  async #settle(signal: AbortSignal): Promise<void> {
+    await this.#parts.authorization.start(signal);
+    this.#authorized.resolve();
+    await this.server.ready();
+    this.#link.ready();
+  }
+
+  async #keep(signal: AbortSignal): Promise<void> {
+    const { dependencies, idleCollection, servingFiles: files, loadServing } = this.#parts;
+    const { clock, log } = dependencies;
+    const changed = async () => this.server.reloadTLS(await loadServing());
+    await Promise.all([
+      idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
+      files.length === 0 ? undefined : followFiles({ files, clock, log, changed }, signal),
+      aborted(signal),
+    ]);
+  }
+
+  #shutDown(): Promise<void> {
+    this.#closed ??= (async () => {
+      this.#closing.abort();
+      await this.server.close();
+      if (this.#parts.closeStore) await this.#parts.dependencies.storages.store.close();
+      this.#link.close();
+    })();
+    return this.#closed;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
