@@ -21,7 +21,7 @@ export interface InFlightCounts {
 }
 
 /** The counts of a server in one thread. */
-export function ownCounts(): InFlightCounts {
+function ownCounts(): InFlightCounts {
   const counts = { readOnly: 0, mutating: 0 };
   return {
     total: (kind) => counts[kind],

@@ -140,8 +140,10 @@ export class WorkerPool implements Front {
 
   async #close(graceMs: number, sleep: (ms: number, signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#stop.abort();
-    // New connections are refused from here on, as soon as the workers have let go of theirs.
-    this.#socket?.close();
+    // New connections are refused when the workers have let go of theirs, too. One that has yet to copy it must not find
+    // another file under its number.
+    const copied = [...this.#running.values()].every(({ beating }) => beating);
+    if (copied) this.#socket?.close();
     const ended = new AbortController();
     for (const running of this.#running.values()) this.#tell(running, { type: 'stop' });
     const all = Promise.all([...this.#running.values()].map(({ exited }) => exited)).then(() => ended.abort());
@@ -151,6 +153,7 @@ export class WorkerPool implements Front {
       await worker.terminate();
     }
     await all;
+    if (!copied) this.#socket?.close();
     await this.#supervising;
   }
 
