@@ -10,8 +10,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
-import { ms, spread, type Work } from '#test/bench/access/measure.js';
 import { ask, podBody, podName, podPath, podsPath, prepare, scratchPath, touchAll } from '#test/bench/access/pods.js';
+import { spread, type Work } from '#test/bench/access/rounds.js';
 import { apiPeer, type RunningServer } from '#test/bench/access/servers.js';
 import { Watchers } from '#test/bench/access/watchers.js';
 import { figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
@@ -51,6 +51,8 @@ interface Measured {
   readonly all: number;
   readonly busiest: number;
 }
+
+const ms = (value: number): string => `${value.toPrecision(3)} ms`;
 
 const middle = (numbers: readonly number[]): number => [...numbers].sort((a, b) => a - b)[numbers.length >> 1] ?? 0;
 
