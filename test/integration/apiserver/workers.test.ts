@@ -8,9 +8,9 @@ import { ResumingWatch } from '#test/integration/apiserver/workers/resuming-watc
 const long = process.env['WORKERS_SOAK'] !== undefined;
 const watcherCount = long ? 200 : 20;
 const writeCount = long ? 20_000 : 400;
-const kills = long ? 20 : 3;
+const kills = long ? 20 : 2;
 const keys = 30;
-t.setTimeout(long ? 3_600_000 : 120_000);
+t.setTimeout(long ? 3_600_000 : 300_000);
 
 const scope = '/api/v1/namespaces/default/configmaps';
 
