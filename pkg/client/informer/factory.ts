@@ -5,7 +5,7 @@ import { shared } from '#apimachinery/async/shared-signal.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
-import type { Informer, InformerFactory, InformerOptions } from '#client/informer/informer.js';
+import type { Informer, InformerFactory, InformerOptions, Lister } from '#client/informer/informer.js';
 import { reflectorMetrics } from '#client/informer/metrics.js';
 import { SharedInformer } from '#client/informer/shared-informer.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -39,6 +39,8 @@ export class SharedInformerFactory implements InformerFactory {
   readonly client: Client;
   readonly #options: SharedInformerFactoryOptions;
   readonly #entries = new Map<string, Entry>();
+  /** The informers of each resource. */
+  readonly #byResource = new Map<string, Pick<Lister<ApiObject>, 'get'>[]>();
   readonly #running = new Set<Promise<void>>();
   /** An informer has ended that was not told to. */
   readonly #failed = deferred();
@@ -103,6 +105,9 @@ export class SharedInformerFactory implements InformerFactory {
   #create<T extends ApiObject>(id: string, type: ResourceType<T>, options: InformerOptions<T>): Informer<T> {
     const { client, clock, random, log, metrics, resyncMs = 0, streamInitialState = false } = this.#options;
     const transform = options.transform ?? this.#options.transform;
+    const name = `${type.group}/${type.version}/${type.resource}`;
+    const peers = this.#byResource.get(name) ?? [];
+    this.#byResource.set(name, peers);
     const informer = new SharedInformer<T>(
       type,
       { ...options, ...(transform === undefined ? {} : { transform }) },
@@ -112,6 +117,7 @@ export class SharedInformerFactory implements InformerFactory {
         random,
         log,
         streamInitialState,
+        peers,
         // Not all at the same moment.
         resyncMs: resyncMs * (1 + random()),
         ...(metrics === undefined
@@ -119,6 +125,7 @@ export class SharedInformerFactory implements InformerFactory {
           : { metrics: (size: () => number) => reflectorMetrics(metrics, type.resource, size) }),
       },
     );
+    peers.push(informer);
     this.#entries.set(id, { informer, transform: options.transform, shared: informer });
     if (this.#signal !== undefined) this.#run(informer, this.#signal);
     return informer;

@@ -217,6 +217,31 @@ t.test('informers are shared by what they select', async (t) => {
   t.equal(late.size, 1, 'asked for after the start, started at once');
 });
 
+t.test('objects share what is equal in them, also with informers that select or transform otherwise', async (t) => {
+  const { api, factory, informer, start, phase, seen } = setUp(t);
+  const labelled = factory.informer(pods, { labelSelector: 'app=web' });
+  const marked = factory.informer(pods, {
+    transform: (object) => ({ ...object, metadata: { ...object.metadata, annotations: { mark: 'x' } } }),
+  });
+  api.seed(pods, pod('web-1', { app: 'web' }));
+  api.seed(pods, pod('web-2', { app: 'web' }));
+  await start();
+  const first = informer.get('default/web-1');
+  t.equal(labelled.get('default/web-1'), first, 'one object');
+  t.equal(marked.get('default/web-1')?.spec, first?.spec);
+  t.same(marked.get('default/web-1')?.metadata.annotations, { mark: 'x' });
+  t.equal(first?.metadata.annotations, undefined);
+  t.equal(informer.get('default/web-2')?.spec, first?.spec, 'objects of one controller');
+  t.equal(informer.get('default/web-2')?.metadata.labels, first?.metadata.labels);
+  await seen();
+  phase('web-1', 'Running');
+  t.same(await seen(), ['update web-1 ->Running']);
+  const second = informer.get('default/web-1');
+  t.equal(second?.spec, first?.spec, 'versions of one object');
+  t.equal(first?.status, undefined);
+  t.equal(labelled.get('default/web-1'), second);
+});
+
 t.test('only informers of all objects, as they are, are there for others', async (t) => {
   const { factory, informer } = setUp(t);
   t.equal(factory.existing(pods), informer);

@@ -5,9 +5,18 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, WatchEvent } from '#client/client.js';
-import type { EventHandler, HandlerOptions, Informer, InformerOptions, ObjectKey } from '#client/informer/informer.js';
+import type {
+  EventHandler,
+  HandlerOptions,
+  Informer,
+  InformerOptions,
+  Lister,
+  ObjectKey,
+} from '#client/informer/informer.js';
 import { noReflectorMetrics, type ReflectorMetrics } from '#client/informer/metrics.js';
 import { Reflector, type ReflectorSink } from '#client/informer/reflector.js';
+import { shareEqual } from '#client/informer/share-equal.js';
+import { Siblings } from '#client/informer/siblings.js';
 import { type IndexFunction, Store } from '#client/informer/store.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -22,6 +31,8 @@ export interface SharedInformerDependencies {
   readonly resyncMs?: number;
   /** Whether to have the initial state streamed, where the server does that. */
   readonly streamInitialState?: boolean;
+  /** All informers of the resource, which mostly have the same objects; it may be among them. */
+  readonly peers?: readonly Pick<Lister<ApiObject>, 'get'>[];
 }
 
 export class SharedInformer<T extends ApiObject> implements Informer<T>, ReflectorSink<T> {
@@ -35,12 +46,15 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   readonly #metrics: ReflectorMetrics;
   readonly #reflector: Reflector<T>;
   readonly #synced: Deferred<void> = deferred();
+  readonly #siblings = new Siblings<T>();
+  readonly #peers: readonly Pick<Lister<ApiObject>, 'get'>[];
   #hasSynced = false;
 
   constructor(type: ResourceType<T>, options: InformerOptions<T>, dependencies: SharedInformerDependencies) {
-    const { client, clock, random, log, metrics } = dependencies;
+    const { client, clock, random, log, metrics, peers = [] } = dependencies;
     const { namespace, labelSelector, fieldSelector } = options;
     this.#clock = clock;
+    this.#peers = peers;
     this.#resyncMs = dependencies.resyncMs ?? 0;
     this.#store = new Store(options.indexers);
     this.#transformer = options.transform;
@@ -162,13 +176,24 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   #put(key: ObjectKey, given: T, initial: boolean): void {
     const known = this.#store.get(key);
     if (known !== undefined && sameVersion(known, given)) return;
-    const object = this.#transform(given);
+    const object = this.#shared(key, this.#transform(given), known);
     const recreated = known !== undefined && known.metadata.uid !== object.metadata.uid;
     // Another object under the same name: whoever holds state by uid must see the first one go.
     if (recreated) this.#remove(key);
     const old = this.#store.set(key, object);
     if (old === undefined) this.#notify((handler) => handler.onAdd?.(object, initial));
     else this.#notify((handler) => handler.onUpdate?.(object, old));
+  }
+
+  /** The object, made of what is there already as far as that is equal. */
+  #shared(key: ObjectKey, object: T, known: T | undefined): T {
+    for (const peer of this.#peers) {
+      const same = peer === this ? undefined : peer.get(key);
+      if (same !== undefined && sameVersion(same, object)) return shareEqual(object, same);
+    }
+    const like = known ?? this.#siblings.get(key);
+    this.#siblings.set(key, object);
+    return like === undefined ? object : shareEqual(object, like);
   }
 
   /** `last`: the state at the deletion, where the watch told it. */
