@@ -87,18 +87,21 @@ void t.test('large values are found again in the bytes', async (t) => {
     { kind: 'A', metadata: {}, data: { a: '1' } } as object,
   ]) {
     const { json, parts, object: parsed } = servedForm(object);
-    t.same(
-      parseParts(json, parts, (bytes) => JSON.parse(bytes.toString()) as object),
-      parsed,
-    );
+    const parse = (bytes: Buffer) => JSON.parse(bytes.toString()) as object;
+    const apart = { fieldSetOf: parse, shared: { isShared: () => true, valueOf: parse } };
+    const partly = { fieldSetOf: parse, shared: { isShared: (size: number) => size % 2 === 0, valueOf: parse } };
+    for (const parser of [{ fieldSetOf: parse }, apart, partly]) {
+      t.equal(JSON.stringify(parseParts(json, parts, parser)), JSON.stringify(parsed));
+    }
   }
   const texts: string[] = [];
   const { json, parts } = servedForm(managed);
   const shared = {};
-  const object = parseParts(json, parts, (bytes) => {
+  const fieldSetOf = (bytes: Buffer) => {
     texts.push(bytes.toString());
     return shared;
-  });
+  };
+  const object = parseParts(json, parts, { fieldSetOf });
   t.strictSame(texts, [JSON.stringify(fields), '{"f:status":{}}']);
   t.equal(
     (object as typeof managed).metadata.managedFields[1]?.fieldsV1,

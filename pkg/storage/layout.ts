@@ -146,16 +146,25 @@ function fieldsOf(entry: unknown): object | undefined {
   return isLarge(fieldsV1) ? fieldsV1 : undefined;
 }
 
-/**
- * Parses an object as served whose parts are known; `fieldSetOf` parses the bytes of a field set, of which many objects
- * have the same. What it returns is taken over as it is.
- */
-export function parseParts(json: Buffer, parts: StoredParts, fieldSetOf: (bytes: Buffer) => object): object {
-  const { fieldSets } = parts;
+/** Parses what many objects have in common; what comes out is taken over as it is. */
+export interface PartParser {
+  readonly fieldSetOf: (bytes: Buffer) => object;
+  /** For other large values of a size that `isShared` is true of; absent: they are parsed with the rest. */
+  readonly shared?: { readonly isShared: (bytes: number) => boolean; readonly valueOf: (bytes: Buffer) => object };
+}
+
+/** Parses an object as served whose parts are known. */
+export function parseParts(json: Buffer, parts: StoredParts, { fieldSetOf, shared }: PartParser): object {
+  const { fieldSets, ranges } = parts;
   let text = '';
   let at = 0;
-  for (let i = 0; i < fieldSets; i++) {
+  /** Those that were left out, by their places among the large values. */
+  const values: (object | undefined)[] = [];
+  for (let i = 0; i < ranges.length / 2; i++) {
     const range = rangeOf(json, parts, i);
+    const isFieldSet = i < fieldSets;
+    if (!isFieldSet && shared?.isShared(range.length) !== true) continue;
+    values[i] = isFieldSet ? fieldSetOf(range) : shared?.valueOf(range);
     const start = range.byteOffset - json.byteOffset;
     text += `${json.toString('utf8', at, start)}{}`;
     at = start + range.length;
@@ -164,8 +173,14 @@ export function parseParts(json: Buffer, parts: StoredParts, fieldSetOf: (bytes:
   let index = 0;
   const entries = object.metadata?.managedFields;
   for (const entry of Array.isArray(entries) ? (entries as readonly unknown[]) : []) {
-    if (fieldsOf(entry) !== undefined)
-      (entry as { fieldsV1: object }).fieldsV1 = fieldSetOf(rangeOf(json, parts, index++));
+    if (fieldsOf(entry) !== undefined) (entry as { fieldsV1: object }).fieldsV1 = values[index++] as object;
+  }
+  if (values.length === fieldSets) return object;
+  const members = object as Record<string, unknown>;
+  for (const key of Object.keys(members)) {
+    if (isHead(key) || !isLarge(members[key])) continue;
+    const value = values[index++];
+    if (value !== undefined) members[key] = value;
   }
   return object;
 }

@@ -2,8 +2,9 @@
 
 import { ByteKeeper, type Warm } from '#storage/cache/byte-keeper.js';
 import { FieldSets } from '#storage/cache/field-sets.js';
+import { RecurringValues } from '#storage/cache/recurring-values.js';
 import { unreadableEntry } from '#storage/errors.js';
-import { isStoredLayout, parseParts, type StoredParts, splice, unsplice } from '#storage/layout.js';
+import { isStoredLayout, type PartParser, parseParts, type StoredParts, splice, unsplice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 import { maxSharedBytes, type SharedBytes } from '#storage/segments/shared-bytes.js';
@@ -15,13 +16,16 @@ import type { KeyValue, Revision } from '#storage/store.js';
  */
 export type Decode = (json: Buffer, parts?: StoredParts) => object;
 
-/** JSON as it is; those who share the decoder share the field sets. */
+/** JSON as it is; those who share the decoder share the field sets, and specs that come again. */
 export function jsonDecoder(): Decode {
   const fieldSets = new FieldSets();
+  const values = new RecurringValues();
+  const parser: PartParser = {
+    fieldSetOf: (bytes) => fieldSets.of(bytes),
+    shared: { isShared: (bytes) => values.concern(bytes), valueOf: (bytes) => values.of(bytes) },
+  };
   return (json, parts) =>
-    parts === undefined
-      ? (JSON.parse(json.toString('utf8')) as object)
-      : parseParts(json, parts, (bytes) => fieldSets.of(bytes));
+    parts === undefined ? (JSON.parse(json.toString('utf8')) as object) : parseParts(json, parts, parser);
 }
 
 /** What the entries of a cache have in common. */
