@@ -200,6 +200,8 @@ t.test('pods get an account, and their node a token for it', async (t) => {
   const made = await create(pod('web', { nodeName: 'n1' }));
   t.match(made.spec, { serviceAccountName: 'default', serviceAccount: 'default', priority: 0 });
   t.match(made.spec.volumes?.[0]?.name, /^orch-api-access-.....$/);
+  const sibling = await create(pod('sibling', { nodeName: 'n1' }));
+  t.strictSame(sibling.spec, made.spec, 'pods of a template stay the same');
   t.equal(made.spec.tolerations?.length, 2);
   await t.rejects(
     create({ ...pod('x'), metadata: { name: 'x', namespace: 'none' } }),

@@ -22,9 +22,15 @@ const fileMode = 0o644;
 export class ServiceAccountAdmission implements AdmissionPlugin {
   readonly name = 'ServiceAccount';
   readonly #options: ServiceAccountOptions;
+  /**
+   * The name of the volumes that are added. 1.24 makes up another one for each pod; of one name, pods of a template stay
+   * the same, and what they share is worked out and kept once.
+   */
+  readonly #volume: string;
 
   constructor(options: ServiceAccountOptions) {
     this.#options = options;
+    this.#volume = generateName(volumePrefix(options.dialect), options.random);
   }
 
   handles(attributes: AdmissionAttributes): boolean {
@@ -91,15 +97,19 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
   }
 
   #mount({ spec }: Pod): void {
-    const { dialect, random } = this.#options;
-    const prefix = `${dialect.shortName}-api-access-`;
+    const { dialect } = this.#options;
+    const prefix = volumePrefix(dialect);
     const present = spec.volumes?.find((volume) => volume.name.startsWith(prefix))?.name;
-    const name = present ?? generateName(prefix, random);
+    const name = present ?? this.#volume;
     let used = false;
     for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])])
       used = mountInto(container, name, dialect.serviceAccountPath) || used;
     if (used && present === undefined) spec.volumes = [...(spec.volumes ?? []), accessVolume(name, dialect)];
   }
+}
+
+function volumePrefix({ shortName }: Dialect): string {
+  return `${shortName}-api-access-`;
 }
 
 /** False when the container has something of its own at that path. */
