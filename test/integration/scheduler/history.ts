@@ -37,6 +37,8 @@ export interface HistoryResult {
 const namespace = 'default';
 const where = { namespace };
 const leaseMs = 3000;
+/** Of many more than the nodes can take, a long history would be about nothing but refusals. */
+const maxPods = 250;
 
 /** Runs one history and ends all it started with `lifetime`. */
 export async function runHistory(lifetime: Lifetime, options: HistoryOptions): Promise<HistoryResult> {
@@ -177,7 +179,7 @@ class World {
   /** One thing happens. */
   async step(changes: readonly Change[]): Promise<void> {
     const things: readonly [chance: number, name: string, happen: () => Promise<void>][] = [
-      [45, 'pod comes', () => this.#addPod()],
+      [this.#pods.length < maxPods ? 45 : 5, 'pod comes', () => this.#addPod()],
       [18, 'pod goes', () => this.#removePod(this.#pick(this.#pods))],
       [14, 'pod ends', () => this.#endPod()],
       [8, 'nodes let go', () => this.letGo(changes)],
