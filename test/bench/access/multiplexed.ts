@@ -1,0 +1,86 @@
+/** Watches as streams of a few HTTP/2 connections, by our own client, which costs little: what is measured is the server. */
+import { once } from 'node:events';
+import { connect } from 'node:tls';
+import { deferred } from '#apimachinery/async/deferred.js';
+import { resetCode } from '#http2/frames.js';
+import { encodeHeaders } from '#http2/hpack.js';
+import { Http2Session } from '#http2/session.js';
+import type { RunningServer } from '#test/bench/access/servers.js';
+
+const lineFeed = 10;
+const host = '127.0.0.1';
+const nothing = Buffer.alloc(0);
+
+/** Several connections, each with as many watches. */
+export class MultiplexedWatches {
+  readonly #server: RunningServer;
+  readonly #sessions: Http2Session[] = [];
+  /** Lines that each watch has had, in the order of their opening. */
+  readonly counts: number[] = [];
+  #events = 0;
+  #broken: Error | undefined;
+
+  constructor(server: RunningServer) {
+    this.#server = server;
+  }
+
+  /** Events of all watches together. Throws when one has ended. */
+  get events(): number {
+    if (this.#broken !== undefined) throw this.#broken;
+    return this.#events;
+  }
+
+  /** One more connection, with a watch of each of these paths. */
+  async open(paths: readonly string[]): Promise<void> {
+    const { port, headers } = this.#server.http2.options;
+    const socket = connect({ host, port, ALPNProtocols: ['h2'], rejectUnauthorized: false });
+    await once(socket, 'secureConnect');
+    const ready = deferred<void>();
+    const session = new Http2Session({
+      socket,
+      streamWindowBytes: 2 ** 20,
+      sessionWindowBytes: 2 ** 24,
+      handler: { ready: ready.resolve, draining() {}, closed: (cause) => this.#break(cause) },
+    });
+    this.#sessions.push(session);
+    await ready.promise;
+    await Promise.all(paths.map((path) => this.#watch(session, path, headers)));
+  }
+
+  close(): void {
+    this.#broken = new Error('closed');
+    for (const session of this.#sessions) session.destroy(undefined);
+  }
+
+  #watch(session: Http2Session, path: string, headers: Readonly<Record<string, string>>): Promise<void> {
+    const head = encodeHeaders([
+      [':method', 'GET'],
+      [':scheme', 'https'],
+      [':path', path],
+      [':authority', host],
+      ...Object.entries(headers),
+    ]);
+    const number = this.counts.push(0) - 1;
+    return new Promise((resolve, reject) => {
+      const stream = session.open(head, nothing, true, {
+        headers: (fields) => {
+          if (fields[0]?.[1] === '200') return resolve();
+          stream.reset(resetCode.CANCEL);
+          reject(new Error(`watch: ${fields[0]?.[1]}`));
+        },
+        data: (chunk) => {
+          let lines = 0;
+          for (let at = chunk.indexOf(lineFeed); at >= 0; at = chunk.indexOf(lineFeed, at + 1)) lines++;
+          this.counts[number] = (this.counts[number] ?? 0) + lines;
+          this.#events += lines;
+          stream.took(chunk.length);
+        },
+        ended: () => this.#break(new Error('a watch has ended')),
+      });
+    });
+  }
+
+  #break(cause: Error | undefined): void {
+    this.#broken ??= cause ?? new Error('a connection has ended');
+  }
+}
