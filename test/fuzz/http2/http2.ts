@@ -61,7 +61,8 @@ export async function fuzzHttp2(
 async function feed(input: Buffer, random: Random): Promise<{ answered: number; code: number | undefined }> {
   const [socket, peer] = duplexPair();
   const said: Buffer[] = [];
-  peer.on('data', (chunk: Buffer) => said.push(chunk));
+  // A copy: the memory of what was written is used again.
+  peer.on('data', (chunk: Buffer) => said.push(Buffer.from(chunk)));
   const problems: string[] = [];
   let answered = 0;
   let closed = 0;
@@ -121,8 +122,13 @@ async function play(peer: Duplex, session: Http2Session, input: Buffer, random: 
 /** The code with which the client left, if it did. */
 function farewell(said: Buffer, problems: string[]): number | undefined {
   if (!said.subarray(0, preface.length).equals(preface)) problems.push('no preface');
+  return farewellOf(said.subarray(preface.length), problems);
+}
+
+/** The code with which the one who said these frames left, if it did. */
+export function farewellOf(said: Buffer, problems: string[]): number | undefined {
   let code: number | undefined;
-  for (const { length, type, payload } of framesOf(said.subarray(preface.length))) {
+  for (const { length, type, payload } of framesOf(said)) {
     if (payload.length !== length) problems.push('a frame that is cut off');
     else if (type === frameType.GOAWAY) code = payload.readUInt32BE(4);
     else if (type === frameType.RST_STREAM && !knownCodes.has(payload.readUInt32BE(0)))
