@@ -28,6 +28,7 @@ import type { Front } from '#apiserver/http/front.js';
 import { MessageSender } from '#apiserver/http/message-sender.js';
 import { RequestMetrics } from '#apiserver/http/metrics.js';
 import { HttpsServer, type ServerLimits, type TLSMaterial } from '#apiserver/http/server.js';
+import { SharedCancellation } from '#apiserver/http/shared-cancellation.js';
 import { ResponseWriter } from '#apiserver/http/write-response.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
 import type { InFlightCounts } from '#apiserver/pipeline/max-in-flight.js';
@@ -217,7 +218,7 @@ export class ApiServer implements Daemon {
       minWatchTimeoutMs: this.#options.minRequestTimeoutMs,
       messages: new MessageSender({ clock, stallMs: this.#options.stallMs }),
       allowPrivileged: this.#options.allowPrivileged,
-      closing: this.#closing.signal,
+      closing: new SharedCancellation(this.#closing.signal),
     };
     const served = serveResources({
       scheme: this.scheme,

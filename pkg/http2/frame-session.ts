@@ -7,7 +7,7 @@ import type { Duplex } from 'node:stream';
 import { ClosedStreams } from '#http2/closed-streams.js';
 import { ConnectionError } from '#http2/connection-error.js';
 import { FrameParser } from '#http2/frame-parser.js';
-import { FrameWriter } from '#http2/frame-writer.js';
+import { FrameWriter, type WriteBuffers } from '#http2/frame-writer.js';
 import {
   farewellFrame,
   frame,
@@ -45,6 +45,8 @@ export interface FrameSessionOptions {
   readonly peer: 'client' | 'server';
   /** What it says before its first frame. */
   readonly preface?: Buffer;
+  /** Shared with other connections; absent: its own. */
+  readonly buffers?: WriteBuffers | undefined;
 }
 
 const nothing = Buffer.alloc(0);
@@ -72,10 +74,10 @@ export abstract class FrameSession<S extends FrameStream> {
   #block: HeaderBlock | undefined;
   #tableBytes: number | undefined;
 
-  protected constructor({ socket, peer, preface }: FrameSessionOptions) {
+  protected constructor({ socket, peer, preface, buffers }: FrameSessionOptions) {
     this.socket = socket;
     this.#peer = peer;
-    this.writer = new FrameWriter(socket);
+    this.writer = new FrameWriter(socket, buffers);
     this.outgoing = new Outgoing(socket, this.writer, (stream) => this.sent(stream));
     const sink = {
       stopped: () => this.destroyed,

@@ -8,11 +8,30 @@ import { resetCode } from '#http2/frames.js';
  * written at once: the peer may begin.
  */
 const joinedBytes = 64 * 1024;
+/** So few bytes come out of Node.js's own pool; memory for more costs as much as writing them. */
+const pooledBytes = 4 * 1024;
+/** Buffers of `joinedBytes` that wait for the next write. */
+const maxSpare = 16;
+
+/** The memory of writes under way, shared by connections. */
+export class WriteBuffers {
+  readonly #spare: Buffer[] = [];
+
+  take(): Buffer {
+    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(joinedBytes);
+  }
+
+  /** What was written has left. */
+  give(buffer: Buffer): void {
+    if (this.#spare.length < maxSpare) this.#spare.push(buffer);
+  }
+}
 /** Answers that wait for a peer that asks and does not read. */
 const maxWaitingAnswers = 10_000;
 
 export class FrameWriter {
   readonly #socket: Duplex;
+  readonly #buffers: WriteBuffers;
   #out: Buffer[] = [];
   #outBytes = 0;
   #ended = false;
@@ -21,8 +40,9 @@ export class FrameWriter {
   /** Answers since the peer last read all. */
   #answers = 0;
 
-  constructor(socket: Duplex) {
+  constructor(socket: Duplex, buffers = new WriteBuffers()) {
     this.#socket = socket;
+    this.#buffers = buffers;
   }
 
   /**
@@ -72,6 +92,7 @@ export class FrameWriter {
     if (written.length > 0) this.#written = [];
     const socket = this.#socket;
     if (!socket.writable) return this.#tell(written);
+    if (length <= joinedBytes && length > pooledBytes && out.length > 1) return this.#joined(out, written);
     const done = written.length === 0 ? undefined : () => this.#tell(written);
     if (length <= joinedBytes) {
       socket.write(out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out, length), done);
@@ -81,6 +102,20 @@ export class FrameWriter {
     for (const [i, part] of out.entries()) socket.write(part, i === out.length - 1 ? done : undefined);
     socket.uncork();
   };
+
+  #joined(out: readonly Buffer[], written: readonly (() => void)[]): void {
+    const buffer = this.#buffers.take();
+    let length = 0;
+    for (const part of out) {
+      buffer.set(part, length);
+      length += part.length;
+    }
+    this.#socket.write(buffer.subarray(0, length), (error) => {
+      // One that broke off may still be read by the socket.
+      if (!error) this.#buffers.give(buffer);
+      this.#tell(written);
+    });
+  }
 
   #tell(written: readonly (() => void)[]): void {
     for (const told of written) told();

@@ -69,7 +69,8 @@ async function scene(t: Test, greeting: Buffer = settingsFrame([])): Promise<Sce
   const closed = deferred<Error | undefined>();
   const ended = deferred<StreamFailure | undefined>();
   const parts: Buffer[] = [];
-  peer.on('data', (chunk: Buffer) => parts.push(chunk));
+  // A copy: the memory of what was written is used again.
+  peer.on('data', (chunk: Buffer) => parts.push(Buffer.from(chunk)));
   const session = new Http2Session({
     socket,
     streamWindowBytes: 100_000,

@@ -9,6 +9,7 @@ import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { ConnectionError } from '#http2/connection-error.js';
 import { FrameSession, type ReceivedHeaders } from '#http2/frame-session.js';
+import type { WriteBuffers } from '#http2/frame-writer.js';
 import {
   defaultWindowBytes,
   farewellFrame,
@@ -52,6 +53,8 @@ export interface ServerSessionOptions {
   /** Bytes of bodies that one stream, and all together, may send before they are read. */
   readonly streamWindowBytes: number;
   readonly sessionWindowBytes: number;
+  /** Shared with other connections; absent: its own. */
+  readonly buffers?: WriteBuffers;
 }
 
 /** Requests given up by the client before they were answered: work that nobody wants (CVE-2023-44487). */
@@ -76,7 +79,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   #linger: Timer | undefined;
 
   constructor(options: ServerSessionOptions) {
-    super({ socket: options.socket, peer: 'client', preface });
+    super({ socket: options.socket, peer: 'client', preface, buffers: options.buffers });
     this.#options = options;
     const { clock, maxStreams, maxHeaderBytes, streamWindowBytes, sessionWindowBytes } = options;
     this.#nowMs = () => clock.monotonic();

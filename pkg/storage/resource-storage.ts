@@ -102,7 +102,7 @@ export interface ResourceWatchOptions {
   readonly bookmarks: boolean;
   /** Begin with the current state as ADDED events and close it with a marked bookmark (`sendInitialEvents`). */
   readonly sendInitialEvents?: boolean;
-  readonly signal: AbortSignal;
+  readonly signal: Cancellation;
 }
 
 export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {

@@ -54,7 +54,8 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
     this.request = new ServerRequest({
       method,
       url,
-      ...headersOf(fields),
+      headers: headersOf(fields),
+      rawHeaders: fields,
       peer: connection.peer,
       gone: this.gone,
       readBody: hasBody ? () => this.#readBody() : undefined,
@@ -133,22 +134,15 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
   }
 }
 
-interface Headers {
-  readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly rawHeaders: readonly string[];
-}
-
 /** What is repeated is joined, but for what there can be only one of. Names that start with a colon are HTTP/2's own. */
-function headersOf(fields: readonly HeaderField[]): Headers {
+function headersOf(fields: readonly HeaderField[]): Record<string, string | undefined> {
   const headers: Record<string, string | undefined> = {};
-  const rawHeaders: string[] = [];
   for (const [name, value] of fields) {
     if (name.charCodeAt(0) === colon) continue;
-    rawHeaders.push(name, value);
     const before = headers[name];
     // Not what every object has.
     if (typeof before !== 'string') headers[name] = value;
     else if (!single.has(name)) headers[name] = `${before}${name === 'cookie' ? '; ' : ', '}${value}`;
   }
-  return { headers, rawHeaders };
+  return headers;
 }

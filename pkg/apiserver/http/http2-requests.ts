@@ -4,6 +4,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Connection, Connections } from '#apiserver/http/connections.js';
 import { Http2Exchange } from '#apiserver/http/http2-exchange.js';
 import type { RequestServer } from '#apiserver/http/request-server.js';
+import type { WriteBuffers } from '#http2/frame-writer.js';
 import type { ResponseHeads } from '#http2/response-heads.js';
 import { type RequestHead, ServerSession, type ServerSessionHandler } from '#http2/server-session.js';
 import type { ServerStream } from '#http2/server-stream.js';
@@ -14,6 +15,7 @@ export interface Http2RequestsOptions {
   readonly connections: Connections;
   /** Shared by all connections. */
   readonly heads: ResponseHeads;
+  readonly buffers: WriteBuffers;
   readonly maxStreams: number;
   readonly maxHeaderBytes: number;
   readonly maxBodyBytes: number;
@@ -33,7 +35,7 @@ export class Http2Requests implements ServerSessionHandler {
   /** `socket`: connected, with HTTP/2 agreed upon. */
   constructor(socket: TLSSocket, options: Http2RequestsOptions) {
     this.#options = options;
-    const { clock, connections, maxStreams, maxHeaderBytes } = options;
+    const { clock, connections, maxStreams, maxHeaderBytes, buffers } = options;
     // RFC 9113, 9.2.1.
     socket.disableRenegotiation();
     this.#connection = connections.of(socket);
@@ -45,6 +47,7 @@ export class Http2Requests implements ServerSessionHandler {
       maxHeaderBytes,
       streamWindowBytes,
       sessionWindowBytes,
+      buffers,
     });
     connections.addSession(this.#session, this.#connection);
   }

@@ -7,7 +7,7 @@ import type { Cancellation, CancellationListener } from '#apimachinery/cancellat
 export class LazyAbort implements Cancellation {
   #controller: AbortController | undefined;
   #reason: unknown;
-  readonly #listeners: CancellationListener[] = [];
+  #listeners: CancellationListener[] | undefined;
 
   get signal(): AbortSignal {
     if (this.#controller === undefined) {
@@ -32,12 +32,13 @@ export class LazyAbort implements Cancellation {
 
   /** Each is called once. */
   addEventListener(_type: 'abort', listener: CancellationListener): void {
+    this.#listeners ??= [];
     if (!this.#listeners.includes(listener)) this.#listeners.push(listener);
   }
 
   removeEventListener(_type: 'abort', listener: CancellationListener): void {
-    const at = this.#listeners.indexOf(listener);
-    if (at >= 0) this.#listeners.splice(at, 1);
+    const at = this.#listeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.#listeners?.splice(at, 1);
   }
 
   /** The first reason counts. */
@@ -45,7 +46,9 @@ export class LazyAbort implements Cancellation {
     if (this.#reason !== undefined) return;
     this.#reason = reason;
     this.#controller?.abort(reason);
-    for (const listener of this.#listeners.splice(0)) {
+    const listeners = this.#listeners ?? [];
+    this.#listeners = undefined;
+    for (const listener of listeners) {
       if (typeof listener === 'function') listener();
       else listener.handleEvent();
     }

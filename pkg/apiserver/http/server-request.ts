@@ -2,6 +2,7 @@
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import type { HeaderField } from '#http2/hpack.js';
 
 /** Who is at the other end of a connection. */
 export interface Peer {
@@ -14,7 +15,8 @@ export interface ServerRequestOptions {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly rawHeaders: readonly string[];
+  /** Names and values in turn, or in pairs. */
+  readonly rawHeaders: readonly string[] | readonly HeaderField[];
   readonly peer: Peer;
   readonly gone: LazyAbort;
   readonly readBody: (() => Promise<Buffer>) | undefined;
@@ -30,20 +32,24 @@ export class ServerRequest implements ApiRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  readonly rawHeaders: readonly string[];
   readonly peer: Peer;
   readonly readBody: (() => Promise<Buffer>) | undefined;
   body = noBody;
+  readonly #rawHeaders: readonly string[] | readonly HeaderField[];
   readonly #gone: LazyAbort;
 
   constructor({ method, url, headers, rawHeaders, peer, gone, readBody }: ServerRequestOptions) {
     this.method = method;
     this.url = url;
     this.headers = headers;
-    this.rawHeaders = rawHeaders;
+    this.#rawHeaders = rawHeaders;
     this.peer = peer;
     this.readBody = readBody;
     this.#gone = gone;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#rawHeaders.flat();
   }
 
   get remoteAddress(): string {

@@ -1,8 +1,10 @@
 /** Watches: a stream of changes as JSON lines or Protobuf frames, of objects, Tables or metadata. */
 
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { isExpired } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import { pieces } from '#apiserver/http/parts-body.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
@@ -25,6 +27,9 @@ type WatchContext = StrategyEnvironment &
   Pick<RegistryContext, 'codec' | 'frames' | 'metrics' | 'random' | 'responder'>;
 
 const watchTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
+
+/** Why a watch ends that nobody wants any more; one for all, since making errors is not cheap. */
+const watchOver = new Error('the watch is over');
 
 /** A bookmark is asked for this long before a watch's time is over, so that the client can go on from there. */
 const lastBookmarkMs = 2000;
@@ -62,25 +67,25 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
   const lifetimeMs = timeoutMs ?? registry.minWatchTimeoutMs * (1 + registry.random());
   const scope = scopeOf(resource, namespace);
   const version = asked.skipInitialEvents
-    ? await presentVersion(resource, scope, asked.version, context.signal)
+    ? await presentVersion(resource, scope, asked.version, context.cancellation)
     : asked.version;
-  const end = new AbortController();
+  const end = new LazyAbort();
   const session = resource.storage.watch({
     scope,
     version,
     bookmarks,
-    signal: end.signal,
+    signal: end,
     ...(sendInitialEvents ? { sendInitialEvents } : {}),
     ...(match === undefined ? {} : { match }),
     ...(only === undefined ? {} : { only }),
   });
-  const release = endWith([context.signal, registry.closing], end);
+  const release = endWith([context.cancellation, registry.closing], end);
   try {
     await session.opened();
   } catch (error) {
     if (!isExpired(error)) {
       release();
-      end.abort();
+      end.abort(watchOver);
       throw error;
     }
   }
@@ -102,7 +107,7 @@ async function presentVersion(
   resource: ServedResource,
   scope: string,
   version: ReadVersion,
-  signal: AbortSignal,
+  signal: Cancellation,
 ): Promise<ReadVersion> {
   const { revision } = await resource.storage.list({ scope, version, limit: 1, signal });
   return { kind: 'exact', revision };
@@ -119,13 +124,13 @@ function encoderFor(operation: Operation<WatchContext>, form: Negotiated): Frame
 }
 
 /** Aborts `end` when one of the signals does; the result stops listening to them. */
-function endWith(signals: readonly AbortSignal[], end: AbortController): () => void {
+function endWith(signals: readonly Cancellation[], end: LazyAbort): () => void {
   const release = () => {
     for (const signal of signals) signal.removeEventListener('abort', stop);
   };
   const stop = () => {
     release();
-    end.abort();
+    end.abort(watchOver);
   };
   for (const signal of signals) signal.addEventListener('abort', stop, { once: true });
   if (signals.some((signal) => signal.aborted)) stop();
@@ -138,7 +143,7 @@ interface Run {
   readonly release: () => void;
   readonly info: RequestInfo;
   readonly session: ResourceWatch;
-  readonly end: AbortController;
+  readonly end: LazyAbort;
   readonly lifetimeMs: number;
   readonly bookmarks: boolean;
   readonly encoder: FrameEncoder;
@@ -146,7 +151,7 @@ interface Run {
 
 async function* run(watch: Run): AsyncGenerator<Buffer> {
   const { registry, session, end, lifetimeMs, encoder } = watch;
-  const stop = () => end.abort();
+  const stop = () => end.abort(watchOver);
   const timer = registry.clock.setTimer(stop, lifetimeMs);
   const bookmark = watch.bookmarks
     ? registry.clock.setTimer(() => session.requestBookmark(), Math.max(0, lifetimeMs - lastBookmarkMs))
@@ -156,8 +161,10 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
   const sent = registry.metrics.watchEvents(group, version, watch.resource.declaration.kind);
   try {
     for await (const events of session) {
-      const later = converted(watch.resource, entriesOf(events), end);
-      if (later !== undefined) await later;
+      if (watch.resource.conversion?.kind === 'remote') {
+        const later = converted(watch.resource, entriesOf(events), end);
+        if (later !== undefined) await later;
+      }
       const [event] = events;
       const { form } = encoder;
       if (form === undefined || event === undefined || events.length > 1) {
@@ -170,7 +177,7 @@ async function* run(watch: Run): AsyncGenerator<Buffer> {
     }
   } catch (error) {
     // A client that was too slow goes on from the last version that it has seen; an error would make it list again.
-    if (end.signal.aborted || error instanceof WatchOverflowError) return;
+    if (end.aborted || error instanceof WatchOverflowError) return;
     yield Buffer.concat(encoder.error(toStatus(error)));
   } finally {
     closed();

@@ -1,6 +1,7 @@
 /** One watch from beginning to end: initial state, then changes, bookmarks in between. */
 
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import type { Change } from '#storage/cache/event-ring.js';
@@ -16,9 +17,9 @@ export interface WatchSessionOptions {
   readonly prefix: string;
   readonly state: CacheState;
   /** Waits until the cache satisfies a read of that version. */
-  readonly reach: (version: Exclude<ReadVersion, { kind: 'exact' }>, signal: AbortSignal) => Promise<void>;
+  readonly reach: (version: Exclude<ReadVersion, { kind: 'exact' }>, signal: Cancellation) => Promise<void>;
   /** Waits until the changes after that revision are at hand, or will not be. */
-  readonly recall: (revision: Revision, signal: AbortSignal) => Promise<void>;
+  readonly recall: (revision: Revision, signal: Cancellation) => Promise<void>;
   readonly requestProgress: () => void;
   readonly clock: Clock;
   readonly turns: TurnQueue;

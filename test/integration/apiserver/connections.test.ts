@@ -7,6 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import t, { type Test } from 'tap';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { ApiServer, ApiServerDependencies } from '#apiserver/apiserver.js';
@@ -436,7 +437,7 @@ function descriptors(): number {
 }
 
 t.test('a watch of which only the head is wanted ends with it', async (t) => {
-  const signals: AbortSignal[] = [];
+  const signals: Cancellation[] = [];
   const watch: WatchCache['watch'] = WatchCache.prototype.watch;
   t.intercept(WatchCache.prototype, 'watch', {
     value(this: WatchCache, options: Parameters<WatchCache['watch']>[0]) {
