@@ -50,6 +50,8 @@ interface Measured {
   /** ms of CPU per operation. */
   readonly all: number;
   readonly busiest: number;
+  /** The thread that follows the store, which is the only one where there is one worker. */
+  readonly main: number;
 }
 
 const ms = (value: number): string => `${value.toPrecision(3)} ms`;
@@ -67,15 +69,24 @@ async function measure(
     const started = realClock.monotonic();
     await run(round);
     const seconds = (realClock.monotonic() - started) / 1000;
-    const used = [...threadTimes(server.pid)].map(([thread, time]) => time - (before.get(thread) ?? 0));
+    const after = threadTimes(server.pid);
+    const usedBy = (thread: string) => (after.get(thread) ?? 0) - (before.get(thread) ?? 0);
+    const used = [...after.keys()].map(usedBy);
     const all = used.reduce((sum, time) => sum + time, 0);
     if (round < warmUpRounds) continue;
-    figures.push({ perSecond: operations / seconds, all: all / operations, busiest: Math.max(...used) / operations });
+    const main = usedBy(String(server.pid)) / operations;
+    figures.push({
+      perSecond: operations / seconds,
+      all: all / operations,
+      busiest: Math.max(...used) / operations,
+      main,
+    });
   }
   return {
     perSecond: middle(figures.map(({ perSecond }) => perSecond)),
     all: middle(figures.map(({ all }) => all)),
     busiest: middle(figures.map(({ busiest }) => busiest)),
+    main: middle(figures.map(({ main }) => main)),
   };
 }
 
@@ -123,10 +134,11 @@ async function one(workers: number): Promise<void> {
     figure(name(`memory with ${pods} pods`), megabytes(residentBytes(server.pid)));
     for (const [scenario, run] of Object.entries(scenarios)) {
       if (!wanted(scenario)) continue;
-      const { perSecond, all, busiest } = await run(server);
+      const { perSecond, all, busiest, main } = await run(server);
       figure(name(`${scenario}, per second`), perSecond.toFixed(0));
       figure(name(`${scenario}, CPU`), ms(all));
       figure(name(`${scenario}, CPU of the busiest thread`), ms(busiest));
+      figure(name(`${scenario}, CPU of the main thread`), ms(main));
     }
     figure(name('memory at the end'), megabytes(residentBytes(server.pid)));
     await server.stop();
