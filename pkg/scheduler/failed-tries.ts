@@ -10,6 +10,7 @@ import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { ClusterFeed } from '#scheduler/cluster-feed.js';
 import type { Algorithm } from '#scheduler/decision/algorithm.js';
 import type { Consultation } from '#scheduler/decision/extenders.js';
+import { type MeasureStep, measureExtensions, measureSteps } from '#scheduler/decision/measure-step.js';
 import type { FitError } from '#scheduler/framework/fit-error.js';
 import { type Handle, isRoom, type PostFilterResult, type PreemptionArgs } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
@@ -120,7 +121,7 @@ export class FailedTries {
       const found =
         typeof point === 'function'
           ? ((await point(queued.info, error, handle)) ?? noRoom)
-          : await this.#measured(plugin, () => this.#preempt(queued.info, profile, error, point));
+          : await this.#measured(plugin, (step) => this.#preempt(queued.info, profile, error, point, step));
       room = { ...room, ...found };
       if (isRoom(room)) break;
     }
@@ -131,23 +132,29 @@ export class FailedTries {
   }
 
   /** The others are measured where they are called from. */
-  async #measured(plugin: string, preempt: () => Promise<Room>): Promise<Room> {
+  async #measured(plugin: string, preempt: (step: MeasureStep | undefined) => Promise<Room>): Promise<Room> {
     const { clock, metrics } = this.#options;
     const recorder = metrics.callRecorder();
     const started = clock.monotonic();
-    const room = await preempt();
+    const room = await preempt(measureSteps(recorder, clock));
     const status = isRoom(room) ? 'Success' : 'Unschedulable';
     recorder?.executed(plugin, 'PostFilter', status, clock.monotonic() - started);
     return room;
   }
 
-  async #preempt(info: PodInfo, profile: Profile, { hopeless }: FitError, args: PreemptionArgs): Promise<Room> {
+  async #preempt(
+    info: PodInfo,
+    profile: Profile,
+    { hopeless }: FitError,
+    args: PreemptionArgs,
+    step: MeasureStep | undefined,
+  ): Promise<Room> {
     const { algorithm, consultation, evictions, metrics, nominator, preemption } = this.#options;
     metrics.preempting();
     const { filters } = algorithm.plan(info, profile);
     const ineligible = preemption.ineligible(info, filters);
     if (ineligible !== undefined) return { message: ineligible };
-    const attempt = preemption.attempt(info, filters, args, hopeless);
+    const attempt = preemption.attempt(info, filters, args, hopeless, measureExtensions(step, profile.filters));
     const consulted = consultation(info);
     const left =
       consulted === undefined || attempt.candidates.length === 0

@@ -38,7 +38,8 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
   const memory = memoryFileStore();
   const certificates = await loadServingCertificates({ values, name, clock, memory });
   const { authenticationClient, authorizationClient } = options;
-  const auth = await createDelegatedAuth({ values, dialect, clock, log, authenticationClient, authorizationClient });
+  const clients = { authenticationClient, authorizationClient };
+  const auth = await createDelegatedAuth({ values, dialect, clock, log, metrics, ...clients });
   const reloader = new CertificateReloader({
     load: async () => ({
       certificates: await loadServingCertificates({ values, name, clock, memory }),

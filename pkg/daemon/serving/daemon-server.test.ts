@@ -10,8 +10,10 @@ import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
+import { createRegistry, metricsText } from '#daemon/metrics/registry.js';
 import { type CreateDaemonServerOptions, createDaemonServer } from '#daemon/serving/create-daemon-server.js';
 import { HealthChecks } from '#daemon/serving/health.js';
+import { countedReviews } from '#daemon/serving/review-series.js';
 import { FakeReviews, get, startServer, valuesOf } from '#daemon/serving/testing/server-fixture.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
 import { createSelfSigned } from '#pki/self-signed.js';
@@ -38,6 +40,31 @@ t.test('health needs no credentials, metrics do', async (t) => {
   });
   t.equal((await get(port, '/metrics', { headers: { authorization: 'Bearer bad' } })).status, 401);
   t.equal((await get(port, '/healthz', { headers: { authorization: 'Bearer bad' } })).status, 401);
+});
+
+t.test('reviews are counted, with what the API server answered', async (t) => {
+  const clock = new VirtualClock();
+  const metrics = createRegistry({ dialect: orchDialect });
+  const reviews = new FakeReviews();
+  const authn = countedReviews(reviews, 'authn', { clock, metrics });
+  const authz = countedReviews(reviews, 'authz', { clock, metrics });
+  await authn.request('POST', '/apis/tokenreviews', { spec: { token: 'good' } });
+  reviews.down = true;
+  await t.rejects(authz.request('POST', '/apis/subjectaccessreviews', {}));
+  const unheard = { request: () => Promise.reject(new Error('no answer')) };
+  await t.rejects(countedReviews(unheard, 'authz', { clock, metrics }).request('POST', '/'));
+  const text = await metricsText(metrics);
+  t.match(text, 'apiserver_delegated_authn_request_total{code="201"} 1');
+  t.match(text, 'apiserver_delegated_authz_request_total{code="503"} 1');
+  t.match(text, 'apiserver_delegated_authz_request_total{code="<error>"} 1');
+  t.match(text, 'apiserver_delegated_authn_request_duration_seconds_bucket{le="0.7",code="201"} 1');
+});
+
+t.test('a daemon that is asked for its series counts the reviews for that', async (t) => {
+  const { port } = await setUp(t);
+  const { body } = await get(port, '/metrics', { headers: { authorization: 'Bearer good' } });
+  t.match(body, 'apiserver_delegated_authn_request_total{code="201"} 1');
+  t.match(body, 'apiserver_delegated_authz_request_total{code="201"} 1');
 });
 
 t.test('answers are kept for their time', async (t) => {

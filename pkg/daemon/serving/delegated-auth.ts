@@ -1,6 +1,7 @@
 /** Builds a daemon's authenticator and authorizer from its options. */
 
 import { readFile } from 'node:fs/promises';
+import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -11,6 +12,7 @@ import { lookUpAuthentication, type PublishedAuthentication } from '#daemon/serv
 import { type Authenticator, DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
 import { type Authorizer, DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
+import { countedReviews } from '#daemon/serving/review-series.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 
 export interface DelegatedAuth {
@@ -29,6 +31,8 @@ export interface DelegatedAuthDependencies {
   readonly authenticationClient?: ReviewClient | undefined;
   /** For access reviews; absent: what is not always allowed is denied. */
   readonly authorizationClient?: ReviewClient | undefined;
+  /** Where reviews are counted. */
+  readonly metrics?: Registry | undefined;
 }
 
 /** What of the authentication may change while the daemon runs. */
@@ -57,10 +61,11 @@ export async function createDelegatedAuth(dependencies: DelegatedAuthDependencie
   let published = await lookUp(dependencies);
   let settings = await settingsOf(values, published);
   let authenticator = authenticatorOf(dependencies, settings);
+  const { authorizationClient: client } = dependencies;
   const authorizer = new DelegatedAuthorizer({
     dialect,
     clock,
-    reviewClient: dependencies.authorizationClient,
+    reviewClient: client === undefined ? undefined : countedReviews(client, 'authz', dependencies),
     allowedTtlMs: values['authorization-webhook-cache-authorized-ttl'],
     deniedTtlMs: values['authorization-webhook-cache-unauthorized-ttl'],
     alwaysAllowPaths: values['authorization-always-allow-paths'],
@@ -107,14 +112,17 @@ async function settingsOf(
 }
 
 function authenticatorOf(
-  { values, dialect, clock, authenticationClient }: DelegatedAuthDependencies,
+  { values, dialect, clock, authenticationClient, metrics }: DelegatedAuthDependencies,
   { clientCa, requestHeaderCa, headers }: AuthenticationSettings,
 ): Authenticator {
   return new DelegatedAuthenticator({
     dialect,
     clock,
     tokenTtlMs: values['authentication-token-webhook-cache-ttl'],
-    reviewClient: authenticationClient,
+    reviewClient:
+      authenticationClient === undefined
+        ? undefined
+        : countedReviews(authenticationClient, 'authn', { clock, metrics }),
     clientAuthorities: clientCa === undefined ? undefined : authoritiesOf('client-ca-file', clientCa),
     requestHeader:
       requestHeaderCa === undefined

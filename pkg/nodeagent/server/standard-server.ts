@@ -10,6 +10,7 @@ import { DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
 import { DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
+import { countedReviews } from '#daemon/serving/review-series.js';
 import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -54,13 +55,13 @@ async function agentAuth(values: NodeAgentOptions, options: StandardServerOption
       clock,
       anonymous: values['anonymous-auth'],
       tokenTtlMs: values['authentication-token-webhook-cache-ttl'],
-      reviewClient: values['authentication-token-webhook'] ? client : undefined,
+      reviewClient: values['authentication-token-webhook'] ? countedReviews(client, 'authn', options) : undefined,
       clientAuthorities: pem === undefined ? undefined : new CertificateAuthorities(pem),
     }),
     authorizer: new DelegatedAuthorizer({
       dialect,
       clock,
-      reviewClient: values['authorization-mode'] === 'Webhook' ? client : alwaysAllow,
+      reviewClient: values['authorization-mode'] === 'Webhook' ? countedReviews(client, 'authz', options) : alwaysAllow,
       allowedTtlMs: values['authorization-webhook-cache-authorized-ttl'],
       deniedTtlMs: values['authorization-webhook-cache-unauthorized-ttl'],
       alwaysAllowPaths: ['/healthz'],

@@ -13,6 +13,9 @@ import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import { TermIndex } from '#scheduler/cluster/term-index.js';
 import { Topology } from '#scheduler/cluster/topology.js';
 
+/** Does a part of counting a pod: of what selectors see of pods, or of the pods' own affinity terms. */
+export type CountPart = (part: 'labels' | 'terms', by: 1 | -1, count: () => void) => void;
+
 /**
  * Guarantees: a pod counts on exactly one node. An assumed pod counts until it is seen bound, deleted, or forgotten.
  */
@@ -223,17 +226,21 @@ export class Cluster {
 
   /**
    * Runs `what` while other pods are on the node, as far as `change` says; afterwards everything is as before. Results
-   * kept by generation stay true.
+   * kept by generation stay true. `counted` takes the times of the changes.
    */
-  tentatively<T>(node: NodeInfo, what: (change: { add(pod: PodInfo): void; remove(pod: PodInfo): void }) => T): T {
+  tentatively<T>(
+    node: NodeInfo,
+    what: (change: { add(pod: PodInfo): void; remove(pod: PodInfo): void }) => T,
+    counted?: CountPart,
+  ): T {
     const undo: (() => void)[] = [];
     const { generation } = node;
     const add = (pod: PodInfo) => {
-      this.#count(pod, node, 1);
+      this.#count(pod, node, 1, counted);
       undo.push(() => this.#count(pod, node, -1));
     };
     const remove = (pod: PodInfo) => {
-      this.#count(pod, node, -1);
+      this.#count(pod, node, -1, counted);
       undo.push(() => this.#count(pod, node, 1));
     };
     try {
@@ -268,7 +275,7 @@ export class Cluster {
     if (node !== keep) this.#drop(node);
   }
 
-  #count(pod: PodInfo, node: NodeInfo, by: 1 | -1): void {
+  #count(pod: PodInfo, node: NodeInfo, by: 1 | -1, counted?: CountPart): void {
     if (by === 1) {
       node.addPod(pod);
       this.#claims.add(pod, node);
@@ -276,8 +283,13 @@ export class Cluster {
       node.removePod(pod.uid);
       this.#claims.remove(pod);
     }
-    this.#classes.change(pod, node.slot, by);
-    this.terms.change(pod.terms, node.slot, by);
+    if (counted === undefined) {
+      this.#classes.change(pod, node.slot, by);
+      this.terms.change(pod.terms, node.slot, by);
+    } else {
+      counted('labels', by, () => this.#classes.change(pod, node.slot, by));
+      counted('terms', by, () => this.terms.change(pod.terms, node.slot, by));
+    }
     this.#touch(node);
   }
 

@@ -1,6 +1,6 @@
 /** One scheduling decision: pure but for the position from which nodes are looked at next time. */
 import type { Clock } from '#apimachinery/clock.js';
-import type { Cluster } from '#scheduler/cluster/cluster.js';
+import type { Cluster, CountPart } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import {
@@ -9,7 +9,7 @@ import {
   hopelessNodes,
   ranksOfExtenders,
 } from '#scheduler/decision/extenders.js';
-import { type MeasureStep, measureSteps } from '#scheduler/decision/measure-step.js';
+import { type MeasureStep, measureExtensions, measureSteps } from '#scheduler/decision/measure-step.js';
 import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import { type Plan, Plans } from '#scheduler/decision/plans.js';
 import type { PodFilters } from '#scheduler/decision/pod-filters.js';
@@ -63,6 +63,8 @@ interface Found {
 interface Cycle {
   /** Undefined for decisions whose plugins are not measured. */
   readonly step: MeasureStep | undefined;
+  /** The same. */
+  readonly counted: CountPart | undefined;
   /** Since the point before, or since the last restart. */
   took(point: ExtensionPoint, status: PluginStatus): void;
   restart(): void;
@@ -127,12 +129,13 @@ export class Algorithm {
     return this.#choose(plan, { feasible: still, evaluated }, cycle, ranks);
   }
 
-  #begin({ schedulerName }: Profile): Cycle {
+  #begin({ filters, schedulerName }: Profile): Cycle {
     const { clock, times } = this.#options;
     const step = measureSteps(times.pluginRecorder(), clock);
     let started = clock.monotonic();
     return {
       step,
+      counted: measureExtensions(step, filters),
       took(point, status) {
         const now = clock.monotonic();
         times.extensionPoint(point, status, schedulerName, now - started);
@@ -144,10 +147,10 @@ export class Algorithm {
     };
   }
 
-  #find(pod: PodInfo, profile: Profile, { step, took }: Cycle): { plan: Plan; found: Found } {
+  #find(pod: PodInfo, profile: Profile, { counted, step, took }: Cycle): { plan: Plan; found: Found } {
     const plan = this.#plans.of(pod, profile, step);
     took('PreFilter', plan.filters.refusal === undefined ? 'Success' : 'UnschedulableAndUnresolvable');
-    const found = this.#filter(pod, plan.filters, step);
+    const found = this.#filter(pod, plan.filters, step, counted);
     took('Filter', found.feasible.length === 0 ? 'Unschedulable' : 'Success');
     return { plan, found };
   }
@@ -177,12 +180,18 @@ export class Algorithm {
     return { node, evaluatedNodes: evaluated, feasibleNodes: feasible.length };
   }
 
-  #check(pod: PodInfo, filters: PodFilters, node: NodeInfo, step?: MeasureStep): Refusal | undefined {
+  #check(
+    pod: PodInfo,
+    filters: PodFilters,
+    node: NodeInfo,
+    step?: MeasureStep,
+    counted?: CountPart,
+  ): Refusal | undefined {
     const { cluster, nominator } = this.#options;
-    return checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, step));
+    return checkWithNominated(cluster, nominator, filters, pod, node, () => filters.check(node, step), counted);
   }
 
-  #filter(pod: PodInfo, filters: PodFilters, step: MeasureStep | undefined): Found {
+  #filter(pod: PodInfo, filters: PodFilters, step: MeasureStep | undefined, counted: CountPart | undefined): Found {
     const { cluster, nominator, percentageOfNodesToScore } = this.#options;
     const nodes = filters.nodeNames === undefined ? cluster.nodes() : named(cluster, filters.nodeNames);
     const refusals = new Map<Refusal, number>();
@@ -192,7 +201,8 @@ export class Algorithm {
       refusals.set(filters.refusal, cluster.nodes().length);
       return { feasible, evaluated, refusals };
     }
-    const check = (node: NodeInfo) => this.#check(pod, filters, node, evaluated <= sampledNodes ? step : undefined);
+    const check = (node: NodeInfo) =>
+      evaluated <= sampledNodes ? this.#check(pod, filters, node, step, counted) : this.#check(pod, filters, node);
     // Room was made for the pod there: if it fits, there is no more to look at.
     const nominated = cluster.node(nominator.nodeOf(pod.uid) ?? '');
     if (nominated !== undefined && check(nominated) === undefined) {

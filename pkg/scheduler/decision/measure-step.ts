@@ -1,4 +1,5 @@
 import type { Clock } from '#apimachinery/clock.js';
+import type { CountPart } from '#scheduler/cluster/cluster.js';
 import type { ExtensionPoint, PluginRecorder, PluginStatus } from '#scheduler/metrics/metrics.js';
 
 /** Takes the time of a plugin's call. */
@@ -20,5 +21,22 @@ export function measureSteps(
     const result = run();
     recorder.executed(plugin, point, statusOf(result), clock.monotonic() - started);
     return result;
+  };
+}
+
+/** Whose PreFilter would have to learn of the pod, if counts were not kept once for all plugins. */
+const readerOf = { labels: 'PodTopologySpread', terms: 'InterPodAffinity' } as const;
+
+/** The same for pods that are tentatively added to nodes or taken away, of the plugins that `filters` have. */
+export function measureExtensions(
+  step: MeasureStep | undefined,
+  filters: readonly { readonly plugin: string }[],
+): CountPart | undefined {
+  if (step === undefined) return undefined;
+  const plugins = new Set(filters.map(({ plugin }) => plugin));
+  return (part, by, count) => {
+    const plugin = readerOf[part];
+    if (!plugins.has(plugin)) return count();
+    step(plugin, by === 1 ? 'PreFilterExtensionAddPod' : 'PreFilterExtensionRemovePod', count);
   };
 }

@@ -6,8 +6,10 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 import { podInfo } from '#scheduler/cluster/pod-info.js';
 import { Algorithm } from '#scheduler/decision/algorithm.js';
+import { measureExtensions, measureSteps } from '#scheduler/decision/measure-step.js';
 import { schedulerMetrics } from '#scheduler/metrics/metrics.js';
 import { defaultProfile } from '#scheduler/plugins/profiles.js';
+import { Preemption } from '#scheduler/preemption/preemption.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
 import { clusterOf, node, pod } from '#scheduler/testing/plugin-table.js';
 import { boundClaim, storageOf, uses, volume } from '#scheduler/testing/storage.js';
@@ -52,4 +54,41 @@ t.test('every point of a decision is measured, single plugins once in ten decisi
     const labels = `plugin="${plugin}",extension_point="${point}"`;
     t.equal(count('scheduler_plugin_execution_duration_seconds', labels), times, `${plugin} ${point}`);
   }
+});
+
+t.test('pods that are tentatively added and taken away are measured, of the plugins that count others', async (t) => {
+  const registry = new Registry();
+  const metrics = schedulerMetrics(registry);
+  const there = { priority: 0, containers: [] };
+  const cluster = clusterOf({
+    nodes: [node('n', {}, { allocatable: { cpu: '4', memory: '8Gi', pods: '1' } })],
+    pods: [{ spec: there }],
+  });
+  const nominator = new Nominator();
+  nominator.add(podInfo(pod({ name: 'coming', spec: { priority: 10 } })), 'n');
+  const algorithm = new Algorithm({ cluster, nominator, random: () => 0, clock, times: metrics });
+  const info = podInfo(pod({ spec: { priority: 5 } }));
+  t.throws(() => algorithm.schedule(info, profile));
+  const series = async (point: string) =>
+    [
+      ...(await metricsText(registry)).matchAll(
+        /execution_duration_seconds_count\{plugin="(\w+)",extension_point="(\w+)"/g,
+      ),
+    ]
+      .filter(([, , at]) => at === point)
+      .map(([, plugin]) => plugin)
+      .sort();
+  t.same(await series('PreFilterExtensionAddPod'), ['InterPodAffinity', 'PodTopologySpread']);
+  t.same(await series('PreFilterExtensionRemovePod'), []);
+  const preemption = new Preemption({ cluster, nominator, random: () => 0 });
+  const step = measureSteps(metrics.pluginRecorder() ?? metrics.callRecorder(), clock);
+  const { filters } = algorithm.plan(info, profile);
+  preemption.attempt(
+    info,
+    filters,
+    { minCandidateNodesPercentage: 10, minCandidateNodesAbsolute: 100 },
+    undefined,
+    measureExtensions(step, profile.filters),
+  );
+  t.same(await series('PreFilterExtensionRemovePod'), ['InterPodAffinity', 'PodTopologySpread']);
 });

@@ -6,6 +6,9 @@ import { type HistogramSeries, PlainCounter, PlainHistogram } from '#daemon/metr
 export type AttemptResult = 'scheduled' | 'unschedulable' | 'error';
 const extensionPoints = [
   'PreFilter',
+  /** Of single plugins only: a pod is tentatively added to a node, or taken away. */
+  'PreFilterExtensionAddPod',
+  'PreFilterExtensionRemovePod',
   'Filter',
   'PostFilter',
   'PreScore',

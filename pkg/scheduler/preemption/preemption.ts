@@ -1,5 +1,5 @@
 /** Makes room for a pod that fits nowhere by evicting less important ones. Rules of release 1.24 (DefaultPreemption). */
-import type { Cluster } from '#scheduler/cluster/cluster.js';
+import type { Cluster, CountPart } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { Budget } from '#scheduler/cluster/objects.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
@@ -64,9 +64,15 @@ export class Preemption {
     return ineligible === undefined ? chosen(this.attempt(pod, filters, args)) : { message: ineligible, final: false };
   }
 
-  /** For a pod that may evict others. `hopeless`: names of nodes where that would not help. */
-  attempt(pod: PodInfo, filters: PodFilters, args: PreemptionArgs, hopeless?: ReadonlySet<string>): Attempt {
-    const steps = this.steps(pod, filters, args, hopeless);
+  /** For a pod that may evict others. `hopeless`: names of nodes where that would not help; `counted` takes times. */
+  attempt(
+    pod: PodInfo,
+    filters: PodFilters,
+    args: PreemptionArgs,
+    hopeless?: ReadonlySet<string>,
+    counted?: CountPart,
+  ): Attempt {
+    const steps = this.steps(pod, filters, args, hopeless, counted);
     for (;;) {
       const step = steps.next();
       if (step.done === true) return step.value;
@@ -79,6 +85,7 @@ export class Preemption {
     filters: PodFilters,
     args: PreemptionArgs,
     hopeless: ReadonlySet<string> = none,
+    counted?: CountPart,
   ): Generator<Tried, Attempt> {
     const { cluster, random } = this.#options;
     const nodes = cluster.nodes();
@@ -97,7 +104,7 @@ export class Preemption {
     for (let i = 0; i < helpful.length && !(withoutViolation && candidates.length >= wanted); i++) {
       const node = helpful[(offset + i) % helpful.length];
       if (node === undefined) continue;
-      const result = trials?.get(node) ?? this.#tryOn(node, pod, filters, budgets);
+      const result = trials?.get(node) ?? this.#tryOn(node, pod, filters, budgets, counted);
       trials?.set(node, result);
       if ('reasons' in result) count(refusals, result);
       else {
@@ -135,15 +142,25 @@ export class Preemption {
     return leaving ? 'not eligible due to a terminating pod on the nominated node.' : undefined;
   }
 
-  #tryOn(node: NodeInfo, pod: PodInfo, filters: PodFilters, budgets: readonly Budget[]): Victims | Rejection {
+  #tryOn(
+    node: NodeInfo,
+    pod: PodInfo,
+    filters: PodFilters,
+    budgets: readonly Budget[],
+    counted: CountPart | undefined,
+  ): Victims | Rejection {
     const { cluster, nominator } = this.#options;
-    return cluster.tentatively(node, (change) => {
-      const check = () =>
-        checkWithNominated(cluster, nominator, filters, pod, node, () => filters.checkTentative(node));
-      const result = selectVictims(pod, node, { ...change, check }, budgets);
-      // Plugins would take the pod as things are: others refuse it, and nobody here stands in the way.
-      return 'pods' in result && result.pods.length === 0 ? noVictim(node) : result;
-    });
+    return cluster.tentatively(
+      node,
+      (change) => {
+        const check = () =>
+          checkWithNominated(cluster, nominator, filters, pod, node, () => filters.checkTentative(node), counted);
+        const result = selectVictims(pod, node, { ...change, check }, budgets);
+        // Plugins would take the pod as things are: others refuse it, and nobody here stands in the way.
+        return 'pods' in result && result.pods.length === 0 ? noVictim(node) : result;
+      },
+      counted,
+    );
   }
 }
 
