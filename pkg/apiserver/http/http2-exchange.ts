@@ -41,6 +41,8 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
   readonly #options: Http2ExchangeOptions;
   readonly #stream: ServerStream;
   #body: Http2Body | undefined;
+  /** The stream is over. */
+  #closed = false;
 
   constructor(stream: ServerStream, { target, fields }: RequestHead, options: Http2ExchangeOptions) {
     this.#stream = stream;
@@ -85,7 +87,6 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
   }
 
   destroy(): void {
-    if (this.destroyed) return;
     this.#stream.reset(resetCode.INTERNAL_ERROR);
     this.#over(true);
   }
@@ -111,6 +112,9 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
   }
 
   #over(broken: boolean): void {
+    // An answer may be broken off that has been sent.
+    if (this.#closed) return;
+    this.#closed = true;
     this.#options.connection.open -= 1;
     if (broken) {
       this.destroyed = true;

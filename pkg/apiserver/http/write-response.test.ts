@@ -7,6 +7,7 @@ import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { realClock } from '#apimachinery/clock.js';
 import type { AnswerTarget } from '#apiserver/http/answer-target.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
+import type { Connection } from '#apiserver/http/connections.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { Chunks, Http1Answer } from '#apiserver/http/http1-answer.js';
 import { Http2Exchange } from '#apiserver/http/http2-exchange.js';
@@ -60,9 +61,9 @@ function answering(body: () => ApiResponse['body']) {
   return { budget, outcomes, answer };
 }
 
-function serveHttp2(socket: Socket, answer: (target: AnswerTarget) => void): void {
+function serveHttp2(socket: Socket, answer: (target: AnswerTarget) => void): Connection {
   const peer = { address: host, certificate: undefined };
-  const connection = { peer, open: 0, served: 0, waiting: [] };
+  const connection: Connection = { peer, open: 0, served: 0, waiting: [] };
   new ServerSession({
     socket,
     clock: realClock,
@@ -80,6 +81,7 @@ function serveHttp2(socket: Socket, answer: (target: AnswerTarget) => void): voi
       closed() {},
     },
   });
+  return connection;
 }
 
 for (const [name, body] of Object.entries(bodies)) {
@@ -112,3 +114,23 @@ for (const [name, body] of Object.entries(bodies)) {
     t.equal(budget.used, 0);
   });
 }
+
+t.test('an answer over HTTP/2 ends once, also when it is broken off behind its end', async (t) => {
+  const open: number[] = [];
+  const server = createTcpServer((socket) => {
+    const connection = serveHttp2(socket, (target) => {
+      target.head(200, {});
+      target.end(Buffer.from('all'));
+      target.destroy();
+      open.push(connection.open);
+    });
+  }).listen(0, host);
+  await once(server, 'listening');
+  const session = connect(`http://${host}:${(server.address() as AddressInfo).port}`);
+  t.teardown(() => {
+    session.destroy();
+    server.close();
+  });
+  for (let i = 0; i < 2; i++) t.equal(Buffer.concat(await session.request().toArray()).toString(), 'all');
+  t.same(open, [0, 0]);
+});
