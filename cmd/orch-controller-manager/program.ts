@@ -31,6 +31,8 @@ import {
 import { controllerGates } from '#controllers/registry.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DaemonGroup } from '#daemon/daemon-group.js';
+import { garbageCollector } from '#daemon/memory/garbage-collector.js';
+import { IdleCollector } from '#daemon/memory/idle-collector.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
@@ -71,7 +73,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   if (values['use-service-account-credentials'] && tokenKey === undefined) {
     log.warn('--use-service-account-credentials was given without --service-account-private-key-file');
   }
-  return createControlLoop({
+  const loop = await createControlLoop({
     context,
     name,
     eventSource: name,
@@ -103,6 +105,8 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
       return loopOf(manager, [manager]);
     },
   });
+  const collector = { clock, cpuUsage: () => facts.cpuUsage(), collect: garbageCollector() };
+  return new DaemonGroup(name, [loop, new IdleCollector(collector)]);
 }
 
 /** The daemon whose controllers are those of the managers, and of `elsewhere`. */

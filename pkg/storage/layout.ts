@@ -280,16 +280,33 @@ function isMetadataStart(bytes: Buffer, from: number): boolean {
  * an ASCII text, at their end. Bytes that are not in the stored layout come back as they are.
  */
 export function splice(stored: Buffer, revision: Revision, behind = ''): Buffer {
-  const at = spliceOffset(stored);
-  const text = at < 0 ? '' : `"resourceVersion":"${revision}"${stored[at] === closingBrace ? '' : ','}`;
-  const cut = Math.max(at, 0);
+  const { cut, text } = spliced(stored, revision);
   // Not from Node's shared pool: one long-lived object would keep a whole slab of it alive.
   const served = Buffer.allocUnsafeSlow(stored.length + text.length + behind.length);
+  write(served, stored, cut, text);
+  served.write(behind, stored.length + text.length, 'latin1');
+  return served;
+}
+
+/** The same in the memory given, as far as there is room for it there. */
+export function spliceInto(memory: Buffer, stored: Buffer, revision: Revision): Buffer | undefined {
+  const { cut, text } = spliced(stored, revision);
+  const length = stored.length + text.length;
+  if (length > memory.length) return undefined;
+  write(memory, stored, cut, text);
+  return memory.subarray(0, length);
+}
+
+function spliced(stored: Buffer, revision: Revision): { readonly cut: number; readonly text: string } {
+  const at = spliceOffset(stored);
+  if (at < 0) return { cut: 0, text: '' };
+  return { cut: at, text: `"resourceVersion":"${revision}"${stored[at] === closingBrace ? '' : ','}` };
+}
+
+function write(served: Buffer, stored: Buffer, cut: number, text: string): void {
   stored.copy(served, 0, 0, cut);
   served.write(text, cut, 'latin1');
   stored.copy(served, cut + text.length, cut);
-  served.write(behind, stored.length + text.length, 'latin1');
-  return served;
 }
 
 /** The stored bytes again, out of served ones of that revision. */

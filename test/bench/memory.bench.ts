@@ -17,6 +17,8 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { Connection } from '#client/rest/connection.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
+import { collectWhenIdle } from '#daemon/memory/collect-when-idle.js';
+import { garbageCollector } from '#daemon/memory/garbage-collector.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { encodeStored } from '#storage/layout.js';
 import { ask, podBody, podsPath, prepare } from '#test/bench/access/pods.js';
@@ -142,6 +144,9 @@ async function inform(url: string, contentType: string): Promise<void> {
   const stop = new AbortController();
   const factory = new SharedInformerFactory({ client, clock, random: Math.random, log });
   const running = factory.start(stop.signal);
+  // As the manager does.
+  const collector = { clock, cpuUsage: () => process.cpuUsage(), collect: garbageCollector() };
+  const collecting = collectWhenIdle(collector, stop.signal);
   for (let i = 0; i < informerCount; i++) {
     // A transform of its own makes an informer of its own.
     const informer = factory.informer(pods, { transform: (pod) => dropManagedFields(pod) });
@@ -156,7 +161,7 @@ async function inform(url: string, contentType: string): Promise<void> {
   const { heapUsed, external } = process.memoryUsage();
   process.send?.({ before, resident, live: heapUsed + external, cpuUsedMs } satisfies Informed);
   stop.abort();
-  await running;
+  await Promise.all([running, collecting]);
   await connection.close();
   process.exit();
 }

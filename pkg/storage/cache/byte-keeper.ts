@@ -42,6 +42,11 @@ export class ByteKeeper {
     while (this.#warmBytes > this.#maxWarmBytes && this.#head < this.#warm.length - 1) this.#coolOldest();
   }
 
+  /** See `Templates.match`. */
+  match(key: string, form: string, bytes: Buffer): SharedBytes | undefined {
+    return this.#templates.match(key, form, bytes);
+  }
+
   /** See `Templates.share`. */
   share(key: string, form: string, bytes: Buffer): SharedBytes | undefined {
     return this.#templates.share(key, form, bytes);

@@ -47,6 +47,21 @@ t.test('an entry says the same whether its bytes are shared or not', async (t) =
   }
 });
 
+t.test('what is only kept is never in one piece, but for templates', async (t) => {
+  const context = contextOf(1e9);
+  const kept = (n: number) => {
+    const value = storedForm(object(n)).bytes;
+    return CacheEntry.kept({ key: `/registry/pods/default/web-${n}`, value, modRevision: BigInt(n + 1) }, context);
+  };
+  const entries = Array.from({ length: 20 }, (_, n) => kept(n));
+  t.equal(entries.filter((entry) => isWhole(entry.jsonBytes())).length, 1);
+  for (const [n, entry] of entries.entries()) {
+    const plain = entryOf(n, contextOf(1e9));
+    t.ok(entry.json().equals(plain.json()) && entry.line().equals(plain.line()) && entry.same(plain));
+    t.ok(entry.stored.equals(plain.stored));
+  }
+});
+
 t.test('what was read lately is in one piece for a while', async (t) => {
   const context = contextOf(30_000);
   const entries = Array.from({ length: 50 }, (_, n) => entryOf(n, context));

@@ -4,7 +4,15 @@ import { ByteKeeper, type Warm } from '#storage/cache/byte-keeper.js';
 import { FieldSets } from '#storage/cache/field-sets.js';
 import { RecurringValues } from '#storage/cache/recurring-values.js';
 import { unreadableEntry } from '#storage/errors.js';
-import { isStoredLayout, type PartParser, parseParts, type StoredParts, splice, unsplice } from '#storage/layout.js';
+import {
+  isStoredLayout,
+  type PartParser,
+  parseParts,
+  type StoredParts,
+  splice,
+  spliceInto,
+  unsplice,
+} from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 import { maxSharedBytes, type SharedBytes } from '#storage/segments/shared-bytes.js';
@@ -58,7 +66,7 @@ export class CacheEntry implements Entry, Warm {
   /** With a line feed behind it in its memory; absent only where they can be had of `#shared`. */
   #json: Buffer | undefined;
   #shared: SharedBytes | undefined;
-  #isWarm = true;
+  #isWarm: boolean;
   /** Weak: the parsed form is several times larger than the bytes, and most objects are only passed on. */
   #object: WeakRef<object> | undefined;
   /** The first representation that was asked for, mostly the only one; the others are in the map. */
@@ -67,18 +75,45 @@ export class CacheEntry implements Entry, Warm {
   #encoded: Map<string, Bytes> | undefined;
   #attributes: unknown;
 
-  /** The value is copied; with `given`, which is what `bytes` of an equal entry was, it is not looked at. */
-  constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, context: EntryContext, given?: Buffer) {
+  /**
+   * One that is only kept for now, as most of what is read from the store: its bytes are never in one piece of their own
+   * where they can be shared. The value is copied.
+   */
+  static kept(kv: KeyValue, context: EntryContext): CacheEntry {
+    const { key, value, modRevision } = kv;
+    const { keeper } = context;
+    if (keeper === undefined || kv.unreadable !== undefined || !isStoredLayout(value))
+      return new CacheEntry(kv, context);
+    const json = spliceInto(scratch, value, modRevision);
+    const shared = json && keeper.match(key, 'json', json);
+    if (shared !== undefined) return new CacheEntry(kv, context, shared);
+    const entry = new CacheEntry(kv, context, splice(value, modRevision, lineFeed));
+    entry.cool();
+    return entry;
+  }
+
+  /** The value is copied; with `given`, which is what `bytes` of an equal entry was, or that without its line feed, it is not looked at. */
+  constructor(
+    { key, value, modRevision, stale = false, unreadable }: KeyValue,
+    context: EntryContext,
+    given?: Buffer | SharedBytes,
+  ) {
     const readable = given !== undefined || isStoredLayout(value);
     this.key = key;
     this.revision = modRevision;
     this.stale = stale;
     this.unreadable = unreadable ?? (readable ? undefined : 'the stored data is not an object in JSON');
     const line = given ?? splice(value, modRevision, lineFeed);
-    this.size = line.length - lineFeed.length;
-    this.#json = line.subarray(0, this.size);
     this.#context = context;
-    context.keeper?.warmed(this);
+    this.#isWarm = given === undefined;
+    if (isWhole(line)) {
+      this.size = line.length - lineFeed.length;
+      this.#json = line.subarray(0, this.size);
+    } else {
+      this.size = line.length;
+      this.#shared = line;
+    }
+    if (this.#isWarm) context.keeper?.warmed(this);
   }
 
   /** All that is kept of the object, readable or not: as served, with a line feed behind it. */

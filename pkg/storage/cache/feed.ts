@@ -93,7 +93,7 @@ export class Feed implements CacheFeed {
       const at = revision === undefined ? {} : { revision };
       const page = await store.range({ start, end, limit: listPageSize, signal, ...at });
       revision ??= page.revision;
-      for (const kv of page.kvs) entries.push(new CacheEntry(kv, context));
+      for (const kv of page.kvs) entries.push(CacheEntry.kept(kv, context));
       if (page.kvs.length === 0 || page.count <= page.kvs.length) break;
       start = `${page.kvs[page.kvs.length - 1]?.key}\0`;
     }

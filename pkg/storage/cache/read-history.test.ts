@@ -19,12 +19,12 @@ const isRed = (entry: Entry) => objectOf(entry).metadata.labels['color'] === 're
 async function restarted(
   t: Test,
   store: Store,
-  options: { maxRevisions?: number; cache?: Partial<WatchCacheOptions> } = {},
+  options: { maxRevisions?: number; maxBytes?: number; cache?: Partial<WatchCacheOptions> } = {},
 ): Promise<WatchCache> {
   const cache = runCache(t, store, { ...options.cache, awaitsHistory: true });
   await cache.waitReady();
-  const { maxRevisions } = options;
-  const limits = maxRevisions === undefined ? {} : { maxRevisions };
+  const { maxRevisions, maxBytes } = options;
+  const limits = { ...(maxRevisions !== undefined && { maxRevisions }), ...(maxBytes !== undefined && { maxBytes }) };
   const receivers = [cache];
   await readHistory({ store, root, receivers, clock, log: silentLogger, ...limits }, new AbortController().signal);
   return cache;
@@ -93,6 +93,10 @@ async function asFarAsPossible(t: Test, store: Store): Promise<void> {
   const small = await restarted(t, store, { cache: { historyCapacity: 4 } });
   await tooOld(t, small, newest - 5n);
   t.equal(await count(small, newest - 4n), 4);
+
+  const few = await restarted(t, store, { maxBytes: 16 * thing('a', 10).length });
+  await tooOld(t, few, revisions[5] ?? 0n);
+  t.equal(await count(few, newest - 3n), 3);
 
   const compacted = revisions[10] ?? 0n;
   await store.compact(compacted);

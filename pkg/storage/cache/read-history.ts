@@ -12,6 +12,7 @@ import {
   keyOf,
   prefixEnd,
   type Revision,
+  revisionOf,
   type Store,
   StoreError,
   type StoreErrorCode,
@@ -34,10 +35,14 @@ export interface ReadHistoryOptions {
   readonly log: Logger;
   /** How many revisions to read back at most. */
   readonly maxRevisions?: number;
+  /** How many bytes of one resource's objects, at most. */
+  readonly maxBytes?: number;
 }
 
 /** As many as the history of one cache holds. */
 const defaultMaxRevisions = 10_000;
+/** Bytes of one resource's states that are read back at most, all of which are in memory at once; the newest are kept. */
+const defaultMaxBytes = 8 * 1024 * 1024;
 
 /** Also when the history was compacted further than a moment ago. */
 const passingCodes: ReadonlySet<StoreErrorCode> = new Set(['unavailable', 'timeout', 'compacted']);
@@ -49,7 +54,7 @@ const maxAttempts = 6;
 export async function readHistory(options: ReadHistoryOptions, signal: AbortSignal): Promise<void> {
   const history = await readPatiently(options, signal);
   for (const receiver of options.receivers) {
-    receiver.remember(history && { since: history.since, events: history.byPrefix.get(receiver.prefix) ?? [] });
+    receiver.remember(history?.get(receiver.prefix));
   }
 }
 
@@ -72,9 +77,37 @@ async function readPatiently(options: ReadHistoryOptions, signal: AbortSignal): 
   return undefined;
 }
 
-interface HistoryByPrefix {
-  readonly since: Revision;
-  readonly byPrefix: ReadonlyMap<string, StoreEvent[]>;
+type HistoryByPrefix = ReadonlyMap<string, Past>;
+
+/** The newest events of a resource. */
+class Past {
+  since: Revision;
+  events: StoreEvent[] = [];
+  readonly #maxBytes: number;
+  #bytes = 0;
+
+  constructor(since: Revision, maxBytes: number) {
+    this.since = since;
+    this.#maxBytes = maxBytes;
+  }
+
+  add(event: StoreEvent): void {
+    this.events.push(event);
+    this.#bytes += bytesOf(event);
+    if (this.#bytes <= this.#maxBytes || this.events.length < 2) return;
+    // An eighth at once: otherwise each event would move all others.
+    let dropped = 0;
+    for (; this.#bytes > (this.#maxBytes * 7) / 8 && dropped < this.events.length - 1; dropped++) {
+      const oldest = this.events[dropped] as StoreEvent;
+      this.#bytes -= bytesOf(oldest);
+      this.since = revisionOf(oldest);
+    }
+    this.events = this.events.slice(dropped);
+  }
+}
+
+function bytesOf(event: StoreEvent): number {
+  return (event.type === 'put' ? event.kv.value.length : 0) + (event.previous?.value.length ?? 0);
 }
 
 async function read(options: ReadHistoryOptions, signal: AbortSignal): Promise<HistoryByPrefix> {
@@ -91,12 +124,11 @@ async function read(options: ReadHistoryOptions, signal: AbortSignal): Promise<H
 }
 
 async function follow(
-  { store, root, receivers }: ReadHistoryOptions,
+  { store, root, receivers, maxBytes = defaultMaxBytes }: ReadHistoryOptions,
   { from, target }: { readonly from: Revision; readonly target: Revision },
   signal: AbortSignal,
 ): Promise<HistoryByPrefix> {
-  const byPrefix = new Map<string, StoreEvent[]>(receivers.map(({ prefix }) => [prefix, []]));
-  const history = { since: from - 1n, byPrefix };
+  const history = new Map(receivers.map(({ prefix }) => [prefix, new Past(from - 1n, maxBytes)]));
   if (from > target) return history;
   const start = `${root}/`;
   const stop = new AbortController();
@@ -105,7 +137,7 @@ async function follow(
     if (message.type === 'events') {
       for (const event of message.events) {
         const key = keyOf(event);
-        byPrefix.get(key.slice(0, key.indexOf('/', start.length) + 1))?.push(event);
+        history.get(key.slice(0, key.indexOf('/', start.length) + 1))?.add(event);
       }
     }
     if (message.revision >= target) break;

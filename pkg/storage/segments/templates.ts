@@ -45,21 +45,35 @@ export class Templates {
    * store, `form` the name of its representation. The bytes must stay as they are: they may become a template.
    */
   share(key: string, form: string, bytes: Buffer): SharedBytes | undefined {
+    if (!isSharable(bytes)) return undefined;
+    const names = namesOf(key, form);
+    const best = this.#best(names, bytes);
+    if (best === undefined || best.ownLength > bytes.length * fair) {
+      const template = new Template(bytes);
+      this.#remember(names.name, template);
+      this.#remember(names.kind, template);
+    } else this.#remember(names.name, best.template);
+    return best;
+  }
+
+  /** The same where that saves much; the bytes may change afterwards. */
+  match(key: string, form: string, bytes: Buffer): SharedBytes | undefined {
+    if (!isSharable(bytes)) return undefined;
+    const names = namesOf(key, form);
+    const best = this.#best(names, bytes);
+    if (best === undefined || best.ownLength > bytes.length * fair) return undefined;
+    this.#remember(names.name, best.template);
+    return best;
+  }
+
+  #best({ name, kind }: Names, bytes: Buffer): SharedBytes | undefined {
     const { length } = bytes;
-    if (length < minBytes || length > maxSharedBytes) return undefined;
-    const name = `${form} ${stemOf(key)}`;
-    const kind = `${form} ${key.slice(0, key.indexOf('/', 1 + key.indexOf('/', 1)))}`;
     let best: SharedBytes | undefined;
     for (const template of this.#candidates(name, kind)) {
       const wanted = best === undefined ? Math.floor(length * most) : best.ownLength - 1;
       if (template.bytes.length <= 2 * length) best = SharedBytes.of(bytes, template, wanted) ?? best;
       if (best !== undefined && best.ownLength <= length * good) break;
     }
-    if (best === undefined || best.ownLength > length * fair) {
-      const template = new Template(bytes);
-      this.#remember(name, template);
-      this.#remember(kind, template);
-    } else this.#remember(name, best.template);
     return best;
   }
 
@@ -86,6 +100,21 @@ export class Templates {
       for (const forgotten of templates) this.#bytes -= costOf(forgotten);
     }
   }
+}
+
+interface Names {
+  readonly name: string;
+  /** Of all objects of the kind. */
+  readonly kind: string;
+}
+
+function namesOf(key: string, form: string): Names {
+  const kind = key.slice(0, key.indexOf('/', 1 + key.indexOf('/', 1)));
+  return { name: `${form} ${stemOf(key)}`, kind: `${form} ${kind}` };
+}
+
+function isSharable({ length }: Buffer): boolean {
+  return length >= minBytes && length <= maxSharedBytes;
 }
 
 /** What the names of objects that one controller or one template makes begin with: `/registry/pods/default/web-6d4cf56db6`. */
