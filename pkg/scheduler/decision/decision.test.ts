@@ -98,7 +98,7 @@ t.test('the same with the gate of claims for single pods', { timeout: 300_000 },
     if (what === 'claim in use') inUse++;
   };
   t.equal(search(gated, first, 500, met, { singlePods: true }), undefined);
-  t.ok(inUse > 3, `${inUse} times a claim was in use`);
+  t.ok(inUse > 0, `${inUse} times a claim was in use`);
   t.end();
 });
 
