@@ -2,13 +2,15 @@ import t from 'tap';
 import type { Node, Pod, Volume } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { type Budget, noObjects } from '#scheduler/cluster/objects.js';
 import { podInfo } from '#scheduler/cluster/pod-info.js';
 import { explain } from '#scheduler/explain/explain.js';
 import type { Explanation } from '#scheduler/explain/explanation.js';
 import { copiesOf, leaving, without } from '#scheduler/explain/forecast.js';
 import { ClusterCopy, Pace, type Snapshot } from '#scheduler/explain/snapshot.js';
-import { defaultProfile } from '#scheduler/plugins/profiles.js';
+import { defaultProfile, profileOf } from '#scheduler/plugins/profiles.js';
+import { defaultContext } from '#scheduler/plugins/registry.js';
 import { boundClaim, storageOf, uses, volume } from '#scheduler/testing/storage.js';
 
 const profile = defaultProfile(dialect);
@@ -133,6 +135,17 @@ t.test('what plugins found', async (t) => {
   t.same((await facts(nodes, placed, { topologySpreadConstraints: [spread] }, { app: 'web' })).sort(), [
     `${key}=a has 1 such pods, the least of all 0, maxSkew is 1`,
     undefined,
+  ]);
+  const gates = new FeatureGates({ MinDomainsInPodTopologySpread: true });
+  const profiles = [
+    profileOf({ schedulerName: profile.schedulerName, sets: {}, args: {} }, dialect, { ...defaultContext, gates }),
+  ];
+  const wide = pod('p', web);
+  const asked = { ...wide, spec: { ...wide.spec, topologySpreadConstraints: [{ ...spread, minDomains: 2 }] } };
+  t.match((await why(snapshotOf([node('a')], placed), asked, { profiles })).refused, [
+    {
+      facts: `${key}=a has 1 such pods, and those of missing domains count as 0: there are 1, minDomains is 2, maxSkew is 1`,
+    },
   ]);
   const required = [{ labelSelector: selector, topologyKey: key }];
   const affinity = { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: required } };

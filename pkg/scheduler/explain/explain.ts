@@ -113,7 +113,9 @@ async function decide(
   const withFacts = <T extends { readonly plugin: string }>(refusal: T, name: string | undefined): T => {
     const node = copy.cluster.node(name ?? '');
     if (node === undefined) return refusal;
-    const facts = factsOf({ plugin: refusal.plugin, pod: info, node, cluster: copy.cluster, dialect });
+    const { plugin } = refusal;
+    const filter = profile.filters.find((each) => each.plugin === plugin)?.point;
+    const facts = factsOf({ plugin, filter, pod: info, node, cluster: copy.cluster, dialect });
     return facts === undefined ? refusal : { ...refusal, facts };
   };
   const details = detailsOf(nodes, refusals, options.details);

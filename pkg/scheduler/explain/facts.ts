@@ -3,8 +3,6 @@ import { findUntoleratedTaint, taintText } from '#api/core/v1/node/taints.js';
 import { affinityOf } from '#scheduler/explain/facts-of-affinity.js';
 import { diskOf, limitsOf, volumePlaceOf } from '#scheduler/explain/facts-of-volumes.js';
 import type { Question } from '#scheduler/explain/question.js';
-import { constraintsOf, countingNodes, systemDefaults } from '#scheduler/plugins/pod-topology-spread/constraints.js';
-import { countFor } from '#scheduler/plugins/pod-topology-spread/counts.js';
 
 /** Undefined for plugins whose reasons say it all. */
 export function factsOf(question: Question): string | undefined {
@@ -15,8 +13,6 @@ export function factsOf(question: Question): string | undefined {
       return labelsOf(question);
     case 'NodePorts':
       return portOf(question);
-    case 'PodTopologySpread':
-      return spreadOf(question);
     case 'InterPodAffinity':
       return affinityOf(question);
     case 'NodeVolumeLimits':
@@ -27,7 +23,7 @@ export function factsOf(question: Question): string | undefined {
     case 'VolumeZone':
       return volumePlaceOf(question);
     default:
-      return undefined;
+      return question.filter?.explain?.(question.pod, question.cluster, question.node);
   }
 }
 
@@ -54,24 +50,4 @@ function portOf({ node, pod }: Question): string | undefined {
     hostPorts.some((each) => each.port === port.port && each.protocol === port.protocol),
   );
   return `port ${port.port}/${port.protocol} is taken${holder === undefined ? '' : ` by ${holder.key}`}`;
-}
-
-function spreadOf({ cluster, dialect, node, pod }: Question): string | undefined {
-  const constraints = constraintsOf(pod, 'DoNotSchedule', systemDefaults(dialect), cluster);
-  const counts = countingNodes(
-    pod,
-    constraints.map(({ topologyKey }) => topologyKey),
-  );
-  for (const constraint of constraints) {
-    const { maxSkew, selector, topologyKey } = constraint;
-    const domain = node.labels[topologyKey];
-    if (domain === undefined) return `the node has no label ${topologyKey}`;
-    const counted = countFor(constraint, pod, cluster, counts);
-    const [here, least] = [counted.sums.of(node), counted.sums.min ?? 0];
-    counted.close();
-    const own = selector.matches(pod.labels) ? 1 : 0;
-    if (here + own - least <= maxSkew) continue;
-    return `${topologyKey}=${domain} has ${here} such pods, the least of all ${least}, maxSkew is ${maxSkew}`;
-  }
-  return undefined;
 }

@@ -2,10 +2,13 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
+import type { FilterPoint } from '#scheduler/framework/plugin.js';
 
 /** What a plugin found on a node that it refused. */
 export interface Question {
   readonly plugin: string;
+  /** Its filter; undefined for what is no plugin of the profile. */
+  readonly filter: FilterPoint | undefined;
   readonly pod: PodInfo;
   readonly node: NodeInfo;
   readonly cluster: Cluster;

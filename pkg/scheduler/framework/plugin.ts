@@ -42,6 +42,8 @@ export interface FilterPoint {
   readonly local: boolean;
   /** Undefined: every node suits this pod. */
   prepare(pod: PodInfo, cluster: Cluster): NodeFilter | undefined;
+  /** Why that node is refused, in numbers and names; undefined where the reasons say it all, or it is not refused. */
+  explain?(pod: PodInfo, cluster: Cluster, node: NodeInfo): string | undefined;
 }
 
 export const maxNodeScore = 100;

@@ -1,5 +1,5 @@
 /** Volumes that a CSI driver serves in place of the plugin they name, and so counts. Rules of release 1.24. */
-import type { PersistentVolume } from '#api/core/v1/types.gen.js';
+import type { NodeSelectorTerm, PersistentVolume } from '#api/core/v1/types.gen.js';
 import type { CSINode } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
@@ -11,6 +11,8 @@ interface Migration {
   readonly driver: string;
   /** Beside the one for all; absent: that one is enough. */
   readonly gate?: FeatureGateName;
+  /** How the driver labels nodes with their zone; absent for those that do not. */
+  readonly zoneLabel?: string;
   /** What the driver calls the volume; undefined for volumes of other plugins. */
   readonly handleOf: (volume: PersistentVolume, labels: Dialect['labels']) => string | undefined;
 }
@@ -20,12 +22,29 @@ const migrations: readonly Migration[] = [
     plugin: 'aws-ebs',
     driver: 'ebs.csi.aws.com',
     gate: 'CSIMigrationCloudA',
+    zoneLabel: 'topology.ebs.csi.aws.com/zone',
     // `aws://zone/vol-1` is the same disk as `vol-1`.
     handleOf: ({ spec }) => spec.awsElasticBlockStore?.volumeID.replace(/^aws:\/\/.*\//, ''),
   },
-  { plugin: 'gce-pd', driver: 'pd.csi.storage.gke.io', gate: 'CSIMigrationCloudC', handleOf: gceHandle },
-  { plugin: 'azure-disk', driver: 'disk.csi.azure.com', handleOf: ({ spec }) => spec.azureDisk?.diskURI },
-  { plugin: 'cinder', driver: 'cinder.csi.openstack.org', handleOf: ({ spec }) => spec.cinder?.volumeID },
+  {
+    plugin: 'gce-pd',
+    driver: 'pd.csi.storage.gke.io',
+    gate: 'CSIMigrationCloudC',
+    zoneLabel: 'topology.gke.io/zone',
+    handleOf: gceHandle,
+  },
+  {
+    plugin: 'azure-disk',
+    driver: 'disk.csi.azure.com',
+    zoneLabel: 'topology.disk.csi.azure.com/zone',
+    handleOf: ({ spec }) => spec.azureDisk?.diskURI,
+  },
+  {
+    plugin: 'cinder',
+    driver: 'cinder.csi.openstack.org',
+    zoneLabel: 'topology.cinder.csi.openstack.org/zone',
+    handleOf: ({ spec }) => spec.cinder?.volumeID,
+  },
   {
     plugin: 'portworx-volume',
     driver: 'pxd.portworx.com',
@@ -41,11 +60,14 @@ const migrations: readonly Migration[] = [
   },
 ];
 
+/** Between the zones of a volume that is in several. */
+export const zoneSeparator = '__';
+
 /** A disk of one zone, of the region of several zones, or of a place that nobody told. */
 function gceHandle({ metadata, spec }: PersistentVolume, labels: Dialect['labels']): string | undefined {
   const name = spec.gcePersistentDisk?.pdName;
   if (name === undefined) return undefined;
-  const zones = (metadata.labels?.[labels.zone] ?? '').split('__').filter((zone) => zone !== '');
+  const zones = (metadata.labels?.[labels.zone] ?? '').split(zoneSeparator).filter((zone) => zone !== '');
   const [zone = 'UNSPECIFIED'] = zones;
   const place = zones.length > 1 ? `regions/${zone.replace(/-[^-]*$/, '')}` : `zones/${zone}`;
   return `projects/UNSPECIFIED/${place}/disks/${name}`;
@@ -83,6 +105,43 @@ export class CsiMigration {
       if (handle !== undefined) return { plugin: this.#named(plugin), driver, handle };
     }
     return undefined;
+  }
+
+  /**
+   * Where the volume can be reached from, as the node is to be asked: of a plugin that it has handed over in the driver's
+   * label of zones. Undefined: from everywhere.
+   */
+  reachOf(volume: PersistentVolume, node: CSINode | undefined): readonly NodeSelectorTerm[] | undefined {
+    const own = volume.spec.nodeAffinity?.required?.nodeSelectorTerms;
+    const migrated = this.ofVolume(volume);
+    if (migrated === undefined || !this.isOn(node, migrated.plugin)) return own;
+    const label = this.#find(migrated.plugin)?.zoneLabel;
+    return label === undefined ? own : this.#withZonesOf(label, volume, own);
+  }
+
+  #withZonesOf(
+    label: string,
+    { metadata: { labels = {} } }: PersistentVolume,
+    own: readonly NodeSelectorTerm[] = [],
+  ): readonly NodeSelectorTerm[] | undefined {
+    const dialect = this.#dialect;
+    const older = (what: string) => `failure-domain.beta.${dialect.labelDomain}/${what}`;
+    const isAsked = (key: string) =>
+      own.some(({ matchExpressions = [] }) => matchExpressions.some((e) => e.key === key));
+    // What is asked counts for more than what the volume is labelled with, the newer name for more than the older.
+    const names = [dialect.labels.zone, older('zone')];
+    const asked = names.find(isAsked);
+    const renamed = new Map([[older('region'), dialect.labels.region]]);
+    if (asked !== undefined) renamed.set(asked, label);
+    const terms = own.map(({ matchExpressions = [], ...rest }) => ({
+      ...rest,
+      matchExpressions: matchExpressions.map((each) => ({ ...each, key: renamed.get(each.key) ?? each.key })),
+    }));
+    const labelled = labels[names.find((name) => labels[name] !== undefined) ?? ''];
+    if (asked !== undefined || labelled === undefined) return terms.length === 0 ? undefined : terms;
+    const zones = { key: label, operator: 'In' as const, values: labelled.split(zoneSeparator) };
+    if (terms.length === 0) return [{ matchExpressions: [zones] }];
+    return terms.map((term) => ({ ...term, matchExpressions: [...term.matchExpressions, zones] }));
   }
 
   /** Undefined for provisioners that are no such plugins. */

@@ -107,8 +107,8 @@ export const pluginKinds: readonly PluginKind[] = [
     name: 'VolumeBinding',
     args: { bindTimeoutSeconds: 'int64', shape },
     errors: volumeErrors,
-    make: ({ bindTimeoutSeconds = 600 }, dialect) =>
-      volumeBinding(dialect, { bindTimeoutMs: Number(bindTimeoutSeconds) * 1000 }),
+    make: ({ bindTimeoutSeconds = 600 }, dialect, { gates }) =>
+      volumeBinding(dialect, { bindTimeoutMs: Number(bindTimeoutSeconds) * 1000 }, new CsiMigration(dialect, gates)),
   },
   without('VolumeZone', volumeZone),
   {

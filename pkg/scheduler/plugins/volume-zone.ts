@@ -6,12 +6,10 @@ import { keyFor } from '#apimachinery/object-key.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { StorageObjects } from '#scheduler/cluster/objects.js';
 import type { NodeFilter, Plugin, Rejection } from '#scheduler/framework/plugin.js';
+import { zoneSeparator } from '#scheduler/plugins/csi-migration.js';
 
 const otherZone: Rejection = { reasons: ['node(s) had no available volume zone'], unresolvable: true };
 const unresolvable = (reason: string): Rejection => ({ reasons: [reason], unresolvable: true });
-
-/** Between the zones of a volume that is in several. */
-const separator = '__';
 
 /** Volumes that are labelled with zones or regions go to nodes of these. */
 export function volumeZone(dialect: Dialect): Plugin {
@@ -97,7 +95,7 @@ class ZoneFilter implements NodeFilter {
       const volume = this.#storage.volume(volumeName);
       if (volume === undefined) return unresolvable(`persistentvolume ${JSON.stringify(volumeName)} not found`);
       for (const label of this.#labels) {
-        const values = volume.metadata.labels?.[label]?.split(separator).map((value) => value.trim());
+        const values = volume.metadata.labels?.[label]?.split(zoneSeparator).map((value) => value.trim());
         // A list with an empty name in it says nothing.
         if (values?.includes('') === false) places.push({ label, values });
       }

@@ -1,6 +1,7 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Plugin } from '#scheduler/framework/plugin.js';
 import { constraintsOf, type SpreadArgs, systemDefaults } from '#scheduler/plugins/pod-topology-spread/constraints.js';
+import { spreadFacts } from '#scheduler/plugins/pod-topology-spread/facts.js';
 import { SpreadFilter } from '#scheduler/plugins/pod-topology-spread/filter.js';
 import { SpreadScore } from '#scheduler/plugins/pod-topology-spread/score.js';
 
@@ -18,6 +19,8 @@ export function podTopologySpread(
         const constraints = constraintsOf(pod, 'DoNotSchedule', args, cluster);
         return constraints.length === 0 ? undefined : new SpreadFilter(constraints, pod, cluster);
       },
+      explain: (pod, cluster, node) =>
+        spreadFacts(constraintsOf(pod, 'DoNotSchedule', args, cluster), pod, cluster, node),
     },
     score: {
       local: false,

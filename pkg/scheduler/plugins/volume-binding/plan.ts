@@ -1,13 +1,14 @@
 /** Which volumes a pod would get on a node. Rules of release 1.24. Pure. */
 import { matchesNodeSelectorTerm } from '#api/core/v1/affinity/node-selector.js';
 import { bestMatch, isBoundTo } from '#api/core/v1/persistentvolume/match.js';
-import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import type { Node, NodeSelectorTerm, PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { compareQuantities } from '#apimachinery/quantity.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
 import type { StorageObjects } from '#scheduler/cluster/objects.js';
 import type { Rejection } from '#scheduler/framework/plugin.js';
+import type { CsiMigration } from '#scheduler/plugins/csi-migration.js';
 import { type PodClaims, sizeOf, type WaitingClaim } from '#scheduler/plugins/volume-binding/claims.js';
 
 export interface VolumePlan {
@@ -19,6 +20,7 @@ export interface VolumePlan {
 export interface VolumeWorld {
   readonly storage: StorageObjects;
   readonly dialect: Dialect;
+  readonly migration: CsiMigration;
   /** A decision that is not in the API yet gave the volume to a claim. */
   isTaken(volume: PersistentVolume): boolean;
 }
@@ -32,16 +34,21 @@ const noSpace = unresolvable('node(s) did not have enough free storage');
 /** Of claims that are bound and of those that are not, both are told. */
 export function planVolumes({ volumes, waiting }: PodClaims, node: Node, world: VolumeWorld): VolumePlan | Rejection {
   const plan = planWaiting(waiting, node, world);
-  const bound = boundRejection(volumes, node);
+  const bound = boundRejection(volumes, node, world);
   if (bound === undefined) return plan;
   return 'reasons' in plan ? { ...bound, reasons: [...plan.reasons, ...bound.reasons] } : bound;
 }
 
 /** The first volume that does not do says why. */
-function boundRejection(volumes: PodClaims['volumes'], node: Node): Rejection | undefined {
+function boundRejection(
+  volumes: PodClaims['volumes'],
+  node: Node,
+  { migration, storage }: VolumeWorld,
+): Rejection | undefined {
+  const csiNode = storage.csiNode(node.metadata.name ?? '');
   for (const volume of volumes) {
     if (volume === undefined) return noVolume;
-    if (!isReachable(volume, node)) return elsewhere;
+    if (!isWithin(migration.reachOf(volume, csiNode), node)) return elsewhere;
   }
   return undefined;
 }
@@ -74,14 +81,13 @@ function volumeFor(
   const all = storage
     .volumesFor(claim)
     .filter((each) => !isTaken(each) && !given.some(({ volume }) => volume === each));
-  const candidates = all.filter((each) => isReachable(each, node));
+  const candidates = all.filter(({ spec }) => isWithin(spec.nodeAffinity?.required?.nodeSelectorTerms, node));
   // No other volume stands in for one that is reserved for the claim and is elsewhere.
   if (all.some((each) => isBoundTo(each, claim) && !candidates.includes(each))) return undefined;
   return bestMatch(claim, candidates, { delayed: false, dialect });
 }
 
-function isReachable({ spec }: PersistentVolume, node: Node): boolean {
-  const terms = spec.nodeAffinity?.required?.nodeSelectorTerms;
+function isWithin(terms: readonly NodeSelectorTerm[] | undefined, node: Node): boolean {
   return terms === undefined || terms.some((term) => matchesNodeSelectorTerm(term, node));
 }
 

@@ -301,3 +301,60 @@ table('one claim that is bound and one that waits', both, [
   ['the other does not', [mine], [], '', none],
   ['gone, and no space', [], [], 'x', `${noSpace}, ${noVolume.slice(1)}`],
 ]);
+
+const older = `failure-domain.beta.${dialect.labelDomain}`;
+const elsewhereOf = (key: string, value: string) => local('v', key, [value], disk);
+const disk = { awsElasticBlockStore: { volumeID: 'vol-1' } };
+/** On a node of zone a, which the driver calls x. */
+const ofDriver = (stored: PersistentVolume, migrated: string) =>
+  answer(
+    plugin,
+    { spec: { volumes: uses('c') } },
+    {
+      nodes: [node('n', { [hostname]: 'n', [zone]: 'a', 'topology.ebs.csi.aws.com/zone': 'x' })],
+      storage: storageOf({
+        claims: [boundClaim('c', 'v')],
+        volumes: [stored],
+        csiNode: {
+          metadata: { name: 'n', annotations: { [dialect.annotations.migratedPlugins]: migrated } },
+          spec: { drivers: [] },
+        },
+      }),
+    },
+  );
+const handedOver = `${dialect.labelDomain}/aws-ebs`;
+const eitherOf = (key: string, values: string[]) => ({
+  nodeAffinity: {
+    required: {
+      nodeSelectorTerms: [
+        { matchExpressions: [{ key, operator: 'In', values }] },
+        { matchExpressions: [{ key: hostname, operator: 'In', values: ['n'] }] },
+      ],
+    },
+  },
+});
+table('zones of a disk that a CSI driver serves on the node', ofDriver, [
+  ['as the driver calls it', elsewhereOf(zone, 'x'), handedOver, 'ok'],
+  ['not as the node does', elsewhereOf(zone, 'a'), handedOver, elsewhere],
+  ['by its older name', elsewhereOf(`${older}/zone`, 'x'), handedOver, 'ok'],
+  ['not handed over', elsewhereOf(zone, 'a'), '', 'ok'],
+  ['of another plugin', local('v', zone, ['a'], { cinder: { volumeID: 'v' } }), handedOver, 'ok'],
+  ['of its labels alone', volume('v', disk, { [zone]: 'x' }), handedOver, 'ok'],
+  ['of its labels, another', volume('v', disk, { [zone]: 'a' }), handedOver, elsewhere],
+  ['of its labels, several', volume('v', disk, { [`${older}/zone`]: 'y__x' }), handedOver, 'ok'],
+  [
+    'of its labels, with what else is asked',
+    volume('v', { ...disk, ...here('v').spec }, { [zone]: 'y' }),
+    handedOver,
+    elsewhere,
+  ],
+  [
+    'what is asked before its labels',
+    { ...elsewhereOf(zone, 'x'), metadata: { name: 'v', labels: { [zone]: 'y' } } },
+    handedOver,
+    'ok',
+  ],
+  ['one of two ways', volume('v', { ...disk, ...eitherOf(zone, ['y']) }), handedOver, 'ok'],
+  ['nowhere in particular', volume('v', disk), handedOver, 'ok'],
+  ['a region by its older name', elsewhereOf(`${older}/region`, 'r'), handedOver, elsewhere],
+]);

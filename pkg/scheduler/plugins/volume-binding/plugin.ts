@@ -7,6 +7,7 @@ import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { ClusterObjects } from '#scheduler/cluster/objects.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { Handle, NodeFilter, Plugin, Rejection, Reservation } from '#scheduler/framework/plugin.js';
+import { CsiMigration } from '#scheduler/plugins/csi-migration.js';
 import { claimsOf, isBound, type PodClaims } from '#scheduler/plugins/volume-binding/claims.js';
 import { planVolumes, type VolumePlan, type VolumeWorld } from '#scheduler/plugins/volume-binding/plan.js';
 
@@ -21,12 +22,17 @@ const name = 'VolumeBinding';
 const pollMs = 1000;
 
 /** The pod's claims have volumes that the node reaches, or get some with the node. */
-export function volumeBinding(dialect: Dialect, { bindTimeoutMs = 600_000 }: VolumeBindingArgs = {}): Plugin {
+export function volumeBinding(
+  dialect: Dialect,
+  { bindTimeoutMs = 600_000 }: VolumeBindingArgs = {},
+  migration = new CsiMigration(dialect),
+): Plugin {
   /** Volume → claim, of decisions that are not in the API yet. */
   const taken = new Map<string, string>();
   const world = ({ storage }: ClusterObjects): VolumeWorld => ({
     storage,
     dialect,
+    migration,
     isTaken: ({ metadata }) => taken.has(metadata.name ?? ''),
   });
   return {
@@ -40,6 +46,9 @@ export function volumeBinding(dialect: Dialect, { bindTimeoutMs = 600_000 }: Vol
       'PvcUpdate',
       'StorageClassAdd',
       'StorageClassUpdate',
+      // They tell which plugins' volumes are reached as those of a driver.
+      'CSINodeAdd',
+      'CSINodeUpdate',
       'CSIDriverAdd',
       'CSIDriverUpdate',
       'CSIStorageCapacityAdd',
