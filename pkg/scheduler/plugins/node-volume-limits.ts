@@ -6,7 +6,7 @@ import { keyFor } from '#apimachinery/object-key.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { StorageObjects } from '#scheduler/cluster/objects.js';
 import type { NodeFilter, Plugin, Rejection } from '#scheduler/framework/plugin.js';
-import { CsiMigration } from '#scheduler/plugins/csi-migration.js';
+import { CsiMigration } from '#scheduler/plugins/csi-migration/csi-migration.js';
 
 const tooMany: Rejection = { reasons: ['node(s) exceed max volume count'] };
 /** Before a driver's name: what a node can have of its volumes, where the node itself says so. */

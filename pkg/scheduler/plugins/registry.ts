@@ -5,7 +5,7 @@ import type { FieldTable, Plain } from '#daemon/options/config-decode.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Plugin } from '#scheduler/framework/plugin.js';
-import { CsiMigration, csiMigrationGates } from '#scheduler/plugins/csi-migration.js';
+import { CsiMigration, csiMigrationGates } from '#scheduler/plugins/csi-migration/csi-migration.js';
 import { defaultBinder } from '#scheduler/plugins/default-binder.js';
 import { diskKinds, diskLimits, maxDisksOf } from '#scheduler/plugins/disk-limits.js';
 import { imageLocality } from '#scheduler/plugins/image-locality.js';

@@ -6,7 +6,7 @@ import { keyFor } from '#apimachinery/object-key.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { StorageObjects } from '#scheduler/cluster/objects.js';
 import type { NodeFilter, Plugin, Rejection } from '#scheduler/framework/plugin.js';
-import { zoneSeparator } from '#scheduler/plugins/csi-migration.js';
+import { zoneSeparator } from '#scheduler/plugins/csi-migration/csi-migration.js';
 
 const otherZone: Rejection = { reasons: ['node(s) had no available volume zone'], unresolvable: true };
 const unresolvable = (reason: string): Rejection => ({ reasons: [reason], unresolvable: true });

@@ -8,7 +8,7 @@ import { compareQuantities } from '#apimachinery/quantity.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
 import type { StorageObjects } from '#scheduler/cluster/objects.js';
 import type { Rejection } from '#scheduler/framework/plugin.js';
-import type { CsiMigration } from '#scheduler/plugins/csi-migration.js';
+import type { CsiMigration } from '#scheduler/plugins/csi-migration/csi-migration.js';
 import { type PodClaims, sizeOf, type WaitingClaim } from '#scheduler/plugins/volume-binding/claims.js';
 
 export interface VolumePlan {

@@ -7,7 +7,7 @@ import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import type { ClusterObjects } from '#scheduler/cluster/objects.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import type { Handle, NodeFilter, Plugin, Rejection, Reservation } from '#scheduler/framework/plugin.js';
-import { CsiMigration } from '#scheduler/plugins/csi-migration.js';
+import { CsiMigration } from '#scheduler/plugins/csi-migration/csi-migration.js';
 import { claimsOf, isBound, type PodClaims } from '#scheduler/plugins/volume-binding/claims.js';
 import { planVolumes, type VolumePlan, type VolumeWorld } from '#scheduler/plugins/volume-binding/plan.js';
 

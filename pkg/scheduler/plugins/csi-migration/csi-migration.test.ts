@@ -2,7 +2,7 @@
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
-import { CsiMigration } from '#scheduler/plugins/csi-migration.js';
+import { CsiMigration } from '#scheduler/plugins/csi-migration/csi-migration.js';
 import { diskKinds, diskLimits } from '#scheduler/plugins/disk-limits.js';
 import { nodeVolumeLimits } from '#scheduler/plugins/node-volume-limits.js';
 import { answer, table } from '#scheduler/testing/plugin-table.js';
