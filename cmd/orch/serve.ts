@@ -2,6 +2,7 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { aborted } from '#apimachinery/async/aborted.js';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -149,11 +150,4 @@ async function startCluster(
   await untilPodsAreAdmitted(cluster.client, patience);
   await onReady();
   return cluster;
-}
-
-function aborted(signal: AbortSignal): Promise<undefined> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve(undefined);
-    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
-  });
 }

@@ -1,9 +1,11 @@
 /** One worker of an API server: the whole way of a request, over the objects that the main thread keeps. */
 import { setMaxListeners } from 'node:events';
+import { aborted } from '#apimachinery/async/aborted.js';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { ApiServer } from '#apiserver/apiserver.js';
 import type { CompleteApiServerParts } from '#apiserver/complete-api-server.js';
-import { followFiles } from '#apiserver/config/serving-files.js';
+import { followCertificate } from '#apiserver/follow-certificate.js';
+import { serveUntil } from '#apiserver/serve-until.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { collectWhenIdle } from '#daemon/memory/collect-when-idle.js';
@@ -56,25 +58,18 @@ export class ApiServerWorker implements Daemon {
     await this.#shutDown();
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    const stop = () => this.#closing.abort();
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-    const closing = this.#closing.signal;
-    const serving = this.server.start(new AbortController().signal);
-    const ended = serving.finally(stop);
-    ended.catch(() => undefined);
-    try {
-      this.#link.begin();
-      await Promise.race([this.#settle(closing), aborted(closing)]);
-      if (!closing.aborted) await this.#keep(closing);
-    } catch (error) {
-      if (!closing.aborted) throw error;
-    } finally {
-      signal.removeEventListener('abort', stop);
-      await this.#shutDown();
-    }
-    await ended;
+  #run(signal: AbortSignal): Promise<void> {
+    const { server } = this;
+    return serveUntil(signal, {
+      server,
+      closing: this.#closing,
+      work: async (closing) => {
+        this.#link.begin();
+        await Promise.race([this.#settle(closing), aborted(closing)]);
+        if (!closing.aborted) await this.#keep(closing);
+      },
+      shutDown: () => this.#shutDown(),
+    });
   }
 
   async #settle(signal: AbortSignal): Promise<void> {
@@ -85,12 +80,11 @@ export class ApiServerWorker implements Daemon {
   }
 
   async #keep(signal: AbortSignal): Promise<void> {
-    const { dependencies, idleCollection, servingFiles: files, loadServing } = this.#parts;
-    const { clock, log } = dependencies;
-    const changed = async () => this.server.reloadTLS(await loadServing());
+    const { dependencies, idleCollection } = this.#parts;
+    const { clock } = dependencies;
     await Promise.all([
       idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
-      files.length === 0 ? undefined : followFiles({ files, clock, log, changed }, signal),
+      followCertificate(this.server, this.#parts, signal),
       aborted(signal),
     ]);
   }
@@ -104,11 +98,4 @@ export class ApiServerWorker implements Daemon {
     })();
     return this.#closed;
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

@@ -8,6 +8,7 @@
 
 import { setMaxListeners } from 'node:events';
 import type { AddressInfo } from 'node:net';
+import { aborted } from '#apimachinery/async/aborted.js';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
@@ -20,11 +21,11 @@ import { bootstrapCluster } from '#apiserver/bootstrap/bootstrap.js';
 import type { AuthenticationParts } from '#apiserver/config/authentication.js';
 import type { AuthorizationParts } from '#apiserver/config/authorization.js';
 import type { ServiceNetwork } from '#apiserver/config/service-network.js';
-import { followFiles } from '#apiserver/config/serving-files.js';
+import { type FollowedCertificate, followCertificate } from '#apiserver/follow-certificate.js';
 import type { ApiHandler } from '#apiserver/http/exchange.js';
-import type { TLSMaterial } from '#apiserver/http/server.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
+import { serveUntil } from '#apiserver/serve-until.js';
 import type { Client } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
@@ -35,7 +36,7 @@ import { compactRegularly } from '#storage/compaction.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import { pollMetrics } from '#storage/poll-metrics.js';
 
-export interface CompleteApiServerParts {
+export interface CompleteApiServerParts extends FollowedCertificate {
   readonly options: ApiServerOptions;
   readonly dependencies: ApiServerDependencies;
   /** The store is this server's own. */
@@ -48,9 +49,6 @@ export interface CompleteApiServerParts {
   readonly values: ApiServerValues;
   readonly machineAddresses: readonly string[];
   readonly idleCollection?: Omit<IdleCollectionOptions, 'clock'>;
-  /** Files that may be replaced while the server runs, and how to read them again. */
-  readonly servingFiles: readonly string[];
-  readonly loadServing: () => Promise<TLSMaterial>;
   /** Called when the cluster's own objects exist. */
   readonly bootstrapped?: () => void;
 }
@@ -122,31 +120,25 @@ export class CompleteApiServer implements Daemon {
     await this.#shutDown();
   }
 
-  async #run(signal: AbortSignal): Promise<void> {
-    const stop = () => this.#closing.abort();
-    if (signal.aborted) stop();
-    else signal.addEventListener('abort', stop, { once: true });
-    const closing = this.#closing.signal;
-    // It ends by `#shutDown` alone, so that this server can leave its endpoints while requests are still answered.
-    const serving = this.server.start(new AbortController().signal);
-    const ended = serving.finally(stop);
-    // Before it is ready, a failure is heard of through `ready`.
-    ended.catch(() => undefined);
+  #run(signal: AbortSignal): Promise<void> {
+    const { server } = this;
+    return serveUntil(signal, {
+      server,
+      closing: this.#closing,
+      work: (closing) => this.#serve(closing),
+      shutDown: () => this.#shutDown(),
+    });
+  }
+
+  async #serve(closing: AbortSignal): Promise<void> {
     try {
       await Promise.race([this.server.ready(), aborted(closing)]);
       if (!closing.aborted) await this.#settle(closing);
       if (!closing.aborted) await this.#keep(closing);
     } catch (error) {
-      // What the stop itself breaks off is no failure.
-      if (!closing.aborted) {
-        this.#ready.reject(error);
-        throw error;
-      }
-    } finally {
-      signal.removeEventListener('abort', stop);
-      await this.#shutDown();
+      if (!closing.aborted) this.#ready.reject(error);
+      throw error;
     }
-    await ended;
   }
 
   /** Requests under way first, then what they need. */
@@ -220,7 +212,7 @@ export class CompleteApiServer implements Daemon {
       repair.run(signal),
       service.run(signal),
       idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
-      this.#followCertificate(signal),
+      followCertificate(this.server, this.#parts, signal),
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
       periodMs > 0
         ? compactRegularly({ store: storages.store, root, clock, log, metrics: storageMetrics, periodMs }, signal)
@@ -262,14 +254,6 @@ export class CompleteApiServer implements Daemon {
     }
   }
 
-  async #followCertificate(signal: AbortSignal): Promise<void> {
-    const { servingFiles: files, loadServing, dependencies } = this.#parts;
-    const { clock, log } = dependencies;
-    if (files.length === 0) return;
-    const changed = async () => this.server.reloadTLS(await loadServing());
-    await followFiles({ files, clock, log, changed }, signal);
-  }
-
   #apiService(): ApiService {
     const { values, network, dependencies } = this.#parts;
     const { clock, log, storages } = dependencies;
@@ -303,11 +287,4 @@ export class CompleteApiServer implements Daemon {
     ];
     return candidates.find(usable);
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

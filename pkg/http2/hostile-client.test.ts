@@ -5,21 +5,12 @@
 import { type Duplex, duplexPair } from 'node:stream';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import {
-  frame,
-  frameFlag,
-  frameHeadBytes,
-  frameType,
-  numberFrame,
-  preface,
-  resetCode,
-  setting,
-  settingsFrame,
-} from '#http2/frames.js';
+import { frame, frameFlag, frameType, numberFrame, preface, resetCode, setting, settingsFrame } from '#http2/frames.js';
 import { encodeHeaders, HeaderDecoder, type HeaderField } from '#http2/hpack.js';
 import { ServerSession } from '#http2/server-session.js';
 import type { ServerStream } from '#http2/server-stream.js';
 import type { StreamFailure } from '#http2/stream.js';
+import { framesSaid, lastSaid, type Said } from '#http2/testing/frames-said.js';
 
 const { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION } =
   frameType;
@@ -51,13 +42,6 @@ const head = (fields: readonly HeaderField[], flags = 0, streamId = 1) =>
   frame(HEADERS, END_HEADERS | flags, streamId, encodeHeaders(fields));
 const asked = head(get, END_STREAM);
 const begun = head(post);
-
-interface Said {
-  readonly type: number;
-  readonly flags: number;
-  readonly streamId: number;
-  readonly payload: Buffer;
-}
 
 interface Scene {
   readonly session: ServerSession;
@@ -112,22 +96,9 @@ function scene(t: Test, { begins = true, reads = true } = {}): Scene {
   });
   t.teardown(() => session.destroy(undefined));
   if (begins) peer.write(all(preface, settingsFrame([])));
-  const found = () => framesOf(Buffer.concat(parts));
-  const said = (type: number, streamId?: number) =>
-    found().findLast((each) => each.type === type && (streamId ?? each.streamId) === each.streamId);
+  const found = () => framesSaid(Buffer.concat(parts));
+  const said = (type: number, streamId?: number) => lastSaid(found(), type, streamId);
   return { session, peer, streams, isClosed: () => closed, all: found, said };
-}
-
-function framesOf(bytes: Buffer): Said[] {
-  const found: Said[] = [];
-  for (let at = 0; at + frameHeadBytes <= bytes.length; ) {
-    const end = at + frameHeadBytes + bytes.readUIntBE(at, 3);
-    const [type = 0, flags = 0] = bytes.subarray(at + 3, at + 5);
-    const streamId = bytes.readUInt32BE(at + 5);
-    found.push({ type, flags, streamId, payload: bytes.subarray(at + frameHeadBytes, end) });
-    at = end;
-  }
-  return found;
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -5,20 +5,11 @@
 import { type Duplex, duplexPair } from 'node:stream';
 import t, { type Test } from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
-import {
-  frame,
-  frameFlag,
-  frameHeadBytes,
-  frameType,
-  numberFrame,
-  preface,
-  resetCode,
-  setting,
-  settingsFrame,
-} from '#http2/frames.js';
+import { frame, frameFlag, frameType, numberFrame, preface, resetCode, setting, settingsFrame } from '#http2/frames.js';
 import { encodeHeaders, type HeaderField } from '#http2/hpack.js';
 import { Http2Session } from '#http2/session.js';
 import type { Http2Stream, StreamFailure } from '#http2/stream.js';
+import { framesSaid, lastSaid, type Said } from '#http2/testing/frames-said.js';
 
 const { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION } =
   frameType;
@@ -42,13 +33,6 @@ const farewell = (last: number, code: number = resetCode.NO_ERROR, streamId = 0)
   payload.writeUInt32BE(code, 4);
   return frame(GOAWAY, 0, streamId, payload);
 };
-
-interface Said {
-  readonly type: number;
-  readonly flags: number;
-  readonly streamId: number;
-  readonly payload: Buffer;
-}
 
 interface Scene {
   readonly session: Http2Session;
@@ -88,26 +72,8 @@ async function scene(t: Test, greeting: Buffer = settingsFrame([])): Promise<Sce
   // The peer has read all that, so that nothing stands before what the client says next.
   await new Promise(setImmediate);
   const said = (type: number, streamId?: number) =>
-    framesOf(Buffer.concat(parts).subarray(preface.length)).findLast(
-      (each) => each.type === type && (streamId ?? each.streamId) === each.streamId,
-    );
+    lastSaid(framesSaid(Buffer.concat(parts).subarray(preface.length)), type, streamId);
   return { session, peer, stream, fields, ended: ended.promise, closed: closed.promise, said };
-}
-
-function framesOf(bytes: Buffer): Said[] {
-  const found: Said[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const end = at + frameHeadBytes + bytes.readUIntBE(at, 3);
-    const [type = 0, flags = 0] = bytes.subarray(at + 3, at + 5);
-    found.push({
-      type,
-      flags,
-      streamId: bytes.readUInt32BE(at + 5),
-      payload: bytes.subarray(at + frameHeadBytes, end),
-    });
-    at = end;
-  }
-  return found;
 }
 
 /** Frames after which the whole connection ends, with the code that the client gives. */

@@ -1,5 +1,6 @@
 /** The node agent: registers the node, runs the pods bound to it, and serves their logs and sessions. */
 
+import { aborted } from '#apimachinery/async/aborted.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -163,13 +164,6 @@ export class NodeAgent implements Daemon {
       await clock.sleep(housekeepingMs, signal);
     }
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }
 
 /** How often is looked for what pods have left. */

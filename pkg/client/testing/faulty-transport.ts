@@ -1,5 +1,6 @@
 /** A network and a server that fail in every way that there is, when they are told to. */
 
+import { aborted } from '#apimachinery/async/aborted.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { TransportError } from '#client/http/transport-error.js';
@@ -97,8 +98,4 @@ export class FaultyTransport implements Transport {
     while (this.#state === 'partitioned' && !ends.aborted) await Promise.race([this.#changed.promise, aborted(ends)]);
     if (ends.aborted) throw new TransportError('Aborted', 'request aborted');
   }
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
 }

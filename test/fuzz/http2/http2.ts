@@ -11,7 +11,7 @@ import { encodeHeaders } from '#http2/hpack.js';
 import { Http2Session } from '#http2/session.js';
 import { callStream } from '#storage/etcd/grpc/call.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
-import { bytesOf, framesOf, mutateFrames } from '#test/fuzz/http2/mutate.js';
+import { bytesOf, framesOf, mutateFrames, type RawFrame } from '#test/fuzz/http2/mutate.js';
 import { below, pick, type Random } from '#test/fuzz/mutate.js';
 
 export interface Http2FuzzResult {
@@ -40,13 +40,35 @@ export async function fuzzHttp2(
   const seeds = recordings.map(framesOf).filter((frames) => frames.length > 0);
   const [first, ...others] = seeds;
   if (first === undefined) throw new TypeError('nothing was recorded');
+  const input = () => {
+    const frames = pick(random, [first, ...others]);
+    // From its beginning, so that most are a connection that goes wrong after a while.
+    return frames.slice(0, 2 + below(random, 80));
+  };
+  return fuzzConnections(random, more, { input, feed });
+}
+
+interface Fuzzed {
+  /** The beginning of a connection, as it should be. */
+  readonly input: () => readonly RawFrame[];
+  /** Throws where a promise is broken; `code`: that the other side left with. */
+  readonly feed: (
+    input: Buffer,
+    random: Random,
+  ) => Promise<{ readonly answered: number; readonly code: number | undefined }>;
+}
+
+/** Throws an Error with the input for the first that breaks a promise. */
+export async function fuzzConnections(
+  random: Random,
+  more: (inputs: number) => boolean,
+  { feed, input: inputOf }: Fuzzed,
+): Promise<Http2FuzzResult> {
   const left = new Map<number, number>();
   let inputs = 0;
   let answered = 0;
   for (; more(inputs); inputs++) {
-    const frames = pick(random, [first, ...others]);
-    // From its beginning, so that most are a connection that goes wrong after a while.
-    const input = bytesOf(mutateFrames(frames.slice(0, 2 + below(random, 80)), random));
+    const input = bytesOf(mutateFrames(inputOf(), random));
     try {
       const outcome = await feed(input, random);
       answered += outcome.answered;

@@ -10,8 +10,8 @@ import { frame, frameFlag, frameType, numberFrame, preface, resetCode, setting, 
 import { encodeHeaders } from '#http2/hpack.js';
 import { ServerSession } from '#http2/server-session.js';
 import type { ServerStream } from '#http2/server-stream.js';
-import { farewellOf, type Http2FuzzResult } from '#test/fuzz/http2/http2.js';
-import { bytesOf, framesOf, mutateFrames } from '#test/fuzz/http2/mutate.js';
+import { farewellOf, fuzzConnections, type Http2FuzzResult } from '#test/fuzz/http2/http2.js';
+import { framesOf } from '#test/fuzz/http2/mutate.js';
 import { below, type Random } from '#test/fuzz/mutate.js';
 
 const { DATA, HEADERS, RST_STREAM, WINDOW_UPDATE, PING } = frameType;
@@ -49,20 +49,7 @@ function conversation(random: Random): Buffer {
 /** Throws an Error with the input for the first that breaks a promise. `more`: whether to go on after so many inputs. */
 export async function fuzzHttp2Server(seed: number, more: (inputs: number) => boolean): Promise<Http2FuzzResult> {
   const random = seededRandom(seed);
-  const left = new Map<number, number>();
-  let inputs = 0;
-  let answered = 0;
-  for (; more(inputs); inputs++) {
-    const input = bytesOf(mutateFrames(framesOf(conversation(random)), random));
-    try {
-      const outcome = await feed(input, random);
-      answered += outcome.answered;
-      if (outcome.code !== undefined) left.set(outcome.code, (left.get(outcome.code) ?? 0) + 1);
-    } catch (error) {
-      throw new Error(`after ${inputs} inputs: ${String(error)}\n${input.toString('base64')}`, { cause: error });
-    }
-  }
-  return { inputs, left, answered };
+  return fuzzConnections(random, more, { input: () => framesOf(conversation(random)), feed });
 }
 
 async function feed(input: Buffer, random: Random): Promise<{ answered: number; code: number | undefined }> {
