@@ -38,8 +38,17 @@ export async function ask(
   return answer;
 }
 
+const namespacePollMs = 20;
+
+/** The namespace of the pods: a server may say that it is ready before it has made it. */
+async function defaultNamespace(server: RunningServer): Promise<void> {
+  const exists = async () => (await server.http1.request('GET', '/api/v1/namespaces/default')).status === 200;
+  while (!(await exists())) await realClock.sleep(namespacePollMs);
+}
+
 /** What pods of the benchmark need. */
 export async function prepare(server: RunningServer): Promise<void> {
+  await defaultNamespace(server);
   await ask(server, 'POST', '/api/v1/namespaces', { body: JSON.stringify({ metadata: { name: 'scratch' } }) });
   for (const namespace of ['default', 'scratch']) {
     const account = { metadata: { name: 'web' }, automountServiceAccountToken: false };
