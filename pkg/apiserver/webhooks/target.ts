@@ -1,0 +1,90 @@
+/** Where a webhook is, out of its client configuration. Pure. */
+import { isIP } from 'node:net';
+import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
+import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
+
+/** A port of a Service of the cluster. */
+export interface ServicePort {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+/** What a connection is made to. */
+export interface Address {
+  /** A name or an IP address, without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+export interface WebhookTarget extends Address {
+  /** As messages show it: `https://hooks.shop.svc:443/check`. */
+  readonly url: string;
+  /** Of the `Host` header. */
+  readonly authority: string;
+  /** Of the URL: begins with a slash. */
+  readonly path: string;
+  /** Whom the certificate has to be of. */
+  readonly serverName: string;
+  /** PEM of the authorities that vouch for it; absent: those of the system. */
+  readonly ca?: string;
+  /** To be resolved to an address; absent: `host` and `port` are the address. */
+  readonly service?: ServicePort;
+}
+
+const defaultPort = 443;
+
+/**
+ * The rules of 1.24 (`util/webhook/client.go`): a Service is called by the name `NAME.NAMESPACE.svc`, wherever it is. Throws
+ * WebhookCallError for a configuration that leads nowhere.
+ */
+export function targetOf(config: WebhookClientConfig): WebhookTarget {
+  const ca = certificatesOf(config.caBundle);
+  const { service, url } = config;
+  if (service !== undefined) {
+    const { namespace, name, path = '', port = defaultPort } = service;
+    const serverName = `${name}.${namespace}.svc`;
+    const authority = `${serverName}:${port}`;
+    const rooted = path.startsWith('/') ? path : `/${path}`;
+    return {
+      url: `https://${authority}${rooted}`,
+      authority,
+      path: rooted,
+      serverName,
+      host: serverName,
+      port,
+      service: { namespace, name, port },
+      ...ca,
+    };
+  }
+  if (url === undefined || url === '') {
+    throw new WebhookCallError('unusable', 'webhook configuration must have either service or URL');
+  }
+  if (!URL.canParse(url)) throw new WebhookCallError('unusable', `Unparsable URL: ${JSON.stringify(url)}`);
+  const { protocol, host, hostname, port, pathname } = new URL(url);
+  if (protocol !== 'https:') throw new WebhookCallError('unusable', `Unparsable URL: ${JSON.stringify(url)}`);
+  const bare = hostname.replace(/^\[|\]$/g, '');
+  return {
+    url: `https://${host}${pathname}`,
+    authority: host,
+    path: pathname,
+    serverName: bare,
+    host: bare,
+    port: port === '' ? defaultPort : Number(port),
+    ...ca,
+  };
+}
+
+function certificatesOf(bundle: string | undefined): { readonly ca?: string } {
+  if (bundle === undefined || bundle === '') return {};
+  const ca = Buffer.from(bundle, 'base64').toString('latin1');
+  if (!ca.includes('-----BEGIN CERTIFICATE-----')) {
+    throw new WebhookCallError('unusable', 'unable to load root certificates: unable to parse bytes as PEM block');
+  }
+  return { ca };
+}
+
+/** `host:port`, with brackets around IPv6 addresses. */
+export function shownAddress({ host, port }: Address): string {
+  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
+}

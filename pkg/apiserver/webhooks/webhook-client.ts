@@ -1,0 +1,213 @@
+/**
+ * Asks webhooks over HTTPS: one POST of JSON, one answer of JSON. Whatever a webhook does, a call of it ends in time, holds a
+ * bounded piece of memory and one connection. Redirections are not followed: they would lead the server's question to where
+ * no configuration says it may go.
+ */
+import type { IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
+import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { checkSize } from '#apimachinery/codec/json/size-limit.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { answerFailure, reasonOf, tooManyCalls, WebhookCallError } from '#apiserver/webhooks/call-error.js';
+import { type Pool, Pools } from '#apiserver/webhooks/pools.js';
+import { type Address, type ServicePort, shownAddress } from '#apiserver/webhooks/target.js';
+
+export interface WebhookClientOptions {
+  readonly clock: Clock;
+  /** Where a Service is. Rejects with a WebhookCallError. */
+  readonly resolve: (service: ServicePort) => Promise<Address>;
+  readonly lookup: LookupFunction;
+  readonly userAgent: string;
+  /** Calls of one target that may be under way; further ones fail at once. */
+  readonly maxCalls: number;
+}
+
+export interface WebhookCall {
+  readonly config: WebhookClientConfig;
+  /** JSON. */
+  readonly body: Buffer;
+  readonly timeoutMs: number;
+  /** Ends the call when nobody waits for it any more. */
+  readonly cancellation?: Cancellation;
+  /** Of the answer; absent: as much as any review needs. */
+  readonly maxAnswerBytes?: number;
+}
+
+/** A patch in base64 that replaces the largest object that a request may bring, and some words. */
+const defaultAnswerBytes = 8 * 1024 * 1024;
+/** Bytes that are read of an answer that is a failure. */
+const failureBytes = 8192;
+
+export class WebhookClient {
+  readonly #options: WebhookClientOptions;
+  readonly #pools = new Pools();
+
+  constructor(options: WebhookClientOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * The answer, parsed: some JSON of bounded size and number of parts, though it may nest deeply. Rejects with a
+   * WebhookCallError, and with a StatusError of code 429 where too many calls are under way.
+   */
+  async post(call: WebhookCall): Promise<unknown> {
+    const pool = this.#pools.of(call.config);
+    const { maxCalls } = this.#options;
+    if (pool.calls >= maxCalls) throw tooManyCalls(pool.target.url, pool.calls);
+    pool.calls += 1;
+    try {
+      return await this.#bounded(pool, call);
+    } finally {
+      pool.calls -= 1;
+    }
+  }
+
+  close(): void {
+    this.#pools.close();
+  }
+
+  async #bounded(pool: Pool, call: WebhookCall): Promise<unknown> {
+    const { cancellation, timeoutMs } = call;
+    const ending = new AbortController();
+    let ended: WebhookCallError | undefined;
+    const end = (failure: 'deadline' | 'canceled', words: string) => {
+      ended ??= new WebhookCallError(failure, words, { code: failure === 'deadline' ? 504 : 499 });
+      ending.abort();
+    };
+    const cancel = () => end('canceled', 'context canceled');
+    const timer = this.#options.clock.setTimer(() => end('deadline', 'context deadline exceeded'), timeoutMs);
+    if (cancellation?.aborted === true) cancel();
+    cancellation?.addEventListener('abort', cancel, { once: true });
+    const url = `${pool.target.url}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
+    try {
+      return await this.#ask(pool, call, ending.signal);
+    } catch (error) {
+      const cause = ended ?? error;
+      if (!(cause instanceof WebhookCallError)) throw cause;
+      if (cause.failure !== 'deadline' && cause.failure !== 'canceled' && cause.failure !== 'unreachable') throw cause;
+      // As the original's library words it.
+      const { failure, code } = cause;
+      throw new WebhookCallError(failure, `Post ${JSON.stringify(url)}: ${cause.message}`, { code, cause: error });
+    } finally {
+      timer.cancel();
+      cancellation?.removeEventListener('abort', cancel);
+    }
+  }
+
+  async #ask(pool: Pool, call: WebhookCall, signal: AbortSignal): Promise<unknown> {
+    const { target } = pool;
+    const { service } = target;
+    const address = service === undefined ? target : await unlessAborted(this.#options.resolve(service), signal);
+    signal.throwIfAborted();
+    const response = await this.#send(pool, { call, address, signal });
+    try {
+      return await answerOf(response, call.maxAnswerBytes ?? defaultAnswerBytes);
+    } catch (error) {
+      // What is left of the answer is not waited for, and its connection is of no use any more.
+      response.destroy();
+      throw error instanceof WebhookCallError
+        ? error
+        : new WebhookCallError('unreachable', reasonOf(error, shownAddress(address)), { cause: error });
+    }
+  }
+
+  async #send(pool: Pool, attempt: Attempt): Promise<IncomingMessage> {
+    try {
+      return await this.#sendOnce(pool, attempt);
+    } catch (error) {
+      // A kept connection may be closed by the other side just when it is used: then nobody has seen the question.
+      if (error instanceof StaleConnection && !attempt.signal.aborted) return await this.#sendOnce(pool, attempt);
+      throw error;
+    }
+  }
+
+  #sendOnce({ target, agent, trust }: Pool, { call, address, signal }: Attempt): Promise<IncomingMessage> {
+    const { userAgent, lookup } = this.#options;
+    return new Promise((resolve, reject) => {
+      const outgoing = httpsRequest({
+        agent,
+        method: 'POST',
+        host: address.host,
+        port: address.port,
+        path: `${target.path}?timeout=${Math.ceil(call.timeoutMs / 1000)}s`,
+        servername: isIP(target.serverName) === 0 ? target.serverName : '',
+        lookup,
+        signal,
+        ...(trust === undefined ? {} : { secureContext: trust }),
+        headers: {
+          host: target.authority,
+          'content-type': 'application/json',
+          'content-length': call.body.length,
+          accept: 'application/json, */*',
+          'accept-encoding': 'identity',
+          'user-agent': userAgent,
+        },
+      });
+      outgoing.once('response', resolve);
+      outgoing.once('error', (error: NodeJS.ErrnoException) => {
+        const wasKept = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
+        const failure = new WebhookCallError('unreachable', reasonOf(error, shownAddress(address)), { cause: error });
+        reject(wasKept ? new StaleConnection(failure) : failure);
+      });
+      outgoing.end(call.body);
+    });
+  }
+}
+
+interface Attempt {
+  readonly call: WebhookCall;
+  readonly address: Address;
+  readonly signal: AbortSignal;
+}
+
+class StaleConnection extends WebhookCallError {
+  constructor(failure: WebhookCallError) {
+    super(failure.failure, failure.message, { cause: failure.cause });
+  }
+}
+
+async function answerOf(response: IncomingMessage, maxBytes: number): Promise<unknown> {
+  const code = response.statusCode ?? 0;
+  if (code < 200 || code > 206) throw answerFailure(code, (await beginningOf(response)).toString());
+  const encoding = response.headers['content-encoding'] ?? 'identity';
+  if (encoding !== 'identity') {
+    throw new WebhookCallError(
+      'invalid',
+      `the answer is encoded as ${JSON.stringify(encoding)}, which was not asked for`,
+    );
+  }
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    size += chunk.length;
+    if (size > maxBytes) throw new WebhookCallError('invalid', `the answer is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  const bytes = chunks.length === 1 && chunks[0] !== undefined ? chunks[0] : Buffer.concat(chunks);
+  if (bytes.length === 0) {
+    const type = response.headers['content-type'] ?? '';
+    throw new WebhookCallError('invalid', `0-length response with status code: ${code} and content type: ${type}`);
+  }
+  try {
+    checkSize(bytes);
+    return JSON.parse(bytes.toString()) as unknown;
+  } catch (error) {
+    throw new WebhookCallError('invalid', `the answer cannot be read: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+/** Of a failure's text. The connection is given up where there is more. */
+async function beginningOf(response: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    size += chunk.length;
+    if (size >= failureBytes) break;
+  }
+  return Buffer.concat(chunks).subarray(0, failureBytes);
+}
