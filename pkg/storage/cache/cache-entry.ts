@@ -14,8 +14,9 @@ import {
   unsplice,
 } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
-import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
-import { maxSharedBytes, type SharedBytes } from '#storage/segments/shared-bytes.js';
+import { maxSharedBytes } from '#storage/segments/packed.js';
+import { type Bytes, isWhole, joined, type Segmented } from '#storage/segments/segmented.js';
+import { SharedBytes } from '#storage/segments/shared-bytes.js';
 import type { KeyValue, Revision } from '#storage/store.js';
 
 /**
@@ -65,7 +66,7 @@ export class CacheEntry implements Entry, Warm {
   readonly #context: EntryContext;
   /** With a line feed behind it in its memory; absent only where they can be had of `#shared`. */
   #json: Buffer | undefined;
-  #shared: SharedBytes | undefined;
+  #shared: Segmented | undefined;
   #isWarm: boolean;
   /** Weak: the parsed form is several times larger than the bytes, and most objects are only passed on. */
   #object: WeakRef<object> | undefined;
@@ -92,12 +93,8 @@ export class CacheEntry implements Entry, Warm {
     return entry;
   }
 
-  /** The value is copied; with `given`, which is what `bytes` of an equal entry was, or that without its line feed, it is not looked at. */
-  constructor(
-    { key, value, modRevision, stale = false, unreadable }: KeyValue,
-    context: EntryContext,
-    given?: Buffer | SharedBytes,
-  ) {
+  /** The value is copied; with `given`, which is what `kept` of an equal entry was, it is not looked at. */
+  constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, context: EntryContext, given?: Bytes) {
     const readable = given !== undefined || isStoredLayout(value);
     this.key = key;
     this.revision = modRevision;
@@ -122,9 +119,34 @@ export class CacheEntry implements Entry, Warm {
     return Buffer.from(buffer, byteOffset, length + lineFeed.length);
   }
 
-  /** Gives it the same `bytes` in another place; what was handed out stays as it is. Only without a keeper. */
-  rebind(bytes: Buffer): void {
-    this.#json = bytes.subarray(0, this.size);
+  /** What is kept for good: in one piece, with the line feed behind it, or in several and without it. */
+  get kept(): Bytes {
+    return this.#shared ?? this.bytes;
+  }
+
+  /** What it has in common with others of the same keeper; undefined when that is little. */
+  sharing(): SharedBytes | undefined {
+    if (this.unreadable !== undefined) return undefined;
+    if (this.#shared instanceof SharedBytes) return this.#shared;
+    return this.#context.keeper?.share(this.key, 'json', this.#whole());
+  }
+
+  /** Gives it an equal `kept` in another place; what was handed out stays as it is. */
+  rebind(kept: Bytes): void {
+    if (isWhole(kept)) {
+      this.#json = kept.subarray(0, this.size);
+      this.#shared = undefined;
+    } else {
+      this.#shared = kept;
+      if (!this.#isWarm) this.#json = undefined;
+    }
+  }
+
+  /** True when that is an equal `kept`. */
+  keptIs(kept: Bytes): boolean {
+    if (isWhole(kept))
+      return kept.length === this.size + lineFeed.length && this.#passing().equals(kept.subarray(0, -1));
+    return kept.length === this.size && this.#passing().equals(joined(kept));
   }
 
   get stored(): Buffer {
@@ -138,7 +160,7 @@ export class CacheEntry implements Entry, Warm {
 
   jsonBytes(): Bytes {
     this.checkReadable();
-    return this.#json ?? (this.#shared as SharedBytes);
+    return this.#json ?? (this.#shared as Segmented);
   }
 
   line(): Buffer {
@@ -196,7 +218,9 @@ export class CacheEntry implements Entry, Warm {
   /** For the keeper: shares with others what they have in common. */
   cool(): void {
     this.#isWarm = false;
-    if (this.#shared === undefined && this.unreadable === undefined)
+    // What is in memory of several threads is there once for all of them.
+    const isElsewhere = this.#json?.buffer instanceof SharedArrayBuffer;
+    if (this.#shared === undefined && this.unreadable === undefined && !isElsewhere)
       this.#shared = this.#context.keeper?.share(this.key, 'json', this.#whole());
     if (this.#shared !== undefined) this.#json = undefined;
     if (this.#encodedName === undefined) return;

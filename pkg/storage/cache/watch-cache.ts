@@ -96,9 +96,7 @@ export class WatchCache implements ResourceStorage {
     const measured = new MeasuredStore(given.store, { resource, clock, metrics });
     const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
     const { decode = jsonDecoder(), keeper = new ByteKeeper() } = given;
-    // What threads share is in one piece.
-    const sharesHere = given.feed === undefined && observer === undefined;
-    const context = sharesHere ? { decode, keeper } : { decode };
+    const context = { decode, keeper };
     const options = { ...defaults, ...given, store, context };
     this.#options = options;
     metrics.cacheCapacity.set({ resource }, options.historyCapacity);

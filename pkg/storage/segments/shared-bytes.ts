@@ -1,13 +1,7 @@
 /** Bytes that consist of some of their own and of stretches of a template. Immutable. */
+import { copyPacked, copyPart, entryBytes, maxSharedBytes } from '#storage/segments/packed.js';
 import { begins, joined, type Segmented } from '#storage/segments/segmented.js';
 import { maxStretches, type Run, type Template } from '#storage/segments/template.js';
-
-/** For each stretch: two bytes for the number of own bytes before it, one for its index. */
-const entryBytes = 3;
-/** What is longer cannot be described so. */
-export const maxSharedBytes = 64 * 1024 - 1;
-/** Up to here a plain loop is faster than a call. */
-const loopBytes = 128;
 
 /** Where own bytes are gathered, and read again. */
 const scratch = Buffer.allocUnsafeSlow(1 + maxStretches * entryBytes + maxSharedBytes);
@@ -16,8 +10,8 @@ export class SharedBytes implements Segmented {
   readonly length: number;
   readonly template: Template;
   /**
-   * How many stretches there are, each with the own bytes before it, then all own bytes. As a string of one byte per
-   * character, which takes a third of a kilobyte less than a Buffer, and no place in the heap of malloc.
+   * As `copyPacked` takes it. A string of one byte per character, which takes a third of a kilobyte less than a Buffer, and
+   * no place in the heap of malloc.
    */
   readonly #own: string;
 
@@ -35,7 +29,7 @@ export class SharedBytes implements Segmented {
     return runs === undefined || runs.length === 0 ? undefined : pack(bytes, template, runs);
   }
 
-  /** Bytes that nobody else has. */
+  /** Bytes that nobody else has: as many as `packTo` writes. */
   get ownLength(): number {
     return this.#own.length;
   }
@@ -49,33 +43,13 @@ export class SharedBytes implements Segmented {
 
   copyTo(target: Buffer, at: number, from = 0): void {
     // Out of a string all at once, since each character by itself is slow.
-    const own = scratch;
-    const ownLength = own.write(this.#own, 0, 'latin1');
-    const { template } = this;
-    const { stretches } = template;
-    const end = 1 + (own[0] as number) * entryBytes;
-    let to = at;
-    let skip = from;
-    let ownAt = end;
-    for (let entry = 1; entry < end; entry += entryBytes) {
-      const ownEnd = ownAt + ((own[entry] as number) | ((own[entry + 1] as number) << 8));
-      const first = Math.min(ownEnd, ownAt + skip);
-      skip -= first - ownAt;
-      copyPart(own, first, ownEnd, target, to);
-      to += ownEnd - first;
-      ownAt = ownEnd;
-      const index = own[entry + 2] as number;
-      const stretch = stretches[index] as Buffer;
-      if (skip >= stretch.length) {
-        skip -= stretch.length;
-        continue;
-      }
-      const part = skip === 0 ? stretch : template.tail(index, skip);
-      skip = 0;
-      target.set(part, to);
-      to += part.length;
-    }
-    copyPart(own, ownAt + skip, ownLength, target, to);
+    const length = scratch.write(this.#own, 0, 'latin1');
+    copyPacked(scratch, 0, length, this.template, target, at, from);
+  }
+
+  /** Writes what describes them but for the template, as `copyPacked` takes it. */
+  packTo(target: Buffer, at: number): void {
+    target.write(this.#own, at, 'latin1');
   }
 }
 
@@ -105,9 +79,4 @@ function pack(bytes: Buffer, template: Template, runs: readonly Run[]): SharedBy
   copyPart(bytes, from, bytes.length, scratch, to);
   to += bytes.length - from;
   return new SharedBytes(template, bytes.length, scratch.toString('latin1', 0, to));
-}
-
-function copyPart(source: Buffer, start: number, end: number, target: Buffer, at: number): void {
-  if (end - start > loopBytes) target.set(source.subarray(start, end), at);
-  else for (let from = start, to = at; from < end; from++, to++) target[to] = source[from] as number;
 }

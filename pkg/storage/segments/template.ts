@@ -3,6 +3,7 @@
  * template that may be anywhere in the others; blocks are compared byte by byte, so that what is shared is equal whatever
  * the hashes say. Any bytes will do, JSON or Protobuf.
  */
+import { StretchSource } from '#storage/segments/packed.js';
 
 /** Stretches begin and end at multiples of this in the template, so that many objects share the very same ones. */
 const blockBytes = 8;
@@ -21,28 +22,23 @@ export interface Run {
   readonly length: number;
 }
 
-export class Template {
+export class Template extends StretchSource {
   readonly bytes: Buffer;
   /** Parts of the bytes that others have too. Only grows. */
   readonly stretches: Buffer[] = [];
   readonly #indexes = new Map<number, number>();
   readonly #words: DataView;
   #blocks: BlockIndex | undefined;
-  #tail: { readonly stretch: number; readonly from: number; readonly bytes: Uint8Array } | undefined;
 
   /** The bytes are not copied. */
   constructor(bytes: Buffer) {
+    super();
     this.bytes = bytes;
     this.#words = wordsOf(bytes);
   }
 
-  /** What comes behind the first `from` bytes of a stretch. The last answer is kept: lists leave out the same of each item. */
-  tail(stretch: number, from: number): Uint8Array {
-    const known = this.#tail;
-    if (known !== undefined && known.stretch === stretch && known.from === from) return known.bytes;
-    const bytes = (this.stretches[stretch] as Buffer).subarray(from);
-    this.#tail = { stretch, from, bytes };
-    return bytes;
+  stretchAt(index: number): Buffer {
+    return this.stretches[index] as Buffer;
   }
 
   /**

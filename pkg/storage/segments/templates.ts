@@ -4,7 +4,8 @@
  * an object is made of it. No object is made of a template of another order of size, so that what is kept for an object is
  * never much more than the object.
  */
-import { maxSharedBytes, SharedBytes } from '#storage/segments/shared-bytes.js';
+import { maxSharedBytes } from '#storage/segments/packed.js';
+import { SharedBytes } from '#storage/segments/shared-bytes.js';
 import { Template } from '#storage/segments/template.js';
 
 export interface TemplatesOptions {

@@ -5,10 +5,12 @@
 import type { Revision } from '#storage/store.js';
 
 /**
- * Where an entry's `bytes` are: triples of a slab's number, an offset and a length, to be joined. One triple as yet;
- * readers take any number.
+ * Where what an entry keeps is: the number of a slab, an offset and a length. Where parts of it are a template's, that is what
+ * `PlacedBytes` takes, and two numbers more: of the template's slab, and how long all is.
  */
-export type Place = readonly number[];
+export type Place =
+  | readonly [slab: number, offset: number, length: number]
+  | readonly [slab: number, offset: number, length: number, template: number, whole: number];
 
 /** One version of one object. */
 export interface VersionRecord {

@@ -51,7 +51,7 @@ export class Publisher {
         this.#flush();
         for (const reader of this.#readers) reader.send(again.whole());
       },
-      retired: (slab) => {
+      unused: (slab) => {
         for (const reader of this.#readers) reader.forget(slab);
       },
       past: (again) => {
@@ -124,7 +124,7 @@ interface PublishedResourceOptions {
   /** Everything is to be told again. */
   readonly replay: (resource: PublishedResource) => void;
   readonly past: (resource: PublishedResource) => void;
-  readonly retired: (slab: Slab) => void;
+  readonly unused: (slab: Slab) => void;
 }
 
 /** What has happened in this turn: a change, or an entry whose bytes were moved. */
@@ -144,12 +144,12 @@ class PublishedResource implements StateObserver {
   constructor(prefix: string, options: PublishedResourceOptions) {
     this.#prefix = prefix;
     this.#options = options;
-    const { nextId, weights, retired, dirty } = options;
+    const { nextId, weights, unused, dirty } = options;
     const moved = (entry: CacheEntry) => {
       this.#steps.push(entry);
       dirty(this);
     };
-    this.#arena = new SlabArena({ nextId, weights, retired, moved });
+    this.#arena = new SlabArena({ nextId, weights, unused, moved });
   }
 
   get filled(): boolean {
@@ -260,13 +260,13 @@ class PublishedResource implements StateObserver {
   }
 
   #record(entry: CacheEntry, slabs: Set<Slab>): VersionRecord {
-    const { slab, offset, length } = this.#arena.locate(entry);
-    slabs.add(slab);
+    const { place, slabs: used } = this.#arena.locate(entry);
+    for (const slab of used) slabs.add(slab);
     const { key, revision, stale, unreadable } = entry;
     return {
       key,
       revision,
-      place: [slab.id, offset, length],
+      place,
       ...(stale ? { stale } : {}),
       ...(unreadable === undefined ? {} : { unreadable }),
     };
@@ -338,11 +338,11 @@ class Reader {
     const forget = this.#forget;
     this.#forget = [];
     for (const { slabs: used } of outgoing) {
-      for (const { id, memory, live } of used) {
+      for (const { id, memory, inUse } of used) {
         if (this.#known.has(id) || slabs.has(id)) continue;
         slabs.set(id, memory);
         // Nobody will say when one without any of the present state is of no use any more.
-        if (live.size === 0) forget.push(id);
+        if (!inUse) forget.push(id);
         else this.#known.add(id);
       }
     }

@@ -1,9 +1,11 @@
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { any, latest, objectOf, readWatch, type runCache, show, thing } from '#storage/cache/cache-fixture.js';
 import { everyWatcherSeesEverything } from '#storage/cache/convergence-contract.js';
 import { watchCacheContract } from '#storage/cache/watch-cache-contract.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
+import { behind, isWhole, joined } from '#storage/segments/segmented.js';
 import { sharingCaches } from '#storage/shared/shared-fixture.js';
 
 const runShared: typeof runCache = (t, store, options) => sharingCaches(t, store, options).reader(options).cache;
@@ -45,11 +47,12 @@ void t.test('memory is given back while objects change', async (t) => {
   });
   const { cache } = reader();
   await Promise.all([keeper.waitReady(), cache.waitReady()]);
-  const filler = { filler: 'x'.repeat(3000) };
+  const random = seededRandom(20_241);
+  const letters = () => Array.from({ length: 300 }, () => random().toString(36).slice(2, 12)).join('');
   const revisions = new Map<string, bigint>();
   for (let i = 0; i < 200; i++) {
     const name = `${i}`;
-    revisions.set(name, (await keeper.create(`ns/${name}`, thing(name, 0, filler)))?.revision ?? 0n);
+    revisions.set(name, (await keeper.create(`ns/${name}`, thing(name, 0, { own: letters() })))?.revision ?? 0n);
   }
   const watch = readWatch(t, cache, {});
   await watch.opened();
@@ -57,7 +60,8 @@ void t.test('memory is given back while objects change', async (t) => {
   for (let i = 0; i < 2000; i++) {
     const name = `${i % 200}`;
     if (i % 10 === 0) continue;
-    const result = await keeper.update(`ns/${name}`, thing(name, i, filler), revisions.get(name) ?? 0n);
+    const changed = thing(name, i, { own: letters() });
+    const result = await keeper.update(`ns/${name}`, changed, revisions.get(name) ?? 0n);
     if (!result.ok) throw new Error(`${name} has changed`);
     revisions.set(name, result.entry.revision);
   }
@@ -71,6 +75,41 @@ void t.test('memory is given back while objects change', async (t) => {
   t.ok(new Set(entries.map((entry) => entry.json().buffer)).size < 20, 'nothing is left in old slabs');
   const seen = watch.events.filter((event) => event.type === 'MODIFIED').map(show);
   t.equal(new Set(seen).size, 1800);
+});
+
+void t.test('what objects have in common is in shared memory once', async (t) => {
+  const { keeper, reader, publisher } = sharingCaches(t, new MemoryStore({ clock: realClock }));
+  const early = reader().cache;
+  await Promise.all([keeper.waitReady(), early.waitReady()]);
+  const template = Array.from({ length: 100 }, (_, i) => `line ${i} of what all have in common`).join(' ');
+  const written = new Map<string, Buffer>();
+  for (let i = 0; i < 300; i++) {
+    const name = `web-6d4cf56db6-${i}`;
+    // Readers write, too; another template comes when some are there, and others go.
+    const stored = thing(name, i, { lines: i < 200 ? template : template.toUpperCase() });
+    const entry = await (i % 2 === 0 ? keeper : early).create(`ns/${name}`, stored);
+    written.set(name, Buffer.from(entry?.json() ?? ''));
+    if (i % 3 > 0 || entry === undefined) continue;
+    const gone = await early.delete(`ns/${name}`, entry.revision);
+    t.ok(gone.ok);
+    written.delete(name);
+  }
+  const late = reader().cache;
+  await late.waitReady();
+  for (const cache of [keeper, early, late]) {
+    const { entries } = await cache.list({ scope: '', version: latest });
+    t.equal(entries.length, written.size);
+    const inParts = entries.filter((entry) => !isWhole(entry.jsonBytes()));
+    t.ok(inParts.length > entries.length / 2);
+    for (const entry of entries) {
+      const json = written.get(objectOf(entry).metadata.name) ?? Buffer.alloc(0);
+      const same = joined(behind(entry.jsonBytes(), 10)).equals(json.subarray(10)) && entry.json().equals(json);
+      if (!same) t.fail(`${entry.key}: ${entry.json()}`);
+    }
+    t.equal(await cache.selfCheck(), true);
+  }
+  const all = [...written.values()].reduce((sum, { length }) => sum + length, 0);
+  t.ok(publisher.size.live < all / 4, `${publisher.size.live} of ${all} bytes`);
 });
 
 void t.test('a reader that comes late resumes watches as the others do', async (t) => {

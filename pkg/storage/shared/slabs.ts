@@ -10,40 +10,104 @@
  * - Slabs are one resource's alone, so that the history of a resource that changes seldom does not keep the bytes of one
  *   that changes often.
  * - Each thread's collector is told of the memory by a `Weights`: of shared memory it knows nothing by itself.
+ *
+ * What entries have in common with others is in slabs of its own, one for each template, and entries have their own bytes in
+ * theirs. A template's memory goes when no thread has an entry with parts of it.
  */
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
+import { isWhole } from '#storage/segments/segmented.js';
+import type { SharedBytes } from '#storage/segments/shared-bytes.js';
+import type { Template } from '#storage/segments/template.js';
+import type { Place } from '#storage/shared/messages.js';
+import { PlacedBytes, TemplateWriter } from '#storage/shared/placed-bytes.js';
 
 /** Bytes of a slab of a resource that has more than that. */
 const slabBytes = 256 * 1024;
 const smallestSlabBytes = 16 * 1024;
 
+/** Shared memory as readers know it. */
 export interface Slab {
   readonly id: number;
   readonly memory: SharedArrayBuffer;
+  /** Something of the present state is in it. */
+  readonly inUse: boolean;
+}
+
+/** Entries, or what they have of their own. */
+class EntrySlab implements Slab {
+  readonly id: number;
+  readonly memory: SharedArrayBuffer;
+  readonly bytes: Buffer;
   /** Bytes that are written. */
-  used: number;
-  /** Entries of the present state, and their bytes. */
-  readonly live: Set<CacheEntry>;
-  liveBytes: number;
+  used = 0;
+  /** Entries of the present state, and their bytes here. */
+  readonly live = new Set<CacheEntry>();
+  liveBytes = 0;
   /** Nothing of the present state is in it, nor will be. */
-  retired: boolean;
+  retired = false;
+
+  constructor(id: number, memory: SharedArrayBuffer) {
+    this.id = id;
+    this.memory = memory;
+    this.bytes = Buffer.from(memory);
+  }
+
+  get inUse(): boolean {
+    return this.live.size > 0;
+  }
+}
+
+/** A template that entries have parts of. */
+class TemplateSlab implements Slab {
+  readonly id: number;
+  readonly memory: SharedArrayBuffer;
+  readonly writer: TemplateWriter;
+  /** Entries of the present state that it has parts of. */
+  users = 0;
+
+  constructor(id: number, writer: TemplateWriter) {
+    this.id = id;
+    this.memory = writer.placed.memory;
+    this.writer = writer;
+  }
+
+  get inUse(): boolean {
+    return this.users > 0;
+  }
+}
+
+/** Where what an entry keeps is. */
+export interface Located {
+  readonly place: Place;
+  readonly slabs: readonly Slab[];
+}
+
+interface Kept {
+  readonly slab: EntrySlab;
+  readonly offset: number;
+  readonly length: number;
+  readonly template: TemplateSlab | undefined;
 }
 
 export interface SlabArenaOptions {
   /** Numbers of slabs, each once. */
   readonly nextId: () => number;
   readonly weights: Weights;
-  /** An entry's bytes were copied to another slab. */
+  /** What an entry keeps was copied to another slab. */
   readonly moved: (entry: CacheEntry) => void;
-  readonly retired: (slab: Slab) => void;
+  /** Nothing of the present state is in it. */
+  readonly unused: (slab: Slab) => void;
 }
 
 export class SlabArena {
   readonly #options: SlabArenaOptions;
   /** The one that is being filled. */
-  #newest: Slab | undefined;
-  /** By its memory, as long as anybody has a view of it. */
-  readonly #slabs = new WeakMap<ArrayBufferLike, Slab>();
+  #newest: EntrySlab | undefined;
+  /** By their memory, as long as anybody has a view of it. */
+  readonly #slabs = new WeakMap<ArrayBufferLike, EntrySlab>();
+  readonly #placedTemplates = new WeakMap<ArrayBufferLike, TemplateSlab>();
+  /** As long as entries may be made of it. */
+  readonly #templates = new WeakMap<Template, TemplateSlab>();
   /** Of the present state. */
   #liveBytes = 0;
   #slabBytes = 0;
@@ -57,61 +121,128 @@ export class SlabArena {
     return { live: this.#liveBytes, slabs: this.#slabBytes };
   }
 
-  /** Where the entry's bytes are; they are copied in when they are in no slab yet. */
-  locate(entry: CacheEntry): { readonly slab: Slab; readonly offset: number; readonly length: number } {
-    if (!this.#slabs.has(entry.bytes.buffer)) this.#copy(entry);
-    const { buffer, byteOffset: offset, length } = entry.bytes;
-    return { slab: this.#slabs.get(buffer) as Slab, offset, length };
+  /** Where what the entry keeps is; it is copied in when it is in no slab yet. */
+  locate(entry: CacheEntry): Located {
+    const { slab, offset, length, template } = this.#find(entry) ?? this.#place(entry);
+    if (template === undefined) return { place: [slab.id, offset, length], slabs: [slab] };
+    return { place: [slab.id, offset, length, template.id, entry.size], slabs: [slab, template] };
   }
 
   /** The entry is of the present state from now on. */
   hold(entry: CacheEntry): void {
-    let { slab } = this.locate(entry);
-    if (slab.live.has(entry)) return;
+    let kept = this.#find(entry) ?? this.#place(entry);
+    if (kept.slab.live.has(entry)) return;
     // What was of the state before, and comes back to it.
-    if (slab.retired) slab = this.#copy(entry);
-    const { length } = entry.bytes;
+    if (kept.slab.retired) kept = this.#copy(entry, kept);
+    const { slab, length, template } = kept;
     slab.live.add(entry);
     slab.liveBytes += length;
     this.#liveBytes += length;
+    if (template !== undefined && template.users++ === 0) this.#count(template, 1);
   }
 
   /** The entry is not of the present state any more. */
   drop(entry: CacheEntry): void {
-    const slab = this.#slabs.get(entry.bytes.buffer);
-    if (slab === undefined || !slab.live.delete(entry)) return;
-    const { length } = entry.bytes;
+    const kept = this.#find(entry);
+    if (kept === undefined || !kept.slab.live.delete(entry)) return;
+    const { slab, length, template } = kept;
     slab.liveBytes -= length;
     this.#liveBytes -= length;
+    if (template !== undefined && --template.users === 0) {
+      this.#count(template, -1);
+      this.#options.unused(template);
+    }
     this.#tidy(slab);
   }
 
+  #count({ memory }: TemplateSlab, sign: 1 | -1): void {
+    this.#liveBytes += sign * memory.byteLength;
+    this.#slabBytes += sign * memory.byteLength;
+  }
+
+  #find(entry: CacheEntry): Kept | undefined {
+    const { kept } = entry;
+    if (isWhole(kept)) {
+      const slab = this.#slabs.get(kept.buffer);
+      return slab && { slab, offset: kept.byteOffset, length: kept.length, template: undefined };
+    }
+    if (!(kept instanceof PlacedBytes)) return undefined;
+    const slab = this.#slabs.get(kept.slab.buffer);
+    if (slab === undefined) return undefined;
+    const template = this.#placedTemplates.get(kept.template.memory);
+    return { slab, offset: kept.offset, length: kept.packedLength, template };
+  }
+
   /** Empties a slab that is hardly used. */
-  #tidy(slab: Slab): void {
+  #tidy(slab: EntrySlab): void {
     if (slab.retired || slab === this.#newest || slab.liveBytes * 2 >= slab.memory.byteLength) return;
     slab.retired = true;
     this.#slabBytes -= slab.memory.byteLength;
     for (const entry of slab.live) {
-      this.#liveBytes -= entry.bytes.length;
-      this.#copy(entry);
-      this.hold(entry);
+      const { length, ...kept } = this.#find(entry) as Kept;
+      const copy = this.#copy(entry, { length, ...kept });
+      // Its template has as many users as before.
+      copy.slab.live.add(entry);
+      copy.slab.liveBytes += length;
       this.#options.moved(entry);
     }
     slab.live.clear();
-    this.#options.retired(slab);
+    this.#options.unused(slab);
   }
 
-  #copy(entry: CacheEntry): Slab {
+  #place(entry: CacheEntry): Kept {
+    const sharing = entry.sharing();
+    if (sharing !== undefined) return this.#placePacked(entry, sharing);
     const { bytes } = entry;
-    const slab = this.#roomFor(bytes.length);
-    const copy = Buffer.from(slab.memory, slab.used, bytes.length);
-    bytes.copy(copy);
-    slab.used += bytes.length;
-    entry.rebind(copy);
-    return slab;
+    const { slab, offset } = this.#reserve(bytes.length);
+    bytes.copy(slab.bytes, offset);
+    entry.rebind(slab.bytes.subarray(offset, offset + bytes.length));
+    return { slab, offset, length: bytes.length, template: undefined };
   }
 
-  #roomFor(bytes: number): Slab {
+  #placePacked(entry: CacheEntry, sharing: SharedBytes): Kept {
+    const template = this.#placedTemplate(sharing.template);
+    const { length, ownLength: packedLength } = sharing;
+    const { slab, offset } = this.#reserve(packedLength);
+    sharing.packTo(slab.bytes, offset);
+    const place = { slab: slab.bytes, offset, packedLength, template: template.writer.placed, length };
+    entry.rebind(new PlacedBytes(place));
+    return { slab, offset, length: packedLength, template };
+  }
+
+  #placedTemplate(template: Template): TemplateSlab {
+    let placed = this.#templates.get(template);
+    if (placed === undefined) {
+      placed = new TemplateSlab(this.#options.nextId(), new TemplateWriter(template));
+      this.#options.weights.add(placed.memory);
+      this.#templates.set(template, placed);
+      this.#placedTemplates.set(placed.memory, placed);
+    }
+    placed.writer.update();
+    return placed;
+  }
+
+  /** Copies what the entry keeps to the newest slab. */
+  #copy(entry: CacheEntry, { slab: from, offset: start, length, template }: Kept): Kept {
+    const { slab, offset } = this.#reserve(length);
+    from.bytes.copy(slab.bytes, offset, start, start + length);
+    if (template === undefined) entry.rebind(slab.bytes.subarray(offset, offset + length));
+    else {
+      const { placed } = template.writer;
+      const place = { slab: slab.bytes, offset, packedLength: length, template: placed, length: entry.size };
+      entry.rebind(new PlacedBytes(place));
+    }
+    return { slab, offset, length, template };
+  }
+
+  #reserve(bytes: number): { readonly slab: EntrySlab; readonly offset: number } {
+    const slab = this.#roomFor(bytes);
+    const offset = slab.used;
+    slab.used += bytes;
+    return { slab, offset };
+  }
+
+  #roomFor(bytes: number): EntrySlab {
     const newest = this.#newest;
     if (newest !== undefined && newest.used + bytes <= newest.memory.byteLength) return newest;
     const usual = Math.min(slabBytes, Math.max(smallestSlabBytes, this.#liveBytes));
@@ -125,17 +256,10 @@ export class SlabArena {
     return this.#roomFor(bytes);
   }
 
-  #add(bytes: number): Slab {
+  #add(bytes: number): EntrySlab {
     const memory = new SharedArrayBuffer(bytes);
     this.#options.weights.add(memory);
-    const slab = {
-      id: this.#options.nextId(),
-      memory,
-      used: 0,
-      live: new Set<CacheEntry>(),
-      liveBytes: 0,
-      retired: false,
-    };
+    const slab = new EntrySlab(this.#options.nextId(), memory);
     this.#slabs.set(memory, slab);
     this.#slabBytes += bytes;
     return slab;

@@ -4,6 +4,7 @@ import { CacheEntry } from '#storage/cache/cache-entry.js';
 import { Change } from '#storage/cache/event-ring.js';
 import type { CacheFeed, FedCache } from '#storage/cache/feed.js';
 import type { Write } from '#storage/cache/state.js';
+import type { Bytes } from '#storage/segments/segmented.js';
 import type {
   FeedBatch,
   FeedMessage,
@@ -13,14 +14,17 @@ import type {
   VersionRecord,
   WriteRecord,
 } from '#storage/shared/messages.js';
+import { PlacedBytes, PlacedTemplate } from '#storage/shared/placed-bytes.js';
 import { Weights } from '#storage/shared/slabs.js';
 import type { Revision } from '#storage/store.js';
 
-type BytesOf = (record: VersionRecord) => Buffer;
+type BytesOf = (record: VersionRecord) => Bytes;
 
 export class Subscriber {
   readonly #channel: MessagePort;
-  readonly #slabs = new Map<number, SharedArrayBuffer>();
+  /** All of each slab. */
+  readonly #slabs = new Map<number, Buffer>();
+  readonly #templates = new Map<number, PlacedTemplate>();
   readonly #feeds = new Map<string, SharedFeed>();
   readonly #weights = new Weights();
 
@@ -52,23 +56,36 @@ export class Subscriber {
 
   #take({ slabs, messages, forget }: FeedBatch): void {
     for (const [id, memory] of slabs) {
-      this.#slabs.set(id, memory);
+      this.#slabs.set(id, Buffer.from(memory));
       this.#weights.add(memory);
     }
     for (const message of messages) this.#feeds.get(message.prefix)?.take(message);
-    for (const id of forget) this.#slabs.delete(id);
+    for (const id of forget) {
+      this.#slabs.delete(id);
+      this.#templates.delete(id);
+    }
   }
 
-  #bytesOf({ key, place }: VersionRecord): Buffer {
-    const parts: Buffer[] = [];
-    for (let i = 0; i + 2 < place.length; i += 3) {
-      const [id = 0, offset = 0, length = 0] = place.slice(i, i + 3);
-      const memory = this.#slabs.get(id);
-      if (memory === undefined) throw new RangeError(`${key} is in slab ${id}, which is not known`);
-      parts.push(Buffer.from(memory, offset, length));
+  #bytesOf({ key, place }: VersionRecord): Bytes {
+    const [id, offset, packedLength, template, length] = place;
+    const slab = this.#slab(key, id);
+    if (template === undefined || length === undefined) return slab.subarray(offset, offset + packedLength);
+    return new PlacedBytes({ slab, offset, packedLength, template: this.#template(key, template), length });
+  }
+
+  #template(key: string, id: number): PlacedTemplate {
+    let template = this.#templates.get(id);
+    if (template === undefined) {
+      template = new PlacedTemplate(this.#slab(key, id).buffer as SharedArrayBuffer);
+      this.#templates.set(id, template);
     }
-    const [first] = parts;
-    return parts.length === 1 && first !== undefined ? first : Buffer.concat(parts);
+    return template;
+  }
+
+  #slab(key: string, id: number): Buffer {
+    const slab = this.#slabs.get(id);
+    if (slab === undefined) throw new RangeError(`${key} is in slab ${id}, which is not known`);
+    return slab;
   }
 }
 
@@ -157,7 +174,7 @@ class SharedFeed implements CacheFeed {
     const { key, revision: modRevision, stale = false, unreadable } = record;
     const bytes = this.#bytesOf(record);
     const known = state.known(key, modRevision);
-    if (known !== undefined && known.stale === stale && known.bytes.equals(bytes)) {
+    if (known !== undefined && known.stale === stale && known.keptIs(bytes)) {
       known.rebind(bytes);
       return known;
     }
