@@ -4,14 +4,15 @@
  *
  * `node dist/test/bench/workers.bench.js [--pods 5000] [--rounds 5] [--workers 1,2] [--only get,create,list,watch,held]`
  *
- * Requests per second are those of this machine, whose cores also run etcd and the clients. What the server could do with
- * cores of its own is bounded by its busiest thread: `CPU of the busiest thread` says that.
+ * Requests per second are those of this machine, whose cores also run etcd and the clients, so that a second worker has
+ * little to win on two cores. What the server could do with cores of its own is bounded by its busiest thread: that thread's
+ * CPU for an operation with one worker over the same with two is how many times as much they can do. Both are printed.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { ask, podBody, podName, podPath, podsPath, prepare, scratchPath, touchAll } from '#test/bench/access/pods.js';
-import { spread, type Work } from '#test/bench/access/rounds.js';
+import { spread } from '#test/bench/access/rounds.js';
 import { apiPeer, type RunningServer } from '#test/bench/access/servers.js';
 import { Watchers } from '#test/bench/access/watchers.js';
 import { figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
@@ -52,7 +53,16 @@ interface Measured {
   readonly busiest: number;
   /** The thread that follows the store, which is the only one where there is one worker. */
   readonly main: number;
+  /** The others that serve, the busiest first. */
+  readonly workers: readonly number[];
 }
+
+/** By the number of workers and what was measured. */
+const measured = new Map<number, Map<string, Measured>>();
+const memory = new Map<number, Map<string, number>>();
+
+const wantedTimes = 1.7;
+const wantedMemory = 1.25;
 
 const ms = (value: number): string => `${value.toPrecision(3)} ms`;
 
@@ -60,6 +70,7 @@ const middle = (numbers: readonly number[]): number => [...numbers].sort((a, b) 
 
 async function measure(
   server: RunningServer,
+  workers: number,
   operations: number,
   run: (round: number) => Promise<unknown>,
 ): Promise<Measured> {
@@ -71,56 +82,86 @@ async function measure(
     const seconds = (realClock.monotonic() - started) / 1000;
     const after = threadTimes(server.pid);
     const usedBy = (thread: string) => (after.get(thread) ?? 0) - (before.get(thread) ?? 0);
-    const used = [...after.keys()].map(usedBy);
-    const all = used.reduce((sum, time) => sum + time, 0);
+    const mainThread = String(server.pid);
+    const others = [...after.keys()].filter((thread) => thread !== mainThread);
+    const used = others.map((thread) => usedBy(thread) / operations).sort((a, b) => b - a);
+    const main = usedBy(mainThread) / operations;
     if (round < warmUpRounds) continue;
-    const main = usedBy(String(server.pid)) / operations;
     figures.push({
       perSecond: operations / seconds,
-      all: all / operations,
-      busiest: Math.max(...used) / operations,
+      all: used.reduce((sum, time) => sum + time, main),
+      busiest: Math.max(main, ...used),
       main,
+      // The rest is the runtime's: garbage and compiling.
+      workers: workers === 1 ? [] : used.slice(0, workers),
     });
   }
+  const of = (value: (figures: Measured) => number) => middle(figures.map(value));
   return {
-    perSecond: middle(figures.map(({ perSecond }) => perSecond)),
-    all: middle(figures.map(({ all }) => all)),
-    busiest: middle(figures.map(({ busiest }) => busiest)),
-    main: middle(figures.map(({ main }) => main)),
+    perSecond: of(({ perSecond }) => perSecond),
+    all: of(({ all }) => all),
+    busiest: of(({ busiest }) => busiest),
+    main: of(({ main }) => main),
+    workers: Array.from({ length: workers === 1 ? 0 : workers }, (_, i) => of((each) => each.workers[i] ?? 0)),
   };
 }
 
-const requests = (server: RunningServer, operations: number, operation: Work['operation']) =>
-  measure(server, operations, (round) => spread({ server, operations, concurrency, operation }, round * operations));
+type Scenario = (server: RunningServer, workers: number) => Promise<Measured>;
 
-async function fanOut(server: RunningServer): Promise<Measured> {
+const requests =
+  (operations: number, operation: (server: RunningServer, n: number) => Promise<unknown>): Scenario =>
+  (server, workers) =>
+    measure(server, workers, operations, (round) =>
+      spread({ server, operations, concurrency, operation: (n) => operation(server, n) }, round * operations),
+    );
+
+const fanOut: Scenario = async (server, workers) => {
   const open = await Watchers.open({ server, path: `${podsPath}?watch=true&resourceVersion=0`, count: watchers });
   try {
     await open.reached(watchers * pods);
-    return await measure(server, watchers * pods, async () => {
+    return await measure(server, workers, watchers * pods, async () => {
       const { events } = open;
-      await touchAll(server);
-      await open.reached(events + watchers * pods);
+      await touchAll(server, (written) => open.reached(events + watchers * written));
     });
   } finally {
     open.close();
   }
-}
+};
 
-const scenarios: Readonly<Record<string, (server: RunningServer) => Promise<Measured>>> = {
-  get: (server) => requests(server, 4000, (n) => ask(server, 'GET', `${podPath(n % pods)}?resourceVersion=0`)),
-  create: (server) =>
-    requests(server, 500, (n) => ask(server, 'POST', scratchPath, { body: podBody(podName(n), n, 'scratch') })),
-  list: (server) => requests(server, 8, () => ask(server, 'GET', `${podsPath}?resourceVersion=0`)),
+const scenarios: Readonly<Record<string, Scenario>> = {
+  get: requests(4000, (server, n) => ask(server, 'GET', `${podPath(n % pods)}?resourceVersion=0`)),
+  create: requests(500, (server, n) => ask(server, 'POST', scratchPath, { body: podBody(podName(n), n, 'scratch') })),
+  list: requests(16, (server) => ask(server, 'GET', `${podsPath}?resourceVersion=0`)),
   watch: fanOut,
 };
+
+const servingPollMs = 100;
+
+/** A connection stays with the worker that took it: none is to be made before all can. */
+async function allServe(server: RunningServer, workers: number): Promise<void> {
+  const serving = async () => {
+    const { body } = await server.http1.request('GET', '/metrics');
+    return body.toString().includes(`\napiserver_workers ${workers}\n`);
+  };
+  if (workers > 1) while (!(await serving())) await realClock.sleep(servingPollMs);
+}
 
 async function one(workers: number): Promise<void> {
   const peer = await apiPeer(undefined, [], ['--workers', String(workers)]);
   try {
     const { server, startMs } = await peer.start();
     const name = (text: string) => `${workers} workers: ${text}`;
+    const own = { figures: new Map<string, Measured>(), memory: new Map<string, number>() };
+    measured.set(workers, own.figures);
+    memory.set(workers, own.memory);
+    const look = (when: string) => {
+      const bytes = residentBytes(server.pid);
+      own.memory.set(when, bytes);
+      figure(name(`memory, ${when}`), megabytes(bytes));
+    };
     figure(name('start'), ms(startMs));
+    await allServe(server, workers);
+    look('started');
     await prepare(server);
     await spread(
       {
@@ -131,19 +172,48 @@ async function one(workers: number): Promise<void> {
       },
       0,
     );
-    figure(name(`memory with ${pods} pods`), megabytes(residentBytes(server.pid)));
+    look(`with ${pods} pods`);
     for (const [scenario, run] of Object.entries(scenarios)) {
       if (!wanted(scenario)) continue;
-      const { perSecond, all, busiest, main } = await run(server);
-      figure(name(`${scenario}, per second`), perSecond.toFixed(0));
-      figure(name(`${scenario}, CPU`), ms(all));
-      figure(name(`${scenario}, CPU of the busiest thread`), ms(busiest));
-      figure(name(`${scenario}, CPU of the main thread`), ms(main));
+      const found = await run(server, workers);
+      own.figures.set(scenario, found);
+      figure(name(`${scenario}, per second`), found.perSecond.toFixed(0));
+      figure(name(`${scenario}, CPU`), ms(found.all));
+      figure(name(`${scenario}, CPU of the busiest thread`), ms(found.busiest));
+      figure(name(`${scenario}, CPU of the main thread`), ms(found.main));
+      for (const [i, used] of found.workers.entries()) figure(name(`${scenario}, CPU of worker ${i + 1}`), ms(used));
     }
-    figure(name('memory at the end'), megabytes(residentBytes(server.pid)));
+    look('at the end');
+    await realClock.sleep(idleMs);
+    look('idle again');
     await server.stop();
   } finally {
     await peer.destroy();
+  }
+}
+
+/** Until garbage has been collected for want of work. */
+const idleMs = 15_000;
+
+/** What several workers do beside one. */
+function compare(): void {
+  const alone = { figures: measured.get(1), memory: memory.get(1) };
+  for (const [workers, figures] of measured) {
+    if (workers === 1) continue;
+    const name = (text: string) => `${workers} workers to one: ${text}`;
+    for (const [scenario, found] of figures) {
+      const before = alone.figures?.get(scenario);
+      if (before === undefined) continue;
+      const limit = workers === 2 ? `≥ ${wantedTimes}` : undefined;
+      figure(name(`${scenario}, per second`), (found.perSecond / before.perSecond).toFixed(2));
+      figure(name(`${scenario}, by the busiest thread`), (before.busiest / found.busiest).toFixed(2), limit);
+      figure(name(`${scenario}, CPU`), (found.all / before.all).toFixed(2));
+    }
+    for (const [when, bytes] of memory.get(workers) ?? []) {
+      const before = alone.memory?.get(when);
+      const limit = workers === 2 ? `≤ ${wantedMemory}` : undefined;
+      if (before !== undefined) figure(name(`memory, ${when}`), (bytes / before).toFixed(2), limit);
+    }
   }
 }
 
@@ -193,4 +263,5 @@ async function hold(server: ServerProcess): Promise<void> {
 process.stdout.write(`${machineLine()}\n`);
 if (only.size !== 1 || !only.has('held'))
   for (const workers of values.workers.split(',').map(Number)) await one(workers);
+compare();
 if (wanted('held')) await held();

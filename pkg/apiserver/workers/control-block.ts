@@ -53,6 +53,15 @@ export class ControlBlock {
     Atomics.store(this.#numbers, this.#at(worker, 'serving'), serving ? 1 : 0);
   }
 
+  /** How many accept connections. */
+  get serving(): number {
+    let serving = 0;
+    for (let worker = 0; worker < this.#workers; worker++) {
+      serving += Atomics.load(this.#numbers, this.#at(worker, 'serving'));
+    }
+    return serving;
+  }
+
   count(worker: number, what: Counted, by: 1 | -1): void {
     Atomics.add(this.#numbers, this.#at(worker, what), by);
   }

@@ -68,15 +68,24 @@ async function touch(store: EtcdStore, { key, value, modRevision }: KeyValue): P
   return result.revision;
 }
 
-/** Writes every pod's bytes again, which makes new versions of all, and waits until the server knows them. */
-export async function touchAll(server: RunningServer): Promise<void> {
+/**
+ * Writes every pod's bytes again, which makes new versions of all, and waits until the server knows them. `follow` is awaited
+ * after some hundreds of writes each, with their number so far: for watchers that must not fall behind.
+ */
+export async function touchAll(
+  server: RunningServer,
+  follow: (written: number) => Promise<unknown> = async () => undefined,
+): Promise<void> {
   const store = openStore(server);
   try {
     const prefix = '/registry/pods/default/';
     let start = prefix;
+    let written = 0;
     for (;;) {
       const page = await store.range({ start, end: prefixEnd(prefix), limit: 500 });
       await Promise.all(page.kvs.map((kv) => touch(store, kv)));
+      written += page.kvs.length;
+      await follow(written);
       const last = page.kvs.at(-1);
       if (last === undefined || page.count <= page.kvs.length) break;
       start = `${last.key}\0`;
