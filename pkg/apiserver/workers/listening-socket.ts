@@ -32,9 +32,12 @@ export async function openSocket(
         const address = server.address();
         if (address === null || typeof address === 'string') return reject(new Error('no TCP address'));
         // In the turn in which it began to listen: this server itself never accepts.
-        const handle = copyOf(descriptorOf(server));
+        try {
+          resolve({ handle: copyOf(descriptorOf(server)), address });
+        } catch (error) {
+          reject(error);
+        }
         server.close();
-        resolve({ handle, address });
       });
     },
   );
@@ -43,11 +46,11 @@ export async function openSocket(
 
 /** A descriptor of this thread's own. @param fd Of any thread of the process. */
 export function copyOf(fd: number): Promise<SocketHandle> {
-  const process = spawn(globalThis.process.execPath, ['--input-type=commonjs', '-e', child], {
+  const copier = spawn(process.execPath, ['--input-type=commonjs', '-e', child], {
     stdio: ['ignore', 'ignore', 'pipe', fd, 'ipc'],
     timeout: childPatienceMs,
   });
-  return received(process);
+  return received(copier);
 }
 
 function received(child: ChildProcess): Promise<SocketHandle> {
@@ -58,7 +61,7 @@ function received(child: ChildProcess): Promise<SocketHandle> {
       complaint += text;
     });
     child.on('message', (_message, socket) => {
-      handle = socket as unknown as SocketHandle;
+      handle = isHandle(socket) ? socket : undefined;
     });
     child.on('error', reject);
     child.on('close', () => {
@@ -68,7 +71,18 @@ function received(child: ChildProcess): Promise<SocketHandle> {
   });
 }
 
+/**
+ * Node.js documents neither the handle of a server nor its descriptor; both have been there since its first releases.
+ * Throws an error that says what to do where they are not.
+ */
 function descriptorOf(server: Server): number {
-  const { _handle: handle } = server as unknown as { readonly _handle: SocketHandle };
-  return handle.fd;
+  const { _handle: handle } = server as unknown as { readonly _handle?: unknown };
+  if (isHandle(handle)) return handle.fd;
+  throw new Error(`threads cannot share a listening socket with Node.js ${process.version}: use --workers 1`);
+}
+
+function isHandle(value: unknown): value is SocketHandle {
+  if (typeof value !== 'object' || value === null) return false;
+  const { fd, close } = value as { readonly fd?: unknown; readonly close?: unknown };
+  return typeof fd === 'number' && fd >= 0 && typeof close === 'function';
 }
