@@ -8,7 +8,7 @@ import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
 import type { WorkerData } from '#apiserver/workers/messages.js';
 import { WorkerLink } from '#apiserver/workers/worker-link.js';
-import type { SpawnWorker } from '#apiserver/workers/worker-pool.js';
+import { type SpawnWorker, workerLimits } from '#apiserver/workers/worker-pool.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import { garbageCollector } from '#daemon/memory/garbage-collector.js';
@@ -58,7 +58,7 @@ export interface WorkerThread {
 export function apiServerWorkerProgram(facts: Facts, { paths = {}, ...thread }: WorkerThread): Program<Options> {
   return {
     ...common,
-    warned: true,
+    isThread: true,
     create: (context) => {
       const { dialect, clock, verbosity, log } = context;
       const metrics = createRegistry({ dialect });
@@ -108,4 +108,5 @@ const spawnWorker: SpawnWorker = (workerData, transferList) =>
     argv: process.argv.slice(2),
     workerData,
     transferList: [...transferList],
+    resourceLimits: workerLimits,
   });

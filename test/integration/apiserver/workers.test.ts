@@ -103,6 +103,7 @@ async function allEnd(t: Test, server: ServerProcess): Promise<void> {
   for await (const _ of watch);
   t.same(await server.exited, [0, null]);
   t.equal(server.log.split('"Stopped" code=0').length - 1, 3, 'all threads ended by themselves');
+  t.equal(server.log.split('Signal received').length - 1, 1, 'one tells of the signal');
 }
 
 /** Writes until all are acknowledged, and ends workers meanwhile. */
