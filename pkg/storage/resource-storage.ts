@@ -105,12 +105,27 @@ export interface ResourceWatchOptions {
   readonly signal: Cancellation;
 }
 
+/** Who is handed the events of a watch as they come. */
+export interface WatchListener {
+  /** A batch, which may be empty. False: no more of them before the watch is told to `resume`. Never throws. */
+  events(batch: readonly ResourceEvent[]): boolean;
+  /** Called once, last; with the error that iterating would have thrown, if any. Never throws. */
+  ended(failure?: { readonly error: unknown }): void;
+}
+
 export interface ResourceWatch extends AsyncIterable<readonly ResourceEvent[]> {
   /**
    * Resolves when the watch stands and its events will come; rejects as its iteration would (410, 429, 504). Calling it is
    * optional.
    */
   opened(): Promise<void>;
+  /**
+   * Hands the batches to a listener, instead of being iterated, which takes several promises for each and memory of its own
+   * for each watch. Once.
+   */
+  follow(listener: WatchListener): void;
+  /** The listener takes events again; only after it has said that it does not. */
+  resume(): void;
   /** Asks for one bookmark soon, even without `bookmarks`' schedule: for the end of a request's time. */
   requestBookmark(): void;
 }

@@ -118,10 +118,10 @@ const requests =
 const fanOut: Scenario = async (server, workers) => {
   const open = await Watchers.open({ server, path: `${podsPath}?watch=true&resourceVersion=0`, count: watchers });
   try {
-    await open.reached(watchers * pods);
+    await open.arrivals.reached(watchers * pods);
     return await measure(server, workers, watchers * pods, async () => {
-      const { events } = open;
-      await touchAll(server, (written) => open.reached(events + watchers * written));
+      const { events } = open.arrivals;
+      await touchAll(server, (written) => open.arrivals.reached(events + watchers * written));
     });
   } finally {
     open.close();

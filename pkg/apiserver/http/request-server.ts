@@ -1,9 +1,10 @@
 /** A request of any version of HTTP: it is handed to the handler, and the answer to its target. */
 import type { AnswerTarget } from '#apiserver/http/answer-target.js';
+import { ConnectionLostError } from '#apiserver/http/connection-lost.js';
 import type { ApiHandler, ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import type { ServerRequest } from '#apiserver/http/server-request.js';
-import { ConnectionLostError, type ResponseWriter } from '#apiserver/http/write-response.js';
+import type { ResponseWriter } from '#apiserver/http/write-response.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface RequestServerOptions {

@@ -7,8 +7,12 @@ import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
 import type { ByteBudget } from '#apiserver/http/byte-budget.js';
+import { ConnectionLostError } from '#apiserver/http/connection-lost.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
+import { Patience } from '#apiserver/http/patience.js';
+import { passOn } from '#apiserver/http/pushed-answer.js';
+import { PushedBody } from '#apiserver/http/pushed-body.js';
 import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 
 export interface ResponseWriterOptions {
@@ -24,11 +28,6 @@ export interface ResponseWriterOptions {
 /** Tells when the client goes away; the signal is asked for only where there is something to wait for. */
 export interface Gone {
   readonly signal: AbortSignal;
-}
-
-/** The connection is gone, or was cut because its client did not read. */
-export class ConnectionLostError extends Error {
-  override readonly name = 'ConnectionLostError';
 }
 
 /** Bytes of one piece: big enough to make a write's cost small, small enough to stay in the processor's cache. */
@@ -78,6 +77,7 @@ export class ResponseWriter {
       return;
     }
     if (body instanceof PartsBody) return this.#parts(target, response, body, gone);
+    if (body instanceof PushedBody) return this.#pushed(target, response, body);
     return this.#stream(target, response, body);
   }
 
@@ -121,9 +121,21 @@ export class ResponseWriter {
     }
   }
 
+  #pushed(target: AnswerTarget, { status, headers }: ApiResponse, body: PushedBody): Promise<void> {
+    try {
+      target.head(status, headers);
+      // Clients of a watch wait for the headers before the first event.
+      target.flush();
+    } catch (error) {
+      body.stop();
+      throw error;
+    }
+    return passOn(target, body, this.#options);
+  }
+
   async #stream(target: AnswerTarget, { status, headers }: ApiResponse, body: AsyncIterable<Buffer>): Promise<void> {
     target.head(status, headers);
-    // Clients of a watch wait for the headers before the first event.
+    // Whoever is behind the answer may be waited for.
     target.flush();
     const source = body[Symbol.asyncIterator]();
     // Ends a source that is waiting for something to send.
@@ -253,15 +265,14 @@ class Flight implements AnswerListener {
   #lost: string | undefined;
   #wake: (() => void) | undefined;
   #limit: { cancel(): void } | undefined;
-  /** Since when it waits for the client, if it does. */
-  #waitingSinceMs: number | undefined;
-  /** One for many waits, of which nearly all are short. */
-  #stall: { cancel(): void } | undefined;
+  readonly #patience: Patience;
 
   constructor(target: AnswerTarget, options: ResponseWriterOptions, gone?: () => void) {
     this.#target = target;
     this.#options = options;
     this.#gone = gone;
+    const { clock, stallMs } = options;
+    this.#patience = new Patience({ clock, stallMs, over: () => this.#cut('the client does not read') });
     target.listener = this;
     if (target.destroyed) this.#lost = 'connection closed';
   }
@@ -315,7 +326,7 @@ class Flight implements AnswerListener {
 
   close(): void {
     this.#limit?.cancel();
-    this.#stall?.cancel();
+    this.#patience.close();
     this.#target.listener = undefined;
   }
 
@@ -327,24 +338,12 @@ class Flight implements AnswerListener {
   }
 
   async #waited(): Promise<void> {
-    const { clock, stallMs } = this.#options;
-    this.#waitingSinceMs = clock.monotonic();
-    this.#stall ??= clock.setTimer(this.#look, stallMs);
+    this.#patience.begin();
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    this.#waitingSinceMs = undefined;
+    this.#patience.end();
   }
-
-  /** Cuts off a client that takes nothing; looks again later when the present wait has begun only since the last look. */
-  readonly #look = (): void => {
-    const { clock, stallMs } = this.#options;
-    this.#stall = undefined;
-    if (this.#waitingSinceMs === undefined) return;
-    const leftMs = this.#waitingSinceMs + stallMs - clock.monotonic();
-    if (leftMs > 0) this.#stall = clock.setTimer(this.#look, leftMs);
-    else this.#cut('the client does not read');
-  };
 
   readonly #landed = (): void => {
     this.#flying = false;

@@ -50,6 +50,12 @@ export class EmptyStorage implements ResourceStorage {
     return {
       opened: () => Promise.resolve(),
       requestBookmark: () => undefined,
+      follow: (listener) => {
+        const end = () => listener.ended();
+        if (signal.aborted) end();
+        else signal.addEventListener('abort', end, { once: true });
+      },
+      resume: () => undefined,
       async *[Symbol.asyncIterator](): AsyncGenerator<readonly ResourceEvent[]> {
         yield [];
         if (signal.aborted) return;

@@ -9,7 +9,13 @@ import type { CacheState } from '#storage/cache/state.js';
 import { eventFor, Watcher, WatchOverflowError } from '#storage/cache/watcher.js';
 import { watchTooOld } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
-import type { ReadVersion, ResourceEvent, ResourceWatch, ResourceWatchOptions } from '#storage/resource-storage.js';
+import type {
+  ReadVersion,
+  ResourceEvent,
+  ResourceWatch,
+  ResourceWatchOptions,
+  WatchListener,
+} from '#storage/resource-storage.js';
 import { prefixEnd, type Revision } from '#storage/store.js';
 
 export interface WatchSessionOptions {
@@ -39,6 +45,9 @@ export class WatchSession implements ResourceWatch {
   #watcher: Watcher | undefined;
   #bookmarkTimer: Timer | undefined;
   #initial: Promise<Iterable<ResourceEvent | undefined>> | undefined;
+  #listener: WatchListener | undefined;
+  /** Goes on with what the listener could not take. */
+  #resumed: (() => void) | undefined;
 
   constructor(options: WatchSessionOptions) {
     this.#options = options;
@@ -53,6 +62,15 @@ export class WatchSession implements ResourceWatch {
     if (this.#watcher === undefined) return;
     state.bookmarkSoon(this.#watcher);
     requestProgress();
+  }
+
+  follow(listener: WatchListener): void {
+    this.#listener = listener;
+    void this.#followed(listener);
+  }
+
+  resume(): void {
+    this.#resumed?.();
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly ResourceEvent[], void, void> {
@@ -73,6 +91,56 @@ export class WatchSession implements ResourceWatch {
     } finally {
       this.#leave();
     }
+  }
+
+  /** Hands over what the watch begins with, at the listener's pace, and leaves the rest to the watcher. Never rejects. */
+  async #followed(listener: WatchListener): Promise<void> {
+    const { turns, watch, stopped } = this.#options;
+    try {
+      const initial = await this.#begun();
+      this.#initial = undefined;
+      if (watch.signal.aborted || stopped.aborted) return this.#over();
+      for await (const batch of batches(initial, turns)) {
+        if (!listener.events(batch)) {
+          await new Promise<void>((resolve) => {
+            this.#resumed = resolve;
+          });
+        }
+        if (watch.signal.aborted) return this.#over();
+      }
+    } catch (error) {
+      return this.#over({ error });
+    }
+    this.#resumed = this.#pump;
+    this.#pump();
+  }
+
+  /** Hands over what waits, as long as the listener takes it. */
+  readonly #pump = (): void => {
+    const watcher = this.#watcher;
+    try {
+      for (;;) {
+        if (watcher === undefined || this.#options.watch.signal.aborted) return this.#over();
+        const batch = watcher.poll();
+        if (batch === 'ended') return this.#over();
+        if (batch === undefined) return watcher.wait(this.#pump);
+        if (this.#listener?.events(batch) === false) return;
+      }
+    } catch (error) {
+      this.#over({ error });
+    }
+  };
+
+  #over(failure?: { readonly error: unknown }): void {
+    const listener = this.#listener;
+    if (listener === undefined) return;
+    this.#listener = undefined;
+    this.#resumed = undefined;
+    const { metrics, resource, watch } = this.#options;
+    const expected = failure === undefined || watch.signal.aborted;
+    if (!expected && failure.error instanceof WatchOverflowError) metrics.terminatedWatchers.inc({ resource });
+    this.#leave();
+    listener.ended(expected ? undefined : failure);
   }
 
   #begun(): Promise<Iterable<ResourceEvent | undefined>> {

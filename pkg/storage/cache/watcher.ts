@@ -98,21 +98,29 @@ export class Watcher {
     this.#notify();
   }
 
+  /** Everything that waits; `ended` behind the last event, undefined when there is nothing yet. Throws what the watch ended with. */
+  poll(): readonly ResourceEvent[] | 'ended' | undefined {
+    if (this.#queue.length > 0) {
+      const batch = this.#queue;
+      this.#queue = [];
+      return batch;
+    }
+    if (this.#end === undefined) return undefined;
+    if (this.#end.error !== undefined) throw this.#end.error;
+    return 'ended';
+  }
+
+  /** Calls `news` once when there is something to poll; only when there was nothing. */
+  wait(news: () => void): void {
+    this.#wake = news;
+  }
+
   /** Everything that waits, undefined at the end. */
   async take(): Promise<readonly ResourceEvent[] | undefined> {
     for (;;) {
-      if (this.#queue.length > 0) {
-        const batch = this.#queue;
-        this.#queue = [];
-        return batch;
-      }
-      if (this.#end !== undefined) {
-        if (this.#end.error !== undefined) throw this.#end.error;
-        return undefined;
-      }
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
+      const batch = this.poll();
+      if (batch !== undefined) return batch === 'ended' ? undefined : batch;
+      await new Promise<void>((resolve) => this.wait(resolve));
     }
   }
 

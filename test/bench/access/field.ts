@@ -1,6 +1,5 @@
 /** The servers that a row compares, and how it does that. */
-import type { RequestOptions } from '#test/bench/access/connections.js';
-import { ask } from '#test/bench/access/pods.js';
+import { type AskOptions, ask } from '#test/bench/access/pods.js';
 import { costFigures, type Report, type RowLimits } from '#test/bench/access/report.js';
 import { costPerOperation, type RoundsOptions, type Work } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
@@ -55,5 +54,5 @@ export async function load(
   });
 }
 
-export const get = (server: RunningServer, path: string, headers: NonNullable<RequestOptions['headers']> = {}) =>
-  ask(server, 'GET', path, { headers, discard: true });
+export const get = (server: RunningServer, path: string, options: Pick<AskOptions, 'headers' | 'way'> = {}) =>
+  ask(server, 'GET', path, { ...options, discard: true });

@@ -5,9 +5,9 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import { resetCode } from '#http2/frames.js';
 import { encodeHeaders } from '#http2/hpack.js';
 import { Http2Session } from '#http2/session.js';
+import { Arrivals } from '#test/bench/access/arrivals.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 
-const lineFeed = 10;
 const host = '127.0.0.1';
 const nothing = Buffer.alloc(0);
 
@@ -17,8 +17,7 @@ export class MultiplexedWatches {
   readonly #sessions: Http2Session[] = [];
   /** Lines that each watch has had, in the order of their opening. */
   readonly counts: number[] = [];
-  #events = 0;
-  #broken: Error | undefined;
+  readonly arrivals = new Arrivals();
 
   constructor(server: RunningServer) {
     this.#server = server;
@@ -26,8 +25,7 @@ export class MultiplexedWatches {
 
   /** Events of all watches together. Throws when one has ended. */
   get events(): number {
-    if (this.#broken !== undefined) throw this.#broken;
-    return this.#events;
+    return this.arrivals.events;
   }
 
   /** One more connection, with a watch of each of these paths. */
@@ -48,7 +46,7 @@ export class MultiplexedWatches {
   }
 
   close(): void {
-    this.#broken = new Error('closed');
+    this.arrivals.break(new Error('closed'));
     for (const session of this.#sessions) session.destroy(undefined);
   }
 
@@ -69,10 +67,7 @@ export class MultiplexedWatches {
           reject(new Error(`watch: ${fields[0]?.[1]}`));
         },
         data: (chunk) => {
-          let lines = 0;
-          for (let at = chunk.indexOf(lineFeed); at >= 0; at = chunk.indexOf(lineFeed, at + 1)) lines++;
-          this.counts[number] = (this.counts[number] ?? 0) + lines;
-          this.#events += lines;
+          this.counts[number] = (this.counts[number] ?? 0) + this.arrivals.add(chunk);
           stream.took(chunk.length);
         },
         ended: () => this.#break(new Error('a watch has ended')),
@@ -81,6 +76,6 @@ export class MultiplexedWatches {
   }
 
   #break(cause: Error | undefined): void {
-    this.#broken ??= cause ?? new Error('a connection has ended');
+    this.arrivals.break(cause ?? new Error('a connection has ended'));
   }
 }

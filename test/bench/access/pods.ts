@@ -26,14 +26,26 @@ export function podBody(name: string, n: number, namespace = 'default'): string 
   });
 }
 
+/** The two ways to ask: kept connections of HTTP/1.1, or streams of one connection of HTTP/2, as real clients do it. */
+export type Way = 'http1' | 'http2';
+export const ways: readonly Way[] = ['http1', 'http2'];
+
+/** What the name of a row says of it. */
+export const wayText = (way: Way): string => (way === 'http2' ? ', over HTTP/2' : '');
+
+export interface AskOptions extends RequestOptions {
+  /** Absent: HTTP/1.1. */
+  readonly way?: Way;
+}
+
 /** A request that must succeed. */
 export async function ask(
   server: RunningServer,
   method: string,
   path: string,
-  { headers, ...options }: RequestOptions = {},
+  { headers, way = 'http1', ...options }: AskOptions = {},
 ): Promise<Answer> {
-  const answer = await server.http1.request(method, path, { ...options, headers: { ...clientHeaders, ...headers } });
+  const answer = await server[way].request(method, path, { ...options, headers: { ...clientHeaders, ...headers } });
   if (answer.status >= 300) throw new Error(`${server.name}: ${method} ${path}: ${answer.status} ${answer.body}`);
   return answer;
 }

@@ -1,6 +1,6 @@
 /** Rows of what is read: single pods and lists. */
 import { compare, concurrency, type Field, get, load, type WorkOf } from '#test/bench/access/field.js';
-import { ask, podPath, podsPath, slots, touchAll } from '#test/bench/access/pods.js';
+import { ask, podPath, podsPath, slots, touchAll, ways, wayText } from '#test/bench/access/pods.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 
 const page = 500;
@@ -12,36 +12,17 @@ const listOfPeer = 0.08;
 export async function getRows(field: Field): Promise<void> {
   await load(field, 'pod', podPath(0));
   const operations = 4000;
-  const path = (n: number) => podPath(n % field.pods);
-  const bare = { operations, concurrency, operation: () => get(field.bare, '/ready/pod') };
-  await compare(
-    field,
-    'get, most recent',
-    { bare: 2.5, peer: getOfPeer },
-    {
-      bare,
-      api: (server) => ({ operations, concurrency, operation: (n) => get(server, path(n)) }),
-    },
-  );
-  await compare(
-    field,
-    'get, resourceVersion=0',
-    { bare: 2, peer: getOfPeer },
-    {
-      bare,
-      api: (server) => ({ operations, concurrency, operation: (n) => get(server, `${path(n)}?resourceVersion=0`) }),
-    },
-  );
-  const over2 = (server: RunningServer, at: string) => server.http2.request('GET', at, { discard: true });
-  await compare(
-    field,
-    'get, resourceVersion=0, over HTTP/2',
-    { bare: 2, peer: getOfPeer },
-    {
-      bare: { operations, concurrency, operation: () => over2(field.bare, '/ready/pod') },
-      api: (server) => ({ operations, concurrency, operation: (n) => over2(server, `${path(n)}?resourceVersion=0`) }),
-    },
-  );
+  for (const way of ways) {
+    const bare = { operations, concurrency, operation: () => get(field.bare, '/ready/pod', { way }) };
+    const gets = (query: string): WorkOf => {
+      const path = (n: number) => `${podPath(n % field.pods)}${query}`;
+      return (server) => ({ operations, concurrency, operation: (n) => get(server, path(n), { way }) });
+    };
+    const recent = { bare, api: gets('') };
+    await compare(field, `get, most recent${wayText(way)}`, { bare: 2.5, peer: getOfPeer }, recent);
+    const any = { bare, api: gets('?resourceVersion=0') };
+    await compare(field, `get, resourceVersion=0${wayText(way)}`, { bare: 2, peer: getOfPeer }, any);
+  }
 }
 
 /** How many lists one round has: fewer when they are long, or when the server takes long for each. */
@@ -126,7 +107,7 @@ export async function representationRows(field: Field): Promise<void> {
   await load(field, 'protobuf', any, protobuf);
   const toProtobuf: WorkOf = (server) => ({
     operations: listsFor(field, server),
-    operation: () => get(server, any, protobuf),
+    operation: () => get(server, any, { headers: protobuf }),
   });
   await compare(
     field,
@@ -140,10 +121,10 @@ export async function representationRows(field: Field): Promise<void> {
     `list of ${field.pods}, gzip, everything new`,
     { bare: 1.2 },
     {
-      bare: { operations: 1, operation: () => get(field.bare, '/gzip/list', gzip) },
+      bare: { operations: 1, operation: () => get(field.bare, '/gzip/list', { headers: gzip }) },
       api: (server) => ({
         operations: 1,
-        operation: () => get(server, any, gzip),
+        operation: () => get(server, any, { headers: gzip }),
         tidy: () => touchAll(server),
       }),
     },
@@ -154,8 +135,11 @@ export async function representationRows(field: Field): Promise<void> {
     // Next to zlib's own time: nothing.
     { bare: 0.05 },
     {
-      bare: { operations: 1, operation: () => get(field.bare, '/gzip/list', gzip) },
-      api: (server) => ({ operations: 4 * listsFor(field, server), operation: () => get(server, any, gzip) }),
+      bare: { operations: 1, operation: () => get(field.bare, '/gzip/list', { headers: gzip }) },
+      api: (server) => ({
+        operations: 4 * listsFor(field, server),
+        operation: () => get(server, any, { headers: gzip }),
+      }),
     },
   );
 }

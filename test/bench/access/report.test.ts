@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { discardedText, type Row, rowsMarkdown, rowText, verdicts } from '#test/bench/access/report.js';
 
-const rounds = { discarded: [], starved: false };
+const rounds = { discarded: [], starved: false, pace: 1.02 };
 const create: Row = {
   name: 'create',
   unit: 'ms',
@@ -32,9 +32,9 @@ test('the peer judges where it takes part, otherwise the bare server does', asyn
 });
 
 test('a starved machine judges nobody', async (t) => {
-  const starved: Row = { ...alone, rounds: { discarded: ['slow cores'], starved: true } };
+  const starved: Row = { ...alone, rounds: { discarded: ['slow cores'], starved: true, pace: 0.7 } };
   t.same(verdicts(starved), [{ against: 'bare', figure: 0.6 / 0.2, limit: 2.5 }]);
-  t.match(rowText(starved), 'STARVED, not judged; 1 round discarded: slow cores (1)');
+  t.match(rowText(starved), 'STARVED, not judged; cores at 0.70 of their pace; 1 round discarded: slow cores (1)');
   t.notMatch(rowText(starved), 'MISSED');
 });
 

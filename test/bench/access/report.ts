@@ -91,7 +91,14 @@ export function discardedText(discarded: readonly Starvation[]): string {
   return `${discarded.length} ${discarded.length === 1 ? 'round' : 'rounds'} discarded: ${reasons}`;
 }
 
-/** One line of text, and a second one where rounds were discarded. */
+/** A pace below this is told: figures of such a row compare with each other, and not with those of other runs. */
+const usualPace = 0.9;
+
+function paceText(pace = 1): string {
+  return pace < usualPace ? `cores at ${pace.toFixed(2)} of their pace` : '';
+}
+
+/** One line of text, and a second one where something is to be said of its rounds. */
 export function rowText(row: Row): string {
   const { name, unit, figures, etcd, rounds } = row;
   const show = units[unit];
@@ -108,9 +115,10 @@ export function rowText(row: Row): string {
     side('peer', 'peer ', found.get('peer')),
   ];
   const discarded = discardedText(rounds?.discarded ?? []);
-  const starved = rounds?.starved === true ? 'STARVED, not judged; ' : '';
+  const starved = rounds?.starved === true ? ['STARVED, not judged'] : [];
+  const notes = [...starved, paceText(rounds?.pace), discarded].filter((text) => text !== '');
   const line = `${name.padEnd(50)} ${sides.filter((text) => text !== '').join('   ')}\n`;
-  return discarded === '' ? line : `${line}${' '.repeat(51)}${starved}${discarded}\n`;
+  return notes.length === 0 ? line : `${line}${' '.repeat(51)}${notes.join('; ')}\n`;
 }
 
 /** The table for a document. */

@@ -2,15 +2,20 @@ import { test } from 'tap';
 import { inRounds, type Judge, medians } from '#test/bench/access/rounds.js';
 import type { Starvation } from '#test/bench/machine/starvation.js';
 
-/** Finds the machine starved in the rounds that `starved` says. */
-function judgeOf(starved: (round: number) => Starvation | undefined): Judge {
-  let round = 0;
+/** Finds the machine starved in the rounds that `starved` says, and of that pace. */
+function judgeOf(
+  starved: (round: number) => Starvation | undefined,
+  pace: (round: number) => number | undefined = () => undefined,
+): Judge {
+  let round = -1;
   return {
     async judge(work) {
-      return { value: await work(), starved: starved(round++) };
+      round++;
+      return { value: await work(), starved: starved(round), pace: pace(round) };
     },
   };
 }
+const never = () => undefined;
 const numbered = async (round: number) => round;
 
 test('rounds that do not count are discarded and made again', async (t) => {
@@ -18,6 +23,7 @@ test('rounds that do not count are discarded and made again', async (t) => {
   t.same(await inRounds({ judge, rounds: 3, repeats: 3 }, numbered), {
     values: [1, 3, 5],
     discarded: ['other processes', 'other processes', 'other processes'],
+    pace: undefined,
     starved: false,
   });
 });
@@ -37,12 +43,21 @@ test('with less than half of it, all rounds are a hint', async (t) => {
   t.ok(starved);
 });
 
+test('cores that wander together count, those that leave the pace of the others do not', async (t) => {
+  const wandering = [0.75, 0.8, 0.7, 0.78];
+  const even = await inRounds({ judge: judgeOf(never, (n) => wandering[n]), rounds: 4, repeats: 0 }, numbered);
+  t.same(even, { values: [0, 1, 2, 3], discarded: [], pace: 0.765, starved: false });
+  const held = judgeOf(never, (n) => (n === 1 ? 0.7 : 1));
+  const uneven = await inRounds({ judge: held, rounds: 3, repeats: 3 }, numbered);
+  t.same(uneven, { values: [0, 2, 3], discarded: ['slow cores'], pace: 1, starved: false });
+});
+
 test('medians of each server by itself', async (t) => {
   const values = [1, 5, 3].map((n) => [
     { server: n, etcd: 10 * n },
     { server: 10 - n, etcd: 0 },
   ]);
-  t.same(medians({ values, discarded: [], starved: false }).costs, [
+  t.same(medians({ values, discarded: [], pace: undefined, starved: false }).costs, [
     { server: 3, etcd: 30 },
     { server: 7, etcd: 0 },
   ]);

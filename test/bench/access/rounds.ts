@@ -2,7 +2,7 @@
 import type { RunningServer } from '#test/bench/access/servers.js';
 import type { Judged } from '#test/bench/machine/machine.js';
 import { treeCpuMs } from '#test/bench/machine/proc.js';
-import { median, type Starvation } from '#test/bench/machine/starvation.js';
+import { keepsPace, median, type Starvation } from '#test/bench/machine/starvation.js';
 
 export interface Work {
   readonly server: RunningServer;
@@ -33,6 +33,8 @@ export interface Rounds<T> {
   /** Of the rounds that count; of all, when `starved`. */
   readonly values: readonly T[];
   readonly discarded: readonly Starvation[];
+  /** The usual pace of the cores, as a part of what they had when nothing ran; undefined where the rounds are too short. */
+  readonly pace: number | undefined;
   /** Fewer than half as many rounds count as should have: the figures are no more than a hint. */
   readonly starved: boolean;
 }
@@ -42,17 +44,27 @@ export async function inRounds<T>(
   { judge, rounds, repeats }: RoundsOptions,
   work: (round: number) => Promise<T>,
 ): Promise<Rounds<T>> {
-  const all: T[] = [];
-  const kept: T[] = [];
-  const discarded: Starvation[] = [];
-  while (kept.length < rounds && discarded.length <= rounds * repeats) {
-    const { value, starved } = await judge.judge(() => work(all.length));
-    all.push(value);
-    if (starved === undefined) kept.push(value);
-    else discarded.push(starved);
+  const all: Judged<T>[] = [];
+  for (;;) {
+    all.push(await judge.judge(() => work(all.length)));
+    const found = counting(all);
+    if (found.values.length < rounds && found.discarded.length <= rounds * repeats) continue;
+    const starved = found.values.length < rounds / 2;
+    return { ...found, values: starved ? all.map(({ value }) => value) : found.values, starved };
   }
-  const starved = kept.length < rounds / 2;
-  return { values: starved ? all : kept, discarded, starved };
+}
+
+/** Which of these rounds count: what the pace of a row is, only all its rounds tell. */
+function counting<T>(all: readonly Judged<T>[]): Omit<Rounds<T>, 'starved'> {
+  const usual = median(all.flatMap(({ starved, pace }) => (starved === undefined && pace !== undefined ? [pace] : [])));
+  const values: T[] = [];
+  const discarded: Starvation[] = [];
+  for (const { value, starved, pace } of all) {
+    const why = starved ?? (keepsPace(pace, usual) ? undefined : 'slow cores');
+    if (why === undefined) values.push(value);
+    else discarded.push(why);
+  }
+  return { values, discarded, pace: Number.isNaN(usual) ? undefined : usual };
 }
 
 /** In ms of CPU per operation. */

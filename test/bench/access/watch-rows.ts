@@ -1,13 +1,38 @@
 /** Rows of what watchers get. */
+
+import type { Arrivals } from '#test/bench/access/arrivals.js';
 import { apis, type Field, load } from '#test/bench/access/field.js';
+import { MultiplexedWatches } from '#test/bench/access/multiplexed.js';
 import { ask, podName, podPath, podsPath, toucher } from '#test/bench/access/pods.js';
 import { costFigures } from '#test/bench/access/report.js';
 import { costPerOperation, type Work } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 import { Watchers } from '#test/bench/access/watchers.js';
 
+/**
+ * How the watches of a row reach their server: over a connection each, or many over each connection of HTTP/2, as the
+ * informers of one process do it.
+ */
+export type WatchWay = 'HTTP/1.1' | 'HTTP/2' | 'HTTP/2, 100 on a connection';
+
+const onOneConnection = 100;
+
+interface OpenWatches {
+  readonly arrivals: Arrivals;
+  close(): void;
+}
+
+async function open(server: RunningServer, way: WatchWay, path: string, count: number): Promise<OpenWatches> {
+  if (way !== 'HTTP/2, 100 on a connection') return Watchers.open({ server, path, count, http2: way === 'HTTP/2' });
+  const watches = new MultiplexedWatches(server);
+  for (let left = count; left > 0; left -= onOneConnection) {
+    await watches.open(Array.from({ length: Math.min(left, onOneConnection) }, () => path));
+  }
+  return watches;
+}
+
 /** CPU for each event and watcher, of `count` watchers. */
-export async function watchRow(field: Field, count: number, http2 = false): Promise<void> {
+export async function watchRow(field: Field, count: number, way: WatchWay): Promise<void> {
   const events = Math.max(20, Math.round(10_000 / count));
   const eventName = podName(0);
   const works: (Work & { done: () => Promise<void> })[] = [];
@@ -15,16 +40,16 @@ export async function watchRow(field: Field, count: number, http2 = false): Prom
   for (const server of [...apis(field), field.bare]) {
     const path =
       server === field.bare ? '/watch/event' : `${podsPath}?watch=true&resourceVersion=${await version(server)}`;
-    const watchers = await Watchers.open({ server, path, count, http2 });
+    const watchers = await open(server, way, path, count);
     const writer = await toucher(server, server.podKey(eventName));
-    const before = watchers.events;
+    const before = watchers.arrivals.events;
     works.push({
       server,
       operations: events,
       // One at a time, each awaited by all: nothing is spared by sending several at once.
       operation: async (n) => {
         await writer.touch();
-        await watchers.reached(before + (n + 1) * count);
+        await watchers.arrivals.reached(before + (n + 1) * count);
       },
       done: async () => {
         watchers.close();
@@ -36,7 +61,7 @@ export async function watchRow(field: Field, count: number, http2 = false): Prom
   for (const { done } of works) await done();
   const each = costs.map(({ server, etcd }) => ({ server: server / count, etcd: etcd / count }));
   field.report.add({
-    name: `watch, ${count} watchers${http2 ? ', HTTP/2' : ''}: each delivered event`,
+    name: `watch, ${count} watchers, ${way}: each event`,
     unit: 'ms',
     ...costFigures({ costs: each }, field.peer !== undefined),
     limits: { bare: 2, peer: 0.25 },

@@ -1,8 +1,7 @@
 /** Many watches of one server, and how many events have come through all of them. */
+import { Arrivals } from '#test/bench/access/arrivals.js';
 import { Connections } from '#test/bench/access/connections.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
-
-const lineFeed = 10;
 
 export interface WatchersOptions {
   readonly server: RunningServer;
@@ -13,10 +12,8 @@ export interface WatchersOptions {
 }
 
 export class Watchers {
-  #events = 0;
-  #waiting: { readonly events: number; readonly done: () => void } | undefined;
+  readonly arrivals = new Arrivals();
   readonly #closers: (() => void)[] = [];
-  #broken: Error | undefined;
 
   static async open({ server, path, count, http2 = false }: WatchersOptions): Promise<Watchers> {
     const watchers = new Watchers();
@@ -25,22 +22,6 @@ export class Watchers {
       await Promise.all(some);
     }
     return watchers;
-  }
-
-  /** Events of all watches together. */
-  get events(): number {
-    return this.#events;
-  }
-
-  /** Resolves when that many have come since the beginning. */
-  async reached(events: number): Promise<void> {
-    if (this.#broken !== undefined) throw this.#broken;
-    if (this.#events < events) {
-      await new Promise<void>((resolve) => {
-        this.#waiting = { events, done: resolve };
-      });
-    }
-    if (this.#broken !== undefined) throw this.#broken;
   }
 
   close(): void {
@@ -57,27 +38,12 @@ export class Watchers {
       destroy();
       if (http2) void connections.close();
     });
-    stream.on('data', (part: Buffer) => {
-      for (let at = part.indexOf(lineFeed); at >= 0; at = part.indexOf(lineFeed, at + 1)) this.#events++;
-      this.#look();
-    });
+    stream.on('data', (part: Buffer) => this.arrivals.add(part));
     stream.on('error', (error: Error) => {
-      if (!closed) this.#break(error);
+      if (!closed) this.arrivals.break(error);
     });
     stream.on('end', () => {
-      if (!closed) this.#break(new Error('the watch has ended'));
+      if (!closed) this.arrivals.break(new Error('the watch has ended'));
     });
-  }
-
-  #break(error: Error): void {
-    this.#broken = error;
-    this.#look();
-  }
-
-  #look(): void {
-    const waiting = this.#waiting;
-    if (waiting === undefined || (this.#events < waiting.events && this.#broken === undefined)) return;
-    this.#waiting = undefined;
-    waiting.done();
   }
 }

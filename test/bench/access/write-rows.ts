@@ -1,6 +1,16 @@
 /** Rows of what is written: pods created, their statuses, patches. */
 import { apis, compare, concurrency, type Field, load } from '#test/bench/access/field.js';
-import { ask, podBody, podName, podPath, scratchPath, touchAll } from '#test/bench/access/pods.js';
+import {
+  ask,
+  podBody,
+  podName,
+  podPath,
+  scratchPath,
+  touchAll,
+  type Way,
+  ways,
+  wayText,
+} from '#test/bench/access/pods.js';
 import { costFigures, type RowLimits } from '#test/bench/access/report.js';
 import { type Cost, costFromFirst, costPerOperation, inRounds, medians } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
@@ -9,25 +19,27 @@ const operations = 1000;
 
 export async function createRow(field: Field): Promise<number> {
   await load(field, 'pod', podPath(0));
-  return compare(
-    field,
-    'create',
-    { bare: 2.5, peer: 0.33 },
-    {
-      bare: {
-        operations,
-        concurrency,
-        operation: (n) =>
-          ask(field.bare, 'POST', `/create/pod?key=new/${n}`, { body: podBody(podName(n), n, 'scratch') }),
+  const create = (way: Way) => {
+    const body = (n: number) => podBody(podName(n), n, 'scratch');
+    const bare = (n: number) => ask(field.bare, 'POST', `/create/pod?key=new/${way}/${n}`, { body: body(n), way });
+    return compare(
+      field,
+      `create${wayText(way)}`,
+      { bare: 2.5, peer: 0.33 },
+      {
+        bare: { operations, concurrency, operation: bare },
+        api: (server) => ({
+          operations,
+          concurrency,
+          operation: (n) => ask(server, 'POST', scratchPath, { body: body(n), way }),
+          tidy: () => ask(server, 'DELETE', scratchPath),
+        }),
       },
-      api: (server) => ({
-        operations,
-        concurrency,
-        operation: (n) => ask(server, 'POST', scratchPath, { body: podBody(podName(n), n, 'scratch') }),
-        tidy: () => ask(server, 'DELETE', scratchPath),
-      }),
-    },
-  );
+    );
+  };
+  const overHttp1 = await create('http1');
+  await create('http2');
+  return overHttp1;
 }
 
 /** How many creates after a start are looked at, and what they should cost. */
@@ -85,37 +97,40 @@ export async function updateRows(field: Field): Promise<void> {
     const { resourceVersion: _version, uid: _uid, creationTimestamp: _created, ...metadata } = pod.metadata;
     return JSON.stringify({ ...pod, metadata: { ...metadata, name }, status: changedStatus(pod.status, n) });
   };
-  const put = (n: number, changed: string) =>
-    ask(field.bare, 'PUT', `/update/pod?key=old/${n % field.pods}`, { body: changed });
+  const put = (n: number, body: string, way: Way) =>
+    ask(field.bare, 'PUT', `/update/pod?key=old/${n % field.pods}`, { body, way });
   const limits = { bare: 3, peer: 0.2 };
-  await compare(field, 'status, PUT', limits, {
-    bare: { operations, concurrency, operation: (n) => put(n, statusBody(n)) },
-    api: (server) => ({
-      operations,
-      concurrency,
-      operation: (n) => ask(server, 'PUT', `${podPath(n % field.pods)}/status`, { body: statusBody(n) }),
-    }),
-  });
+  const patchBody = (n: number) => JSON.stringify({ metadata: { annotations: { 'example.com/round': String(n) } } });
+  const headers = { 'content-type': 'application/strategic-merge-patch+json' };
+  for (const way of ways) {
+    const path = (n: number) => podPath(n % field.pods);
+    await compare(field, `status, PUT${wayText(way)}`, limits, {
+      bare: { operations, concurrency, operation: (n) => put(n, statusBody(n), way) },
+      api: (server) => ({
+        operations,
+        concurrency,
+        operation: (n) => ask(server, 'PUT', `${path(n)}/status`, { body: statusBody(n), way }),
+      }),
+    });
+    await compare(field, `strategic merge patch${wayText(way)}`, limits, {
+      bare: { operations, concurrency, operation: (n) => put(n, patchBody(n), way) },
+      api: (server) => ({
+        operations,
+        concurrency,
+        operation: (n) => ask(server, 'PATCH', path(n), { body: patchBody(n), headers, way }),
+      }),
+    });
+  }
   await compare(field, 'status, GET and PUT', limits, {
     bare: {
       operations,
       concurrency,
       operation: async (n) => {
         await ask(field.bare, 'GET', '/ready/pod');
-        await put(n, statusBody(n));
+        await put(n, statusBody(n), 'http1');
       },
     },
     api: (server) => ({ operations, concurrency, operation: (n) => updateStatus(server, n, field.pods) }),
-  });
-  const patchBody = (n: number) => JSON.stringify({ metadata: { annotations: { 'example.com/round': String(n) } } });
-  const headers = { 'content-type': 'application/strategic-merge-patch+json' };
-  await compare(field, 'strategic merge patch', limits, {
-    bare: { operations, concurrency, operation: (n) => put(n, patchBody(n)) },
-    api: (server) => ({
-      operations,
-      concurrency,
-      operation: (n) => ask(server, 'PATCH', podPath(n % field.pods), { body: patchBody(n), headers }),
-    }),
   });
 }
 

@@ -9,8 +9,9 @@ import type { SpinOrder } from '#test/bench/machine/spin.js';
 import {
   type Calibration,
   disturbance,
-  leastPart,
-  partOfCore,
+  hadCore,
+  outpaces,
+  paceOf,
   type Spin,
   type Starvation,
   starvation,
@@ -21,6 +22,8 @@ export interface Judged<T> {
   readonly value: T;
   /** Why the value does not count. */
   readonly starved: Starvation | undefined;
+  /** How fast the cores were, as a part of what they were when nothing ran; undefined where it was too short to tell. */
+  readonly pace: number | undefined;
 }
 
 /** Spins in a row that make one probe: 20 ms. */
@@ -38,8 +41,8 @@ export class Machine {
   readonly #probes: readonly Probe[];
   readonly #calibration: Calibration;
   readonly #disturbed: boolean;
-  /** The best that any probe has been given, as a part of what the calibration calls a core. */
-  #best = 1;
+  /** A probe was faster than the calibration has found possible. */
+  #outpaced = false;
 
   private constructor(probes: readonly Probe[], calibration: Calibration, disturbed: boolean) {
     this.#probes = probes;
@@ -69,7 +72,7 @@ export class Machine {
    * to be faster later.
    */
   get badlyCalibrated(): boolean {
-    return this.#disturbed || this.#best > 1 / leastPart;
+    return this.#disturbed || this.#outpaced;
   }
 
   /** Does `work`, once the machine gives a whole core or has been asked for one in vain, and tells whether it went on doing so. */
@@ -81,7 +84,9 @@ export class Machine {
       return { result, during: await this.#first.answer<Spin[]>({ stop: true }) };
     });
     const { result, during } = value;
-    return { value: result, starved: starvation(this.#calibration, { before, during, ...taken }) };
+    const conditions = { before, during, ...taken };
+    const pace = paceOf(this.#calibration, conditions);
+    return { value: result, starved: starvation(this.#calibration, conditions), pace };
   }
 
   close(): void {
@@ -97,9 +102,8 @@ export class Machine {
   async #wholeCore(): Promise<Spin> {
     for (let left = probesBefore; ; left--) {
       const spin = await spins(this.#first);
-      const part = partOfCore(this.#calibration, spin);
-      this.#best = Math.max(this.#best, part);
-      if (part >= leastPart || left === 1) return spin;
+      this.#outpaced ||= outpaces(this.#calibration, spin);
+      if (hadCore(spin) || left === 1) return spin;
       await realClock.sleep(probePauseMs);
     }
   }

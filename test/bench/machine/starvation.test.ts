@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { type Conditions, median, starvation } from '#test/bench/machine/starvation.js';
+import { type Conditions, keepsPace, median, paceOf, starvation } from '#test/bench/machine/starvation.js';
 
 const calibration = { alone: { wallMs: 2, cpuMs: 2 }, together: { wallMs: 3.1, cpuMs: 3 } };
 const quiet: Conditions = {
@@ -19,11 +19,12 @@ const cases: [name: string, changes: Partial<Conditions>, starved: ReturnType<ty
   ['a quiet machine', {}, undefined],
   ['too short for spins', { during: [] }, undefined],
   ['the process was not on a core all the time', { before: { wallMs: 4, cpuMs: 2 } }, 'no whole core before it'],
-  ['the core was slow', { before: { wallMs: 2.5, cpuMs: 2.5 } }, 'no whole core before it'],
+  ['a slow core is a whole one', { before: { wallMs: 2.5, cpuMs: 2.5 } }, undefined],
   ['a neighbour on the same host', { stealMs: 90 }, 'stolen by the hypervisor'],
   ['a build beside it', { othersMs: 700 }, 'other processes'],
   ['a short one may miscount some ticks', { elapsedMs: 50, othersMs: 30, stealMs: 30 }, undefined],
-  ['cores slow down under it', { during: [{ wallMs: 5, cpuMs: 4 }] }, 'slow cores'],
+  ['cores wander', { during: [{ wallMs: 5, cpuMs: 4 }] }, undefined],
+  ['cores have half of their pace', { during: [{ wallMs: 9, cpuMs: 6 }] }, 'slow cores'],
   ['one slow spin among many', { during: [...quiet.during, { wallMs: 9, cpuMs: 9 }] }, undefined],
 ];
 
@@ -32,6 +33,17 @@ for (const [name, changes, starved] of cases) {
     t.equal(starvation(calibration, { ...quiet, ...changes }), starved);
   });
 }
+
+test('the pace of a measurement, and whether it is that of the others', async (t) => {
+  t.equal(paceOf(calibration, quiet), 1);
+  t.equal(paceOf(calibration, { during: [{ wallMs: 9, cpuMs: 4 }] }), 0.75);
+  t.equal(paceOf(calibration, { during: [] }), undefined);
+  t.ok(keepsPace(0.75, 0.8));
+  t.notOk(keepsPace(0.6, 0.8));
+  t.notOk(keepsPace(1, 0.8));
+  t.ok(keepsPace(undefined, 0.8));
+  t.ok(keepsPace(0.7, Number.NaN));
+});
 
 test('median', async (t) => {
   t.equal(median([3, 1, 2]), 2);

@@ -33,8 +33,12 @@ export interface Conditions extends Taken {
   readonly during: readonly Spin[];
 }
 
-/** Least part of a core, and of its pace, that counts as the whole. */
-export const leastPart = 0.85;
+/** Least part of the time that a spin is given when it has a core for itself. */
+const leastShare = 0.85;
+/** Cores wander by themselves, with their host's load and clock; this far from a row's usual pace they count as the same. */
+const mostWander = 0.15;
+/** Less of the pace that they had when nothing ran is no wandering. */
+const leastPace = 0.6;
 /** Most that others may take, in cores. */
 const mostOthers = 0.1;
 const mostStolen = 0.05;
@@ -43,9 +47,14 @@ const countingErrorMs = 30;
 
 export type Starvation = 'no whole core before it' | 'slow cores' | 'other processes' | 'stolen by the hypervisor';
 
-/** How much of a core a spin was given: 1 is all of it. */
-export function partOfCore(calibration: Calibration, spin: Spin): number {
-  return calibration.alone.wallMs / spin.wallMs;
+/** Whether a spin had a core for itself, however fast that was: its CPU time is the time that it took. */
+export function hadCore({ cpuMs, wallMs }: Spin): boolean {
+  return cpuMs >= leastShare * wallMs;
+}
+
+/** Whether a core is so much faster than it was calibrated that the calibration is worth nothing. */
+export function outpaces(calibration: Calibration, { wallMs }: Spin): boolean {
+  return wallMs < (1 - mostWander) * calibration.alone.wallMs;
 }
 
 /** Whether others took more than can be overlooked. */
@@ -54,15 +63,26 @@ export function disturbance({ elapsedMs, stealMs, othersMs }: Taken): Starvation
   return othersMs > mostOthers * elapsedMs + countingErrorMs ? 'other processes' : undefined;
 }
 
-/** Why a measurement under these conditions does not count; undefined when it does. */
+/** Why a measurement under these conditions does not count, whatever others were like; undefined when nothing speaks against it. */
 export function starvation(calibration: Calibration, conditions: Conditions): Starvation | undefined {
-  const { before, during } = conditions;
-  if (partOfCore(calibration, before) < leastPart) return 'no whole core before it';
-  const disturbed = disturbance(conditions);
-  if (disturbed !== undefined) return disturbed;
-  // The measurement itself uses all cores, so what a spin waited says nothing, and each has the pace that it has in company.
-  const pace = calibration.together.cpuMs / median(during.map(({ cpuMs }) => cpuMs));
-  return pace < leastPart ? 'slow cores' : undefined;
+  if (!hadCore(conditions.before)) return 'no whole core before it';
+  return disturbance(conditions) ?? ((paceOf(calibration, conditions) ?? 1) < leastPace ? 'slow cores' : undefined);
+}
+
+/**
+ * How fast the cores were during a measurement, as a part of what they were when nothing ran; undefined without spins.
+ * The measurement itself uses all cores, so what a spin waited says nothing, and each has the pace that it has in company.
+ */
+export function paceOf(calibration: Calibration, { during }: Pick<Conditions, 'during'>): number | undefined {
+  return during.length === 0 ? undefined : calibration.together.cpuMs / median(during.map(({ cpuMs }) => cpuMs));
+}
+
+/**
+ * Whether a measurement was made at the pace of the others of its row. That pace is the median of theirs and not the best:
+ * what is compared takes turns within each of them, so a pace that all have in common favours nobody.
+ */
+export function keepsPace(pace: number | undefined, usual: number): boolean {
+  return pace === undefined || Number.isNaN(usual) || Math.abs(pace / usual - 1) <= mostWander;
 }
 
 /** `NaN` of none. */

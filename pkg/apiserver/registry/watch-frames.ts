@@ -1,0 +1,194 @@
+/** The body of a watch: its events as bytes, from its beginning until the client, the server or its time ends it. */
+
+import type { Cancellation } from '#apimachinery/cancellation.js';
+import type { Timer } from '#apimachinery/clock.js';
+import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import { pieces } from '#apiserver/http/parts-body.js';
+import { type BodySink, PushedBody } from '#apiserver/http/pushed-body.js';
+import type { RequestInfo } from '#apiserver/http/request-info.js';
+import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
+import { toStatus } from '#apiserver/representation/respond.js';
+import type { FrameEncoder } from '#apiserver/representation/watch-frames.js';
+import { converted, type ServedResource } from '#apiserver/resources/served-resource.js';
+import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
+import { WatchOverflowError } from '#storage/cache/watcher.js';
+import type { Entry, ResourceEvent, ResourceWatch, WatchListener } from '#storage/resource-storage.js';
+
+/** What watches use of the registry. */
+export type WatchFramesContext = StrategyEnvironment &
+  Pick<WatchLimits, 'closing'> &
+  Pick<RegistryContext, 'frames' | 'metrics'>;
+
+export interface WatchFramesOptions {
+  readonly registry: WatchFramesContext;
+  readonly resource: ServedResource;
+  readonly info: RequestInfo;
+  readonly session: ResourceWatch;
+  /** Ends the session. */
+  readonly end: LazyAbort;
+  readonly lifetimeMs: number;
+  readonly bookmarks: boolean;
+  readonly encoder: FrameEncoder;
+  /** Of the request: the client is gone. */
+  readonly cancellation: Cancellation;
+}
+
+/** Why a watch ends that nobody wants any more; one for all, since making errors is not cheap. */
+const watchOver = new Error('the watch is over');
+
+/** A bookmark is asked for this long before a watch's time is over, so that the client can go on from there. */
+const lastBookmarkMs = 2000;
+
+export class WatchFrames extends PushedBody implements WatchListener {
+  readonly #registry: WatchFramesContext;
+  readonly #resource: ServedResource;
+  readonly #session: ResourceWatch;
+  readonly #end: LazyAbort;
+  readonly #encoder: FrameEncoder;
+  readonly #cancellation: Cancellation;
+  /** For `start`. */
+  #beginning: Pick<WatchFramesOptions, 'info' | 'lifetimeMs' | 'bookmarks'> | undefined;
+  #sink: BodySink | undefined;
+  #sent: ((bytes: number) => void) | undefined;
+  #closed: (() => void) | undefined;
+  #timer: Timer | undefined;
+  #bookmark: Timer | undefined;
+  /** Of a batch of which the sink has not taken everything yet. */
+  #rest: Iterator<Buffer> | undefined;
+
+  /** Listens to the request and the server from now on. */
+  constructor(options: WatchFramesOptions) {
+    super();
+    const { registry, resource, session, end, encoder, cancellation } = options;
+    this.#registry = registry;
+    this.#resource = resource;
+    this.#session = session;
+    this.#end = end;
+    this.#encoder = encoder;
+    this.#cancellation = cancellation;
+    this.#beginning = options;
+    for (const signal of [cancellation, registry.closing]) signal.addEventListener('abort', this, { once: true });
+    if (cancellation.aborted || registry.closing.aborted) this.#expire();
+  }
+
+  start(sink: BodySink): void {
+    const { clock, metrics } = this.#registry;
+    if (this.#beginning === undefined) throw new Error('a watch is read once');
+    const { info, lifetimeMs, bookmarks } = this.#beginning;
+    this.#beginning = undefined;
+    this.#sink = sink;
+    this.#timer = clock.setTimer(() => this.#expire(), lifetimeMs);
+    if (bookmarks) {
+      const bookmarkMs = Math.max(0, lifetimeMs - lastBookmarkMs);
+      this.#bookmark = clock.setTimer(() => this.#session.requestBookmark(), bookmarkMs);
+    }
+    this.#closed = metrics.watchOpened(info);
+    this.#sent = metrics.watchEvents(info.group, info.version, this.#resource.declaration.kind);
+    this.#session.follow(this);
+  }
+
+  resume(): void {
+    if (this.#sink === undefined) return;
+    if (this.#rest === undefined || this.#passOn(this.#rest)) this.#session.resume();
+  }
+
+  stop(): void {
+    this.#sink = undefined;
+    this.#leave();
+  }
+
+  /** For the signals: no more events come, but what has begun to be passed on is still passed on. */
+  handleEvent(): void {
+    this.#expire();
+  }
+
+  /** For the session. */
+  events(batch: readonly ResourceEvent[]): boolean {
+    const later = this.#resource.conversion?.kind === 'remote' ? this.#converted(batch) : undefined;
+    if (later === undefined) return this.#send(batch);
+    later.then(
+      () => {
+        if (this.#send(batch)) this.#session.resume();
+      },
+      (error: unknown) => this.ended({ error }),
+    );
+    return false;
+  }
+
+  /** For the session. */
+  ended(failure?: { readonly error: unknown }): void {
+    const sink = this.#sink;
+    if (sink === undefined) return;
+    this.#sink = undefined;
+    // A client that was too slow goes on from the last version that it has seen; an error would make it list again.
+    const told = failure !== undefined && !this.#end.aborted && !(failure.error instanceof WatchOverflowError);
+    if (told) sink.part(Buffer.concat(this.#encoder.error(toStatus(failure.error))));
+    this.#leave();
+    sink.ended();
+  }
+
+  #expire(): void {
+    this.#cancellation.removeEventListener('abort', this);
+    this.#registry.closing.removeEventListener('abort', this);
+    this.#end.abort(watchOver);
+  }
+
+  #leave(): void {
+    const closed = this.#closed;
+    this.#closed = undefined;
+    closed?.();
+    this.#timer?.cancel();
+    this.#bookmark?.cancel();
+    this.#expire();
+  }
+
+  #converted(batch: readonly ResourceEvent[]): Promise<undefined> | undefined {
+    const later = converted(this.#resource, entriesOf(batch), this.#end);
+    return later instanceof Promise ? later : undefined;
+  }
+
+  #send(batch: readonly ResourceEvent[]): boolean {
+    try {
+      return this.#encode(batch);
+    } catch (error) {
+      this.ended({ error });
+      return false;
+    }
+  }
+
+  /** False when the sink takes nothing more for now. */
+  #encode(batch: readonly ResourceEvent[]): boolean {
+    const [event] = batch;
+    const { form } = this.#encoder;
+    if (form === undefined || event === undefined || batch.length > 1) return this.#passOn(pieces(this.#parts(batch)));
+    const frame = this.#registry.frames.bytes(event, form, () => this.#encoder.event(event));
+    this.#sent?.(frame.length);
+    return this.#sink?.part(frame) === true;
+  }
+
+  /** Gives the sink what it takes; false when some of it is left, or nothing more is to come for now. */
+  #passOn(parts: Iterator<Buffer>): boolean {
+    this.#rest = parts;
+    for (let next = parts.next(); next.done !== true; next = parts.next()) {
+      if (this.#sink?.part(next.value) !== true) return false;
+    }
+    this.#rest = undefined;
+    return true;
+  }
+
+  *#parts(batch: readonly ResourceEvent[]): Generator<Buffer> {
+    for (const event of batch) {
+      let bytes = 0;
+      for (const part of this.#encoder.event(event)) {
+        bytes += part.length;
+        yield part;
+      }
+      this.#sent?.(bytes);
+    }
+  }
+}
+
+function entriesOf(events: readonly ResourceEvent[]): Entry[] {
+  return events.flatMap((event) => (event.type === 'BOOKMARK' ? [] : [event.entry]));
+}
