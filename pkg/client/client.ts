@@ -74,7 +74,8 @@ export interface DeleteOptions {
 /** One resource's verbs. All throw StatusError for an error response, TransportError when there was no response. */
 export interface ResourceClient<T extends ApiObject> {
   get(name: string, options?: GetOptions): Promise<T>;
-  list(options?: ListOptions): Promise<ApiList<T>>;
+  /** `take` is given each object as soon as it has arrived; what it returns stands in the list. */
+  list(options?: ListOptions, take?: (object: T) => T): Promise<ApiList<T>>;
   watch(options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   create(object: T, options?: WriteOptions): Promise<T>;
   update(object: T, options?: WriteOptions): Promise<T>;

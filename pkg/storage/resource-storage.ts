@@ -43,6 +43,8 @@ export interface Entry {
    * `object()`, which may be dropped and parsed again). All callers of one resource pass the same function.
    */
   attributes<T>(make: (entry: Entry) => T): T;
+  /** What `use` makes of the same entry, whose object is not kept for it: for who looks at many objects once. */
+  once<T>(use: (entry: Entry) => T): T;
 }
 
 /** Which data a read may return (specification 1, 4.6). */

@@ -28,5 +28,5 @@ export function partialJson(
   transform: Pick<Transform, 'group' | 'version'>,
 ): Buffer {
   const name = `partial:${viewName(resource, transform)}`;
-  return entry.encoded(name, () => Buffer.from(JSON.stringify(partialOf(objectOf(resource, entry), transform))));
+  return entry.encoded(name, (same) => Buffer.from(JSON.stringify(partialOf(objectOf(resource, same), transform))));
 }

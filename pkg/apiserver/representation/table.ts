@@ -50,7 +50,11 @@ export interface RowOptions {
 }
 
 /** One row's JSON. Not kept: ages change. */
-export function rowJson(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
+export function rowJson(resource: ServedResource, given: Entry, options: RowOptions): Buffer {
+  return given.once((entry) => row(resource, entry, options));
+}
+
+function row(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
   const cells = JSON.stringify(cellsOf(resource, objectOf(resource, entry), options.context));
   if (options.include === 'None') return Buffer.from(`{"cells":${cells},"object":null}`);
   const object =

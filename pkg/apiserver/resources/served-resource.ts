@@ -62,14 +62,14 @@ export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape
 export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
   return resource.conversion === undefined
     ? entry.json()
-    : entry.encoded(viewOf(resource.apiVersion), () => convertedJson(resource, entry));
+    : entry.encoded(viewOf(resource.apiVersion), (same) => convertedJson(resource, same));
 }
 
 /** The same, as it is in memory. */
 export function jsonBytesOf(resource: ServedResource, entry: Entry): Bytes {
   return resource.conversion === undefined
     ? entry.jsonBytes()
-    : entry.encodedBytes(viewOf(resource.apiVersion), () => convertedJson(resource, entry));
+    : entry.encodedBytes(viewOf(resource.apiVersion), (same) => convertedJson(resource, same));
 }
 
 function convertedJson(resource: ServedResource, entry: Entry): Buffer {

@@ -72,4 +72,8 @@ export class TransientEntry implements Entry {
   attributes<T>(make: (entry: Entry) => T): T {
     return make(this);
   }
+
+  once<T>(use: (entry: Entry) => T): T {
+    return use(this);
+  }
 }

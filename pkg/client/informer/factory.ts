@@ -5,9 +5,9 @@ import { shared } from '#apimachinery/async/shared-signal.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
-import type { Informer, InformerFactory, InformerOptions, Lister } from '#client/informer/informer.js';
+import type { Informer, InformerFactory, InformerOptions } from '#client/informer/informer.js';
 import { reflectorMetrics } from '#client/informer/metrics.js';
-import { SharedInformer } from '#client/informer/shared-informer.js';
+import { type Peer, SharedInformer } from '#client/informer/shared-informer.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface SharedInformerFactoryOptions {
@@ -40,7 +40,7 @@ export class SharedInformerFactory implements InformerFactory {
   readonly #options: SharedInformerFactoryOptions;
   readonly #entries = new Map<string, Entry>();
   /** The informers of each resource. */
-  readonly #byResource = new Map<string, Pick<Lister<ApiObject>, 'get'>[]>();
+  readonly #byResource = new Map<string, Peer[]>();
   readonly #running = new Set<Promise<void>>();
   /** An informer has ended that was not told to. */
   readonly #failed = deferred();

@@ -19,7 +19,9 @@ import type { Logger } from '#daemon/log/logger.js';
 
 /** Receives what the reflector reads. All calls are synchronous and in order. */
 export interface ReflectorSink<T> {
-  /** The complete state at one version. */
+  /** What to keep of an object of a state that is still being read. */
+  take(object: T): T;
+  /** The complete state at one version, of objects that were taken. */
   replace(objects: T[]): void;
   apply(event: WatchEvent<T>): void;
 }
@@ -122,22 +124,23 @@ export class Reflector<T extends ApiObject> {
   }
 
   async #pages(version: string | undefined, signal: AbortSignal) {
-    const { client, scope } = this.#options;
+    const { client, scope, sink } = this.#options;
+    const take = (object: T) => sink.take(object);
     const objects: T[] = [];
     // A version at hand is served from memory at once; pages would force the server to read its store.
     const first: ListOptions = version === undefined ? { limit: pageSize } : { resourceVersion: version };
-    let page = await client.list({ ...scope, ...first, signal });
+    let page = await client.list({ ...scope, ...first, signal }, take);
     for (;;) {
       for (const object of page.items) objects.push(object);
       const next = page.metadata?.continue ?? '';
       if (next === '') break;
       try {
-        page = await client.list({ ...scope, limit: pageSize, continue: next, signal });
+        page = await client.list({ ...scope, limit: pageSize, continue: next, signal }, take);
       } catch (error) {
         if (!isExpired(error)) throw error;
         // The pages took longer than the history lasts: the whole list at once.
         objects.length = 0;
-        page = await client.list({ ...scope, signal });
+        page = await client.list({ ...scope, signal }, take);
       }
     }
     const resourceVersion = page.metadata?.resourceVersion ?? '';
@@ -177,7 +180,8 @@ export class Reflector<T extends ApiObject> {
         events += 1;
         if (initial !== undefined) {
           const isEnd = event.object.metadata.annotations?.[initialEventsEnd] === 'true';
-          if (event.type !== 'BOOKMARK') collect(initial, event);
+          if (event.type === 'DELETED') initial.delete(keyOf(event.object));
+          else if (event.type !== 'BOOKMARK') initial.set(keyOf(event.object), sink.take(event.object));
           if (event.type !== 'BOOKMARK' || !isEnd) continue;
           sink.replace([...initial.values()]);
           initial = undefined;
@@ -196,10 +200,4 @@ export class Reflector<T extends ApiObject> {
       metrics.watchFinished(events);
     }
   }
-}
-
-/** One event of a state that is not complete yet. */
-function collect<T extends ApiObject>(state: Map<string, T>, { type, object }: WatchEvent<T>): void {
-  if (type === 'DELETED') state.delete(keyOf(object));
-  else state.set(keyOf(object), object);
 }

@@ -10,7 +10,6 @@ import type {
   HandlerOptions,
   Informer,
   InformerOptions,
-  Lister,
   ObjectKey,
 } from '#client/informer/informer.js';
 import { noReflectorMetrics, type ReflectorMetrics } from '#client/informer/metrics.js';
@@ -32,10 +31,16 @@ export interface SharedInformerDependencies {
   /** Whether to have the initial state streamed, where the server does that. */
   readonly streamInitialState?: boolean;
   /** All informers of the resource, which mostly have the same objects; it may be among them. */
-  readonly peers?: readonly Pick<Lister<ApiObject>, 'get'>[];
+  readonly peers?: readonly Peer[];
 }
 
-export class SharedInformer<T extends ApiObject> implements Informer<T>, ReflectorSink<T> {
+/** Another informer of the same resource. */
+export interface Peer {
+  /** The object that it has, or has read and is about to have. */
+  newest(key: ObjectKey): ApiObject | undefined;
+}
+
+export class SharedInformer<T extends ApiObject> implements Informer<T>, ReflectorSink<T>, Peer {
   readonly #store: Store<T>;
   readonly #handlers = new Set<EventHandler<T>>();
   readonly #resyncs = new Map<EventHandler<T>, Timer>();
@@ -47,7 +52,9 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   readonly #reflector: Reflector<T>;
   readonly #synced: Deferred<void> = deferred();
   readonly #siblings = new Siblings<T>();
-  readonly #peers: readonly Pick<Lister<ApiObject>, 'get'>[];
+  readonly #peers: readonly Peer[];
+  /** What was taken of a state that is not in the store yet: peers may be reading the same one. */
+  #taken = new Map<ObjectKey, T>();
   #hasSynced = false;
 
   constructor(type: ResourceType<T>, options: InformerOptions<T>, dependencies: SharedInformerDependencies) {
@@ -86,6 +93,10 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
 
   get(key: ObjectKey): T | undefined {
     return this.#store.get(key);
+  }
+
+  newest(key: ObjectKey): T | undefined {
+    return this.#taken.get(key) ?? this.#store.get(key);
   }
 
   list(namespace?: string): T[] {
@@ -143,6 +154,14 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     }
   }
 
+  /** The object as it will be in the store, already made of what is there: a list of all objects is never held twice. */
+  take(object: T): T {
+    const key = keyOf(object);
+    const taken = this.#kept(object, key);
+    if (taken !== this.#store.get(key)) this.#taken.set(key, taken);
+    return taken;
+  }
+
   /**
    * The difference between the store and the complete state becomes events: deletions first, then the rest in order.
    */
@@ -152,6 +171,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     for (const object of objects) listed.set(keyOf(object), object);
     for (const key of [...this.#store.keys()]) if (!listed.has(key)) this.#remove(key);
     for (const [key, object] of listed) this.#put(key, object, initial);
+    this.#taken = new Map();
     if (!initial) return;
     this.#hasSynced = true;
     this.#synced.resolve();
@@ -161,7 +181,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     switch (event.type) {
       case 'ADDED':
       case 'MODIFIED':
-        this.#put(keyOf(event.object), event.object, false);
+        this.#put(keyOf(event.object), this.#kept(event.object), false);
         return;
       case 'DELETED':
         this.#remove(keyOf(event.object), event.object);
@@ -173,10 +193,18 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
     }
   }
 
-  #put(key: ObjectKey, given: T, initial: boolean): void {
+  /** The object as it is kept, made of what is there already. */
+  #kept(object: T, key = keyOf(object)): T {
     const known = this.#store.get(key);
-    if (known !== undefined && sameVersion(known, given)) return;
-    const object = this.#shared(key, this.#transform(given), known);
+    if (known !== undefined && sameVersion(known, object)) return known;
+    return this.#shared(key, this.#transform(object), known);
+  }
+
+  /** `object`: as it is kept. */
+  #put(key: ObjectKey, object: T, initial: boolean): void {
+    const known = this.#store.get(key);
+    // Without a version nobody can tell whether it is another state.
+    if (known === object && known.metadata.resourceVersion !== undefined) return;
     const recreated = known !== undefined && known.metadata.uid !== object.metadata.uid;
     // Another object under the same name: whoever holds state by uid must see the first one go.
     if (recreated) this.#remove(key);
@@ -188,7 +216,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   /** The object, made of what is there already as far as that is equal. */
   #shared(key: ObjectKey, object: T, known: T | undefined): T {
     for (const peer of this.#peers) {
-      const same = peer === this ? undefined : peer.get(key);
+      const same = peer === this ? undefined : peer.newest(key);
       if (same !== undefined && sameVersion(same, object)) return shareEqual(object, same);
     }
     const like = known ?? this.#siblings.get(key);

@@ -1,110 +1,180 @@
 /**
- * Reads lists in JSON. What managers own is often half of the text and the same for all objects of one maker, so it is
- * taken out before the rest is parsed, and each text of it is parsed once.
+ * Reads lists in JSON while they arrive: each item is read when its last byte is there, so that a list of any size needs no
+ * more memory than what is kept of its objects, and other work goes on in between.
+ *
+ * Only as much of the text is looked at as it takes to find the items; a list that is laid out in an odd way is read at
+ * its end, as a whole.
  */
-import { type SharedValue, SharedValues } from '#apimachinery/codec/json/shared-values.js';
-import { parseJson } from '#client/rest/response.js';
+import { TransportError } from '#client/http/transport-error.js';
+import { jsonIn, parseJson } from '#client/rest/response.js';
 
-const marker = Buffer.from('"fieldsV1":');
 const quote = 0x22;
 const comma = 0x2c;
 const backslash = 0x5c;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
-
-/** Objects of one maker follow each other in lists; a status has a manager of its own. */
-const maxRecent = 8;
+/** Of the opening of the items, as programs write it; whoever indents says it with blanks. */
+const opening = Buffer.from('"items":[');
+/** The items come behind the metadata of the list, which is small. */
+const maxHeadBytes = 16 * 1024;
+/** A longer item is no object of the API. */
+const maxItemBytes = 64 * 1024 * 1024;
+/** Of the buffer to begin with: items are rarely larger, and several arrive at a time. */
+const initialBytes = 64 * 1024;
 
 export class JsonListReader {
-  readonly #values = new SharedValues();
-  /** The last ones that were found, the latest first. */
-  readonly #recent: SharedValue[] = [];
+  readonly #read: (item: Buffer) => unknown;
+  readonly #items: unknown[] = [];
+  /** What has arrived and is not read yet lies between `#at` and `#end`. */
+  #buffer: Buffer = Buffer.allocUnsafe(0);
+  #at = 0;
+  #end = 0;
+  #state: 'head' | 'first' | 'item' | 'between' | 'comma' | 'tail' | 'whole' = 'head';
+  /** The text before the items. */
+  #head = '';
+  /** How far the present item has been looked at, and what was found there. */
+  #seen = 0;
+  #depth = 0;
+  #inString = false;
 
-  /** The list; values of `fieldsV1` are frozen and shared with other objects. Throws TransportError for nonsense. */
-  read(bytes: Buffer): unknown {
-    const rest: Buffer[] = [];
-    const values: unknown[] = [];
-    let done = 0;
-    for (let at = bytes.indexOf(marker); at >= 0; at = bytes.indexOf(marker, done)) {
-      const start = at + marker.length;
-      const value = isMember(bytes, at) && bytes[start] === openBrace ? this.#valueAt(bytes, start) : undefined;
-      if (value === undefined) return parseJson(bytes);
-      // Its number stands for it; numbers that stand for themselves were given up on above.
-      rest.push(bytes.subarray(done, start), Buffer.from(String(values.length)));
-      values.push(value.value);
-      done = start + value.bytes.length;
-    }
-    if (values.length === 0) return parseJson(bytes);
-    rest.push(bytes.subarray(done));
-    const list = parseJson(Buffer.concat(rest));
-    return putBack(list, values) ? list : parseJson(bytes);
+  /** `read` is given each item that is an object; the bytes are used again afterwards. What it returns stands in the list. */
+  constructor(read: (item: Buffer) => unknown) {
+    this.#read = read;
   }
 
-  /** Undefined for what is no JSON, and for what is too long to share. */
-  #valueAt(bytes: Buffer, start: number): SharedValue | undefined {
-    const index = this.#recent.findIndex((known) => beginsWith(bytes, start, known.bytes));
-    let value = this.#recent[index];
-    if (value === undefined) {
-      const end = objectEnd(bytes, start);
-      if (end === undefined) return undefined;
-      try {
-        value = this.#values.entry(bytes.subarray(start, end), parseJson);
-      } catch {
-        // The whole text, with that in it, tells what is wrong.
-        return undefined;
+  /** Throws TransportError; the reader is of no use afterwards. */
+  push(chunk: Buffer): void {
+    this.#append(chunk);
+    if (this.#state === 'head') this.#readHead();
+    while (this.#state !== 'head' && this.#state !== 'tail' && this.#state !== 'whole') if (!this.#readNext()) return;
+  }
+
+  /** The whole list. Throws TransportError when it is not whole. */
+  finish(): unknown {
+    const rest = this.#buffer.subarray(this.#at, this.#end);
+    if (this.#state === 'head' || this.#state === 'whole') return this.#whole(parseJson(rest));
+    if (this.#state !== 'tail') throw new TransportError('Protocol', 'the list has no end');
+    const list = jsonIn(this.#head + rest.toString()) as { items?: unknown };
+    // What is said twice counts the last time.
+    if (!Array.isArray(list.items) || list.items.length > 0) return this.#whole(list);
+    list.items = this.#items;
+    return list;
+  }
+
+  #whole(list: unknown): unknown {
+    const { items } = (list ?? {}) as { items?: unknown };
+    if (!Array.isArray(items)) return list;
+    for (const [i, item] of items.entries()) items[i] = this.#read(Buffer.from(JSON.stringify(item)));
+    return list;
+  }
+
+  /** Into the same memory over and over, as long as it is read in between. */
+  #append(chunk: Buffer): void {
+    const pending = this.#end - this.#at;
+    if (pending + chunk.length > this.#buffer.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(initialBytes, 2 * (pending + chunk.length)));
+      this.#buffer.copy(larger, 0, this.#at, this.#end);
+      this.#buffer = larger;
+    } else if (this.#end + chunk.length > this.#buffer.length) this.#buffer.copyWithin(0, this.#at, this.#end);
+    else {
+      this.#end += chunk.copy(this.#buffer, this.#end);
+      return;
+    }
+    this.#seen -= this.#at;
+    this.#at = 0;
+    this.#end = pending + chunk.copy(this.#buffer, pending);
+  }
+
+  #readHead(): void {
+    const text = this.#buffer.subarray(0, this.#end);
+    const at = text.indexOf(opening);
+    if (at < 0 || at > maxHeadBytes) {
+      if (this.#end > maxHeadBytes + opening.length) this.#state = 'whole';
+      return;
+    }
+    const start = at + opening.length;
+    const head = text.toString('utf8', 0, start);
+    if (!isHead(head)) {
+      this.#state = 'whole';
+      return;
+    }
+    this.#head = head;
+    this.#at = start;
+    this.#state = 'first';
+  }
+
+  /** False when more has to arrive. */
+  #readNext(): boolean {
+    if (this.#state === 'item') return this.#readItem();
+    while (this.#at < this.#end && isBlank(this.#buffer[this.#at])) this.#at++;
+    if (this.#at === this.#end) return false;
+    const byte = this.#buffer[this.#at];
+    if (byte === closeBracket && this.#state !== 'comma') this.#state = 'tail';
+    else if (byte === comma && this.#state === 'between') {
+      this.#at++;
+      this.#state = 'comma';
+    } else if (byte === openBrace && this.#state !== 'between') {
+      this.#state = 'item';
+      this.#seen = this.#at;
+    } else throw new TransportError('Protocol', 'the answer is not a list of objects');
+    return true;
+  }
+
+  #readItem(): boolean {
+    const end = this.#endOfItem();
+    if (end === undefined) {
+      if (this.#end - this.#at <= maxItemBytes) return false;
+      throw new TransportError('Protocol', `an item of ${this.#end - this.#at} bytes is too large`);
+    }
+    this.#items.push(this.#read(this.#buffer.subarray(this.#at, end)));
+    this.#at = end;
+    this.#state = 'between';
+    return true;
+  }
+
+  /** The index behind the object that begins at `#at`; undefined until it has arrived. */
+  #endOfItem(): number | undefined {
+    const buffer = this.#buffer;
+    const end = this.#end;
+    let at = this.#seen;
+    let depth = this.#depth;
+    let inString = this.#inString;
+    while (at < end) {
+      const byte = buffer[at] as number;
+      if (inString) {
+        // The byte behind it may not have arrived.
+        if (byte === backslash && at + 1 === end) break;
+        if (byte === backslash) at++;
+        else if (byte === quote) inString = false;
+      } else if (byte === quote) inString = true;
+      else if (byte === openBrace || byte === openBracket) depth++;
+      else if ((byte === closeBrace || byte === closeBracket) && --depth <= 0) {
+        this.#depth = 0;
+        this.#inString = false;
+        return at + 1;
       }
-      if (value === undefined) return undefined;
-      if (this.#recent.length === maxRecent) this.#recent.pop();
-    } else if (index === 0) return value;
-    else this.#recent.splice(index, 1);
-    this.#recent.unshift(value);
-    return value;
-  }
-}
-
-/** Whether a quote begins the name of a member: inside a string there would be a backslash in front of it. */
-function isMember(bytes: Buffer, at: number): boolean {
-  const before = bytes[at - 1];
-  return before === openBrace || before === comma;
-}
-
-function beginsWith(bytes: Buffer, start: number, known: Buffer): boolean {
-  const end = start + known.length;
-  return end <= bytes.length && bytes.compare(known, 0, known.length, start, end) === 0;
-}
-
-/** The index behind the object that begins at `start`; undefined when it does not end. */
-function objectEnd(bytes: Buffer, start: number): number | undefined {
-  let depth = 0;
-  for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === openBrace) depth++;
-    else if (byte === closeBrace) {
-      if (--depth === 0) return at + 1;
-    } else if (byte === quote) {
-      for (at++; at < bytes.length && bytes[at] !== quote; at++) if (bytes[at] === backslash) at++;
+      at++;
     }
+    this.#seen = at;
+    this.#depth = depth;
+    this.#inString = inString;
+    return undefined;
   }
-  return undefined;
 }
 
-interface Listed {
-  readonly metadata?: { readonly managedFields?: readonly { fieldsV1?: unknown }[] };
+function isBlank(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
-/** False when the numbers are not, in their order, where managers' fields are. */
-function putBack(list: unknown, values: readonly unknown[]): boolean {
-  let next = 0;
-  const { items } = list as { items?: unknown };
-  if (!Array.isArray(items)) return false;
-  for (const item of items as (Listed | null)[]) {
-    const managers = item?.metadata?.managedFields;
-    if (!Array.isArray(managers)) continue;
-    for (const manager of managers) {
-      if (typeof manager?.fieldsV1 !== 'number') continue;
-      if (manager.fieldsV1 !== next || next === values.length) return false;
-      manager.fieldsV1 = values[next++];
-    }
+/** Whether it ends with the member of that name of the list itself. */
+function isHead(text: string): boolean {
+  try {
+    const list: unknown = JSON.parse(`${text}]}`);
+    return typeof list === 'object' && list !== null && Array.isArray((list as { items?: unknown }).items);
+  } catch {
+    // It is the member of something else, or no JSON at all.
+    return false;
   }
-  return next === values.length;
 }

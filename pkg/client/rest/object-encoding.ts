@@ -1,7 +1,8 @@
 /** In which form objects travel between client and server. */
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { JsonItemReader } from '#client/rest/json-item.js';
 import { JsonListReader } from '#client/rest/json-list.js';
-import { parseJson, readAll } from '#client/rest/response.js';
+import { parseJson } from '#client/rest/response.js';
 import { JsonWatchReader, type WatchReader } from '#client/rest/watch-stream.js';
 
 export const jsonMediaType = 'application/json';
@@ -17,6 +18,9 @@ export interface EncodedObject {
   readonly contentType: string;
 }
 
+/** Given an item of a list, says what is to stand in its place. */
+export type TakeItem = (item: unknown) => unknown;
+
 export interface ObjectEncoding {
   /** Value of the Accept header for a resource's answers. */
   accept(type: ResourceDeclaration, apiVersion: string): string;
@@ -24,15 +28,19 @@ export interface ObjectEncoding {
   encode(object: object, names: ObjectNames): EncodedObject;
   /** What an answer of that media type holds; undefined for an empty one. Throws TransportError for nonsense. */
   decode(contentType: string | undefined, bytes: Buffer): unknown;
-  /** The list that a body of that media type holds; parts of its objects may be shared and frozen. Throws TransportError for nonsense. */
-  list(contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown>;
+  /**
+   * The list that a body of that media type holds; parts of its objects may be shared and frozen. Each item goes through
+   * `take` as soon as it has arrived, so that whatever that drops of it is not in memory until the list has ended. Throws
+   * TransportError for nonsense.
+   */
+  list(contentType: string | undefined, body: AsyncIterable<Buffer>, take: TakeItem): Promise<unknown>;
   /** Reads a watch's body of that media type; the same holds of its objects. */
   watchReader(contentType: string | undefined): WatchReader;
 }
 
 /** Every server and every resource has it. */
 export class JsonEncoding implements ObjectEncoding {
-  readonly #lists = new JsonListReader();
+  readonly #items = new JsonItemReader();
 
   accept(): string {
     return jsonMediaType;
@@ -46,8 +54,10 @@ export class JsonEncoding implements ObjectEncoding {
     return parseJson(bytes);
   }
 
-  async list(_contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown> {
-    return this.#lists.read(await readAll(body));
+  async list(_contentType: string | undefined, body: AsyncIterable<Buffer>, take: TakeItem): Promise<unknown> {
+    const reader = new JsonListReader((bytes) => take(this.#items.read(bytes)));
+    for await (const chunk of body) reader.push(chunk);
+    return reader.finish();
   }
 
   watchReader(): WatchReader {

@@ -139,7 +139,7 @@ t.test('what the objects of lists and watches have in common', async (t) => {
       await Promise.resolve();
       yield body;
     })();
-    return (await encoding.list(mediaType, chunks)) as { items: Pod[] };
+    return (await encoding.list(mediaType, chunks, (item) => item)) as { items: Pod[] };
   };
   const whole = await lists(new ProtobufEncoding(schemeFor(dialect)));
   t.match(whole, { items });

@@ -18,6 +18,7 @@ import {
   jsonMediaType,
   type ObjectEncoding,
   type ObjectNames,
+  type TakeItem,
 } from '#client/rest/object-encoding.js';
 import type { WatchMessage, WatchReader } from '#client/rest/watch-stream.js';
 
@@ -65,9 +66,9 @@ export class ProtobufEncoding implements ObjectEncoding {
     return this.#speaksProtobuf(contentType) ? objectIn(bytes, this.#codec) : this.#json.decode(contentType, bytes);
   }
 
-  async list(contentType: string | undefined, body: AsyncIterable<Buffer>): Promise<unknown> {
-    if (!this.#speaksProtobuf(contentType)) return this.#json.list(contentType, body);
-    const reader = new ProtobufListReader(this.#codec.scheme, this.#shared);
+  async list(contentType: string | undefined, body: AsyncIterable<Buffer>, take: TakeItem): Promise<unknown> {
+    if (!this.#speaksProtobuf(contentType)) return this.#json.list(contentType, body, take);
+    const reader = new ProtobufListReader(this.#codec.scheme, this.#shared, take);
     for await (const chunk of body) translated(() => reader.push(chunk));
     return translated(() => reader.finish());
   }

@@ -45,16 +45,17 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     return this.#object(await this.#sender.value({ method: 'GET', path, accept: this.#accept, signal }));
   }
 
-  async list(options: ListOptions = {}): Promise<ApiList<T>> {
+  async list(options: ListOptions = {}, take: (object: T) => T = (object) => object): Promise<ApiList<T>> {
     const path = this.#path({ namespace: options.namespace }) + queryString(listQuery(options));
     const { signal } = options;
     const request = { method: 'GET', verb: 'LIST', path, accept: this.#accept, signal };
     const { headers, body } = await this.#sender.open(request);
-    const answer = await this.#sender.encoding.list(headers['content-type'], body);
+    const answer = await this.#sender.encoding.list(headers['content-type'], body, (item) =>
+      take(this.#identified(this.#object(item))),
+    );
     const list = this.#object(answer) as unknown as ApiList<T>;
     // An empty list may arrive as null or not at all.
     list.items ??= [];
-    for (const item of list.items) this.#identify(item);
     return list;
   }
 
@@ -76,7 +77,7 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
       for await (const chunk of body) {
         for (const message of reader.push(chunk)) {
           const event = watchEvent<T>(message);
-          this.#identify(event.object);
+          this.#identified(event.object);
           yield event;
         }
       }
@@ -163,9 +164,10 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
   }
 
   /** Items of lists come without apiVersion and kind; with them, each object says by itself what it is. */
-  #identify(object: T): void {
+  #identified(object: T): T {
     object.apiVersion ??= this.#apiVersion;
     object.kind ??= this.#type.kind;
+    return object;
   }
 
   #object(value: unknown): T {

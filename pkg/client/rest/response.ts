@@ -19,10 +19,14 @@ export async function readAll(body: AsyncIterable<Buffer>, maxBytes = Number.POS
 
 /** The body as JSON; an empty one is undefined. Throws TransportError where it is something else. */
 export function parseJson(bytes: Buffer): unknown {
-  if (bytes.length === 0) return undefined;
+  // Large texts of single bytes are kept outside of the heap, where they are no work for the garbage collection.
+  return bytes.length === 0 ? undefined : jsonIn(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
+}
+
+/** What the text says. Throws TransportError where it is no JSON. */
+export function jsonIn(text: string): unknown {
   try {
-    // Large texts of single bytes are kept outside of the heap, where they are no work for the garbage collection.
-    return JSON.parse(bytes.toString(isAscii(bytes) ? 'latin1' : 'utf8'));
+    return JSON.parse(text);
   } catch (error) {
     throw new TransportError('Protocol', 'the answer is not JSON', { cause: error });
   }

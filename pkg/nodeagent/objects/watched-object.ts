@@ -48,6 +48,7 @@ export class WatchedObject<T extends Referable> {
       client: client.resource(type),
       scope: { namespace: place.namespace, fieldSelector: `metadata.name=${place.name}` },
       sink: {
+        take: (object) => object,
         replace: (objects) => this.#set(objects[0]),
         apply: (event: WatchEvent<T>) => {
           if (event.type === 'BOOKMARK') return;

@@ -3,6 +3,7 @@
 import { ByteKeeper, type Warm } from '#storage/cache/byte-keeper.js';
 import { FieldSets } from '#storage/cache/field-sets.js';
 import { RecurringValues } from '#storage/cache/recurring-values.js';
+import { UnkeptEntry } from '#storage/cache/unkept-entry.js';
 import { unreadableEntry } from '#storage/errors.js';
 import {
   isStoredLayout,
@@ -196,8 +197,12 @@ export class CacheEntry implements Entry, Warm {
   }
 
   attributes<T>(make: (entry: Entry) => T): T {
-    this.#attributes ??= make(this);
+    this.#attributes ??= make(this.#forOnce());
     return this.#attributes as T;
+  }
+
+  once<T>(use: (entry: Entry) => T): T {
+    return use(this.#forOnce());
   }
 
   /** The same state under another version: what a deletion's event carries. */
@@ -232,12 +237,17 @@ export class CacheEntry implements Entry, Warm {
     return isWhole(bytes) ? (this.#context.keeper?.share(this.key, name, bytes) ?? bytes) : bytes;
   }
 
+  /** Itself where its object is at hand or will soon be asked for again, otherwise one that does not keep it. */
+  #forOnce(): Entry {
+    return this.#isWarm || this.#object?.deref() !== undefined ? this : new UnkeptEntry(this, () => this.#decoded());
+  }
+
   #kept(name: string): Bytes | undefined {
     return this.#encodedName === name ? this.#encodedBytes : this.#encoded?.get(name);
   }
 
   #encode(name: string, make: (entry: Entry) => Buffer): Buffer {
-    const made = make(this);
+    const made = make(this.#forOnce());
     // Whoever asks for what was not asked for lately, as lists do, asks for many.
     const bytes = this.#isWarm ? made : this.#cooled(name, made);
     if (this.#encodedName === undefined) {

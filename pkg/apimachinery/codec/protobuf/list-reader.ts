@@ -1,6 +1,6 @@
 /**
  * Reads an enveloped list while it arrives: each item is decoded when its last byte is there, so that a list of any size
- * needs no more memory than its objects, and other work goes on in between.
+ * needs no more memory than what is kept of its objects, and other work goes on in between.
  */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
@@ -32,6 +32,7 @@ const initialBytes = 64 * 1024;
 
 export class ProtobufListReader {
   readonly #scheme: Scheme;
+  readonly #taken: (item: unknown) => unknown;
   readonly #options: MessageOptions;
   /** What has arrived and is not read yet lies between `#at` and `#end`. */
   #buffer: Buffer = Buffer.allocUnsafe(0);
@@ -47,8 +48,10 @@ export class ProtobufListReader {
   readonly #list: JsonObject = { metadata: {} };
   readonly #items: unknown[] = [];
 
-  constructor(scheme: Scheme, shared: SharedParts = {}) {
+  /** `take` is given each item when it is decoded; what it returns stands in the list. */
+  constructor(scheme: Scheme, shared: SharedParts = {}, take: (item: unknown) => unknown = (item) => item) {
     this.#scheme = scheme;
+    this.#taken = take;
     this.#options = { ...shared, raw: rawReader(scheme) };
     this.#reader = new Reader(this.#buffer, 0, this.#options);
   }
@@ -139,7 +142,7 @@ export class ProtobufListReader {
 
   #take({ key, start, end }: Field): void {
     if (key === itemsKey && this.#itemType !== undefined) {
-      this.#items.push(readMessage(this.#itemType, this.#reader.between(start, end)));
+      this.#items.push(this.#taken(readMessage(this.#itemType, this.#reader.between(start, end))));
     } else if (key === metadataKey) {
       const type = this.#kind?.type.byName.get('metadata')?.type;
       const metadata = type === undefined ? undefined : readMessage(type, this.#reader.between(start, end));

@@ -1,0 +1,105 @@
+/**
+ * Reads the items of lists in JSON. What managers own is often half of the text and the same for all objects of one maker,
+ * so it is taken out before the rest is parsed, and each text of it is parsed once.
+ */
+import { type SharedValue, SharedValues } from '#apimachinery/codec/json/shared-values.js';
+import { jsonIn, parseJson } from '#client/rest/response.js';
+
+const marker = Buffer.from('"fieldsV1":');
+const quote = 0x22;
+const comma = 0x2c;
+const backslash = 0x5c;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
+
+/** Objects of one maker follow each other in lists; a status has a manager of its own. */
+const maxRecent = 8;
+
+export class JsonItemReader {
+  readonly #values = new SharedValues();
+  /** The last ones that were found, the latest first. */
+  readonly #recent: SharedValue[] = [];
+
+  /** The object; values of `fieldsV1` are frozen and shared with other objects. Throws TransportError for nonsense. */
+  read(bytes: Buffer): unknown {
+    const values: unknown[] = [];
+    let rest = '';
+    let done = 0;
+    for (let at = bytes.indexOf(marker); at >= 0; at = bytes.indexOf(marker, done)) {
+      const start = at + marker.length;
+      const value = isMember(bytes, at) && bytes[start] === openBrace ? this.#valueAt(bytes, start) : undefined;
+      if (value === undefined) return parseJson(bytes);
+      // Its number stands for it; numbers that stand for themselves were given up on above.
+      rest += `${bytes.toString('utf8', done, start)}${values.length}`;
+      values.push(value.value);
+      done = start + value.bytes.length;
+    }
+    if (values.length === 0) return parseJson(bytes);
+    const object = jsonIn(rest + bytes.toString('utf8', done));
+    return putBack(object, values) ? object : parseJson(bytes);
+  }
+
+  /** Undefined for what is no JSON, and for what is too long to share. */
+  #valueAt(bytes: Buffer, start: number): SharedValue | undefined {
+    const index = this.#recent.findIndex((known) => beginsWith(bytes, start, known.bytes));
+    let value = this.#recent[index];
+    if (value === undefined) {
+      const end = objectEnd(bytes, start);
+      if (end === undefined) return undefined;
+      try {
+        value = this.#values.entry(bytes.subarray(start, end), parseJson);
+      } catch {
+        // The whole text, with that in it, tells what is wrong.
+        return undefined;
+      }
+      if (value === undefined) return undefined;
+      if (this.#recent.length === maxRecent) this.#recent.pop();
+    } else if (index === 0) return value;
+    else this.#recent.splice(index, 1);
+    this.#recent.unshift(value);
+    return value;
+  }
+}
+
+/** Whether a quote begins the name of a member: inside a string there would be a backslash in front of it. */
+function isMember(bytes: Buffer, at: number): boolean {
+  const before = bytes[at - 1];
+  return before === openBrace || before === comma;
+}
+
+function beginsWith(bytes: Buffer, start: number, known: Buffer): boolean {
+  const end = start + known.length;
+  return end <= bytes.length && bytes.compare(known, 0, known.length, start, end) === 0;
+}
+
+/** The index behind the object that begins at `start`; undefined when it does not end. */
+function objectEnd(bytes: Buffer, start: number): number | undefined {
+  let depth = 0;
+  for (let at = start; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (byte === openBrace) depth++;
+    else if (byte === closeBrace) {
+      if (--depth === 0) return at + 1;
+    } else if (byte === quote) {
+      for (at++; at < bytes.length && bytes[at] !== quote; at++) if (bytes[at] === backslash) at++;
+    }
+  }
+  return undefined;
+}
+
+interface Managed {
+  readonly metadata?: { readonly managedFields?: readonly ({ fieldsV1?: unknown } | null)[] } | null;
+}
+
+/** False when the numbers are not, in their order, where managers' fields are. */
+function putBack(object: unknown, values: readonly unknown[]): boolean {
+  const managers = (object as Managed | null)?.metadata?.managedFields;
+  if (!Array.isArray(managers)) return false;
+  let next = 0;
+  for (const manager of managers) {
+    if (typeof manager?.fieldsV1 !== 'number') continue;
+    if (manager.fieldsV1 !== next || next === values.length) return false;
+    manager.fieldsV1 = values[next++];
+  }
+  return next === values.length;
+}
