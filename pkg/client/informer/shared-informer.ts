@@ -5,13 +5,7 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, WatchEvent } from '#client/client.js';
-import type {
-  EventHandler,
-  HandlerOptions,
-  Informer,
-  InformerOptions,
-  ObjectKey,
-} from '#client/informer/informer.js';
+import type { EventHandler, HandlerOptions, Informer, InformerOptions, ObjectKey } from '#client/informer/informer.js';
 import { noReflectorMetrics, type ReflectorMetrics } from '#client/informer/metrics.js';
 import { Reflector, type ReflectorSink } from '#client/informer/reflector.js';
 import { shareEqual } from '#client/informer/share-equal.js';
