@@ -3,18 +3,17 @@
  * reference points to lives until all of the heap is collected, since collections of young garbage take such references for
  * strong ones, so that whoever looks at all objects once would otherwise have all of them in memory.
  */
-import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import type { StoredParts } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import type { Bytes } from '#storage/segments/segmented.js';
 import type { Revision } from '#storage/store.js';
 
 export class UnkeptEntry implements Entry {
-  readonly #entry: CacheEntry;
+  readonly #entry: Entry;
   readonly #decode: () => object;
   #object: object | undefined;
 
-  constructor(entry: CacheEntry, decode: () => object) {
+  constructor(entry: Entry, decode: () => object) {
     this.#entry = entry;
     this.#decode = decode;
   }
@@ -36,7 +35,7 @@ export class UnkeptEntry implements Entry {
   }
 
   get stale(): boolean {
-    return this.#entry.stale;
+    return this.#entry.stale === true;
   }
 
   get parts(): StoredParts | undefined {
