@@ -137,6 +137,8 @@ function makeDialect(w: Words) {
     users: {
       admin: `${product}-admin`,
       apiServer: 'system:apiserver',
+      /** As whom the API server asks extension API servers whether they are there. */
+      aggregator: `system:${w.short}-aggregator`,
       scheduler: `system:${w.short}-scheduler`,
       controllerManager: `system:${w.short}-controller-manager`,
       nodePrefix: 'system:node:',
@@ -201,6 +203,8 @@ function makeDialect(w: Words) {
       revisionHash: `controller.${w.label}/hash`,
       statefulSetPodName: `statefulset.${w.label}/pod-name`,
       excludeBalancers: `node.${w.label}/exclude-from-external-load-balancers`,
+      /** Of APIServices that the server keeps itself: `onstart`, or `true`. */
+      autoManaged: `${w.short}-aggregator.${w.label}/automanaged`,
     },
     /** Value of the managed-by label on slices of the endpoint slice controller. */
     endpointSliceManager: `endpointslice-controller.${w.api}`,

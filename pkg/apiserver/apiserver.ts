@@ -12,6 +12,7 @@ import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { AdmissionMetrics } from '#apiserver/admission/metrics.js';
+import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { parseAhead } from '#apiserver/bodies/parse-ahead.js';
@@ -74,6 +75,8 @@ export interface ApiServerDependencies {
   /** By name: resources whose objects are made up when they are read, such as `componentstatuses`. */
   readonly unstored?: ReadonlyMap<string, ResourceStorage>;
   readonly connects?: readonly ConnectEndpoint[];
+  /** Versions that other servers serve; absent: there are none. */
+  readonly aggregation?: Aggregation;
   readonly healthChecks?: readonly HealthCheck[];
   /** Plain paths of other rooms (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
@@ -251,7 +254,8 @@ export class ApiServer implements Daemon {
     const router = new ResourceRouter(registry, dependencies.virtualResources ?? [], dependencies.connects ?? []);
     const endpoint = this.#endpoint(router);
     this.handler = (request: ApiRequest) => pipeline.run(request, endpoint);
-    this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint });
+    const proxy = dependencies.aggregation?.proxy;
+    this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy });
   }
 
   /** Where it listens; undefined without a socket or before it is ready. */
@@ -357,7 +361,12 @@ export class ApiServer implements Daemon {
 
   #endpoint(router: ResourceRouter): Endpoint {
     const plain = this.#plainEndpoint();
-    return (context) => (context.info.resourceRequest ? router.serve(context) : plain(context));
+    const proxy = this.#deps.aggregation?.proxy;
+    return (context) => {
+      const remote = proxy?.find(context);
+      if (proxy !== undefined && remote !== undefined) return proxy.serve(context, remote);
+      return context.info.resourceRequest ? router.serve(context) : plain(context);
+    };
   }
 
   /** Of paths that are no resources. */

@@ -1,5 +1,6 @@
 /** Upgrade requests: through the same pipeline as all others, then the endpoint owns the socket. */
 import type { Duplex } from 'node:stream';
+import type { AggregationProxy } from '#apiserver/aggregation/proxy.js';
 import type { ApiRequest, UpgradeHandler } from '#apiserver/http/exchange.js';
 import type { Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -12,14 +13,21 @@ export interface UpgradeOptions {
   readonly registry: RegistryContext;
   /** Answers requests that ask for an upgrade where there is none to have: as if they had not asked. */
   readonly plain: Endpoint;
+  /** To servers of other versions; absent: there are none. */
+  readonly proxy?: AggregationProxy | undefined;
 }
 
 /** Stands for an answer that is on the socket already. */
 const switched = 101;
+const onSocket = () => ({ status: switched, headers: {}, body: undefined });
 
-export function upgradeHandler({ pipeline, router, registry, plain }: UpgradeOptions): UpgradeHandler {
+export function upgradeHandler({ pipeline, router, registry, plain, proxy }: UpgradeOptions): UpgradeHandler {
   return async (request: ApiRequest, socket: Duplex, head: Buffer) => {
     const response = await pipeline.run(request, async (context) => {
+      const remote = proxy?.find(context);
+      if (proxy !== undefined && remote !== undefined) {
+        return (await proxy.upgrade(context, remote, { socket, head })) ?? onSocket();
+      }
       if (!context.info.resourceRequest) return plain(context);
       const resource = router.find(context);
       const upgrade = router.connect(context, resource)?.upgrade;
@@ -29,7 +37,7 @@ export function upgradeHandler({ pipeline, router, registry, plain }: UpgradeOpt
       } else if (context.info.verb === 'watch' && request.headers['upgrade']?.toLowerCase() === 'websocket') {
         await watchOverWebSocket({ registry, context, resource }, { socket, head });
       } else return plain(context);
-      return { status: switched, headers: {}, body: undefined };
+      return onSocket();
     });
     return response.status === switched ? undefined : response;
   };

@@ -7,8 +7,12 @@ export interface BackendTLS {
   /** PEM of the client certificate and key to show. */
   readonly cert?: string;
   readonly key?: string;
-  /** PEM of the authorities that may vouch for the server; absent: its certificate is not checked. */
+  /** PEM of the authorities that may vouch for the server; absent: its certificate is not checked, unless `systemTrust`. */
   readonly ca?: string;
+  /** The authorities that Node.js knows may vouch for the server, where `ca` names none. */
+  readonly systemTrust?: boolean;
+  /** Name that the server's certificate must have; absent: that of the host. */
+  readonly serverName?: string;
 }
 
 export interface Backend {
@@ -37,9 +41,12 @@ export function dialTarget({ host, port, addresses }: Backend): {
   return { host, port, lookup };
 }
 
-export function tlsOptions(tls: BackendTLS): Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized'> {
+export function tlsOptions(
+  tls: BackendTLS,
+): Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'> {
   return {
-    rejectUnauthorized: tls.ca !== undefined,
+    rejectUnauthorized: tls.ca !== undefined || tls.systemTrust === true,
+    ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
     ...(tls.cert === undefined ? {} : { cert: tls.cert }),
     ...(tls.key === undefined ? {} : { key: tls.key }),

@@ -1,9 +1,10 @@
 /** One plain HTTP request to a backend; the answer is streamed. */
 
 import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
-import { request as httpsRequest } from 'node:https';
+import { type Agent, request as httpsRequest } from 'node:https';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
+import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -15,8 +16,10 @@ export interface BackendRequest {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
-  readonly headers: Readonly<Record<string, string>>;
+  readonly headers: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: Buffer;
+  /** Of kept connections, for backends with TLS; absent: a connection of the request's own. */
+  readonly agent?: Agent;
   /** Aborting it ends the request, and with it the streamed answer. */
   readonly signal: AbortSignal;
 }
@@ -24,6 +27,10 @@ export interface BackendRequest {
 export interface ProxyRequest extends BackendRequest {
   /** Where this server passes requests on: before the links of pages that lead to the root of their host. */
   readonly links: LinkContext;
+  /** An answer that breaks off breaks off for the client, too; absent: it gets what there was. */
+  readonly whole?: boolean;
+  /** Longest time that the body takes; absent: any. */
+  readonly limit?: { readonly clock: Clock; readonly ms: number };
 }
 
 const hopHeaders = new Set([
@@ -36,9 +43,29 @@ const hopHeaders = new Set([
   'upgrade',
 ]);
 
+/** Methods that may be repeated when nobody knows whether they were heard (RFC 9110, 9.2.2). */
+const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
+
 /** The backend's answer as its head arrives. Rejects with the network's error when it cannot be reached. */
 export async function openRequest(request: BackendRequest): Promise<IncomingMessage> {
-  const { backend, method, path, body, signal } = request;
+  return send(request).catch((failure: Failure) => {
+    // A kept connection that the backend has closed meanwhile.
+    if (!failure.reused || !repeatable.has(request.method) || request.signal.aborted) throw failure.error;
+    const { agent: _, ...alone } = request;
+    return send(alone).catch((second: Failure) => {
+      throw second.error;
+    });
+  });
+}
+
+interface Failure {
+  readonly error: Error;
+  /** It happened on a connection that had served before. */
+  readonly reused: boolean;
+}
+
+function send(request: BackendRequest): Promise<IncomingMessage> {
+  const { backend, method, path, body, signal, agent } = request;
   const headers = {
     ...request.headers,
     ...(body === undefined || body.length === 0 ? {} : { 'content-length': String(body.length) }),
@@ -49,13 +76,14 @@ export async function openRequest(request: BackendRequest): Promise<IncomingMess
     path,
     headers,
     signal,
-    agent: false,
+    agent: agent ?? false,
   };
   return new Promise((resolve, reject) => {
-    const outgoing =
-      backend.tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tlsOptions(backend.tls) });
+    const { tls } = backend;
+    const outgoing = tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tlsOptions(tls) });
     outgoing.once('response', resolve);
-    outgoing.once('error', reject);
+    // Once it has answered, failures are those of the answer's body.
+    outgoing.on('error', (error) => reject({ error, reused: outgoing.reusedSocket } satisfies Failure));
     outgoing.end(body);
   });
 }
@@ -67,7 +95,28 @@ export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> 
     // No time to wait is named: clients would only hide the failure behind their retries.
     throw serviceUnavailable(`error trying to reach service: ${why}`, 0);
   });
-  return withOwnLinks(answerOf(response), request);
+  const answer = answerOf(response);
+  if (request.method === 'HEAD' || answer.status === 204 || answer.status === 304) {
+    // There is no body, but Node.js wants that read before it lets go of the connection.
+    response.resume();
+    return withOwnLinks({ ...answer, body: undefined }, request);
+  }
+  if (request.whole !== true) return withOwnLinks(answer, request);
+  return withOwnLinks({ ...answer, body: wholeBody(response, request) }, request);
+}
+
+/** The body as it arrives. Throws when it is not the whole one, or takes too long. */
+async function* wholeBody(response: IncomingMessage, { limit }: ProxyRequest): AsyncGenerator<Buffer> {
+  const timer = limit?.clock.setTimer(
+    () => response.destroy(new Error(`the answer took longer than ${limit.ms} ms`)),
+    limit.ms,
+  );
+  try {
+    yield* response as AsyncIterable<Buffer>;
+  } finally {
+    timer?.cancel();
+    response.destroy();
+  }
 }
 
 /** Of answers of other origins; this server says itself who may read them. */

@@ -22,6 +22,8 @@ export interface TunnelOptions {
   readonly path: string;
   /** Prefix of the subprotocol in which browsers carry their token; the backend does not get it. */
   readonly tokenProtocolPrefix: string;
+  /** Sent besides the client's own. */
+  readonly extraHeaders?: Readonly<Record<string, string | string[]>>;
   /** The client's side; owned from here on once the backend has switched protocols. */
   readonly socket: Duplex;
   readonly head: Buffer;
@@ -70,12 +72,12 @@ type Answer =
   | { readonly response: IncomingMessage }
   | { readonly switched: IncomingMessage; readonly upstream: Socket; readonly first: Buffer };
 
-function ask({ backend, request, path, tokenProtocolPrefix, signal }: TunnelOptions): Promise<Answer> {
+function ask({ backend, request, path, tokenProtocolPrefix, extraHeaders, signal }: TunnelOptions): Promise<Answer> {
   const options: RequestOptions = {
     ...dialTarget(backend),
     method: request.method,
     path,
-    headers: requestHeaders(backend, request, tokenProtocolPrefix),
+    headers: { ...requestHeaders(backend, request, tokenProtocolPrefix), ...extraHeaders },
     signal,
     agent: false,
     timeout: answerMs,

@@ -1,0 +1,81 @@
+/** What a server needs to serve versions of groups through other servers; every thread that serves has its own. */
+import type { Registry } from 'prom-client';
+import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { ApiServices } from '#apiserver/aggregation/api-services.js';
+import { AvailabilityController } from '#apiserver/aggregation/availability-controller.js';
+import { type ClientIdentity, ClientIdentityHolder } from '#apiserver/aggregation/client-identity.js';
+import { Connections } from '#apiserver/aggregation/connections.js';
+import { checkDiscovery } from '#apiserver/aggregation/discovery-check.js';
+import { availabilityMetrics } from '#apiserver/aggregation/metrics.js';
+import { AggregationProxy, type ServiceAddresses } from '#apiserver/aggregation/proxy.js';
+import { followFiles } from '#apiserver/config/serving-files.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { Client } from '#client/client.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface AggregationOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  readonly reader: ObjectReader;
+  readonly addresses: ServiceAddresses;
+  readonly identity: ClientIdentity;
+  /** Files that the identity comes from, and how to read them again. */
+  readonly identityFiles: readonly string[];
+  readonly loadIdentity: () => Promise<ClientIdentity>;
+  readonly rejectRedirects: boolean;
+  readonly requestTimeoutMs: number;
+}
+
+export class Aggregation {
+  readonly apiServices = new ApiServices();
+  readonly proxy: AggregationProxy;
+  readonly #options: AggregationOptions;
+  readonly #identity: ClientIdentityHolder;
+  readonly #connections: Connections;
+
+  constructor(options: AggregationOptions) {
+    this.#options = options;
+    this.#identity = new ClientIdentityHolder(options.identity);
+    this.#connections = new Connections(this.#identity);
+    const { apiServices } = this;
+    apiServices.listen((name) => {
+      if (apiServices.remote(name) === undefined) this.#connections.forget(name);
+    });
+    this.proxy = new AggregationProxy({ ...options, apiServices, connections: this.#connections });
+  }
+
+  /** Resolves when all APIServices are known; follows them until the signal aborts. */
+  async start(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#connections.close(), { once: true });
+    await this.#options.reader.follow(apiservices, this.apiServices, signal);
+  }
+
+  /** Shows another certificate when its files are replaced, until the signal aborts. */
+  async followIdentity(signal: AbortSignal): Promise<void> {
+    const { identityFiles: files, loadIdentity, clock, log } = this.#options;
+    if (files.length === 0) return;
+    const changed = async () => this.#identity.replace(await loadIdentity());
+    await followFiles({ files, clock, log, changed }, signal);
+  }
+
+  /** Keeps the conditions of APIServices until the signal aborts: for one thread of a server. */
+  async keepAvailability(client: Client, signal: AbortSignal): Promise<void> {
+    const { reader, clock, log, metrics, dialect, addresses } = this.#options;
+    const checkOptions = { dialect, clock, addresses, connections: this.#connections };
+    const controller = new AvailabilityController({
+      apiServices: this.apiServices,
+      reader,
+      client,
+      clock,
+      log,
+      metrics: availabilityMetrics(metrics),
+      check: (remote, ending) => checkDiscovery(checkOptions, remote, ending),
+    });
+    this.#identity.listen(() => controller.checkAll());
+    await controller.run(signal);
+  }
+}

@@ -1,0 +1,194 @@
+/**
+ * Requests for a version of a group that an extension API server serves: passed on as they came, with who asks in
+ * headers that a client certificate vouches for (kube-aggregator's `handler_proxy.go`).
+ */
+import type { Duplex } from 'node:stream';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { statusOf, tooManyRequests } from '#apimachinery/errors/status.js';
+import type { ApiServices } from '#apiserver/aggregation/api-services.js';
+import type { Connections } from '#apiserver/aggregation/connections.js';
+import { type RemoteService, rootOf, type ServicePlace } from '#apiserver/aggregation/remote-service.js';
+import { userHeaders } from '#apiserver/aggregation/user-headers.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
+import { isLongRunning } from '#apiserver/pipeline/long-running.js';
+import { authority, type Backend, forwardedHeaders } from '#apiserver/streaming/backend.js';
+import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
+import { openTunnel } from '#apiserver/streaming/tunnel.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+/** Where a Service is reached. Rejects with the reason why it is not. */
+export interface ServiceAddresses {
+  resolve(place: ServicePlace): Promise<Pick<Backend, 'host' | 'port'>>;
+}
+
+export interface AggregationProxyOptions {
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly apiServices: ApiServices;
+  readonly connections: Connections;
+  readonly addresses: ServiceAddresses;
+  /** `--aggregator-reject-forwarding-redirect`. */
+  readonly rejectRedirects: boolean;
+  /** Longest time of an answer to a request that is not long-running, in milliseconds. */
+  readonly requestTimeoutMs: number;
+}
+
+/** Longest time for the list of a version's resources: clients ask for all of them before they do anything. */
+const discoveryMs = 5000;
+/**
+ * Requests under way that one extension server may hold, long-running ones apart: one that hangs must leave places among
+ * those in flight (`--max-requests-inflight`) to everybody else.
+ */
+const maxInFlight = 100;
+
+export class AggregationProxy {
+  readonly #options: AggregationProxyOptions;
+  readonly #inFlight = new Map<string, number>();
+
+  constructor(options: AggregationProxyOptions) {
+    this.#options = options;
+  }
+
+  /** Who answers the request in this server's place; undefined: nobody. */
+  find({ info, request }: Pick<RequestContext, 'info' | 'request'>): RemoteService | undefined {
+    const { apiServices } = this.#options;
+    if (apiServices.allLocal) return undefined;
+    const { group, version } = info.resourceRequest ? info : discovered(info.path);
+    const remote = apiServices.find(group, version);
+    // What was authorized is the decoded path; only where that is the very same is it safe to pass on.
+    return remote !== undefined && isBelow(request.url, rootOf(remote)) ? remote : undefined;
+  }
+
+  /** Throws 429 when the server holds too many requests already; all other failures are plain answers, as from 1.24. */
+  async serve(context: RequestContext, remote: RemoteService): Promise<ApiResponse> {
+    if (!remote.available) return plain(503, 'service unavailable');
+    const backend = await this.#backend(remote);
+    if (backend === undefined) return plain(503, 'service unavailable');
+    if (isLongRunning(context.info)) return this.#pass(context, remote, backend);
+    const held = this.#inFlight.get(remote.name) ?? 0;
+    if (held >= maxInFlight) throw tooManyRequests('too many requests to this extension API server, please try again later.', 1);
+    this.#inFlight.set(remote.name, held + 1);
+    try {
+      return await this.#pass(context, remote, backend, this.#options.requestTimeoutMs);
+    } finally {
+      const left = (this.#inFlight.get(remote.name) ?? 1) - 1;
+      if (left === 0) this.#inFlight.delete(remote.name);
+      else this.#inFlight.set(remote.name, left);
+    }
+  }
+
+  /** Undefined: the socket is connected with the server's, for as long as both want. */
+  async upgrade(
+    context: RequestContext,
+    remote: RemoteService,
+    { socket, head }: { readonly socket: Duplex; readonly head: Buffer },
+  ): Promise<ApiResponse | undefined> {
+    const { dialect, clock } = this.#options;
+    const { request, user } = context;
+    const backend = remote.available ? await this.#backend(remote) : undefined;
+    if (backend === undefined) return plain(503, 'service unavailable');
+    try {
+      return await openTunnel({
+        backend,
+        request,
+        path: request.url,
+        tokenProtocolPrefix: tokenSubprotocolPrefix(dialect),
+        extraHeaders: userHeaders(user),
+        socket,
+        head,
+        signal: request.signal,
+        clock,
+      });
+    } catch (error) {
+      if (statusOf(error)?.code === 400) throw error;
+      return plain(503, messageOf(error));
+    }
+  }
+
+  async #pass(context: RequestContext, remote: RemoteService, backend: Backend, limitMs?: number): Promise<ApiResponse> {
+    const { clock, connections, rejectRedirects } = this.#options;
+    const { request, info, user } = context;
+    const forwardedFor = request.headers['x-forwarded-for'];
+    const isDiscovery = !info.resourceRequest;
+    const timeout = new AbortController();
+    const timer = isDiscovery
+      ? clock.setTimer(() => timeout.abort(new Error(`no answer in ${discoveryMs / 1000} s`)), discoveryMs)
+      : undefined;
+    try {
+      const response = await proxyRequest({
+        backend,
+        agent: connections.channel(remote).agent,
+        method: request.method,
+        path: request.url,
+        headers: {
+          ...forwardedHeaders(request.headers),
+          ...userHeaders(user),
+          'x-forwarded-for': forwardedFor === undefined ? request.remoteAddress : `${forwardedFor}, ${request.remoteAddress}`,
+          'x-forwarded-host': authority(backend),
+          'x-forwarded-proto': 'https',
+          'x-forwarded-uri': info.path,
+        },
+        body: request.body,
+        signal: isDiscovery ? AbortSignal.any([context.signal, timeout.signal]) : context.signal,
+        links: { prefix: '', hosts: [authority(backend)] },
+        whole: true,
+        ...(limitMs === undefined ? {} : { limit: { clock, ms: limitMs } }),
+      });
+      return rejectRedirects && isRedirect(response) ? await refuseRedirect(response) : response;
+    } catch (error) {
+      // The client is gone, or was told that its time is over.
+      if (context.signal.aborted) throw error;
+      return plain(503, messageOf(error));
+    } finally {
+      timer?.cancel();
+    }
+  }
+
+  async #backend(remote: RemoteService): Promise<Backend | undefined> {
+    const { addresses, connections, log } = this.#options;
+    const { service, name } = remote;
+    try {
+      return { ...(await addresses.resolve(service)), tls: connections.channel(remote).tls };
+    } catch (err) {
+      log.warn({ err, apiService: name, service }, 'Cannot find the address of an extension API server');
+      return undefined;
+    }
+  }
+}
+
+/** Group and version of a path that only names these. */
+function discovered(path: string): Pick<RemoteService, 'group' | 'version'> {
+  const [root, first = '', second = ''] = path.split('/', 4).filter((part) => part !== '');
+  if (root === 'api') return { group: '', version: first };
+  return root === 'apis' && second !== '' ? { group: first, version: second } : nowhere;
+}
+
+const nowhere = { group: '', version: '' };
+
+function isBelow(url: string, root: string): boolean {
+  if (!url.startsWith(root)) return false;
+  const next = url[root.length];
+  return next === undefined || next === '/' || next === '?';
+}
+
+function isRedirect({ status, headers }: ApiResponse): boolean {
+  return status >= 300 && status <= 399 && (headers['location'] ?? '') !== '';
+}
+
+/** A server behind this one must not lead it, or a client that trusts it, to others. */
+async function refuseRedirect({ body }: ApiResponse): Promise<ApiResponse> {
+  if (body !== undefined && !Buffer.isBuffer(body)) await body[Symbol.asyncIterator]().return?.();
+  const text = 'the backend attempted to redirect this request, which is not permitted';
+  return { status: 502, headers: {}, body: Buffer.from(text) };
+}
+
+/** What Go's `http.Error` answers. */
+function plain(status: number, text: string): ApiResponse {
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
+  return { status, headers, body: Buffer.from(`${text}\n`) };
+}
