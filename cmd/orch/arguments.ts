@@ -76,6 +76,8 @@ export function apiServerArguments(options: ApiServerArguments): string[] {
     'requestheader-allowed-names': 'front-proxy-client',
     'proxy-client-cert-file': files.frontProxyCertificate,
     'proxy-client-key-file': files.frontProxyKey,
+    // The machine of the API server need not be a node, where cluster IPs lead anywhere.
+    'enable-aggregator-routing': true,
     'service-account-issuer': serviceAccountIssuer(dialect),
     'service-account-signing-key-file': files.serviceAccountKey,
     'service-account-key-file': files.serviceAccountPublicKey,

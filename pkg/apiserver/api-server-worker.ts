@@ -73,18 +73,20 @@ export class ApiServerWorker implements Daemon {
   }
 
   async #settle(signal: AbortSignal): Promise<void> {
-    await this.#parts.authorization.start(signal);
+    const { authorization, aggregation } = this.#parts;
+    await Promise.all([authorization.start(signal), aggregation.start(signal)]);
     this.#authorized.resolve();
     await this.server.ready();
     this.#link.ready();
   }
 
   async #keep(signal: AbortSignal): Promise<void> {
-    const { dependencies, idleCollection } = this.#parts;
+    const { dependencies, idleCollection, aggregation } = this.#parts;
     const { clock } = dependencies;
     await Promise.all([
       idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
       followCertificate(this.server, this.#parts, signal),
+      aggregation.followIdentity(signal),
       aborted(signal),
     ]);
   }

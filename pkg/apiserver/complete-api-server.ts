@@ -12,6 +12,7 @@ import { aborted } from '#apimachinery/async/aborted.js';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
+import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
 import { RangeRepair } from '#apiserver/allocators/repair.js';
 import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
 import { keepAggregated } from '#apiserver/bootstrap/aggregation.js';
@@ -44,6 +45,7 @@ export interface CompleteApiServerParts extends FollowedCertificate {
   readonly reader: ObjectReader;
   readonly authentication: AuthenticationParts;
   readonly authorization: AuthorizationParts;
+  readonly aggregation: Aggregation;
   readonly network: ServiceNetwork;
   readonly storageMetrics: StorageMetrics;
   readonly values: ApiServerValues;
@@ -155,8 +157,8 @@ export class CompleteApiServer implements Daemon {
 
   /** Until the cluster can be used. */
   async #settle(signal: AbortSignal): Promise<void> {
-    const { authorization, dependencies } = this.#parts;
-    await authorization.start(signal);
+    const { authorization, aggregation, dependencies } = this.#parts;
+    await Promise.all([authorization.start(signal), aggregation.start(signal)]);
     const { log, clock } = dependencies;
     const started = clock.monotonic();
     for (;;) {
@@ -194,7 +196,7 @@ export class CompleteApiServer implements Daemon {
 
   /** Until the end. */
   async #keep(signal: AbortSignal): Promise<void> {
-    const { reader, network, values, dependencies, storageMetrics, idleCollection } = this.#parts;
+    const { reader, network, values, dependencies, storageMetrics, idleCollection, aggregation } = this.#parts;
     const { clock, log, storages } = dependencies;
     const recorder = this.#recorder();
     const repair = new RangeRepair({
@@ -213,6 +215,8 @@ export class CompleteApiServer implements Daemon {
       service.run(signal),
       idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
       followCertificate(this.server, this.#parts, signal),
+      aggregation.followIdentity(signal),
+      aggregation.keepAvailability(this.#client, signal),
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
       periodMs > 0
         ? compactRegularly({ store: storages.store, root, clock, log, metrics: storageMetrics, periodMs }, signal)

@@ -20,6 +20,7 @@ import { CompleteApiServer, type CompleteApiServerParts } from '#apiserver/compl
 import { type Component, localDaemon, storeComponent } from '#apiserver/componentstatus/component.js';
 import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
 import { type AdmissionConfig, readAdmissionConfig } from '#apiserver/config/admission.js';
+import { buildAggregation } from '#apiserver/config/aggregation.js';
 import { type AuthenticationParts, buildAuthentication } from '#apiserver/config/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
 import { debugPaths } from '#apiserver/config/debug-paths.js';
@@ -199,6 +200,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const isOwn = (address: string, port: number) =>
     port === part.address()?.port && isOfMachine(address, setup.machineAddresses ?? []);
   const nodeAgents = await buildNodeAgents(values, reader, { resolve: resolveName, isOwn });
+  const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader });
   const options = await workerOptions(await serverOptions(setup, authentication), link);
   const components = [storeComponent(store), ...(setup.components ?? localDaemons(clock))];
   return {
@@ -227,6 +229,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
         ...podConnects({ dialect, reader, nodeAgents, clock }),
         ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random, clock }),
       ],
+      aggregation,
       paths: {
         ...discoveryPaths(values, authentication),
         ...debugPaths(values, shownMetrics, setup.debug),
@@ -243,6 +246,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
     reader,
     authentication,
     authorization,
+    aggregation,
     network,
     storageMetrics,
     values,

@@ -2,8 +2,8 @@
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIService, APIServiceCondition } from '#api/apiregistration/v1/types.gen.js';
 import { endpoints, services } from '#api/core/v1/resources.gen.js';
-import { setCondition } from '#api/meta/v1/condition/conditions.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { setCondition } from '#api/meta/v1/condition/conditions.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
@@ -58,7 +58,10 @@ export class AvailabilityController {
     await Promise.all([
       follow(services),
       follow(endpoints),
-      runWorkers({ queue: this.#queue, concurrency, reconcile: (name, ending) => this.#sync(name, ending), log }, signal),
+      runWorkers(
+        { queue: this.#queue, concurrency, reconcile: (name, ending) => this.#sync(name, ending), log },
+        signal,
+      ),
     ]);
   }
 

@@ -21,10 +21,14 @@ export const local: Availability = {
 const passed: Availability = { status: 'True', reason: 'Passed', message: 'all checks passed' };
 
 /** What stands in the way as far as the cluster's objects tell; undefined: the server itself has to be asked. */
-export function foundFault({ service: place }: RemoteService, { service, endpoints }: Observed): Availability | undefined {
+export function foundFault(
+  { service: place }: RemoteService,
+  { service, endpoints }: Observed,
+): Availability | undefined {
   const { namespace, name, port } = place;
   const shown = `service/${name} in ${JSON.stringify(namespace)}`;
-  if (service instanceof Error) return unknown('ServiceAccessError', `${shown} cannot be checked due to: ${service.message}`);
+  if (service instanceof Error)
+    return unknown('ServiceAccessError', `${shown} cannot be checked due to: ${service.message}`);
   if (service === undefined) return failed('ServiceNotFound', `${shown} is not present`);
   if ((service.spec?.type ?? 'ClusterIP') !== 'ClusterIP') return undefined;
   const open = service.spec?.ports?.find((each) => each.port === port);

@@ -71,7 +71,8 @@ export class AggregationProxy {
     if (backend === undefined) return plain(503, 'service unavailable');
     if (isLongRunning(context.info)) return this.#pass(context, remote, backend);
     const held = this.#inFlight.get(remote.name) ?? 0;
-    if (held >= maxInFlight) throw tooManyRequests('too many requests to this extension API server, please try again later.', 1);
+    if (held >= maxInFlight)
+      throw tooManyRequests('too many requests to this extension API server, please try again later.', 1);
     this.#inFlight.set(remote.name, held + 1);
     try {
       return await this.#pass(context, remote, backend, this.#options.requestTimeoutMs);
@@ -110,7 +111,12 @@ export class AggregationProxy {
     }
   }
 
-  async #pass(context: RequestContext, remote: RemoteService, backend: Backend, limitMs?: number): Promise<ApiResponse> {
+  async #pass(
+    context: RequestContext,
+    remote: RemoteService,
+    backend: Backend,
+    limitMs?: number,
+  ): Promise<ApiResponse> {
     const { clock, connections, rejectRedirects } = this.#options;
     const { request, info, user } = context;
     const forwardedFor = request.headers['x-forwarded-for'];
@@ -128,7 +134,8 @@ export class AggregationProxy {
         headers: {
           ...forwardedHeaders(request.headers),
           ...userHeaders(user),
-          'x-forwarded-for': forwardedFor === undefined ? request.remoteAddress : `${forwardedFor}, ${request.remoteAddress}`,
+          'x-forwarded-for':
+            forwardedFor === undefined ? request.remoteAddress : `${forwardedFor}, ${request.remoteAddress}`,
           'x-forwarded-host': authority(backend),
           'x-forwarded-proto': 'https',
           'x-forwarded-uri': info.path,

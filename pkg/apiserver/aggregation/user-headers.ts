@@ -14,7 +14,6 @@ export function userHeaders({ name, groups, extra = {} }: UserInfo): Record<stri
 /** The text as UTF-8, byte by byte, which is what Node.js writes of a latin1 string. */
 function headerText(text: string): string {
   const bytes = Buffer.from(text, 'utf8').toString('latin1');
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is refused
   if (/[\x00-\x08\x0a-\x1f\x7f]/.test(bytes)) throw new TypeError('invalid header field value');
   return bytes;
 }
@@ -23,5 +22,8 @@ function headerText(text: string): string {
 function escapeKey(key: string): string {
   return Buffer.from(key, 'utf8')
     .toString('latin1')
-    .replace(/[^A-Za-z0-9!#$&'*+.^_`|~-]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`);
+    .replace(
+      /[^A-Za-z0-9!#$&'*+.^_`|~-]/g,
+      (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`,
+    );
 }

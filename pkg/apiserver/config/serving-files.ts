@@ -23,8 +23,8 @@ export function followFiles({ files, clock, log, changed }: FollowFilesOptions, 
   let pending: { cancel(): void } | undefined;
   const reload = () => {
     changed().then(
-      () => log.info({ files }, 'Loaded the serving certificate again'),
-      (err: unknown) => log.error({ err, files }, 'Could not load the serving certificate again; the old one stays'),
+      () => log.info({ files }, 'Loaded the certificate again'),
+      (err: unknown) => log.error({ err, files }, 'Could not load the certificate again; the old one stays'),
     );
   };
   const names = new Set(files.map((file) => basename(file)));

@@ -152,7 +152,6 @@ export const genericServerOptions = {
   'aggregator-reject-forwarding-redirect': {
     type: 'bool',
     default: true,
-    inert: true,
     section: misc,
     meaning: 'Refuse redirects of extension API servers instead of passing them to clients.',
   },
@@ -172,7 +171,6 @@ export const genericServerOptions = {
   },
   'enable-aggregator-routing': {
     type: 'bool',
-    inert: true,
     section: misc,
     meaning: 'Send requests for extension API servers to endpoints rather than to cluster IPs.',
   },

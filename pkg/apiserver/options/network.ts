@@ -68,13 +68,11 @@ export const networkOptions = {
   },
   'proxy-client-cert-file': {
     type: 'string',
-    inert: true,
     section,
     meaning: 'Client certificate that is shown to extension API servers.',
   },
   'proxy-client-key-file': {
     type: 'string',
-    inert: true,
     section,
     meaning: 'Key of the client certificate that is shown to extension API servers.',
   },

@@ -1,0 +1,43 @@
+/** From options to what versions of other servers are served with. */
+import type { Registry } from 'prom-client';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { Aggregation } from '#apiserver/aggregation/aggregation.js';
+import type { ClientIdentity } from '#apiserver/aggregation/client-identity.js';
+import { readOptionalFile } from '#apiserver/config/files.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
+import { ServiceResolver } from '#apiserver/webhooks/service-resolver.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface AggregationDependencies {
+  readonly values: ApiServerValues;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  readonly random: () => number;
+  readonly reader: ObjectReader;
+}
+
+/** Reads the files that the options name. Throws OptionsError. */
+export async function buildAggregation(dependencies: AggregationDependencies): Promise<Aggregation> {
+  const { values, reader, random } = dependencies;
+  const files = [values['proxy-client-cert-file'], values['proxy-client-key-file']];
+  const loadIdentity = async (): Promise<ClientIdentity> => {
+    const [cert, key] = await Promise.all([
+      readOptionalFile('proxy-client-cert-file', files[0]),
+      readOptionalFile('proxy-client-key-file', files[1]),
+    ]);
+    return cert === undefined || key === undefined ? {} : { cert, key };
+  };
+  return new Aggregation({
+    ...dependencies,
+    addresses: new ServiceResolver({ reader, random, toEndpoints: values['enable-aggregator-routing'] }),
+    identity: await loadIdentity(),
+    identityFiles: files.filter((file) => file !== undefined && file !== '').map(String),
+    loadIdentity,
+    rejectRedirects: values['aggregator-reject-forwarding-redirect'],
+    requestTimeoutMs: values['request-timeout'],
+  });
+}

@@ -1,0 +1,169 @@
+/**
+ * An extension API server: it believes only those who show a certificate of the front proxies' authority, and serves a few
+ * resources by what they do.
+ */
+import { once } from 'node:events';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Test } from 'tap';
+import { WebSocketServer } from 'ws';
+
+export interface ExtensionOptions {
+  readonly group: string;
+  readonly cert: string;
+  readonly key: string;
+  /** PEM of the authority of those who may say for whom they ask. */
+  readonly frontProxyAuthority: string;
+  /** Changes while it runs. */
+  readonly health?: { status: number };
+}
+
+export interface Extension {
+  readonly port: number;
+  readonly server: Server;
+  /** Requests that were begun and not ended, by path. */
+  readonly open: Map<string, number>;
+  /** Bytes that `huge` has been asked for. */
+  sent: number;
+  /** Paths in the order in which they were asked for. */
+  readonly asked: string[];
+}
+
+export async function startExtension(t: Test, options: ExtensionOptions): Promise<Extension> {
+  const { group, cert, key, frontProxyAuthority, health = { status: 200 } } = options;
+  const root = `/apis/${group}/v1`;
+  const open = new Map<string, number>();
+  const asked: string[] = [];
+  const server = createServer({ cert, key, ca: frontProxyAuthority, requestCert: true, rejectUnauthorized: true });
+  server.keepAliveTimeout = 0;
+  const extension: { -readonly [K in keyof Extension]: Extension[K] } = { port: 0, server, open, sent: 0, asked };
+  server.on('request', (request: IncomingMessage, response: ServerResponse) => {
+    const path = (request.url ?? '').split('?')[0] ?? '';
+    asked.push(`${request.method} ${request.url}`);
+    open.set(path, (open.get(path) ?? 0) + 1);
+    response.on('close', () => open.set(path, (open.get(path) ?? 1) - 1));
+    if (path === root) return json(response, health.status, resourceList(group));
+    if (path === '/openapi/v2') return openApiV2(response, group);
+    if (path === '/openapi/v3') {
+      const paths = { [`apis/${group}/v1`]: { serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=A1` } };
+      return json(response, 200, { paths });
+    }
+    if (path === `/openapi/v3/apis/${group}/v1`)
+      return json(response, 200, { openapi: '3.0.0', info: { title: group } });
+    void serve(path.slice(root.length + 1), request, response, extension);
+  });
+  const sockets = new WebSocketServer({ noServer: true });
+  server.on('upgrade', (request, socket, head) => {
+    if (request.headers.upgrade?.toLowerCase() === 'websocket') {
+      sockets.handleUpgrade(request, socket, head, (peer) => {
+        peer.on('message', (data) => peer.send(`${String(request.headers['x-remote-user'])}: ${String(data)}`));
+      });
+      return;
+    }
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nconnection: Upgrade\r\nupgrade: SPDY/3.1\r\n\r\n');
+    socket.pipe(socket);
+  });
+  const all = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    all.add(socket);
+    socket.on('close', () => all.delete(socket));
+  });
+  server.listen(0, 'localhost');
+  await once(server, 'listening');
+  t.teardown(() => {
+    for (const socket of all) socket.destroy();
+    server.close();
+  });
+  extension.port = (server.address() as AddressInfo).port;
+  return extension;
+}
+
+async function serve(name: string, request: IncomingMessage, response: ServerResponse, extension: Extension) {
+  switch (name.split('/')[0]) {
+    case 'hanging':
+      return;
+    case 'crashing':
+      request.socket.destroy();
+      return;
+    case 'lying':
+      response.writeHead(200, { 'content-length': '1000', 'content-type': 'application/json' });
+      response.write('{"a":', () => request.socket.destroy());
+      return;
+    case 'leading':
+      response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end();
+      return;
+    case 'huge':
+      response.writeHead(200, { 'content-type': 'application/octet-stream' });
+      await endless(response, extension);
+      return;
+    case 'watched':
+      response.writeHead(200, { 'content-type': 'application/json' });
+      response.write('{"type":"ADDED"}\n');
+      return;
+    default:
+      return echo(request, response);
+  }
+}
+
+/** Writes as long as somebody takes it. */
+async function endless(response: ServerResponse, extension: Extension): Promise<void> {
+  const part = Buffer.alloc(64 * 1024, 'x');
+  const more = () => {
+    let room = true;
+    while (room && !response.destroyed) {
+      extension.sent += part.length;
+      room = response.write(part);
+    }
+  };
+  response.on('drain', more);
+  more();
+  await once(response, 'close');
+}
+
+async function echo(request: IncomingMessage, response: ServerResponse): Promise<void> {
+  let bytes = 0;
+  const parts: Buffer[] = [];
+  for await (const part of request as AsyncIterable<Buffer>) {
+    bytes += part.length;
+    if (bytes < 10_000) parts.push(part);
+  }
+  json(response, 200, {
+    method: request.method,
+    url: request.url,
+    headers: request.headers,
+    raw: request.rawHeaders,
+    certificate: (request.socket as TLSSocket).getPeerCertificate().subject?.CN,
+    bytes,
+    body: Buffer.concat(parts).toString(),
+  });
+}
+
+function resourceList(group: string) {
+  const verbs = ['get', 'list', 'watch', 'create'];
+  return {
+    kind: 'APIResourceList',
+    apiVersion: 'v1',
+    groupVersion: `${group}/v1`,
+    resources: [{ name: 'echoes', singularName: '', namespaced: false, kind: 'Echo', verbs }],
+  };
+}
+
+/** One definition is its own, and one is named like another server's. */
+function openApiV2(response: ServerResponse, group: string): void {
+  const own = { type: 'object', description: `Of ${group}.` };
+  const path = (name: string) => ({
+    get: { responses: { 200: { description: 'OK', schema: { $ref: `#/definitions/${name}` } } } },
+  });
+  json(response, 200, {
+    swagger: '2.0',
+    info: { title: group, version: '1' },
+    paths: { [`/apis/${group}/v1/echoes`]: path('com.example.Echo'), '/version/': path('com.example.Version') },
+    definitions: { 'com.example.Echo': own, 'com.example.Version': { type: 'object' } },
+  });
+}
+
+function json(response: ServerResponse, status: number, value: object): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+}
