@@ -10,7 +10,6 @@ import { Connections } from '#apiserver/aggregation/connections.js';
 import { checkDiscovery } from '#apiserver/aggregation/discovery-check.js';
 import { availabilityMetrics } from '#apiserver/aggregation/metrics.js';
 import { AggregationProxy, type ServiceAddresses } from '#apiserver/aggregation/proxy.js';
-import { followFiles } from '#apiserver/config/serving-files.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -23,9 +22,8 @@ export interface AggregationOptions {
   readonly reader: ObjectReader;
   readonly addresses: ServiceAddresses;
   readonly identity: ClientIdentity;
-  /** Files that the identity comes from, and how to read them again. */
-  readonly identityFiles: readonly string[];
-  readonly loadIdentity: () => Promise<ClientIdentity>;
+  /** Tells of another identity whenever there is one, until the signal aborts. */
+  readonly followIdentity: (changed: (next: ClientIdentity) => void, signal: AbortSignal) => Promise<void>;
   readonly rejectRedirects: boolean;
   readonly requestTimeoutMs: number;
 }
@@ -56,10 +54,7 @@ export class Aggregation {
 
   /** Shows another certificate when its files are replaced, until the signal aborts. */
   async followIdentity(signal: AbortSignal): Promise<void> {
-    const { identityFiles: files, loadIdentity, clock, log } = this.#options;
-    if (files.length === 0) return;
-    const changed = async () => this.#identity.replace(await loadIdentity());
-    await followFiles({ files, clock, log, changed }, signal);
+    await this.#options.followIdentity((next) => this.#identity.replace(next), signal);
   }
 
   /** Keeps the conditions of APIServices until the signal aborts: for one thread of a server. */

@@ -5,6 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { Aggregation } from '#apiserver/aggregation/aggregation.js';
 import type { ClientIdentity } from '#apiserver/aggregation/client-identity.js';
 import { readOptionalFile } from '#apiserver/config/files.js';
+import { followFiles } from '#apiserver/config/serving-files.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { ServiceResolver } from '#apiserver/webhooks/service-resolver.js';
@@ -22,12 +23,12 @@ export interface AggregationDependencies {
 
 /** Reads the files that the options name. Throws OptionsError. */
 export async function buildAggregation(dependencies: AggregationDependencies): Promise<Aggregation> {
-  const { values, reader, random } = dependencies;
-  const files = [values['proxy-client-cert-file'], values['proxy-client-key-file']];
+  const { values, reader, random, clock, log } = dependencies;
+  const [certFile = '', keyFile = ''] = [values['proxy-client-cert-file'], values['proxy-client-key-file']];
   const loadIdentity = async (): Promise<ClientIdentity> => {
     const [cert, key] = await Promise.all([
-      readOptionalFile('proxy-client-cert-file', files[0]),
-      readOptionalFile('proxy-client-key-file', files[1]),
+      readOptionalFile('proxy-client-cert-file', certFile),
+      readOptionalFile('proxy-client-key-file', keyFile),
     ]);
     return cert === undefined || key === undefined ? {} : { cert, key };
   };
@@ -35,8 +36,11 @@ export async function buildAggregation(dependencies: AggregationDependencies): P
     ...dependencies,
     addresses: new ServiceResolver({ reader, random, toEndpoints: values['enable-aggregator-routing'] }),
     identity: await loadIdentity(),
-    identityFiles: files.filter((file) => file !== undefined && file !== '').map(String),
-    loadIdentity,
+    followIdentity: async (replace, signal) => {
+      if (certFile === '') return;
+      const changed = async () => replace(await loadIdentity());
+      await followFiles({ files: [certFile, keyFile], clock, log, changed }, signal);
+    },
     rejectRedirects: values['aggregator-reject-forwarding-redirect'],
     requestTimeoutMs: values['request-timeout'],
   });
