@@ -24,7 +24,7 @@ import { versionDocument } from '#apiserver/discovery/version.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ConnectionCount } from '#apiserver/http/connection-count.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
+import type { ApiHandler, ApiResponse, PromptHandler, UpgradeHandler } from '#apiserver/http/exchange.js';
 import type { Front } from '#apiserver/http/front.js';
 import { MessageSender } from '#apiserver/http/message-sender.js';
 import { RequestMetrics } from '#apiserver/http/metrics.js';
@@ -163,6 +163,7 @@ const jsonForm = { format: 'json', pretty: true } as const;
 export class ApiServer implements Daemon {
   readonly name: string;
   readonly handler: ApiHandler;
+  readonly #handle: PromptHandler;
   readonly upgrade: UpgradeHandler;
   readonly scheme: Scheme;
   readonly resources = new ResourceTable();
@@ -253,7 +254,8 @@ export class ApiServer implements Daemon {
     });
     const router = new ResourceRouter(registry, dependencies.virtualResources ?? [], dependencies.connects ?? []);
     const endpoint = this.#endpoint(router);
-    this.handler = (request: ApiRequest) => pipeline.run(request, endpoint);
+    this.#handle = (request) => pipeline.run(request, endpoint);
+    this.handler = async (request) => this.#handle(request);
     const proxy = dependencies.aggregation?.proxy;
     this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy });
   }
@@ -320,13 +322,13 @@ export class ApiServer implements Daemon {
       this.#server = front;
       this.#address = await front.listen();
     } else if (listen !== undefined && !this.#closing.signal.aborted) {
-      const { handler, upgrade } = this;
+      const { upgrade } = this;
       const failure = (error: unknown) => this.#responder.failure(undefined, error);
       const { maxBodyBytes } = this.#options;
       const writer = this.#writer;
       const server = new HttpsServer({
         ...listen,
-        handler,
+        handler: this.#handle,
         upgrade,
         failure,
         writer,

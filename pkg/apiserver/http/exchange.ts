@@ -4,6 +4,7 @@
  */
 
 import type { Duplex } from 'node:stream';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 
 /** Who asks. */
@@ -53,6 +54,9 @@ export interface ApiResponse {
 
 /** The whole API server as a function. Never rejects: failures become Status responses. */
 export type ApiHandler = (request: ApiRequest) => Promise<ApiResponse>;
+
+/** The same without a promise where the answer is at hand. Never throws. */
+export type PromptHandler = (request: ApiRequest) => MaybePromise<ApiResponse>;
 
 /**
  * An upgrade request (WebSocket). Undefined: the handler has taken the socket over and owns it from then on. Otherwise the

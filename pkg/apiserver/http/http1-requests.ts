@@ -2,6 +2,7 @@
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
+import { andThen } from '#apimachinery/async/maybe-promise.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import type { Connection, Connections } from '#apiserver/http/connections.js';
@@ -98,7 +99,7 @@ export class Http1Requests {
       if (exchange.asks) answer.closes = true;
     };
     const request = this.#request(raw, exchange);
-    void this.#options.server.serve({ request, target: answer, gone, answered }).then(() => {
+    void andThen(this.#options.server.serve({ request, target: answer, gone, answered }), () => {
       served = true;
     });
   }

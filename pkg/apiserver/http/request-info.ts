@@ -74,10 +74,13 @@ export function integer(query: URLSearchParams, name: string): number | undefine
 }
 
 /** Splits `url` (path and query). Throws 400 for malformed percent-encoding. */
-export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>): RequestInfo {
+export function requestInfo(
+  request: Pick<ApiRequest, 'method' | 'url'>,
+  parseQuery: (text: string) => URLSearchParams = (text) => new URLSearchParams(text),
+): RequestInfo {
   const mark = request.url.indexOf('?');
   const path = mark < 0 ? request.url : request.url.slice(0, mark);
-  const query = new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
+  const query = parseQuery(mark < 0 ? '' : request.url.slice(mark + 1));
   const parts = segments(path);
   const groupless = parts[0] === 'api';
   if ((!groupless && parts[0] !== 'apis') || parts.length < (groupless ? 3 : 4)) {

@@ -1,14 +1,15 @@
 /** A request of any version of HTTP: it is handed to the handler, and the answer to its target. */
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { AnswerTarget } from '#apiserver/http/answer-target.js';
 import { ConnectionLostError } from '#apiserver/http/connection-lost.js';
-import type { ApiHandler, ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import type { ApiRequest, ApiResponse, PromptHandler } from '#apiserver/http/exchange.js';
 import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import type { ServerRequest } from '#apiserver/http/server-request.js';
 import type { ResponseWriter } from '#apiserver/http/write-response.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface RequestServerOptions {
-  readonly handler: ApiHandler;
+  readonly handler: PromptHandler;
   /** The answer to a request that comes to nothing before the handler has it. Never throws. */
   readonly failure: (error: unknown) => ApiResponse;
   readonly writer: ResponseWriter;
@@ -40,23 +41,36 @@ export class RequestServer {
     this.#options = options;
   }
 
-  /** Resolves when the answer has been handed over, or is not wanted any more. Never rejects. */
-  async serve(exchange: ServedExchange): Promise<void> {
-    const { handler, log, strictTransportSecurity = '' } = this.#options;
-    const { request, target, gone } = exchange;
+  /** Resolves, or returns, when the answer has been handed over, or is not wanted any more. Never throws, never rejects. */
+  serve(exchange: ServedExchange): MaybePromise<void> {
+    const broken = (error: unknown) => this.#broken(exchange, error);
     try {
-      const answer = await handler(request);
-      exchange.answered?.();
-      if (strictTransportSecurity !== '') answer.headers['strict-transport-security'] = strictTransportSecurity;
-      const headOnly = request.method === 'HEAD';
-      const writing = this.#options.writer.write(target, answer, headOnly, gone);
-      if (writing instanceof Promise) await writing;
-      // A watch, or an answer that is passed on, which nobody reads.
-      if (headOnly) gone.abort(headSent);
+      const answer = this.#options.handler(exchange.request);
+      if (!(answer instanceof Promise)) return this.#write(exchange, answer)?.catch(broken);
+      return answer.then((made) => this.#write(exchange, made)).catch(broken);
     } catch (error) {
-      if (gone.reason === clientGone) log.debug({ err: error, url: request.url }, 'client went away');
-      else await this.#failed(exchange, error);
+      return broken(error);
     }
+  }
+
+  #write(exchange: ServedExchange, answer: ApiResponse): Promise<void> | undefined {
+    const { strictTransportSecurity = '', writer } = this.#options;
+    const { request, target, gone } = exchange;
+    exchange.answered?.();
+    if (strictTransportSecurity !== '') answer.headers['strict-transport-security'] = strictTransportSecurity;
+    const headOnly = request.method === 'HEAD';
+    const writing = writer.write(target, answer, headOnly, gone);
+    // A watch, or an answer that is passed on, which nobody reads.
+    const headOver = () => gone.abort(headSent);
+    if (writing instanceof Promise) return headOnly ? writing.then(headOver) : writing;
+    if (headOnly) headOver();
+    return undefined;
+  }
+
+  #broken(exchange: ServedExchange, error: unknown): MaybePromise<void> {
+    const { gone, request } = exchange;
+    if (gone.reason !== clientGone) return this.#failed(exchange, error);
+    this.#options.log.debug({ err: error, url: request.url }, 'client went away');
   }
 
   /** What no handler has answered: an answer that cannot be written. Never rejects. */

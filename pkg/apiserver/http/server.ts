@@ -1,5 +1,5 @@
 /**
- * HTTPS in front of an `ApiHandler`: HTTP/1.1 and HTTP/2 on one port, client certificates asked for but not required,
+ * HTTPS in front of a handler: HTTP/1.1 and HTTP/2 on one port, client certificates asked for but not required,
  * responses streamed with back-pressure, upgrades passed on. Knows nothing of what it serves.
  */
 import { createServer, type Server } from 'node:https';
@@ -8,7 +8,7 @@ import { DEFAULT_CIPHERS, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import type { ConnectionCount } from '#apiserver/http/connection-count.js';
 import { Connections } from '#apiserver/http/connections.js';
-import type { ApiHandler, ApiRequest, ApiResponse, UpgradeHandler } from '#apiserver/http/exchange.js';
+import type { ApiRequest, ApiResponse, PromptHandler, UpgradeHandler } from '#apiserver/http/exchange.js';
 import { Http1Requests } from '#apiserver/http/http1-requests.js';
 import { Http2Requests, type Http2RequestsOptions } from '#apiserver/http/http2-requests.js';
 import { RequestServer } from '#apiserver/http/request-server.js';
@@ -46,7 +46,7 @@ export interface ServerOptions {
   /** For servers that share a socket. */
   readonly connections?: ConnectionCount | undefined;
   readonly tls: TLSMaterial;
-  readonly handler: ApiHandler;
+  readonly handler: PromptHandler;
   readonly upgrade: UpgradeHandler;
   /** The answer to a request that comes to nothing before the handler has it. Never throws. */
   readonly failure: (error: unknown) => ApiResponse;

@@ -4,7 +4,7 @@
  */
 
 import { Deadlines } from '#apimachinery/async/deadlines.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
@@ -13,8 +13,9 @@ import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import type { ApiRequest, ApiResponse, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import { ParsedQueries } from '#apiserver/http/parsed-queries.js';
 import type { AfterTimeout } from '#apiserver/http/request-failures.js';
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
@@ -48,10 +49,21 @@ const followUpMs = 300_000;
 /** Answers an authenticated and authorized request. Throws, or rejects with, what becomes a Status. */
 export type Endpoint = (context: RequestContext) => MaybePromise<ApiResponse>;
 
+/** A request on its way. */
+interface Run {
+  readonly request: ApiRequest;
+  readonly auditId: string;
+  readonly startedMs: number;
+  readonly warnings: string[];
+  /** Undefined where the request cannot be read. */
+  scope: RequestScope | undefined;
+}
+
 export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #inFlight: MaxInFlight;
   readonly #deadlines: Deadlines;
+  readonly #queries = new ParsedQueries();
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -66,34 +78,46 @@ export class Pipeline {
     metrics.inFlight(() => this.#inFlight.current);
   }
 
-  /** Never rejects. */
-  async run(request: ApiRequest, endpoint: Endpoint): Promise<ApiResponse> {
-    const { newUID, responder, metrics, clock, log, dialect } = this.#options;
+  /** Answers at once where all that is needed is at hand. Never throws, never rejects. */
+  run(request: ApiRequest, endpoint: Endpoint): MaybePromise<ApiResponse> {
+    const { newUID, clock } = this.#options;
     const auditId = request.headers['audit-id']?.slice(0, 64) ?? newUID();
-    const started = clock.monotonic();
-    const warnings: string[] = [];
-    let info: RequestInfo | undefined;
-    let scope: RequestScope | undefined;
-    let response: ApiResponse;
+    const run: Run = { request, auditId, startedMs: clock.monotonic(), warnings: [], scope: undefined };
     try {
-      info = requestInfo(request);
-      scope = new RequestScope(request, info, { auditId, warnings });
-      response = await (isLongRunning(info) ? this.#authorized(scope, endpoint) : this.#limited(scope, endpoint));
+      const info = requestInfo(request, this.#queries.parse);
+      const scope = new RequestScope(request, info, run);
+      run.scope = scope;
+      const answer = isLongRunning(info) ? this.#authorized(scope, endpoint) : this.#limited(scope, endpoint);
+      if (!(answer instanceof Promise)) return this.#answered(run, answer);
+      return answer.then(
+        (response) => this.#answered(run, response),
+        (error: unknown) => this.#failed(run, error),
+      );
     } catch (error) {
-      response = responder.failure(info === undefined ? undefined : { request, info }, error);
-      if (response.status >= 500) {
-        const { reason, message } = toStatus(error);
-        log.warn({ auditId, method: request.method, url: request.url, reason, message, err: error }, 'request failed');
-      }
-    } finally {
-      if (scope !== undefined) {
-        this.#deadlines.delete(scope);
-        scope.release();
-      }
+      return this.#failed(run, error);
     }
-    const elapsedMs = clock.monotonic() - started;
+  }
+
+  #failed(run: Run, error: unknown): ApiResponse {
+    const { responder, log } = this.#options;
+    const { request, scope, auditId } = run;
+    const response = responder.failure(scope, error);
+    if (response.status >= 500) {
+      const { reason, message } = toStatus(error);
+      log.warn({ auditId, method: request.method, url: request.url, reason, message, err: error }, 'request failed');
+    }
+    return this.#answered(run, response);
+  }
+
+  #answered({ request, scope, auditId, warnings, startedMs }: Run, made: ApiResponse): ApiResponse {
+    const { metrics, clock, log, dialect } = this.#options;
+    if (scope !== undefined) {
+      this.#deadlines.delete(scope);
+      scope.release();
+    }
+    const elapsedMs = clock.monotonic() - startedMs;
     const own = scope?.user.name === dialect.users.apiServer;
-    response = metrics.observe({ request, info, elapsedMs, own }, response);
+    const response = metrics.observe({ request, info: scope?.info, elapsedMs, own }, made);
     if (log.isLevelEnabled('debug')) {
       log.debug({ auditId, method: request.method, url: request.url, status: response.status, elapsedMs }, 'request');
     }
@@ -103,15 +127,18 @@ export class Pipeline {
     return response;
   }
 
-  #limited(scope: RequestScope, endpoint: Endpoint): Promise<ApiResponse> {
+  #limited(scope: RequestScope, endpoint: Endpoint): MaybePromise<ApiResponse> {
     const dueMs = this.#options.clock.monotonic() + this.#timeLimit(scope.info);
+    let expired: ((error: unknown) => void) | undefined;
+    scope.limit(dueMs, (error) => expired?.(error));
+    const work = this.#authorized(scope, endpoint);
+    if (!(work instanceof Promise)) return work;
     return new Promise((resolve, reject) => {
-      const work = this.#authorized(scope, endpoint);
-      scope.limit(dueMs, (error) => {
+      expired = (error) => {
         reject(error);
         this.#options.metrics.timedOut(scope.request, scope.info);
         this.#followUp(work);
-      });
+      };
       this.#deadlines.add(scope);
       work.then(resolve, reject);
     });
@@ -134,33 +161,69 @@ export class Pipeline {
     );
   }
 
-  async #authorized(scope: RequestScope, endpoint: Endpoint): Promise<ApiResponse> {
-    const { authenticator, authorizer, dialect, clock, metrics } = this.#options;
-    const { filters } = metrics;
-    const { request, info } = scope;
+  #authorized(scope: RequestScope, endpoint: Endpoint): MaybePromise<ApiResponse> {
+    const { authenticator, clock } = this.#options;
+    const { request } = scope;
     const startedMs = clock.monotonic();
-    const known = request.user ?? authenticator.authenticate(request);
-    const user = known instanceof Promise ? await known : known;
+    const user = request.user ?? authenticator.authenticate(request);
+    return andThen(user, (known) => this.#authenticated(scope, endpoint, known, startedMs));
+  }
+
+  #authenticated(
+    scope: RequestScope,
+    endpoint: Endpoint,
+    user: UserInfo | undefined,
+    startedMs: number,
+  ): MaybePromise<ApiResponse> {
+    const { authorizer, dialect, clock, metrics } = this.#options;
+    const { request } = scope;
     if (user === undefined) throw unauthorized();
-    const authenticatedMs = clock.monotonic();
-    if (request.user === undefined) filters.authentication.observe((authenticatedMs - startedMs) / 1000);
+    const nowMs = clock.monotonic();
+    if (request.user === undefined) metrics.filters.authentication.observe((nowMs - startedMs) / 1000);
     const treatedAs = impersonate(request, user, authorizer, dialect);
-    scope.user = treatedAs instanceof Promise ? await treatedAs : treatedAs;
-    const impersonatedMs = clock.monotonic();
-    filters.impersonation.observe((impersonatedMs - authenticatedMs) / 1000);
+    return andThen(treatedAs, (as) => this.#known(scope, endpoint, as, nowMs));
+  }
+
+  /** The request's user is known: it takes a place among those under way until it is answered. */
+  #known(scope: RequestScope, endpoint: Endpoint, user: UserInfo, startedMs: number): MaybePromise<ApiResponse> {
+    const { clock, metrics } = this.#options;
+    scope.user = user;
+    const nowMs = clock.monotonic();
+    metrics.filters.impersonation.observe((nowMs - startedMs) / 1000);
     const leave = this.#inFlight.enter(scope);
     try {
-      const allowed = authorize(authorizer, attributesOf(info, scope.user));
-      if (allowed instanceof Promise) await allowed;
-      filters.authorization.observe((clock.monotonic() - impersonatedMs) / 1000);
-      // Only now that its sender may send it.
-      if (request.readBody !== undefined) request.body = await request.readBody();
-      const ahead = this.#options.parseAhead?.(request);
-      if (ahead !== undefined) await ahead;
-      return await endpoint(scope);
-    } finally {
+      const answer = this.#entered(scope, endpoint, nowMs);
+      if (answer instanceof Promise) return left(answer, leave);
       leave();
+      return answer;
+    } catch (error) {
+      leave();
+      throw error;
     }
+  }
+
+  #entered(scope: RequestScope, endpoint: Endpoint, startedMs: number): MaybePromise<ApiResponse> {
+    const { authorizer } = this.#options;
+    const allowed = authorize(authorizer, attributesOf(scope.info, scope.user));
+    return andThen(allowed, () => this.#allowed(scope, endpoint, startedMs));
+  }
+
+  #allowed(scope: RequestScope, endpoint: Endpoint, startedMs: number): MaybePromise<ApiResponse> {
+    const { clock, metrics, parseAhead } = this.#options;
+    const { request } = scope;
+    metrics.filters.authorization.observe((clock.monotonic() - startedMs) / 1000);
+    // Only now that its sender may send it.
+    if (request.readBody !== undefined) return this.#withBody(scope, endpoint, request.readBody());
+    const ahead = parseAhead?.(request);
+    return ahead === undefined ? endpoint(scope) : ahead.then(() => endpoint(scope));
+  }
+
+  async #withBody(scope: RequestScope, endpoint: Endpoint, body: Promise<Buffer>): Promise<ApiResponse> {
+    const { request } = scope;
+    request.body = await body;
+    const ahead = this.#options.parseAhead?.(request);
+    if (ahead !== undefined) await ahead;
+    return endpoint(scope);
   }
 
   #timeLimit(info: RequestInfo): number {
@@ -169,6 +232,20 @@ export class Pipeline {
     const ms = parseTimeout(asked);
     return ms <= 0 ? this.#options.requestTimeoutMs : Math.min(ms, this.#options.requestTimeoutMs);
   }
+}
+
+/** The same answer, once `leave` has been called; with fewer promises than `finally`. */
+function left(answer: Promise<ApiResponse>, leave: () => void): Promise<ApiResponse> {
+  return answer.then(
+    (response) => {
+      leave();
+      return response;
+    },
+    (error: unknown) => {
+      leave();
+      throw error;
+    },
+  );
 }
 
 /** Milliseconds of the `timeout` parameter. Throws 400 for what is no duration. */

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { notFound } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -14,14 +14,13 @@ export interface ObjectName {
 }
 
 /** GET of one object. */
-export async function getObject(operation: Operation): Promise<ApiResponse> {
+export function getObject(operation: Operation): MaybePromise<ApiResponse> {
   const { context, resource } = operation;
   const form = negotiateObject(operation);
   const version = getVersion(context.info.query);
   // Without the request's signal, which is not free: what a get waits for is shared with others, and is not long.
   const found = readEntry(resource, context.info, version, undefined);
-  const entry = found instanceof Promise ? await found : found;
-  return entryResponse(operation, { entry, form });
+  return andThen(found, (entry) => entryResponse(operation, { entry, form }));
 }
 
 /** The stored object; throws 404 where there is none. */
