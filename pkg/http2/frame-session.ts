@@ -47,6 +47,8 @@ export interface FrameSessionOptions {
   readonly preface?: Buffer;
   /** Shared with other connections; absent: its own. */
   readonly buffers?: WriteBuffers | undefined;
+  /** Of one block of headers, over all its frames; a peer that sends more is cut off. */
+  readonly maxBlockBytes: number;
 }
 
 const nothing = Buffer.alloc(0);
@@ -65,6 +67,7 @@ export abstract class FrameSession<S extends FrameStream> {
   protected destroyed = false;
   protected failure: Error | undefined;
   readonly #peer: 'client' | 'server';
+  readonly #maxBlockBytes: number;
   readonly #decoder = new HeaderDecoder();
   readonly #parser: FrameParser;
   /** Of the present DATA frame. */
@@ -74,8 +77,9 @@ export abstract class FrameSession<S extends FrameStream> {
   #block: HeaderBlock | undefined;
   #tableBytes: number | undefined;
 
-  protected constructor({ socket, peer, preface, buffers }: FrameSessionOptions) {
+  protected constructor({ socket, peer, preface, buffers, maxBlockBytes }: FrameSessionOptions) {
     this.socket = socket;
+    this.#maxBlockBytes = maxBlockBytes;
     this.#peer = peer;
     this.writer = new FrameWriter(socket, buffers);
     this.outgoing = new Outgoing(socket, this.writer, (stream) => this.sent(stream));
@@ -236,7 +240,7 @@ export abstract class FrameSession<S extends FrameStream> {
     const bytes = unpadded(payload, flags, true);
     const ends = (flags & frameFlag.END_STREAM) !== 0;
     if ((flags & frameFlag.END_HEADERS) !== 0) return this.#headersOver(streamId, bytes, ends);
-    this.#block = new HeaderBlock(streamId, ends, bytes);
+    this.#block = new HeaderBlock(streamId, ends, bytes, this.#maxBlockBytes);
   }
 
   #continuation(flags: number, payload: Buffer): void {
@@ -251,7 +255,12 @@ export abstract class FrameSession<S extends FrameStream> {
   #headersOver(streamId: number, block: Buffer, ends: boolean): void {
     // Also for a stream that is over: later blocks build upon this one.
     const fields = this.#decoder.decode(block);
-    this.headers({ streamId, fields, ends, listBytes: this.#decoder.listBytes }, this.streams.get(streamId));
+    const { listBytes, truncated } = this.#decoder;
+    // A request can be refused for it; an answer that is not all there is none.
+    if (truncated && this.#peer === 'server') {
+      throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'headers are too long');
+    }
+    this.headers({ streamId, fields, ends, listBytes }, this.streams.get(streamId));
   }
 
   #reset(streamId: number, payload: Buffer): void {

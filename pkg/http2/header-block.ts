@@ -2,8 +2,6 @@
 import { ConnectionError } from '#http2/connection-error.js';
 import { resetCode } from '#http2/frames.js';
 
-/** Bytes of one block, over all its frames. */
-const maxBlockBytes = 64 * 1024;
 /** Frames that continue one block: it may be long, but need not come in crumbs. */
 const maxContinuations = 64;
 
@@ -11,10 +9,13 @@ export class HeaderBlock {
   readonly streamId: number;
   /** Nothing follows it on its stream. */
   readonly ends: boolean;
+  readonly #maxBytes: number;
   #bytes: Buffer;
   #continuations = 0;
 
-  constructor(streamId: number, ends: boolean, bytes: Buffer) {
+  /** `maxBytes`: over all its frames. */
+  constructor(streamId: number, ends: boolean, bytes: Buffer, maxBytes: number) {
+    this.#maxBytes = maxBytes;
     this.streamId = streamId;
     this.ends = ends;
     this.#bytes = bytes;
@@ -28,7 +29,7 @@ export class HeaderBlock {
   add(bytes: Buffer): void {
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
     this.#continuations++;
-    if (this.#bytes.length > maxBlockBytes || this.#continuations > maxContinuations) {
+    if (this.#bytes.length > this.#maxBytes || this.#continuations > maxContinuations) {
       throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'headers are too long');
     }
   }

@@ -241,6 +241,33 @@ void t.test('headers that are too large are told as such', async (t) => {
   t.equal(its.streams.get(1)?.ended, true);
 });
 
+void t.test(
+  'so are those in a block that is too large itself, up to a bound, and the connection goes on',
+  async (t) => {
+    const its = scene(t);
+    const long = encodeHeaders([...get, ['x', 'y'.repeat(7000)]]);
+    const inParts = (bytes: Buffer, streamId: number) =>
+      all(
+        frame(HEADERS, END_STREAM, streamId, bytes.subarray(0, 3000)),
+        frame(CONTINUATION, END_HEADERS, streamId, bytes.subarray(3000)),
+      );
+    its.peer.write(inParts(long, 1));
+    await answered(its);
+    t.equal(its.streams.get(1)?.ended, true);
+    // Each byte stands for an entry of 4 kB; those that come later are counted, but not kept.
+    const entry = all(Buffer.from([0x40]), encodeHeaders([['x', 'v'.repeat(4000)]]).subarray(1));
+    its.peer.write(inParts(all(encodeHeaders(get), entry, Buffer.alloc(3000, 0xbe)), 3));
+    await answered(its);
+    t.equal(its.streams.get(3)?.ended, true);
+    its.peer.write(head(get, END_STREAM, 5));
+    await answered(its);
+    t.equal(its.said(GOAWAY), undefined);
+    its.peer.write(inParts(Buffer.alloc(9000), 7));
+    await until(() => its.said(GOAWAY) !== undefined);
+    t.equal(its.said(GOAWAY)?.payload.readUInt32BE(4), ENHANCE_YOUR_CALM);
+  },
+);
+
 void t.test('what comes behind an answer is not wanted, and breaks nothing', async (t) => {
   const its = scene(t);
   its.peer.write(begun);

@@ -18,6 +18,28 @@ void t.test('the examples of RFC 7541, appendix C', async (t) => {
   t.same(requests.decode(hex('8286 84be 5886 a8eb 1064 9cbf')), [...first, ['cache-control', 'no-cache']]);
 });
 
+/** All 256 of them, in their order. */
+const everyByte =
+  'ffc7fffd8fffffe2fffffe3fffffe4fffffe5fffffe6fffffe7fffffe8ffffeafffffff3fffffa7fffffabffffffdfffffeb' +
+  'fffffecfffffedfffffeefffffefffffff0ffffff1ffffff2fffffffbfffffcffffffd3fffffd7fffffdbfffffdffffffe3f' +
+  'ffffe7fffffebfffffed4fe3f9ffaffcabf1febfafefe7fdfd2cbb00089969b71d79fb9f7fff20ffbff3ff50ddbd7f061c58' +
+  'f265cd9f469d5af66dddbf871e5f9cff7ff7fffc3ff9ffe45fff4719242cb34e6e9d68a6a3d7dac426defe3cfaf7fffbfe7f' +
+  'fbffdffffffcfffe6ffff4bfff9ffffa3fffd3ffff53fffd5ffffb3fffeb7fffdaffffb7ffff73fffeeffffdeffffebffffb' +
+  'fffffd9ffffdbfffebffffe0ffffeeffffc3ffff8bffff1ffffe4fffee7fffb1ffff97fffd9ffffcdffff9fffffbffffdaff' +
+  'feeffff4ffffb7fffee7fffe8ffffd3fffdeffffd5fffeeffffbdffffe1fffdfffff7fffff5ffffecffff07fff87fffe0fff' +
+  'f17fffedffff87ffff77fffeffffeaffff8bfffe3ffff93ffff87fffcbffff37ffff1fffff83ffffe1fffebfffe3ffff3fff' +
+  'ff2ffffa3ffffd9fffff17ffffc7fffff27ffffdefffffbffffff2fffff8fffffb7fff97fff8fffffe6fffffc1fffff87fff' +
+  'fe7fffffc5ffffe5fffe4ffff2fffffd1fffff4ffffffefffffe3fffffc9fffff97fffb3ffffcffffb7fffcdffff4ffff9ff' +
+  'ffd1ffffcffffeaffffafffffddffffeffffff4fffff5fffffabffffa7ffffd7fffff9bffffecfffffb7fffff3fffffe8fff' +
+  'ffd3fffffabfffff5fffffff7ffffecfffffdbfffffbbfffff7ffffff0fffffbbf';
+
+void t.test('every byte in the Huffman code, at every place of a byte', async (t) => {
+  const all = decodeHuffman(hex(everyByte));
+  t.equal(all, Array.from({ length: 256 }, (_, i) => String.fromCharCode(i)).join(''));
+  // Ten bytes of zeros are sixteen times the shortest code.
+  t.equal(decodeHuffman(Buffer.alloc(10_000, 0)), '0'.repeat(16_000));
+});
+
 void t.test('fields and names that every peer knows are written as numbers', async (t) => {
   const fields: HeaderField[] = [
     [':method', 'POST'],

@@ -9,14 +9,14 @@ export type HeaderField = readonly [name: string, value: string];
 export class HeaderBlockError extends ConnectionError {
   override readonly name = 'HeaderBlockError';
 
-  constructor(message: string, code: number = resetCode.COMPRESSION_ERROR) {
-    super(code, message);
+  constructor(message: string) {
+    super(resetCode.COMPRESSION_ERROR, message);
   }
 }
 
 /** The bytes that the peer's table of recent headers may have: the protocol's default. */
 const tableBytes = 4096;
-/** Bytes of all fields of a block, as entries of the table count: a short block may repeat a long entry often. */
+/** Bytes of the fields of a block that are kept, as entries of the table count: a short block may repeat a long entry often. */
 const mostListBytes = 256 * 1024;
 /** What an entry counts for besides its text. */
 const entryOverhead = 32;
@@ -63,7 +63,15 @@ export class HeaderDecoder {
     return this.#listBytes;
   }
 
-  /** Fields in their order. Those that the peer repeats are the same arrays each time. Throws HeaderBlockErrors. */
+  /** The fields that the last block gave are not all that were in it. */
+  get truncated(): boolean {
+    return this.#listBytes > mostListBytes;
+  }
+
+  /**
+   * Fields in their order, as many as are kept; the whole block is read all the same, since later ones build upon it. Those
+   * that the peer repeats are the same arrays each time. Throws HeaderBlockErrors.
+   */
   decode(block: Buffer): HeaderField[] {
     this.#bytes = block;
     this.#at = 0;
@@ -78,8 +86,7 @@ export class HeaderDecoder {
       }
       const field = this.#field(first);
       listBytes += sizeOf(field);
-      if (listBytes > mostListBytes) throw new HeaderBlockError('headers are too long', resetCode.ENHANCE_YOUR_CALM);
-      fields.push(field);
+      if (listBytes <= mostListBytes) fields.push(field);
     }
     this.#listBytes = listBytes;
     return fields;

@@ -26,43 +26,100 @@ const lengths = [
 
 const endOfString = 256;
 const maxLength = 30;
+const byteBits = 8;
 
-/** What stands in the place of a code of each length: the first code, and the bytes of all of them. */
-const rows = codeRows();
+/** What four more bits do to a code that has begun, as one number: see `step`. */
+const nibbles = 16;
+/** Bits of a number: where the code stands then, which of 256 places, */
+const placeBits = 8;
+const placeMask = (1 << placeBits) - 1;
+/** the byte that ended with it, */
+const symbolMask = 0xff;
+/** whether one did, */
+const hasSymbol = 1 << 16;
+/** and whether there is no such code. */
+const refused = 1 << 17;
 
-function codeRows(): { readonly first: number; readonly symbols: readonly number[] }[] {
-  const made: { first: number; symbols: number[] }[] = [];
-  let first = 0;
-  for (let length = 0; length <= maxLength; length++) {
-    const symbols: number[] = [];
-    for (const [symbol, bits] of lengths.entries()) if (bits === length) symbols.push(symbol);
-    made.push({ first, symbols });
-    first = (first + symbols.length) * 2;
-  }
-  return made;
+interface Table {
+  readonly steps: Int32Array;
+  /** Whether the string may end at a place: it is a beginning of the end of the string, shorter than a byte. */
+  readonly mayEnd: Uint8Array;
 }
+
+/** The code as a machine that takes four bits at once: no code has fewer than five, so at most one ends in them. */
+const table = makeTable();
+
+/** Where a bit leads: to a place behind, or, as a negative number, to the end of a symbol's code. */
+type Branch = [zero: number, one: number];
+
+function makeTable(): Table {
+  const places = codePlaces();
+  const steps = new Int32Array(places.length * nibbles);
+  for (let place = 0; place < places.length; place++) {
+    for (let bits = 0; bits < nibbles; bits++) steps[place * nibbles + bits] = step(places, place, bits);
+  }
+  const mayEnd = new Uint8Array(places.length);
+  for (let place = 0, length = 0; length < byteBits; length++) {
+    mayEnd[place] = 1;
+    place = places[place]?.[1] ?? 0;
+  }
+  return { steps, mayEnd };
+}
+
+/** Every beginning of a code has a place; the first is that of no bit at all. */
+function codePlaces(): Branch[] {
+  const places: Branch[] = [[0, 0]];
+  let code = 0;
+  for (let length = 1; length <= maxLength; length++) {
+    code *= 2;
+    for (const [symbol, bits] of lengths.entries()) if (bits === length) addCode(places, code++, length, symbol);
+  }
+  return places;
+}
+
+function addCode(places: Branch[], code: number, length: number, symbol: number): void {
+  let branch = places[0] as Branch;
+  for (let left = length - 1; left > 0; left--) {
+    const bit = (code >>> left) & 1;
+    if (branch[bit] === 0) branch[bit] = places.push([0, 0]) - 1;
+    branch = places[branch[bit] as number] as Branch;
+  }
+  branch[code & 1] = -1 - symbol;
+}
+
+function step(places: readonly Branch[], from: number, bits: number): number {
+  let place = from;
+  let found = 0;
+  for (let mask = nibbles >> 1; mask > 0; mask >>= 1) {
+    const next = places[place]?.[(bits & mask) === 0 ? 0 : 1] ?? 0;
+    place = Math.max(0, next);
+    if (next >= 0) continue;
+    const symbol = -1 - next;
+    if (symbol === endOfString) return refused;
+    found = hasSymbol | (symbol << placeBits);
+  }
+  return found | place;
+}
+
+/** Room for what most strings become. */
+const scratch = Buffer.allocUnsafeSlow(8 * 1024);
+const shortestCode = 5;
 
 /** The string, each of its bytes one character; undefined when the bytes are no such code. */
 export function decodeHuffman(bytes: Buffer): string | undefined {
-  let text = '';
-  let code = 0;
+  const { steps, mayEnd } = table;
+  const most = Math.floor((bytes.length * byteBits) / shortestCode);
+  const text = most <= scratch.length ? scratch : Buffer.allocUnsafe(most);
+  let place = 0;
   let length = 0;
-  for (const byte of bytes) {
-    for (let bit = 7; bit >= 0; bit--) {
-      code = (code << 1) | ((byte >> bit) & 1);
-      length++;
-      const { first, symbols } = rows[length] as (typeof rows)[number];
-      const symbol = symbols[code - first];
-      if (symbol === undefined) {
-        if (length === maxLength) return undefined;
-        continue;
-      }
-      if (symbol === endOfString) return undefined;
-      text += String.fromCharCode(symbol);
-      code = 0;
-      length = 0;
-    }
+  for (let i = 0; i < bytes.length; i++) {
+    const byte = bytes[i] as number;
+    const high = steps[place * nibbles + (byte >> 4)] as number;
+    if ((high & hasSymbol) !== 0) text[length++] = (high >> placeBits) & symbolMask;
+    const low = steps[(high & placeMask) * nibbles + (byte & 15)] as number;
+    if ((low & hasSymbol) !== 0) text[length++] = (low >> placeBits) & symbolMask;
+    if (((high | low) & refused) !== 0) return undefined;
+    place = low & placeMask;
   }
-  // What fills the last byte is the beginning of the end of the string: ones, fewer than a byte.
-  return length < 8 && code === (1 << length) - 1 ? text : undefined;
+  return mayEnd[place] === 1 ? text.toString('latin1', 0, length) : undefined;
 }

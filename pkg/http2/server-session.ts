@@ -61,6 +61,8 @@ export interface ServerSessionOptions {
 const resets = { burst: 1000, perSecond: 33 };
 /** Frames that ask for no work of a request. */
 const idleFrames = { burst: 10_000, perSecond: 1000 };
+/** A block of headers so many times larger than allowed is still read, since it can be answered (431); the connection ends with others. */
+const refusedBlocks = 4;
 /** For a client to take what it is told last, and to close. */
 const lingerMs = 5_000;
 
@@ -79,7 +81,8 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   #linger: Timer | undefined;
 
   constructor(options: ServerSessionOptions) {
-    super({ socket: options.socket, peer: 'client', preface, buffers: options.buffers });
+    const { socket, buffers } = options;
+    super({ socket, peer: 'client', preface, buffers, maxBlockBytes: refusedBlocks * options.maxHeaderBytes });
     this.#options = options;
     const { clock, maxStreams, maxHeaderBytes, streamWindowBytes, sessionWindowBytes } = options;
     this.#nowMs = () => clock.monotonic();
@@ -173,8 +176,8 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   }
 
   protected headers(received: ReceivedHeaders, stream: ServerStream | undefined): void {
-    const { streamId, fields, ends } = received;
-    if (stream !== undefined) return this.#trailers(stream, fields, ends);
+    const { streamId } = received;
+    if (stream !== undefined) return this.#trailers(stream, received);
     if (streamId % 2 === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a request on a stream of the server');
     if (streamId <= this.#lastOpened) return this.late(streamId);
     this.#lastOpened = streamId;
@@ -201,9 +204,12 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
     this.idle();
   }
 
-  #trailers(stream: ServerStream, fields: readonly HeaderField[], ends: boolean): void {
+  #trailers(stream: ServerStream, { fields, ends, listBytes }: ReceivedHeaders): void {
     if (stream.inputEnded) return stream.fail(resetCode.STREAM_CLOSED, 'headers behind the end of a request');
     if (!ends) return stream.fail(resetCode.PROTOCOL_ERROR, 'trailers that do not end the request');
+    if (listBytes > this.#options.maxHeaderBytes) {
+      return stream.fail(resetCode.ENHANCE_YOUR_CALM, 'trailers that are too long');
+    }
     const fault = stream.form.trailers(fields);
     if (fault !== undefined) return stream.fail(resetCode.PROTOCOL_ERROR, fault);
     this.over(stream);

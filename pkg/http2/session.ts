@@ -44,6 +44,8 @@ export interface SessionOptions {
   readonly sessionWindowBytes: number;
 }
 
+/** Of the headers of one answer. */
+const maxBlockBytes = 64 * 1024;
 const pingPayload = Buffer.alloc(8);
 
 export class Http2Session extends FrameSession<Http2Stream> implements StreamOwner {
@@ -62,7 +64,7 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
   protected readonly lastStreamId = 0;
 
   constructor(options: SessionOptions) {
-    super({ socket: options.socket, peer: 'server' });
+    super({ socket: options.socket, peer: 'server', maxBlockBytes });
     this.#options = options;
     const { streamWindowBytes, sessionWindowBytes } = options;
     this.writer.send(preface);
