@@ -1,11 +1,13 @@
 /** Label and field selectors of a request as one test of entries. */
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { outlineOf } from '#apimachinery/codec/outline.js';
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import { FieldSelector, type FieldValues } from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry, Only } from '#storage/resource-storage.js';
+import { isWhole, joined } from '#storage/segments/segmented.js';
 
 /** What selectors look at, kept with each entry so that matching parses nothing. */
 interface Selectable {
@@ -96,7 +98,24 @@ function fieldsOf(resource: ServedResource, object: ApiObjectShape): FieldValues
 
 function selectableOf(resource: ServedResource, entry: Entry): Selectable {
   // All versions look at the stored form, so that what is kept with the entry serves them all.
-  return entry.attributes((same) => extract(resource, same.object() as ApiObjectShape));
+  return entry.attributes((same) => extract(resource, selectedFrom(same)));
+}
+
+/** Where bytes are put together that are in several pieces. */
+const scratch = Buffer.allocUnsafeSlow(64 * 1024);
+
+/** As much of the object as selectors look at. */
+function selectedFrom(entry: Entry): ApiObjectShape {
+  const bytes = entry.jsonBytes();
+  let json: Buffer;
+  if (isWhole(bytes)) json = bytes;
+  else if (bytes.length > scratch.length) json = joined(bytes);
+  else {
+    bytes.copyTo(scratch, 0);
+    json = scratch.subarray(0, bytes.length);
+  }
+  const outline = outlineOf(json);
+  return (typeof outline?.['metadata'] === 'object' ? outline : entry.object()) as ApiObjectShape;
 }
 
 function extract(resource: ServedResource, object: ApiObjectShape): Selectable {
