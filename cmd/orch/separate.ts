@@ -27,6 +27,7 @@ import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { withClient } from '#cmd/orch/scheduler-config.js';
 import { choosePort, portIsFree } from '#cmd/orch/settings.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
+import { daemonNodeFlags } from '#daemon/memory/node-flags.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
 import { schedulerOptions } from '#scheduler/options/options.js';
@@ -166,7 +167,7 @@ function child(
   return new Child({
     name,
     command: process.execPath,
-    args: async () => [join(programs, program, 'main.js'), ...(await args())],
+    args: async () => [...daemonNodeFlags, join(programs, program, 'main.js'), ...(await args())],
     runDir: layout.run,
     logFile: join(layout.logs, `${name}.log`),
     clock,

@@ -1,16 +1,16 @@
 /**
  * Memory of the API server and of informers for many pods of few templates: `PODS=50000 TEMPLATES=100 INFORMERS=10`.
  *
- * The pods are in etcd when the server starts. The informers run in a process of their own, as those of a controller manager
- * that wants the same pods ten times in its own way: of those who want them as they are, all share one informer.
+ * The pods are in etcd when the server starts. The informers run in a process of their own, as those of a controller manager:
+ * once with as many controllers that want the pods as they are, and share one informer, and once with as many that want them
+ * in their own way, and have an informer each.
  */
 import { fork } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { realClock as clock, formatTime } from '#apimachinery/clock.js';
+import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { staticToken } from '#client/http/credentials.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
@@ -19,11 +19,13 @@ import { Connection } from '#client/rest/connection.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { collectWhenIdle } from '#daemon/memory/collect-when-idle.js';
 import { garbageCollector } from '#daemon/memory/garbage-collector.js';
+import { daemonNodeFlags } from '#daemon/memory/node-flags.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { encodeStored } from '#storage/layout.js';
 import { ask, podBody, podsPath, prepare } from '#test/bench/access/pods.js';
 import { apiPeer, type RunningServer } from '#test/bench/access/servers.js';
 import { inGroups } from '#test/bench/controllers/objects.js';
+import { podOf } from '#test/bench/memory/objects.js';
 import { cpuMs, figure, machineLine, megabytes, residentBytes, seconds } from '#test/bench/report.js';
 
 const podCount = Number(process.env['PODS'] ?? 50_000);
@@ -34,86 +36,8 @@ const settleMs = 12_000;
 const self = fileURLToPath(import.meta.url);
 
 const [, , role = 'bench', ...args] = process.argv;
-if (role === 'informers') await inform(args[0] ?? '', args[1] ?? '');
+if (role === 'informers') await inform(args[0] ?? '', args[1] ?? '', args[2] ?? '');
 else await bench();
-
-function hex(length: number): string {
-  return randomBytes(length).toString('hex').slice(0, length);
-}
-
-/** What deployments, the scheduler, admission and node agents make of a pod. */
-function podOf(template: Pod, n: number): Pod {
-  const { metadata, spec } = template;
-  const { resourceVersion: _, ...common } = metadata;
-  const number = n % templateCount;
-  const hash = (0x6d4cf56d + number).toString(16);
-  const set = `app-${number}-${hash}`;
-  const time = formatTime(1_700_000_000_000 + Math.floor(n / templateCount) * 3000);
-  const ip = `10.${128 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}`;
-  const token = { name: `kube-api-access-${hex(5)}` };
-  const mount = { ...token, readOnly: true, mountPath: '/var/run/secrets/kubernetes.io/serviceaccount' };
-  const projected = {
-    defaultMode: 420,
-    sources: [
-      { serviceAccountToken: { expirationSeconds: 3607, path: 'token' } },
-      { configMap: { name: 'kube-root-ca.crt', items: [{ key: 'ca.crt', path: 'ca.crt' }] } },
-    ],
-  };
-  const controller = { apiVersion: 'apps/v1', kind: 'ReplicaSet', controller: true, blockOwnerDeletion: true };
-  const statusFields = {
-    'f:status': { 'f:conditions': {}, 'f:containerStatuses': {}, 'f:podIP': {}, 'f:startTime': {} },
-  };
-  const managers = (metadata.managedFields ?? []).map((manager) => ({ ...manager, time }));
-  const agent = { manager: 'kubelet', operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1', time } as const;
-  return {
-    ...template,
-    metadata: {
-      ...common,
-      name: `${set}-${hex(3)}${n.toString(36)}`,
-      generateName: `${set}-`,
-      uid: randomUUID(),
-      creationTimestamp: time,
-      labels: { ...common.labels, app: `app-${number}`, 'pod-template-hash': hash },
-      ownerReferences: [
-        { ...controller, name: set, uid: `6d4cf56d-b6c0-4ffe-8000-${String(number).padStart(12, '0')}` },
-      ],
-      managedFields: [...managers, { ...agent, fieldsV1: statusFields, subresource: 'status' }],
-    },
-    spec: {
-      ...spec,
-      nodeName: `node-${n % 5000}`,
-      containers: spec.containers.map((container) => ({
-        ...container,
-        image: `registry.example.com/team-${number}/${container.name}:1.24`,
-        volumeMounts: [...(container.volumeMounts ?? []), mount],
-      })),
-      volumes: [...(spec.volumes ?? []), { ...token, projected }],
-    },
-    status: {
-      phase: 'Running',
-      qosClass: 'Burstable',
-      hostIP: `172.16.${(n >> 8) & 15}.${n & 255}`,
-      podIP: ip,
-      podIPs: [{ ip }],
-      startTime: time,
-      conditions: ['Initialized', 'Ready', 'ContainersReady', 'PodScheduled'].map((type) => ({
-        type,
-        status: 'True',
-        lastTransitionTime: time,
-      })),
-      containerStatuses: spec.containers.map(({ name }) => ({
-        name,
-        image: `registry.example.com/team-${number}/${name}:1.24`,
-        imageID: `registry.example.com/team-${number}/${name}@sha256:${'ab'.repeat(32)}`,
-        containerID: `containerd://${hex(64)}`,
-        ready: true,
-        started: true,
-        restartCount: 0,
-        state: { running: { startedAt: time } },
-      })),
-    },
-  };
-}
 
 /** Writes the pods to the server's etcd; bytes of all of them in JSON. */
 async function seed(server: RunningServer): Promise<number> {
@@ -124,7 +48,7 @@ async function seed(server: RunningServer): Promise<number> {
   const store = new EtcdStore({ endpoints: [server.etcd.endpoint], clock, random: Math.random });
   let bytes = 0;
   await inGroups(podCount, async (n) => {
-    const pod = podOf(template, n);
+    const pod = podOf(template, n, templateCount);
     const value = encodeStored(pod as object);
     bytes += value.length;
     await store.create(`/registry/pods/default/${pod.metadata.name}`, value);
@@ -134,7 +58,7 @@ async function seed(server: RunningServer): Promise<number> {
 }
 
 /** Tells its memory before there is anything and when all informers have synced. */
-async function inform(url: string, contentType: string): Promise<void> {
+async function inform(url: string, contentType: string, ways: string): Promise<void> {
   const config = { server: url, insecureSkipVerify: true, namespace: 'default', token: staticToken('secret') };
   const connection = new Connection(config, { dialect, clock, program: 'bench', qps: 0, burst: 1, contentType });
   const client = connection.client('informers');
@@ -142,17 +66,23 @@ async function inform(url: string, contentType: string): Promise<void> {
   const before = residentBytes(process.pid);
   const cpu = cpuMs(process.pid);
   const stop = new AbortController();
-  const factory = new SharedInformerFactory({ client, clock, random: Math.random, log });
+  // As the manager has it.
+  const transform = dropManagedFields;
+  const factory = new SharedInformerFactory({ client, clock, random: Math.random, log, transform });
   const running = factory.start(stop.signal);
   // As the manager does.
   const collector = { clock, cpuUsage: () => process.cpuUsage(), collect: garbageCollector() };
   const collecting = collectWhenIdle(collector, stop.signal);
+  let added = 0;
   for (let i = 0; i < informerCount; i++) {
     // A transform of its own makes an informer of its own.
-    const informer = factory.informer(pods, { transform: (pod) => dropManagedFields(pod) });
+    const options = ways === 'own' ? { transform: (pod: Pod) => dropManagedFields(pod) } : {};
+    const informer = factory.informer(pods, options);
+    informer.addHandler({ onAdd: () => void added++ });
     await informer.whenSynced();
     if (informer.size !== podCount) throw new Error(`${informer.size} pods`);
   }
+  if (added !== podCount * informerCount) throw new Error(`${added} pods were told of`);
   const cpuUsedMs = cpuMs(process.pid) - cpu;
   await clock.sleep(settleMs);
   const resident = residentBytes(process.pid);
@@ -173,10 +103,10 @@ interface Informed {
   readonly cpuUsedMs: number;
 }
 
-async function informers(url: string, contentType: string): Promise<Informed> {
+async function informers(url: string, contentType: string, ways: string): Promise<Informed> {
   // As the controller manager has it.
-  const execArgv = ['--expose-gc', '--heap-growing-percent=100'];
-  const child = fork(self, ['informers', url, contentType], { execArgv });
+  const execArgv = ['--expose-gc', ...daemonNodeFlags, '--heap-growing-percent=100'];
+  const child = fork(self, ['informers', url, contentType, ways], { execArgv });
   const exited = once(child, 'exit');
   const answer = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
   if (answer === undefined) throw new Error('the informers ended early');
@@ -223,10 +153,13 @@ async function bench(): Promise<void> {
       ['Protobuf', dialect.protobufMediaType],
       ['JSON', 'application/json'],
     ] as const) {
-      const { before, resident, live, cpuUsedMs } = await informers(server.url, type);
-      figure(`${informerCount} informers in ${name}: more memory`, megabytes(resident - before), '250 MB');
-      figure(`${informerCount} informers in ${name}: live`, megabytes(live));
-      figure(`${informerCount} informers in ${name}: CPU`, seconds(cpuUsedMs));
+      for (const ways of ['one', 'own'] as const) {
+        const what = ways === 'one' ? `one informer for ${informerCount}` : `${informerCount} informers`;
+        const { before, resident, live, cpuUsedMs } = await informers(server.url, type, ways);
+        figure(`${what} in ${name}: more memory`, megabytes(resident - before), '250 MB');
+        figure(`${what} in ${name}: live`, megabytes(live));
+        figure(`${what} in ${name}: CPU`, seconds(cpuUsedMs));
+      }
     }
     await memoryRow('the server in the end', server, '350 MB');
   } finally {

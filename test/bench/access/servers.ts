@@ -8,6 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
+import { daemonNodeFlags } from '#daemon/memory/node-flags.js';
 import { Connections } from '#test/bench/access/connections.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 import { freePort } from '#test/free-port.js';
@@ -78,7 +79,14 @@ export async function apiPeer(
     ...['--service-account-key-file', file('sa.pub'), '--service-cluster-ip-range', '10.0.0.0/24'],
     ...args,
   ];
-  const orch = [...nodeArgs, module('cmd/orch-apiserver/main.js'), '--dialect', 'kubernetes', ...options];
+  const orch = [
+    ...daemonNodeFlags,
+    ...nodeArgs,
+    module('bundle/orch-apiserver/main.js'),
+    '--dialect',
+    'kubernetes',
+    ...options,
+  ];
   const name = program === undefined ? 'orch' : 'peer';
   const start = async () => {
     const started = realClock.monotonic();

@@ -1,0 +1,28 @@
+import t from 'tap';
+import { garbageCollector, isScattered } from '#daemon/memory/garbage-collector.js';
+
+const mebibyte = 1024 * 1024;
+
+t.test('a heap is put together where that gives back much', async (t) => {
+  const cases: [used: number, total: number, scattered: boolean][] = [
+    [25, 35, false],
+    [25, 45, true],
+    [200, 230, false],
+    [200, 250, true],
+  ];
+  for (const [used, total, scattered] of cases)
+    t.equal(isScattered({ used: used * mebibyte, total: total * mebibyte }), scattered, `${used} of ${total}`);
+});
+
+t.test('what nobody holds is gone, what somebody holds is not', async (t) => {
+  const collect = garbageCollector();
+  const held: object[] = [];
+  const held2: object[] = [];
+  for (let i = 0; i < 300_000; i++) (i % 10 === 0 ? held : held2).push({ i, text: `text ${i}` });
+  const gone = new WeakRef(held2.splice(0)[0] as object);
+  await new Promise((resolve) => setImmediate(resolve));
+  collect();
+  await new Promise((resolve) => setImmediate(() => setImmediate(resolve)));
+  t.equal(gone.deref(), undefined);
+  t.same(held[29_999], { i: 299_990, text: 'text 299990' });
+});
