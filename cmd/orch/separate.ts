@@ -27,7 +27,7 @@ import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { withClient } from '#cmd/orch/scheduler-config.js';
 import { choosePort, portIsFree } from '#cmd/orch/settings.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
-import { daemonNodeFlags } from '#daemon/memory/node-flags.js';
+import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
 import { schedulerOptions } from '#scheduler/options/options.js';
@@ -168,6 +168,7 @@ function child(
     name,
     command: process.execPath,
     args: async () => [...daemonNodeFlags, join(programs, program, 'main.js'), ...(await args())],
+    env: daemonEnvironment,
     runDir: layout.run,
     logFile: join(layout.logs, `${name}.log`),
     clock,

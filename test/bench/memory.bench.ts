@@ -19,7 +19,7 @@ import { Connection } from '#client/rest/connection.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { collectWhenIdle } from '#daemon/memory/collect-when-idle.js';
 import { garbageCollector } from '#daemon/memory/garbage-collector.js';
-import { daemonNodeFlags } from '#daemon/memory/node-flags.js';
+import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { encodeStored } from '#storage/layout.js';
 import { ask, podBody, podsPath, prepare } from '#test/bench/access/pods.js';
@@ -106,7 +106,10 @@ interface Informed {
 async function informers(url: string, contentType: string, ways: string): Promise<Informed> {
   // As the controller manager has it.
   const execArgv = ['--expose-gc', ...daemonNodeFlags, '--heap-growing-percent=100'];
-  const child = fork(self, ['informers', url, contentType, ways], { execArgv });
+  const child = fork(self, ['informers', url, contentType, ways], {
+    execArgv,
+    env: { ...process.env, ...daemonEnvironment },
+  });
   const exited = once(child, 'exit');
   const answer = await Promise.race([once(child, 'message'), exited.then(() => undefined)]);
   if (answer === undefined) throw new Error('the informers ended early');

@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
-import { daemonNodeFlags } from '#daemon/memory/node-flags.js';
+import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
 import { Connections } from '#test/bench/access/connections.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 import { freePort } from '#test/free-port.js';
@@ -92,6 +92,7 @@ export async function apiPeer(
     const started = realClock.monotonic();
     const child = spawn(program ?? process.execPath, program === undefined ? orch : options, {
       stdio: ['ignore', 'ignore', 'pipe'],
+      env: { ...process.env, ...(program === undefined ? daemonEnvironment : {}) },
     });
     const log = follow(child);
     const headers = { authorization: `Bearer ${token}` };
