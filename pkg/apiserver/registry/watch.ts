@@ -52,7 +52,7 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
   const match = selection(resource, context.info);
   const only = onlyField(resource, context.info);
   const encoder = encoderFor(operation, form);
-  const lifetimeMs = timeoutMs ?? registry.minWatchTimeoutMs * (1 + registry.random());
+  const lifetimeMs = timeoutMs ?? someTime(registry);
   const scope = scopeOf(resource, namespace);
   const version = asked.skipInitialEvents
     ? await presentVersion(resource, scope, asked.version, context.cancellation)
@@ -90,6 +90,12 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
   return frames;
 }
 
+/** Whole seconds: Node.js keeps timers of the same length in one list, and others in one each. */
+function someTime({ minWatchTimeoutMs, random }: Pick<WatchContext, 'minWatchTimeoutMs' | 'random'>): number {
+  const ms = minWatchTimeoutMs * (1 + random());
+  return minWatchTimeoutMs < 1000 ? ms : Math.floor(ms / 1000) * 1000;
+}
+
 /** Where a watch begins that wants what comes after the state that it could have had. */
 async function presentVersion(
   resource: ServedResource,
@@ -103,10 +109,9 @@ async function presentVersion(
 
 function encoderFor(operation: Operation<WatchContext>, form: Negotiated): FrameEncoder {
   const { registry, context, resource } = operation;
-  if (form.format === 'protobuf') return protobufFrames(registry, resource, form.transform);
-  const { transform } = form;
-  if (transform?.kind === 'Table') {
-    return tableFrames(registry, resource, transform, includeObject(context.info.query));
-  }
-  return jsonFrames(registry, resource, transform);
+  const { format, transform } = form;
+  const make = () => (format === 'protobuf' ? protobufFrames : jsonFrames)(registry, resource, transform);
+  if (transform === undefined) return registry.frames.encoder(resource, format, make);
+  if (transform.kind !== 'Table' || format === 'protobuf') return make();
+  return tableFrames(registry, resource, transform, includeObject(context.info.query));
 }

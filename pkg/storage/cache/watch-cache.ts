@@ -9,7 +9,7 @@ import { type CacheFeed, type FedCache, Feed } from '#storage/cache/feed.js';
 import { CacheReads } from '#storage/cache/reads.js';
 import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
 import { CacheState, type StateObserver } from '#storage/cache/state.js';
-import { WatchSession } from '#storage/cache/watch-session.js';
+import { type WatchEnvironment, WatchSession } from '#storage/cache/watch-session.js';
 import { CacheWrites } from '#storage/cache/writes.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import { readEvent, TransformingStore } from '#storage/encryption/transforming-store.js';
@@ -85,6 +85,7 @@ export class WatchCache implements ResourceStorage {
   readonly prefix: string;
   readonly #options: WatchCacheOptions & typeof defaults & { readonly context: EntryContext };
   readonly #state: CacheState;
+  #watching: WatchEnvironment | undefined;
   readonly #feed: CacheFeed;
   readonly #reads: CacheReads;
   readonly #writes: CacheWrites;
@@ -177,17 +178,21 @@ export class WatchCache implements ResourceStorage {
   }
 
   watch(options: ResourceWatchOptions): ResourceWatch {
+    this.#watching ??= this.#watchEnvironment();
+    return new WatchSession(this.#watching, options);
+  }
+
+  #watchEnvironment(): WatchEnvironment {
     const { store, watchBufferSize } = this.#options;
-    return new WatchSession({
+    return {
       ...this.#options,
-      watch: options,
       state: this.#state,
       reach: (version, signal) => this.#reads.reach(version, signal),
       recall: (revision, signal) => this.#reads.recall(revision, signal),
       requestProgress: () => store.requestProgress(this.prefix),
       bufferSize: watchBufferSize,
       stopped: this.#stop.signal,
-    });
+    };
   }
 
   create(key: string, stored: Buffer, options?: PutOptions): Promise<Entry | undefined> {

@@ -18,8 +18,8 @@ import type {
 } from '#storage/resource-storage.js';
 import { prefixEnd, type Revision } from '#storage/store.js';
 
-export interface WatchSessionOptions {
-  readonly watch: ResourceWatchOptions;
+/** What the watches of one cache have in common. */
+export interface WatchEnvironment {
   readonly prefix: string;
   readonly state: CacheState;
   /** Waits until the cache satisfies a read of that version. */
@@ -41,7 +41,8 @@ export interface WatchSessionOptions {
 const initialBatch = 500;
 
 export class WatchSession implements ResourceWatch {
-  readonly #options: WatchSessionOptions;
+  readonly #options: WatchEnvironment;
+  readonly #watch: ResourceWatchOptions;
   #watcher: Watcher | undefined;
   #bookmarkTimer: Timer | undefined;
   #initial: Promise<Iterable<ResourceEvent | undefined>> | undefined;
@@ -49,8 +50,9 @@ export class WatchSession implements ResourceWatch {
   /** Goes on with what the listener could not take. */
   #resumed: (() => void) | undefined;
 
-  constructor(options: WatchSessionOptions) {
+  constructor(options: WatchEnvironment, watch: ResourceWatchOptions) {
     this.#options = options;
+    this.#watch = watch;
   }
 
   async opened(): Promise<void> {
@@ -74,7 +76,8 @@ export class WatchSession implements ResourceWatch {
   }
 
   async *[Symbol.asyncIterator](): AsyncGenerator<readonly ResourceEvent[], void, void> {
-    const { turns, metrics, resource, watch, stopped } = this.#options;
+    const { turns, metrics, resource, stopped } = this.#options;
+    const watch = this.#watch;
     try {
       const initial = await this.#begun();
       if (watch.signal.aborted || stopped.aborted) return;
@@ -95,7 +98,8 @@ export class WatchSession implements ResourceWatch {
 
   /** Hands over what the watch begins with, at the listener's pace, and leaves the rest to the watcher. Never rejects. */
   async #followed(listener: WatchListener): Promise<void> {
-    const { turns, watch, stopped } = this.#options;
+    const { turns, stopped } = this.#options;
+    const watch = this.#watch;
     try {
       const initial = await this.#begun();
       this.#initial = undefined;
@@ -120,7 +124,7 @@ export class WatchSession implements ResourceWatch {
     const watcher = this.#watcher;
     try {
       for (;;) {
-        if (watcher === undefined || this.#options.watch.signal.aborted) return this.#over();
+        if (watcher === undefined || this.#watch.signal.aborted) return this.#over();
         const batch = watcher.poll();
         if (batch === 'ended') return this.#over();
         if (batch === undefined) return watcher.wait(this.#pump);
@@ -136,7 +140,8 @@ export class WatchSession implements ResourceWatch {
     if (listener === undefined) return;
     this.#listener = undefined;
     this.#resumed = undefined;
-    const { metrics, resource, watch } = this.#options;
+    const { metrics, resource } = this.#options;
+    const watch = this.#watch;
     const expected = failure === undefined || watch.signal.aborted;
     if (!expected && failure.error instanceof WatchOverflowError) metrics.terminatedWatchers.inc({ resource });
     this.#leave();
@@ -150,7 +155,8 @@ export class WatchSession implements ResourceWatch {
 
   /** Registers the watcher and, without a turn of the event loop in between, takes the state that it begins with. */
   async #begin(): Promise<Iterable<ResourceEvent | undefined>> {
-    const { watch, reach, recall, state, prefix } = this.#options;
+    const { reach, recall, state, prefix } = this.#options;
+    const watch = this.#watch;
     const { version } = watch;
     const start = prefix + watch.scope;
     if (version.kind === 'exact' && watch.sendInitialEvents !== true) {
@@ -173,8 +179,9 @@ export class WatchSession implements ResourceWatch {
   }
 
   #register(seen: Revision): void {
-    this.#options.watch.signal.throwIfAborted();
-    const { watch, state, prefix, bufferSize, metrics, resource } = this.#options;
+    this.#watch.signal.throwIfAborted();
+    const { state, prefix, bufferSize, metrics, resource } = this.#options;
+    const watch = this.#watch;
     const { match, only, bookmarks } = watch;
     const watcher = new Watcher({
       scope: prefix + watch.scope,
@@ -194,7 +201,8 @@ export class WatchSession implements ResourceWatch {
 
   /** Takes the watcher out again. Idempotent. */
   readonly #leave = (): void => {
-    const { state, metrics, resource, watch } = this.#options;
+    const { state, metrics, resource } = this.#options;
+    const watch = this.#watch;
     const watcher = this.#watcher;
     if (watcher === undefined) return;
     this.#watcher = undefined;
