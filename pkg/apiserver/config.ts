@@ -185,7 +185,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   for (const resource of storages.unknown(transformers.keys())) {
     log.warn({ resource }, 'The encryption config names a resource that is not stored here');
   }
-  const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), clock, log });
+  const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), turns, clock, log });
   const authentication = await buildAuthentication({ values, dialect, clock, reader, metrics, log });
   const authorization = buildAuthorization({ dialect, reader, clock }, values['authorization-mode']);
   const network = buildServiceNetwork({ values, store, random, dialect, metrics });

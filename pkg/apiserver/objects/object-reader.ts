@@ -6,6 +6,9 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 
+/** See `keyOf`. */
+type ObjectKey = string;
+
 /** `cached`: what this server knows by now. `latest`: consistent with the store at the time of the call. */
 export type Freshness = 'cached' | 'latest';
 
@@ -18,6 +21,11 @@ export interface Follower<T> {
   concerns?(json: Buffer): boolean;
   /** The whole state; called first, and again whenever the history in between was lost. */
   replaced(objects: readonly T[]): void;
+  /**
+   * For who keeps little of many objects, in the place of `replaced`: each object of the state has been told by `changed`,
+   * in the course of some turns, and is nowhere else in memory. `keys`: those of all of them; all others are gone.
+   */
+  only?(keys: ReadonlySet<ObjectKey>): void;
   changed(object: T): void;
   /** `object` is the last known state. */
   removed(object: T): void;

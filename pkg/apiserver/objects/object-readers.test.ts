@@ -35,6 +35,17 @@ t.test('a mirror follows the storage', async (t) => {
   await mirror.start(reader, configmaps, stop.signal);
   t.ok(mirror.synced);
   t.equal(mirror.get('ns', 'a')?.data?.['value'], '1');
+  const told: (string | undefined)[] = [];
+  const frugal = {
+    replaced: () => told.push('all at once'),
+    changed: ({ metadata }: ConfigMap) => told.push(metadata.name),
+    removed: () => told.push('removed'),
+    only: (keys: ReadonlySet<string>) => told.push(`only ${[...keys].join()}`),
+  };
+  const leave = new AbortController();
+  await reader.follow(configmaps, frugal, leave.signal);
+  leave.abort();
+  t.same(told, ['a', 'only ns/a'], 'one object at a time');
   const made = await storage.create('ns/b', bytes(object('b', '1')));
   const changed = await storage.update('ns/b', bytes(object('b', '2')), made?.revision ?? 0n);
   if (changed.ok) await storage.delete('ns/b', changed.entry.revision);

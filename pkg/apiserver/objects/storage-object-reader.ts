@@ -2,16 +2,20 @@
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { keyFor } from '#apimachinery/object-key.js';
+import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import type { Follower, Freshness, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Entry, ReadVersion, ResourceStorage } from '#storage/resource-storage.js';
+import { joined } from '#storage/segments/segmented.js';
 
 export interface StorageObjectReaderOptions {
   /** The storage of a resource; undefined when the server does not serve it. */
   readonly storageOf: (resource: ResourceDeclaration) => ResourceStorage | undefined;
+  /** Comes in between where a follower has to be told of many objects. */
+  readonly turns: Pick<TurnQueue, 'pause'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -59,7 +63,7 @@ export class StorageObjectReader implements ObjectReader {
     });
   }
 
-  async #run<T>(
+  async #run<T extends ApiObjectShape>(
     type: ResourceDeclaration,
     storage: ResourceStorage,
     follower: Follower<T>,
@@ -71,8 +75,7 @@ export class StorageObjectReader implements ObjectReader {
       try {
         await storage.waitReady(signal);
         const { entries, revision } = await storage.list({ scope: '', version: { kind: 'any' }, signal });
-        const concerned = entries.filter((entry) => follower.concerns?.(entry.json()) !== false);
-        follower.replaced(concerned.map((entry) => entry.object() as T));
+        await this.#tell(follower, entries, signal);
         synced();
         const version: ReadVersion = { kind: 'exact', revision };
         for await (const batch of storage.watch({ scope: '', version, bookmarks: false, signal }))
@@ -88,6 +91,29 @@ export class StorageObjectReader implements ObjectReader {
       }
       await clock.sleep(retryMs, signal);
     }
+  }
+
+  /** The whole state. */
+  async #tell<T extends ApiObjectShape>(
+    follower: Follower<T>,
+    entries: readonly Entry[],
+    signal: AbortSignal,
+  ): Promise<void> {
+    const concerns = (entry: Entry) => follower.concerns?.(joined(entry.jsonBytes())) !== false;
+    if (follower.only === undefined) {
+      follower.replaced(entries.filter(concerns).map((entry) => entry.object() as T));
+      return;
+    }
+    const keys = new Set<string>();
+    for (const entry of entries) {
+      await this.#options.turns.pause();
+      signal.throwIfAborted();
+      if (!concerns(entry)) continue;
+      const object = entry.once((same) => same.object()) as T;
+      keys.add(keyOf(object));
+      follower.changed(object);
+    }
+    follower.only(keys);
   }
 
   #storage(type: ResourceDeclaration): ResourceStorage {

@@ -36,9 +36,12 @@ export class PodFollower implements Follower<Pod> {
   }
 
   replaced(pods: readonly Pod[]): void {
-    const keys = new Set(pods.map(keyOf));
-    for (const key of this.#known.keys()) if (!keys.has(key)) this.#drop(key);
     for (const pod of pods) this.changed(pod);
+    this.only(new Set(pods.map(keyOf)));
+  }
+
+  only(keys: ReadonlySet<string>): void {
+    for (const key of this.#known.keys()) if (!keys.has(key)) this.#drop(key);
   }
 
   changed(pod: Pod): void {
