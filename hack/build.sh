@@ -9,12 +9,25 @@ hack/generate-types.sh
 node_modules/.bin/tsc -p tsconfig.json
 hack/build-info.sh >dist/build.json
 
-# Programs start in half the time and with less memory out of a few files than out of hundreds. bin/* take these.
-node_modules/.bin/esbuild dist/cmd/{orch,orchctl,orch-apiserver,orch-controller-manager,orch-scheduler,nodeagent}/main.js \
-  dist/cmd/orch-apiserver/worker.js \
-  --bundle --splitting --platform=node --format=esm --target=node20 --sourcemap=linked --log-level=warning \
-  --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
-  --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
+# Programs start in half the time and with less memory out of a few files than out of hundreds. bin/* take these. Each is
+# bundled by itself, since a chunk that programs share has in it what any of them needs, and without comments and
+# indentation, since every thread keeps the text of its program in memory, and twice as much of it where one character is
+# outside of Latin-1. Names stay for stacks.
+bundle() {
+  node_modules/.bin/esbuild "$@" \
+    --bundle --splitting --platform=node --format=esm --target=node20 --sourcemap=linked --log-level=warning \
+    --minify-whitespace --line-limit=200 \
+    --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
+    --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
+}
+for program in orch orchctl orch-controller-manager orch-scheduler nodeagent; do
+  bundle "dist/cmd/$program/main.js"
+done
+bundle dist/cmd/orch-apiserver/{main,worker}.js
+if find dist/bundle -name '*.js' -newer dist/build.json -print0 | LC_ALL=C xargs -0r grep -l $'[\xc4-\xff]'; then
+  echo "characters outside of Latin-1: write those of regular expressions as escapes" >&2
+  exit 1
+fi
 # The thread that reads YAML is a program of its own, found beside the chunk that starts it.
 node_modules/.bin/esbuild dist/pkg/apiserver/bodies/yaml-worker.js \
   --bundle --platform=node --format=esm --target=node20 --log-level=warning --outdir=dist/bundle/chunks \

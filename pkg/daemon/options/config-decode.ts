@@ -77,7 +77,7 @@ function decode(type: FieldType, value: unknown, errors: string[], path: string)
   );
 }
 
-const isZeroDuration = (text: string): boolean => /^[+-]?0+(\.0*)?[a-zµμ]*$/.test(text);
+const isZeroDuration = (text: string): boolean => /^[+-]?0+(\.0*)?[a-z\u00b5\u03bc]*$/.test(text);
 
 const bounds: Readonly<Partial<Record<ScalarType, number>>> = { int32: 2 ** 31, int64: 2 ** 53 };
 

@@ -34,9 +34,9 @@ const units: Readonly<Record<string, number>> = {
 
 /** Milliseconds of a Go duration, undefined for anything else. */
 function parseDuration(text: string): number | undefined {
-  if (!/^([0-9]+(\.[0-9]*)?(ns|us|µs|ms|s|m|h))+$/.test(text)) return text === '0' ? 0 : undefined;
+  if (!/^([0-9]+(\.[0-9]*)?(ns|us|\u00b5s|ms|s|m|h))+$/.test(text)) return text === '0' ? 0 : undefined;
   let total = 0;
-  for (const [, amount = '0', unit = 's'] of text.matchAll(/([0-9.]+)(ns|us|µs|ms|s|m|h)/g)) {
+  for (const [, amount = '0', unit = 's'] of text.matchAll(/([0-9.]+)(ns|us|\u00b5s|ms|s|m|h)/g)) {
     total += Number(amount) * (units[unit] ?? 0);
   }
   return total;
