@@ -91,6 +91,15 @@ t.test('a daemon that cannot be built says why in one line', async (t) => {
   t.equal(process.err, 'Error: --size is too small for 3\n');
 });
 
+t.test('a thread says nothing that its program has said', async (t) => {
+  const process = new FakeProcess('--old');
+  const running = run({ ...program({ start: untilAborted }), isThread: true }, process);
+  await new Promise(setImmediate);
+  process.emit('SIGTERM');
+  t.equal(await running, 0);
+  t.match(process.err, /^[^\n]*"Stopped" code=0\n$/, 'neither the deprecated flag nor the signal');
+});
+
 t.test('a signal ends the work, then closes', async (t) => {
   const order: string[] = [];
   const seen: ProgramContext<typeof options>[] = [];
