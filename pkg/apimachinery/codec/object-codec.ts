@@ -43,7 +43,7 @@ export interface DecodedObject {
   readonly kind: KindInfo;
   /** Texts for `Warning` headers. */
   readonly warnings: string[];
-  /** What the object's spec was known by; it has a copy of its own. */
+  /** What the object's spec was known by: it is this one's frozen value. Field sets of managers may be frozen, too. */
   readonly known?: KnownMember;
 }
 
@@ -79,7 +79,9 @@ export class ObjectCodec {
       const { expected, validation = 'Ignore' } = options;
       const decoded = this.#known?.decode(bytes, expected.type, validation);
       if (decoded !== undefined) {
-        return { ...this.#expected(() => bytes.toString('utf8'), decoded, expected), known: decoded.known };
+        const { known } = decoded;
+        const object = this.#expected(() => bytes.toString('utf8'), decoded, expected);
+        return known === undefined ? object : { ...object, known };
       }
     }
     const text = bytes.toString('utf8');

@@ -8,7 +8,7 @@ import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
-import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
+import { type Codec, type Decoded, ownSpec, type TypeRef } from '#apiserver/resources/codec.js';
 
 export interface BodyReader {
   readonly dialect: Dialect;
@@ -32,10 +32,13 @@ export function readBody(
   expected: TypeRef,
   fieldValidation: FieldValidation,
 ): MaybePromise<ApiObjectShape> {
-  return andThen(readKnownBody(reader, context, expected, fieldValidation), ({ object }) => object);
+  return andThen(readKnownBody(reader, context, expected, fieldValidation), ({ object, known }) => {
+    if (known !== undefined) ownSpec(object, known);
+    return object;
+  });
 }
 
-/** The same, with what is known of the object. */
+/** The same for those who change a known spec only after `ownSpec`. */
 export function readKnownBody(
   reader: BodyReader,
   context: RequestContext,
@@ -48,7 +51,7 @@ export function readKnownBody(
     for (const text of decoded.warnings) warn(context, text);
     return decoded;
   };
-  if (!isLarge(context)) return read(reader.codec.decode(body, encoding, expected, fieldValidation));
+  if (!isLarge(context)) return read(reader.codec.decodeKnown(body, encoding, expected, fieldValidation));
   const steps = reader.codec.decodeSteps(body, encoding, expected, fieldValidation);
   return inSteps(steps, () => betweenSteps({ registry: reader, context })).then(read);
 }

@@ -20,6 +20,7 @@ import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
+import { ownSpec } from '#apiserver/resources/codec.js';
 import { formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import { TransientEntry } from '#apiserver/resources/transient-entry.js';
@@ -36,6 +37,7 @@ export async function createObject(operation: Operation): Promise<ApiResponse> {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const body = readKnownBody(registry, context, type, options.fieldValidation);
   const { object, known } = body instanceof Promise ? await body : body;
+  if (known !== undefined) ownSpec(object, known);
   const large = isLarge(context);
   if (large) await betweenSteps(operation);
   const outcome = await insert(operation, { object, known, options, namespace: context.info.namespace });

@@ -2,6 +2,7 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { copyField } from '#api/strategy/kind-strategy.js';
 import type { PartUpdate } from '#api/strategy/strategy.js';
 import type { Pause } from '#apimachinery/async/steps.js';
 import { conflict, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
@@ -120,6 +121,10 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   if (large) await betweenSteps(operation, known);
   const object = await mutation.change(old, start, () => betweenSteps(operation, known));
   if (large) await betweenSteps(operation, known);
+  // What clients say about managers counts where they write the whole object.
+  if (profile.subresource !== '' && mutation.trackFields !== false) {
+    copyField(object.metadata, old.metadata, 'managedFields');
+  }
   shareUnchanged(object, start);
   if (large) await betweenSteps(operation, known);
   checkIdentity(resource, object, old);

@@ -1,15 +1,18 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { badRequest, conflict } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { readBody } from '#apiserver/registry/body.js';
+import { readKnownBody } from '#apiserver/registry/body.js';
 import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import type { ObjectName } from '#apiserver/registry/get.js';
 import { mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
+import { takeStoredSpec } from '#apiserver/registry/settled-spec.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
+import { type Decoded, ownSpec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { Entry } from '#storage/resource-storage.js';
 
 /** PUT of one object or of a part of it. */
 export async function updateObject(operation: Operation, profile: UpdateProfile): Promise<ApiResponse> {
@@ -18,19 +21,24 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
   const options = writeOptions(registry.dialect, context, 'UpdateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const { namespace, name } = context.info;
-  const read = async (): Promise<ApiObjectShape> => {
-    const body = readBody(registry, context, type, options.fieldValidation);
-    const object = body instanceof Promise ? await body : body;
-    requireOwnName(resource, object, context.info);
-    dropRepeatedOwners(context, object, 'received');
-    return object;
+  const read = async (): Promise<Decoded> => {
+    const body = readKnownBody(registry, context, type, options.fieldValidation);
+    const decoded = body instanceof Promise ? await body : body;
+    requireOwnName(resource, decoded.object, context.info);
+    dropRepeatedOwners(context, decoded.object, 'received');
+    return decoded;
   };
-  let unused: ApiObjectShape | undefined = await read();
+  let unused: Decoded | undefined = await read();
   // Every attempt changes the object in place, and hardly ever is there a second one.
-  const take = async (): Promise<ApiObjectShape> => {
-    const object = unused ?? (await read());
+  const take = async (): Promise<Decoded> => {
+    const decoded = unused ?? (await read());
     unused = undefined;
-    return object;
+    return decoded;
+  };
+  const create = async (): Promise<Entry | undefined> => {
+    const { object, known } = await take();
+    if (known !== undefined) ownSpec(object, known);
+    return createInstead(operation, { object, namespace, options });
   };
   const creates = resource.strategy.allowCreateOnUpdate === true && profile.subresource === '';
   const { entry, created } = await mutate(operation, {
@@ -38,12 +46,14 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
     name,
     profile,
     options,
-    async change(current) {
-      const object = await take();
+    async change(current, { canonical }) {
+      const { object, known } = await take();
       requireUID(resource, object, current);
+      if (known !== undefined && canonical) takeStoredSpec(object, known, current);
+      else if (known !== undefined) ownSpec(object, known);
       return object;
     },
-    ...(creates ? { create: async () => createInstead(operation, { object: await take(), namespace, options }) } : {}),
+    ...(creates && { create }),
   });
   return entryResponse(operation, { entry, form, status: created ? 201 : 200 });
 }

@@ -72,4 +72,35 @@ t.test('the tenth pod of a template is the first one again', async (t) => {
   });
   t.equal(status.json.status.phase, 'Running', status.text);
   t.equal(JSON.stringify(status.json.spec), JSON.stringify(first.json.spec));
+
+  // As node agents write it: all of what they have read, and another status.
+  const { metadata: read, ...rest }: Pod = (await call(server, 'GET', `${pods}/web-3`)).json;
+  const { resourceVersion: _, ...metadata } = read;
+  const report = async (message: string, changes: Partial<Pod> = {}): Promise<Pod> => {
+    const body = { metadata, ...rest, status: { ...rest.status, message }, ...changes };
+    const answer = await call(server, 'PUT', `${pods}/web-3/status`, { body });
+    t.equal(answer.json.status?.message, message, answer.text);
+    return { ...answer.json, status: rest.status };
+  };
+  const reported = comparable(await report('0'));
+  t.match(reported, /"subresource":"status"/);
+  for (let i = 1; i < 8; i++) t.equal(comparable(await report(`${i}`)), reported, `status ${i}`);
+  const other = { ...rest.spec, nodeName: 'elsewhere' };
+  t.equal(comparable(await report('other', { spec: other })), reported, 'a status brings no spec');
+  for (const managedFields of [[], [{}], metadata.managedFields?.map((entry) => ({ ...entry, manager: 'other' }))]) {
+    const forged = { metadata: { ...metadata, ...(managedFields && { managedFields }) } };
+    t.equal(comparable(await report(`${managedFields?.length} forged`, forged)), reported, 'and no managers');
+  }
+  const kept = await call(server, 'PUT', `${pods}/web-3`, { body: { metadata, ...rest } });
+  t.equal(JSON.stringify(kept.json.spec), JSON.stringify(first.json.spec), kept.text);
+  const images = rest.spec.containers.map((one) => ({ ...one, image: 'other:2' }));
+  for (let i = 0; i < 4; i++) {
+    const put = await call(server, 'PUT', `${pods}/web-${4 + i}`, {
+      body: {
+        metadata: { ...metadata, name: `web-${4 + i}`, uid: undefined },
+        spec: { ...rest.spec, containers: images },
+      },
+    });
+    t.same(put.json.spec, { ...rest.spec, containers: images }, `a changed spec ${i}`);
+  }
 });
