@@ -190,10 +190,10 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
   if (wanted('follow')) await followRow(field);
   if (wanted('representations')) await representationRows(field);
   if (wanted('watch')) {
-    await watchRow(field, 200, 'HTTP/1.1');
-    await watchRow(field, 200, 'HTTP/2');
-    await watchRow(field, 1000, 'HTTP/1.1');
-    await watchRow(field, 1000, 'HTTP/2, 100 on a connection');
+    await watchRow(field, 200, 'http1');
+    await watchRow(field, 200, 'http2');
+    await watchRow(field, 1000, 'http1');
+    await watchRow(field, 1000, 'multiplexed');
   }
   if (wanted('loop')) await loopRows(field);
   const peak = figuresOf(sides.map(({ server }) => peakTreeBytes(server.pid)));

@@ -9,11 +9,14 @@ import { costPerOperation, type Work } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 import { Watchers } from '#test/bench/access/watchers.js';
 
+/** What the name of a row says of each. */
+const wayTexts = { http1: '', http2: ', HTTP/2', multiplexed: ', 100 on a connection' };
+
 /**
  * How the watches of a row reach their server: over a connection each, or many over each connection of HTTP/2, as the
  * informers of one process do it.
  */
-export type WatchWay = 'HTTP/1.1' | 'HTTP/2' | 'HTTP/2, 100 on a connection';
+export type WatchWay = keyof typeof wayTexts;
 
 const onOneConnection = 100;
 
@@ -23,7 +26,7 @@ interface OpenWatches {
 }
 
 async function open(server: RunningServer, way: WatchWay, path: string, count: number): Promise<OpenWatches> {
-  if (way !== 'HTTP/2, 100 on a connection') return Watchers.open({ server, path, count, http2: way === 'HTTP/2' });
+  if (way !== 'multiplexed') return Watchers.open({ server, path, count, http2: way === 'http2' });
   const watches = new MultiplexedWatches(server);
   for (let left = count; left > 0; left -= onOneConnection) {
     await watches.open(Array.from({ length: Math.min(left, onOneConnection) }, () => path));
@@ -61,7 +64,7 @@ export async function watchRow(field: Field, count: number, way: WatchWay): Prom
   for (const { done } of works) await done();
   const each = costs.map(({ server, etcd }) => ({ server: server / count, etcd: etcd / count }));
   field.report.add({
-    name: `watch, ${count} watchers, ${way}: each event`,
+    name: `watch, ${count} watchers${wayTexts[way]}: each delivered event`,
     unit: 'ms',
     ...costFigures({ costs: each }, field.peer !== undefined),
     limits: { bare: 2, peer: 0.25 },
