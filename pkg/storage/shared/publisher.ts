@@ -335,18 +335,24 @@ class Reader {
 
   #post(outgoing: readonly Outgoing[]): void {
     const slabs = new Map<number, SharedArrayBuffer>();
-    const forget = this.#forget;
+    const forget = new Set(this.#forget);
     this.#forget = [];
     for (const { slabs: used } of outgoing) {
       for (const { id, memory, inUse } of used) {
         if (this.#known.has(id) || slabs.has(id)) continue;
         slabs.set(id, memory);
+        // A template may have been given up and be needed again since.
+        forget.delete(id);
         // Nobody will say when one without any of the present state is of no use any more.
-        if (!inUse) forget.push(id);
+        if (!inUse) forget.add(id);
         else this.#known.add(id);
       }
     }
-    const batch: FeedBatch = { slabs: [...slabs], messages: outgoing.map(({ message }) => message), forget };
+    const batch: FeedBatch = {
+      slabs: [...slabs],
+      messages: outgoing.map(({ message }) => message),
+      forget: [...forget],
+    };
     this.#channel.postMessage(batch);
   }
 }

@@ -1,12 +1,17 @@
+import { MessageChannel } from 'node:worker_threads';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
 import { any, latest, objectOf, readWatch, type runCache, show, thing } from '#storage/cache/cache-fixture.js';
 import { everyWatcherSeesEverything } from '#storage/cache/convergence-contract.js';
+import { CacheState } from '#storage/cache/state.js';
 import { watchCacheContract } from '#storage/cache/watch-cache-contract.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { behind, isWhole, joined } from '#storage/segments/segmented.js';
+import { Publisher } from '#storage/shared/publisher.js';
 import { sharingCaches } from '#storage/shared/shared-fixture.js';
+import { Subscriber } from '#storage/shared/subscriber.js';
 
 const runShared: typeof runCache = (t, store, options) => sharingCaches(t, store, options).reader(options).cache;
 
@@ -110,6 +115,44 @@ void t.test('what objects have in common is in shared memory once', async (t) =>
   }
   const all = [...written.values()].reduce((sum, { length }) => sum + length, 0);
   t.ok(publisher.size.live < all / 4, `${publisher.size.live} of ${all} bytes`);
+});
+
+void t.test('what the last object had in common with others may be needed again in the same turn', async (t) => {
+  const prefix = '/registry/things/';
+  const publisher = new Publisher({ defer: setImmediate, requestProgress: () => {}, distrusted: () => {} });
+  const context = entryContext();
+  const limits = { historyCapacity: 10, historyMaxBytes: 1e6, historyMaxAgeMs: 1e6, sameObject: () => false };
+  const state = new CacheState({ ...limits, clock: realClock, observer: publisher.observer(prefix) });
+  const { port1, port2 } = new MessageChannel();
+  t.teardown(() => port1.close());
+  const copy = new CacheState({ ...limits, clock: realClock });
+  new Subscriber(port2).feed({ state: copy, prefix, context: entryContext() });
+  const lines = Array.from({ length: 100 }, (_, i) => `line ${i} of what all have in common`).join(' ');
+  let revision = 0n;
+  const write = (name: string) => {
+    const key = `${prefix}ns/web-6d4cf56db6-${name}`;
+    const value = thing(`web-6d4cf56db6-${name}`, 0, { lines });
+    return { key, revision, entry: new CacheEntry({ key, value, modRevision: revision }, context) };
+  };
+  state.replace([], ++revision);
+  publisher.add(port1);
+  // The first one is what the template is made of.
+  for (const name of ['first', 'a']) {
+    revision++;
+    state.apply([write(name)], revision);
+  }
+  for (const [gone, made] of ['ab', 'bc', 'cd', 'de']) {
+    const deletion = { key: `${prefix}ns/web-6d4cf56db6-${gone}`, revision: ++revision };
+    revision++;
+    state.apply([deletion, write(made ?? '')], revision);
+    await copy.reached(revision, new AbortController().signal);
+    const [entry] = copy.entries.slice({});
+    t.match(String(entry?.json()), `"name":"web-6d4cf56db6-${made}"`);
+    revision++;
+    state.apply([write(made ?? '')], revision);
+    await copy.reached(revision, new AbortController().signal);
+    t.equal(copy.entries.slice({})[0]?.revision, revision);
+  }
 });
 
 void t.test('a reader that comes late resumes watches as the others do', async (t) => {
