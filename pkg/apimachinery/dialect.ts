@@ -274,6 +274,7 @@ function makeDialect(w: Words) {
       loadBalancerCleanup: `service.${w.label}/load-balancer-cleanup`,
       orphan: 'orphan',
       foreground: 'foregroundDeletion',
+      customResourceCleanup: `customresourcecleanup.apiextensions.${w.api}`,
     },
     secretTypes: {
       opaque: 'Opaque',

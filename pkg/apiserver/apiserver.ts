@@ -17,6 +17,7 @@ import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { parseAhead } from '#apiserver/bodies/parse-ahead.js';
 import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
+import { CustomResources } from '#apiserver/customresources/custom-resources.js';
 import { Discovery } from '#apiserver/discovery/discovery.js';
 import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
 import { groupsOf } from '#apiserver/discovery/resource-list.js';
@@ -31,6 +32,7 @@ import { RequestMetrics } from '#apiserver/http/metrics.js';
 import { HttpsServer, type ServerLimits, type TLSMaterial } from '#apiserver/http/server.js';
 import { SharedCancellation } from '#apiserver/http/shared-cancellation.js';
 import { ResponseWriter } from '#apiserver/http/write-response.js';
+import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { OpenApi } from '#apiserver/openapi/openapi.js';
 import type { InFlightCounts } from '#apiserver/pipeline/max-in-flight.js';
 import { type Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
@@ -175,6 +177,7 @@ export class ApiServer implements Daemon {
   #stopping = false;
   #closed: Promise<void> | undefined;
   readonly #ready = deferred();
+  readonly #custom: CustomResources;
   readonly #responder: Responder;
   readonly #writer: ResponseWriter;
   readonly #metrics: RequestMetrics;
@@ -191,7 +194,7 @@ export class ApiServer implements Daemon {
     const { dialect, clock, turns, log, random, newUID } = dependencies;
     this.name = dialect.components.apiServer;
     this.scheme = schemeFor(dialect);
-    const codec = new Codec(this.scheme);
+    const codec = new Codec(this.scheme, this.resources);
     this.#responder = new Responder(dialect, codec);
     this.#yaml = new YamlReader({ clock, maxBytes: this.#options.maxBodyBytes });
     const metrics = new RequestMetrics({
@@ -235,6 +238,14 @@ export class ApiServer implements Daemon {
       isEnabled: dependencies.isEnabled,
     });
     for (const resource of served) this.resources.add(resource);
+    const { storages } = dependencies;
+    this.#custom = new CustomResources({
+      scheme: this.scheme,
+      table: this.resources,
+      storages,
+      reader: new StorageObjectReader({ storageOf: (resource) => storages.find(resource), clock, log }),
+      log,
+    });
     const pipeline = new Pipeline({
       dialect,
       clock,
@@ -252,7 +263,11 @@ export class ApiServer implements Daemon {
       parseAhead: (request) => parseAhead(request, { dialect, turns, yaml: this.#yaml }),
       requestTimeoutMs: this.#options.requestTimeoutMs,
     });
-    const router = new ResourceRouter(registry, dependencies.virtualResources ?? [], dependencies.connects ?? []);
+    const router = new ResourceRouter(registry, {
+      virtual: dependencies.virtualResources ?? [],
+      connects: dependencies.connects ?? [],
+      knowsAll: () => this.#custom.synced,
+    });
     const endpoint = this.#endpoint(router);
     this.#handle = (request) => pipeline.run(request, endpoint);
     this.handler = async (request) => this.#handle(request);
@@ -315,6 +330,9 @@ export class ApiServer implements Daemon {
     const caches = storages.start(this.#closing.signal);
     // Awaited below; when listening fails, that is what is told.
     caches.catch(() => undefined);
+    const custom = this.#custom.start(this.#closing.signal);
+    // Ends with the caches, or is awaited below.
+    custom.catch(() => undefined);
     const { front, beforeListening } = this.#deps;
     if (beforeListening !== undefined) await Promise.race([beforeListening(), caches]);
     const { listen } = this.#options;
@@ -343,7 +361,7 @@ export class ApiServer implements Daemon {
     if (listen !== undefined && this.#address !== undefined) {
       log.info({ host: listen.host, port: this.#address.port }, 'listening');
     }
-    await Promise.race([storages.waitReady(this.#closing.signal), caches]);
+    await Promise.race([Promise.all([storages.waitReady(this.#closing.signal), custom]), caches]);
     this.#ready.resolve();
     this.#serving = true;
     log.info('serving');
@@ -431,6 +449,7 @@ export class ApiServer implements Daemon {
         endpoints: ['readyz'],
         check: async () => {
           const waiting = storages.notReady();
+          if (!this.#custom.synced) waiting.push('custom resources');
           if (waiting.length > 0) throw serviceUnavailable(`caches are not filled yet: ${waiting.join(', ')}`);
         },
       },

@@ -22,6 +22,7 @@ import { bootstrapCluster } from '#apiserver/bootstrap/bootstrap.js';
 import type { AuthenticationParts } from '#apiserver/config/authentication.js';
 import type { AuthorizationParts } from '#apiserver/config/authorization.js';
 import type { ServiceNetwork } from '#apiserver/config/service-network.js';
+import { DefinitionController } from '#apiserver/customresources/definition-controller.js';
 import { type FollowedCertificate, followCertificate } from '#apiserver/follow-certificate.js';
 import type { ApiHandler } from '#apiserver/http/exchange.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
@@ -218,6 +219,7 @@ export class CompleteApiServer implements Daemon {
       aggregation.followIdentity(signal),
       aggregation.keepAvailability(this.#client, signal),
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
+      new DefinitionController({ reader, client: this.#client, clock, log }).run(signal),
       periodMs > 0
         ? compactRegularly({ store: storages.store, root, clock, log, metrics: storageMetrics, periodMs }, signal)
         : undefined,

@@ -7,5 +7,5 @@ export interface ApiObjectShape {
   metadata: ObjectMeta;
 }
 
-/** One table row's cells, in the order of the resource's columns. */
-export type TableRowCells = (string | number | boolean)[];
+/** One table row's cells, in the order of the resource's columns; null: there is nothing to show. */
+export type TableRowCells = (string | number | boolean | null)[];

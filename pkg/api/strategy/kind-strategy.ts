@@ -25,6 +25,8 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   readonly name?: NameValidator;
   /** Updates only ask of generateName that a path could hold it: 1.24 does not validate these kinds as a whole then. */
   readonly anyGenerateNameOnUpdate?: boolean;
+  /** Finalizers need no domain. */
+  readonly anyFinalizer?: boolean;
   /**
    * Fields whose change bumps metadata.generation, which then starts at 1; absent: the kind keeps none. Top-level
    * fields, or dotted paths such as `metadata.annotations`.
@@ -76,7 +78,7 @@ export function kindStrategy<T extends ApiObjectShape>(
   const immutable = oncePer((scheme: Scheme) => immutablePaths(typeOf(scheme)));
   const gated: GatedFieldsOf = oncePer((scheme) => new GatedFields(typeOf(scheme), hasStatus));
   const { namespaced } = resource;
-  const { name = dns1123SubdomainErrors } = rules;
+  const { name = dns1123SubdomainErrors, anyFinalizer = false } = rules;
   const strategy: Strategy<T> = {
     allowUnconditionalUpdate: rules.allowUnconditionalUpdate ?? true,
     prepareForCreate(object, context) {
@@ -96,7 +98,7 @@ export function kindStrategy<T extends ApiObjectShape>(
     },
     validateCreate: (object, context) =>
       joined(
-        validateObjectMeta(object.metadata, { dialect: context.dialect, namespaced, name }, metadataPath),
+        validateObjectMeta(object.metadata, { dialect: context.dialect, namespaced, name, anyFinalizer }, metadataPath),
         rules.validate?.(object, context) ?? none,
       ),
     validateUpdate: (object, old, context) =>
@@ -104,7 +106,11 @@ export function kindStrategy<T extends ApiObjectShape>(
         validateObjectMetaUpdate(
           object.metadata,
           old.metadata,
-          { dialect: context.dialect, name: rules.anyGenerateNameOnUpdate === true ? pathSegmentErrors : name },
+          {
+            dialect: context.dialect,
+            name: rules.anyGenerateNameOnUpdate === true ? pathSegmentErrors : name,
+            anyFinalizer,
+          },
           metadataPath,
         ),
         rules.validate?.(object, context, old) ?? none,
@@ -143,6 +149,7 @@ function lifecycle<T extends ApiObjectShape>(rules: KindRules<T>): Lifecycle<T> 
     ...(rules.collectionDeletionAnswer && { collectionDeletionAnswer: rules.collectionDeletionAnswer }),
     ...(rules.heldBySpec && { heldBySpec: rules.heldBySpec }),
     ...(rules.terminating && { terminating: rules.terminating }),
+    ...(rules.cleanUp && { cleanUp: rules.cleanUp }),
     ...(rules.scaleSelector && { scaleSelector: rules.scaleSelector }),
   };
 }
@@ -172,7 +179,7 @@ function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: Ga
         validateObjectMetaUpdate(
           object.metadata,
           old.metadata,
-          { dialect: context.dialect, name: pathSegmentErrors },
+          { dialect: context.dialect, name: pathSegmentErrors, anyFinalizer: rules.anyFinalizer === true },
           metadataPath,
         ),
         rules.validateStatusUpdate?.(object, old, context) ?? none,

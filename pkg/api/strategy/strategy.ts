@@ -34,6 +34,14 @@ export interface StrategyContext {
   readonly user?: Requester;
 }
 
+/** Names that lead to the parts of a scale. */
+export interface ScaleParts {
+  readonly specReplicas: readonly string[];
+  readonly statusReplicas: readonly string[];
+  /** Of a text; absent: the scale says nothing of what it counts. */
+  readonly selector: readonly string[] | undefined;
+}
+
 /** An update of one part of an object, by a subresource of its own. */
 export interface PartUpdate<T extends ApiObjectShape = ApiObjectShape> {
   /** Puts back, in place, whatever else the request changed. */
@@ -57,6 +65,10 @@ export interface Lifecycle<T extends ApiObjectShape = ApiObjectShape> {
   heldBySpec?(object: T): boolean;
   /** The object as it shows that it is going. The one given is shared, and not to be changed. */
   terminating?(object: T): T;
+  /** A finalizer that the first request to delete the object adds, so that what belongs to it goes first. */
+  cleanUp?(dialect: Dialect): string;
+  /** Where its scale is, if not in `spec.replicas`, `status.replicas` and `spec.selector`. */
+  readonly scaleParts?: ScaleParts;
   /** Which objects its scale counts, where `spec.selector` is not that label selector. */
   scaleSelector?(object: T): LabelSelector | undefined;
 }

@@ -60,12 +60,22 @@ export class ObjectCodec {
   readonly scheme: Scheme;
   readonly #shared: SharedParts;
   readonly #known: KnownMembers | undefined;
+  readonly #custom: Pick<Scheme, 'kind'> | undefined;
 
-  /** `shared`: what Protobuf objects have in common; strings unless told. `known`: of JSON objects; absent: nothing is. */
-  constructor(scheme: Scheme, shared: SharedParts = { texts: new SharedTexts() }, known?: KnownMembers) {
+  /**
+   * `shared`: what Protobuf objects have in common; strings unless told. `known`: of JSON objects; absent: nothing is.
+   * `custom`: kinds that are not of the scheme.
+   */
+  constructor(
+    scheme: Scheme,
+    shared: SharedParts = { texts: new SharedTexts() },
+    known?: KnownMembers,
+    custom?: Pick<Scheme, 'kind'>,
+  ) {
     this.scheme = scheme;
     this.#shared = shared;
     this.#known = known;
+    this.#custom = custom;
   }
 
   /** Reads an object. Throws 400 BadRequest. */
@@ -75,7 +85,7 @@ export class ObjectCodec {
       this.#check(kind, options.expected);
       return { object, kind, warnings: [] };
     }
-    if (options.encoding === 'json' && options.expected !== undefined) {
+    if (options.encoding === 'json' && options.expected !== undefined && options.expected.type.prune === undefined) {
       const { expected, validation = 'Ignore' } = options;
       const decoded = this.#known?.decode(bytes, expected.type, validation);
       if (decoded !== undefined) {
@@ -141,7 +151,7 @@ export class ObjectCodec {
     const apiVersion = textOf(object.apiVersion) || (expected?.apiVersion ?? '');
     if (kind === '') throw badRequest(`Object 'Kind' is missing in '${excerpt(text())}'`);
     if (apiVersion === '') throw badRequest(`Object 'apiVersion' is missing in '${excerpt(text())}'`);
-    const info = this.scheme.kind(apiVersion, kind);
+    const info = this.scheme.kind(apiVersion, kind) ?? this.#custom?.kind(apiVersion, kind);
     if (info === undefined) {
       throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
     }

@@ -125,6 +125,8 @@ export interface ColumnDeclaration {
   readonly format?: string;
   /** 1 = shown in wide output only. */
   readonly priority?: number;
+  /** What the column shows, for people. */
+  readonly description?: string;
 }
 
 export interface SubresourceDeclaration {

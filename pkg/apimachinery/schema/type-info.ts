@@ -49,6 +49,9 @@ export interface FieldInfo {
   readonly doc: string | undefined;
 }
 
+/** Drops, in place, what an object's schema does not know, and tells of each path. */
+export type Prune = (object: object, dropped: (path: string) => void) => void;
+
 export interface TypeInfo {
   /** `core.v1.PodSpec`, `resource.Quantity`. */
   readonly name: string;
@@ -80,4 +83,11 @@ export interface TypeInfo {
   readonly always?: readonly FieldInfo[];
   /** Members that no field describes are kept (custom resources that ask for it). */
   readonly preserveUnknown: boolean;
+  /**
+   * Of custom kinds: takes the place of the fields when an object is read. What is of another type than its schema says
+   * is no malformed object, as it is for built-in kinds, but an invalid one.
+   */
+  readonly prune?: Prune | undefined;
+  /** Of custom kinds: the schema that the definition has, which says more than fields do. */
+  readonly openAPISchema?: object | undefined;
 }

@@ -43,12 +43,16 @@ function info(dialect: Dialect) {
 }
 
 function collect({ scheme, dialect, resources }: DocumentOptions, version: OpenApiVersion) {
-  const schemas = new SchemaCollector(dialect, version);
+  const schemas = new SchemaCollector(dialect, version, scheme.type('meta.v1.ListMeta'));
   const paths: Record<string, PathDocument> = {};
   for (const resource of resources) addPaths({ scheme, dialect, version, schemas }, resource, paths);
   const served = new Set(resources.map(({ apiVersion }) => apiVersion));
   for (const { apiVersion, groupName, version: kindVersion, kind, type } of scheme.kinds) {
     if (served.has(apiVersion)) schemas.markKind(type, { group: groupName, version: kindVersion, kind });
+  }
+  for (const { type, group, declaration } of resources) {
+    const { version: kindVersion, kind } = declaration;
+    if (type.prune !== undefined) schemas.markKind(type, { group, version: kindVersion, kind });
   }
   return { paths: sorted(paths), schemas: sorted(schemas.schemas) };
 }

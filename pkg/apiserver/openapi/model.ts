@@ -9,7 +9,7 @@ export interface SchemaDocument {
   enum?: readonly unknown[];
   required?: readonly string[];
   items?: SchemaDocument;
-  additionalProperties?: SchemaDocument;
+  additionalProperties?: SchemaDocument | boolean;
   properties?: Record<string, SchemaDocument>;
   allOf?: readonly SchemaDocument[];
   oneOf?: readonly SchemaDocument[];

@@ -3,8 +3,10 @@ import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** `io.k8s.api.apps.v1.Deployment`; the types that all groups share stand apart, as clients know it. */
-export function definitionName(type: Pick<TypeInfo, 'name'>, dialect: Dialect): string {
+export function definitionName(type: Pick<TypeInfo, 'name' | 'shortName' | 'prune'>, dialect: Dialect): string {
   const root = dialect.apiDomain.split('.').reverse().join('.');
+  // Groups of custom kinds are domains.
+  if (type.prune !== undefined) return customName(type.name, type.shortName);
   const [group = '', ...rest] = type.name.split('.');
   const tail = rest.filter((part) => part !== '').join('.');
   if (group === 'meta') return `${root}.apimachinery.pkg.apis.meta.${tail}`;
@@ -12,6 +14,13 @@ export function definitionName(type: Pick<TypeInfo, 'name'>, dialect: Dialect): 
   if (group === 'runtime') return `${root}.apimachinery.pkg.runtime.${tail}`;
   if (group === 'intstr') return `${root}.apimachinery.pkg.util.intstr.${tail}`;
   return `${root}.api.${group}.${tail}`;
+}
+
+/** `com.example.stable.v1.CronTab`. */
+function customName(name: string, kind: string): string {
+  const parts = name.slice(0, -kind.length - 1).split('.');
+  const version = parts.pop() ?? '';
+  return [...parts.reverse(), version, kind].join('.');
 }
 
 /** Sets an extension under the dialect's prefix, and under the one that existing clients look for. */

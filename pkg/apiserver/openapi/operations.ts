@@ -75,7 +75,7 @@ export function addPaths(context: PathsContext, resource: ServedResource, paths:
   const collection = `${scoped}/${declaration.resource}`;
   const { kind } = declaration;
   const own = { group, version: declaration.version, kind };
-  const type = context.scheme.kind(resource.apiVersion, kind)?.type;
+  const type = context.scheme.kind(resource.apiVersion, kind)?.type ?? resource.type;
   const subject: Subject = { resource, path: collection, kind: own, type, title: kind };
   addPath(context, paths, subject, collectionVerbs);
   addPath(context, paths, { ...subject, path: `${collection}/{name}` }, objectVerbs);
@@ -96,7 +96,7 @@ function subresource({ scheme, dialect }: PathsContext, subject: Subject, sub: S
     resource,
     path: `${subject.path}/{name}/${sub.name}`,
     kind: { group, version, kind: sub.kind },
-    type: scheme.kindOf(group, version, sub.kind)?.type,
+    type: scheme.kindOf(group, version, sub.kind)?.type ?? (sub.group === undefined ? resource.type : undefined),
     title: `${subject.title}${sub.name.charAt(0).toUpperCase()}${sub.name.slice(1)}`,
   };
 }
@@ -124,7 +124,9 @@ function operation(context: PathsContext, subject: Subject, verb: Verb): Operati
   const scope = subject.path.includes('{namespace}') ? 'Namespaced' : '';
   const body = bodySchema(context, subject, verb);
   const answer = answerSchema(context, subject, verb);
-  const media = ['application/json', 'application/yaml', dialect.protobufMediaType];
+  const isCustom = subject.resource.type.prune !== undefined;
+  const media = ['application/json', 'application/yaml', ...(isCustom ? [] : [dialect.protobufMediaType])];
+  const patches = isCustom ? customPatchMedia : patchMedia;
   const answered = response(version, answer, media);
   const parameters = verb.query.map((name) => queryParameter(context, name));
   const document: OperationDocument = {
@@ -138,11 +140,11 @@ function operation(context: PathsContext, subject: Subject, verb: Verb): Operati
     },
     ...(version === 2
       ? {
-          consumes: verb.body === 'patch' ? patchMedia : ['*/*'],
+          consumes: verb.body === 'patch' ? patches : ['*/*'],
           produces: media,
           parameters: body === undefined ? parameters : [...parameters, bodyParameter(body, verb)],
         }
-      : { parameters, ...(body === undefined ? {} : { requestBody: requestBody(body, verb) }) }),
+      : { parameters, ...(body === undefined ? {} : { requestBody: requestBody(body, verb, patches) }) }),
   };
   extend(document, dialect, 'action', verb.action);
   extend(document, dialect, 'group-version-kind', subject.kind);
@@ -156,6 +158,8 @@ const patchMedia = [
   'application/apply-patch+yaml',
 ];
 
+const customPatchMedia = patchMedia.filter((media) => !media.includes('strategic'));
+
 function bodySchema({ schemas, scheme }: PathsContext, subject: Subject, verb: Verb): SchemaDocument | undefined {
   if (verb.body === undefined) return undefined;
   if (verb.body === 'object') return subject.type === undefined ? {} : schemas.reference(subject.type);
@@ -167,6 +171,10 @@ function answerSchema({ schemas, scheme }: PathsContext, subject: Subject, verb:
   const { resource } = subject;
   const list = verb.action === 'list' ? scheme.kind(resource.apiVersion, `${subject.kind.kind}List`)?.type : undefined;
   const type = list ?? subject.type;
+  if (verb.action === 'list' && type?.prune !== undefined) {
+    const kind = resource.listKind ?? `${subject.kind.kind}List`;
+    return schemas.customList(type, { ...subject.kind, kind });
+  }
   return type === undefined ? {} : schemas.reference(type);
 }
 
@@ -175,8 +183,8 @@ function response(version: OpenApiVersion, schema: SchemaDocument, media: readon
   return { description: 'OK', content: Object.fromEntries(media.map((type) => [type, { schema }])) };
 }
 
-function requestBody(schema: SchemaDocument, verb: Verb): object {
-  const media = verb.body === 'patch' ? patchMedia : ['*/*'];
+function requestBody(schema: SchemaDocument, verb: Verb, patches: readonly string[]): object {
+  const media = verb.body === 'patch' ? patches : ['*/*'];
   return {
     content: Object.fromEntries(media.map((type) => [type, { schema }])),
     ...(verb.body === 'options' ? {} : { required: true }),
@@ -201,5 +209,5 @@ function pathParameter({ version }: PathsContext, name: string): ParameterDocume
 /** `AppsV1`, `CoreV1`. */
 function idPart({ declaration }: ServedResource): string {
   const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
-  return `${capital(declaration.group)}${capital(declaration.version)}`;
+  return `${declaration.group.split('.').map(capital).join('')}${capital(declaration.version)}`;
 }

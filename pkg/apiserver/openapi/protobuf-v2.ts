@@ -148,8 +148,10 @@ function schemaOf(schema: SchemaDocument): Message {
   if (schema.default !== undefined) message.message(5, any(schema.default));
   message.texts(19, schema.required);
   for (const value of schema.enum ?? []) message.message(20, any(value));
-  if (schema.additionalProperties !== undefined) {
-    message.message(21, new Message().message(1, schemaOf(schema.additionalProperties)));
+  const { additionalProperties } = schema;
+  if (typeof additionalProperties === 'boolean') message.message(21, new Message().flag(2, additionalProperties));
+  else if (additionalProperties !== undefined) {
+    message.message(21, new Message().message(1, schemaOf(additionalProperties)));
   }
   if (schema.type !== undefined) message.message(22, new Message().texts(1, [schema.type]));
   if (schema.items !== undefined) message.message(23, new Message().message(1, schemaOf(schema.items)));

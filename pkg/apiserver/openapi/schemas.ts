@@ -2,6 +2,7 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+import { publishedSchema } from '#apiserver/openapi/custom-schemas.js';
 import type { SchemaDocument } from '#apiserver/openapi/model.js';
 import { definitionName, extend } from '#apiserver/openapi/names.js';
 
@@ -19,15 +20,31 @@ const scalars: Readonly<Record<Scalar, { readonly type: string; readonly format?
   float: { type: 'number', format: 'float' },
 };
 
+/** Of everything that stands alone. */
+const objectProperties: Readonly<Record<string, SchemaDocument>> = {
+  apiVersion: {
+    type: 'string',
+    description: 'Group and version of the schema this object is written in, as `group/version`.',
+  },
+  kind: {
+    type: 'string',
+    description: 'Name of the schema of this object, in CamelCase. Cannot change once the object exists.',
+  },
+};
+
 /** Collects the definitions that one document needs, following references. */
 export class SchemaCollector {
   readonly schemas: Record<string, SchemaDocument> = {};
   readonly #dialect: Dialect;
   readonly #version: OpenApiVersion;
 
-  constructor(dialect: Dialect, version: OpenApiVersion) {
+  readonly #listMeta: TypeInfo | undefined;
+
+  /** `listMeta`: the metadata of lists, for those of custom kinds. */
+  constructor(dialect: Dialect, version: OpenApiVersion, listMeta?: TypeInfo) {
     this.#dialect = dialect;
     this.#version = version;
+    this.#listMeta = listMeta;
   }
 
   /** A reference to the type's definition, which is added with all that it refers to. */
@@ -78,19 +95,41 @@ export class SchemaCollector {
     }
   }
 
+  #custom(type: TypeInfo, declared: object): SchemaDocument {
+    const published = publishedSchema(declared, this.#version, this.#dialect);
+    const metadata = type.byName.get('metadata')?.type;
+    if (metadata === undefined) return published;
+    // Next to a reference nothing else may stand.
+    const properties = { ...published.properties, ...objectProperties, metadata: this.reference(metadata) };
+    return { ...published, type: 'object', properties };
+  }
+
+  /** The definition of lists of a custom kind, which no type describes; a reference to it. */
+  customList(type: TypeInfo, names: { readonly group: string; readonly version: string; readonly kind: string }) {
+    const items = this.reference(type);
+    const name = `${definitionName(type, this.#dialect).slice(0, -type.shortName.length)}${names.kind}`;
+    if (this.schemas[name] === undefined) {
+      const schema: SchemaDocument = {
+        description: `${names.kind} is a list of ${type.shortName}`,
+        type: 'object',
+        required: ['items'],
+        properties: {
+          ...objectProperties,
+          items: { type: 'array', description: `List of ${type.shortName} objects.`, items },
+          metadata: this.#listMeta === undefined ? {} : this.reference(this.#listMeta),
+        },
+      };
+      extend(schema, this.#dialect, 'group-version-kind', [names]);
+      this.schemas[name] = schema;
+    }
+    return { $ref: items.$ref?.slice(0, -definitionName(type, this.#dialect).length) + name };
+  }
+
   #struct(type: TypeInfo): SchemaDocument {
+    if (type.openAPISchema !== undefined) return this.#custom(type, type.openAPISchema);
     const properties: Record<string, SchemaDocument> = {};
     const required: string[] = [];
-    if (type.isKind) {
-      properties['apiVersion'] = {
-        type: 'string',
-        description: 'Group and version of the schema this object is written in, as `group/version`.',
-      };
-      properties['kind'] = {
-        type: 'string',
-        description: 'Name of the schema of this object, in CamelCase. Cannot change once the object exists.',
-      };
-    }
+    if (type.isKind) Object.assign(properties, objectProperties);
     for (const [name, field] of type.byName) {
       properties[name] = this.#field(field);
       if (!field.optional && !field.omitempty) required.push(name);

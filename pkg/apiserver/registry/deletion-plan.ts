@@ -38,7 +38,7 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
   if (marked !== undefined && metadata.deletionGracePeriodSeconds !== undefined && graceSeconds !== undefined) {
     return shortened(input, marked, metadata.deletionGracePeriodSeconds);
   }
-  const finalizers = wantedFinalizers(input, dialect);
+  const finalizers = withCleanUp(input, wantedFinalizers(input, dialect));
   const held = finalizers.length > 0 || isHeldBySpec(input);
   const grace = graceSeconds ?? 0;
   if (!held && grace === 0) return { action: 'remove' };
@@ -79,6 +79,15 @@ function wantedFinalizers({ object, options, resource }: DeletionInput, dialect:
   if (policy === 'Background') return others;
   if (present.includes(orphan) || present.includes(foreground)) return [...present];
   return resource.strategy.defaultPropagation === 'Orphan' ? [...others, orphan] : others;
+}
+
+/** Only the first request adds it: later it is gone because all is clean. */
+function withCleanUp({ resource, object, dialect }: DeletionInput, finalizers: readonly string[]): readonly string[] {
+  const cleanUp = resource.strategy.cleanUp?.(dialect);
+  if (cleanUp === undefined || object.metadata.deletionTimestamp !== undefined || finalizers.includes(cleanUp)) {
+    return finalizers;
+  }
+  return [...finalizers, cleanUp];
 }
 
 function policyOf(orphanDependents: boolean | undefined): 'Orphan' | 'Background' | undefined {

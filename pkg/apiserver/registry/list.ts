@@ -123,7 +123,11 @@ const nothing = Buffer.alloc(0);
 const jsonTail = Buffer.from(']}\n');
 
 function jsonHead(resource: ServedResource, result: ListResult) {
-  return { kind: `${resource.declaration.kind}List`, apiVersion: resource.apiVersion, metadata: listMetadata(result) };
+  return { kind: listKind(resource), apiVersion: resource.apiVersion, metadata: listMetadata(result) };
+}
+
+function listKind({ listKind: own, declaration }: ServedResource): string {
+  return own ?? `${declaration.kind}List`;
 }
 
 function isBuiltIn({ registry, resource }: Operation<ListContext>): boolean {

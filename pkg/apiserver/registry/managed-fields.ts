@@ -13,7 +13,6 @@ import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
-import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { versionsOf } from '#apiserver/registry/other-versions.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -95,12 +94,8 @@ export class ManagedFields {
     const { apiVersion } = resource;
     const { clock, codec } = this.#options;
     const versions = versionsOf(resource, { codec });
-    const info = { type: this.#typeOf(resource), apiVersion, manager, subresource, now: clock.now() };
+    const info = { type: resource.type, apiVersion, manager, subresource, now: clock.now() };
     return versions === undefined ? info : { ...info, versions };
-  }
-
-  #typeOf({ apiVersion, declaration }: ServedResource): TypeInfo {
-    return this.#options.codec.typeOf({ apiVersion, kind: declaration.kind });
   }
 }
 

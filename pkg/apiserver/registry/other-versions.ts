@@ -26,9 +26,10 @@ const versionsByStored = oncePer((scheme: Scheme): ReadonlyMap<string, readonly 
  * convert comes too late for what is decided between two steps.
  */
 export function versionsOf(
-  { stored, conversion, apiVersion }: ServedResource,
+  { stored, conversion, apiVersion, otherVersions, type }: ServedResource,
   { codec }: { readonly codec: Codec },
 ): OtherVersions | undefined {
+  if (type.prune !== undefined) return otherVersions;
   const all = versionsByStored(codec.scheme).get(`${stored.apiVersion}/${stored.kind}`) ?? [];
   if (all.length < 2 || conversion?.kind === 'remote') return undefined;
   const convert = (object: Members, from: string, to: string): Members => {

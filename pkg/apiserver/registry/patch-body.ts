@@ -32,15 +32,30 @@ const mediaTypes: Readonly<Record<string, PatchKind>> = {
   'application/apply-patch+yaml': 'apply',
 };
 
+const allKinds: readonly PatchKind[] = Object.values(mediaTypes);
+const customKinds: readonly PatchKind[] = ['json', 'merge', 'apply'];
+
+/** How objects of a resource can be patched: custom kinds have no strategies of merging. */
+export function patchKinds({ type }: { readonly type: TypeInfo }): readonly PatchKind[] {
+  return type.prune === undefined ? allKinds : customKinds;
+}
+
 /** Throws 415 for other media types and 400 for what cannot be read. `turns`: for bodies that are long work to read. */
-export function readPatch(context: RequestContext, turns: TurnQueue): MaybePromise<Patch> {
-  const steps = patchSteps(context);
+export function readPatch(
+  context: RequestContext,
+  turns: TurnQueue,
+  kinds: readonly PatchKind[] = allKinds,
+): MaybePromise<Patch> {
+  const steps = patchSteps(context, kinds);
   return isLarge(context) ? inSteps(steps, () => betweenSteps({ registry: { turns }, context })) : allSteps(steps);
 }
 
-function* patchSteps(context: RequestContext): Steps<Patch> {
+function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Steps<Patch> {
   const kind = mediaTypes[bareMediaType(context.request.headers['content-type'])];
-  if (kind === undefined) throw unsupportedMediaType(Object.keys(mediaTypes));
+  if (kind === undefined || !kinds.includes(kind)) {
+    const known = Object.entries(mediaTypes).flatMap(([media, of]) => (kinds.includes(of) ? [media] : []));
+    throw unsupportedMediaType(known);
+  }
   const body = yield* kind === 'apply' ? yaml(context.request.body) : json(context.request.body);
   if (kind !== 'json' && (typeof body !== 'object' || body === null || Array.isArray(body))) {
     throw badRequest('error decoding patch: not an object');

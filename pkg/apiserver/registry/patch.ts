@@ -11,7 +11,7 @@ import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { applyPatch, applyPatchSharing, type Patch, readPatch } from '#apiserver/registry/patch-body.js';
+import { applyPatch, applyPatchSharing, type Patch, patchKinds, readPatch } from '#apiserver/registry/patch-body.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
@@ -24,10 +24,10 @@ import type { Decoded } from '#apiserver/resources/codec.js';
  * writer put there meanwhile; one that does gets 409.
  */
 export async function patchObject(operation: Operation, profile: UpdateProfile): Promise<ApiResponse> {
-  const { registry, context } = operation;
+  const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
   const options = writeOptions(registry.dialect, context, 'PatchOptions');
-  const read = readPatch(context, registry.turns);
+  const read = readPatch(context, registry.turns, patchKinds(resource));
   const patch = read instanceof Promise ? await read : read;
   if (isLarge(context)) await betweenSteps(operation);
   const run = patch.kind === 'apply' ? apply : change;

@@ -25,6 +25,12 @@ export function invalidCombination(dialect: Dialect, kind: OptionsKind, failures
   return new StatusError({ ...status, reason: 'BadRequest', code: 400 });
 }
 
+/** 405 for new objects of a kind whose definition is going. */
+export function createWhileTerminating(resource: Qualified): StatusError {
+  const message = 'create not allowed while custom resource definition is terminating';
+  return new StatusError({ ...methodNotAllowed(resource, 'create').status, message });
+}
+
 /** 405 for a method that nothing serves at that path. */
 export function methodNotServed(resource: Qualified, verb: string): StatusError {
   const message = 'the server does not allow this method on the requested resource';

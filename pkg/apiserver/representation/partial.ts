@@ -14,11 +14,11 @@ export function partialOf(object: ApiObjectShape, transform: Pick<Transform, 'gr
 
 /** Tells the partial objects of an entry apart: metadata may say other things in a version that converts. */
 export function viewName(
-  { conversion, apiVersion }: ServedResource,
+  { conversion, apiVersion, edition = '' }: ServedResource,
   { group, version }: Pick<Transform, 'group' | 'version'>,
 ): string {
   const view = `${group}/${version}`;
-  return conversion === undefined ? view : `${view} of ${apiVersion}`;
+  return conversion === undefined ? view : `${view} of ${apiVersion}${edition}`;
 }
 
 /** The same as JSON, made once per entry and meta version. */

@@ -31,7 +31,7 @@ function columnDefinitions(resource: ServedResource): object[] {
     name: column.name,
     type: column.type,
     format: column.format ?? '',
-    description: '',
+    description: column.description ?? '',
     priority: column.priority ?? 0,
   }));
 }

@@ -57,7 +57,9 @@ function bookmarkObject(server: FrameSource, resource: ServedResource, event: Bo
 }
 
 function formOf(resource: ServedResource, transform: Transform | undefined): string {
-  return transform === undefined ? resource.apiVersion : `partial ${viewName(resource, transform)}`;
+  return transform === undefined
+    ? `${resource.apiVersion}${resource.edition ?? ''}`
+    : `partial ${viewName(resource, transform)}`;
 }
 
 /** One JSON document per line; with `transform` the objects are reduced to their metadata. */

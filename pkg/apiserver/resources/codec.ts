@@ -31,19 +31,25 @@ export interface Decoded {
   readonly known?: KnownMember;
 }
 
+/** Kinds that are not built in. */
+export type CustomKinds = Pick<Scheme, 'kind'>;
+
 /** Gives the object a spec that may be changed. */
 export function ownSpec(object: ApiObjectShape, known: KnownMember): void {
   (object as ApiObjectShape & { spec?: unknown }).spec = copyJson(known.value);
 }
 
 export class Codec {
+  /** Of the built-in kinds. */
   readonly scheme: Scheme;
+  readonly #custom: CustomKinds | undefined;
   readonly #objects: ObjectCodec;
 
-  constructor(scheme: Scheme) {
+  constructor(scheme: Scheme, custom?: CustomKinds) {
     this.scheme = scheme;
+    this.#custom = custom;
     const shared = { texts: new SharedTexts(), maxParts: maxObjects };
-    this.#objects = new ObjectCodec(scheme, shared, new KnownMembers());
+    this.#objects = new ObjectCodec(scheme, shared, new KnownMembers(), custom);
   }
 
   /** One object of the expected kind, which is also taken for what does not name its kind. Throws 400. */
@@ -105,7 +111,7 @@ export class Codec {
    */
   complete(object: ApiObjectShape): void {
     const { apiVersion = '', kind = '' } = object;
-    const type = this.scheme.kind(apiVersion, kind)?.type;
+    const type = this.#find(apiVersion, kind)?.type;
     if (type === undefined) return;
     const parts = object as unknown as JsonObject;
     complete(type, parts);
@@ -165,9 +171,13 @@ export class Codec {
   }
 
   #kind(type: TypeRef): KindInfo {
-    const kind = this.scheme.kind(type.apiVersion, type.kind);
+    const kind = this.#find(type.apiVersion, type.kind);
     if (kind === undefined) throw badRequest(`no kind "${type.kind}" is registered for version "${type.apiVersion}"`);
     return kind;
+  }
+
+  #find(apiVersion: string, kind: string): KindInfo | undefined {
+    return this.scheme.kind(apiVersion, kind) ?? this.#custom?.kind(apiVersion, kind);
   }
 
   #kindOf(object: object): KindInfo {

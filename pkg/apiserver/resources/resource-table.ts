@@ -1,7 +1,15 @@
 /** The resources that are served, found by their place in the URL. May change while serving: kinds come and go. */
+import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
+/** A version of a resource that is not built in. */
+export interface CustomResource extends ServedResource {
+  readonly kindInfo: KindInfo;
+}
+
 export class ResourceTable {
+  /** Kinds that are not built in, by `group/version` and name. */
+  readonly #customKinds = new Map<string, Map<string, KindInfo>>();
   /** `group/version` → resource name → resource. */
   readonly #byGroupVersion = new Map<string, Map<string, ServedResource>>();
   #generation = 0;
@@ -21,6 +29,28 @@ export class ResourceTable {
     }
     resources.set(resource.declaration.resource, resource);
     this.#generation += 1;
+  }
+
+  /** Serves other versions of a custom resource from now on, with their kinds; both may be empty. */
+  replace(old: readonly CustomResource[], wanted: readonly CustomResource[]): void {
+    for (const resource of old) {
+      this.remove(resource);
+      const { apiVersion, declaration } = resource;
+      const kinds = this.#customKinds.get(apiVersion);
+      if (kinds?.get(declaration.kind) === resource.kindInfo) kinds?.delete(declaration.kind);
+      if (kinds?.size === 0) this.#customKinds.delete(apiVersion);
+    }
+    for (const resource of wanted) {
+      this.add(resource);
+      const { apiVersion, declaration } = resource;
+      const kinds = this.#customKinds.get(apiVersion) ?? new Map<string, KindInfo>();
+      this.#customKinds.set(apiVersion, kinds.set(declaration.kind, resource.kindInfo));
+    }
+  }
+
+  /** The custom kind that an object with that `apiVersion` and `kind` is of. */
+  kind(apiVersion: string, kind: string): KindInfo | undefined {
+    return this.#customKinds.get(apiVersion)?.get(kind);
   }
 
   remove(resource: ServedResource): void {

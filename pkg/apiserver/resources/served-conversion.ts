@@ -10,6 +10,7 @@ import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Codec } from '#apiserver/resources/codec.js';
+import type { Entry } from '#storage/resource-storage.js';
 
 /** The stored form of a resource. */
 export interface StoredVersionOf {
@@ -20,14 +21,19 @@ export interface StoredVersionOf {
   readonly strategy: Strategy;
 }
 
-export interface InProcessConversion {
+interface Sparing {
+  /** True for entries that it would not change: they are served as they are. Absent: it is always asked to convert. */
+  isAsStored?(entry: Entry): boolean;
+}
+
+export interface InProcessConversion extends Sparing {
   readonly kind: 'in process';
   toStored(object: ApiObjectShape): Steps<ApiObjectShape>;
   fromStored(stored: ApiObjectShape): ApiObjectShape;
 }
 
 /** Both reject with the error that the request is answered with. */
-export interface RemoteConversion {
+export interface RemoteConversion extends Sparing {
   readonly kind: 'remote';
   toStored(object: ApiObjectShape, signal: AbortSignal): Promise<ApiObjectShape>;
   /** All that a request needs, at once: as many objects as there were given, in their order. */

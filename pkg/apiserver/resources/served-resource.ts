@@ -1,6 +1,7 @@
 /** A resource as the server has it: its declaration with everything that answers requests for it. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy } from '#api/strategy/strategy.js';
+import type { OtherVersions } from '#apimachinery/apply/versions.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import { withNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
@@ -36,6 +37,16 @@ export interface ServedResource {
   readonly conversion?: ServedConversion;
   /** Objects of this resource go away by themselves after so long. */
   readonly ttlSeconds?: number;
+  /** The kind of lists, where it is not the kind with `List`. */
+  readonly listKind?: string;
+  /** The other versions of a custom kind, for who manages what in which of them; absent: there are none. */
+  readonly otherVersions?: OtherVersions | undefined;
+  /** What clients are told who use this version of a custom kind. */
+  readonly deprecationWarning?: string | undefined;
+  /** Its definition is going: there may be no new objects. */
+  readonly isTerminating?: boolean;
+  /** Tells apart what is kept of entries under the definitions that a custom kind has had. */
+  readonly edition?: string;
 }
 
 /** The key below the storage's prefix. Throws 400 for what is no name of an object, and would be the key of something else. */
@@ -53,23 +64,28 @@ export function scopeOf(resource: ServedResource, namespace: string): string {
 /** The entry as this version's object; shared, not to be modified. Of a remote conversion: only once `converted`. */
 export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape {
   const { conversion } = resource;
-  if (conversion === undefined) return entry.object() as ApiObjectShape;
+  if (conversion === undefined || isAsStored(conversion, entry)) return entry.object() as ApiObjectShape;
   if (conversion.kind === 'in process') return conversion.fromStored(entry.object() as ApiObjectShape);
   return withoutNullLists(resource.type, JSON.parse(jsonOf(resource, entry).toString()) as ApiObjectShape);
 }
 
 /** The entry as this version's JSON. The same holds. */
 export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
-  return resource.conversion === undefined
+  return resource.conversion === undefined || isAsStored(resource.conversion, entry)
     ? entry.json()
-    : entry.encoded(viewOf(resource.apiVersion), (same) => convertedJson(resource, same));
+    : entry.encoded(viewOf(resource), (same) => convertedJson(resource, same));
 }
 
 /** The same, as it is in memory. */
 export function jsonBytesOf(resource: ServedResource, entry: Entry): Bytes {
-  return resource.conversion === undefined
+  return resource.conversion === undefined || isAsStored(resource.conversion, entry)
     ? entry.jsonBytes()
-    : entry.encodedBytes(viewOf(resource.apiVersion), (same) => convertedJson(resource, same));
+    : entry.encodedBytes(viewOf(resource), (same) => convertedJson(resource, same));
+}
+
+/** Whether the conversion would change nothing. */
+function isAsStored(conversion: ServedConversion, entry: Entry): boolean {
+  return conversion.isAsStored?.(entry) === true;
 }
 
 function convertedJson(resource: ServedResource, entry: Entry): Buffer {
@@ -88,13 +104,15 @@ function* jsonSteps(resource: ServedResource, { fromStored }: InProcessConversio
   yield;
   const object = fromStored(stored);
   yield;
-  entry.encoded(viewOf(resource.apiVersion), () => jsonBytes(resource, object));
+  entry.encoded(viewOf(resource), () => jsonBytes(resource, object));
 }
 
 /** Has a large entry converted to this version's JSON, which it keeps. Undefined: there is nothing to convert here. */
 export function convertedInSteps(resource: ServedResource, entry: Entry, pause: Pause): Promise<void> | undefined {
-  const { conversion, apiVersion } = resource;
-  if (conversion?.kind !== 'in process' || entry.keeps(viewOf(apiVersion))) return undefined;
+  const { conversion } = resource;
+  if (conversion?.kind !== 'in process' || isAsStored(conversion, entry) || entry.keeps(viewOf(resource))) {
+    return undefined;
+  }
   return inSteps(jsonSteps(resource, conversion, entry), pause);
 }
 
@@ -104,10 +122,10 @@ export function converted(
   entries: readonly Entry[],
   request: Cancellable,
 ): MaybePromise<undefined> {
-  const { conversion, apiVersion } = resource;
+  const { conversion } = resource;
   if (conversion?.kind !== 'remote') return undefined;
-  const view = viewOf(apiVersion);
-  const missing = entries.filter((entry) => !entry.keeps(view));
+  const view = viewOf(resource);
+  const missing = entries.filter((entry) => !isAsStored(conversion, entry) && !entry.keeps(view));
   if (missing.length === 0) return undefined;
   return convertAll(resource, conversion, missing, request.signal);
 }
@@ -118,7 +136,7 @@ async function convertAll(
   entries: readonly Entry[],
   signal: AbortSignal,
 ): Promise<undefined> {
-  const view = viewOf(resource.apiVersion);
+  const view = viewOf(resource);
   const objects = await conversion.fromStored(
     entries.map((entry) => entry.object() as ApiObjectShape),
     signal,
@@ -135,8 +153,8 @@ function jsonBytes({ type }: ServedResource, object: ApiObjectShape): Buffer {
   return Buffer.from(JSON.stringify(withNullLists(type, object)));
 }
 
-function viewOf(apiVersion: string): string {
-  return `json:${apiVersion}`;
+function viewOf({ apiVersion, edition }: ServedResource): string {
+  return edition === undefined ? `json:${apiVersion}` : `json:${apiVersion} ${edition}`;
 }
 
 export interface FormOptions {

@@ -12,6 +12,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { isServed } from '#apiserver/resources/gated-resource.js';
+import { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { ByteKeeper } from '#storage/cache/byte-keeper.js';
 import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
@@ -62,6 +63,8 @@ export class ResourceStorages {
   readonly #stop = new AbortController();
   readonly #root: string;
   readonly #readsHistory: boolean;
+  /** Makes the cache of a custom resource. */
+  readonly #makeCustom: (resource: string, prefix: string) => WatchCache;
   readonly #clock: Clock;
   readonly #log: Logger;
 
@@ -75,6 +78,12 @@ export class ResourceStorages {
     // Every cache listens to it.
     setMaxListeners(0, this.#stop.signal);
     const keeper = new ByteKeeper();
+    this.#makeCustom = (resource, own) => {
+      // A thread that serves follows these by itself: the main thread does not know which ones somebody wants.
+      const { feed: _, ...following } = rest;
+      const transformer = transformers?.get(resource);
+      return new WatchCache({ ...following, resource, transformer, prefix: own, keeper, decode });
+    };
     const versions = new Map<string, ResourceInfo[]>();
     for (const info of schemeFor(options.dialect).resources) {
       const { resource: name, verbs } = info.declaration;
@@ -107,6 +116,16 @@ export class ResourceStorages {
     const storage = this.find(declaration);
     if (storage === undefined) throw new RangeError(`${declaration.resource} have no objects`);
     return storage;
+  }
+
+  /**
+   * The storage of a custom resource, whose cache is made when it is first asked for. Ends with these storages, or when it
+   * is closed.
+   */
+  custom(group: string, resource: string): LazyStorage {
+    const prefix = `${this.#root}/${group}/${resource}/`;
+    const make = () => this.#makeCustom(`${resource}.${group}`, prefix);
+    return new LazyStorage({ prefix, make, stopped: this.#stop.signal });
   }
 
   /**

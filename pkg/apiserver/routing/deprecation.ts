@@ -4,7 +4,12 @@ import { warn } from '#apiserver/http/context.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 
 export function warnOfDeprecation({ registry, context, resource }: Operation): void {
-  const { declaration, group, apiVersion } = resource;
+  const { declaration, group, apiVersion, deprecationWarning } = resource;
+  if (deprecationWarning !== undefined) {
+    registry.metrics.deprecated(context.info, '');
+    warn(context, deprecationWarning);
+    return;
+  }
   const { deprecation, kind } = declaration;
   if (deprecation === undefined) return;
   const { since, until, replacement } = deprecation;

@@ -1,7 +1,7 @@
 /** From what a request asks for to the function that does it. */
 
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import { pathNotFound } from '#apimachinery/errors/status.js';
+import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { createObject } from '#apiserver/registry/create.js';
@@ -13,7 +13,7 @@ import type { Operation } from '#apiserver/registry/operation.js';
 import { patchObject } from '#apiserver/registry/patch.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { methodNotServed } from '#apiserver/registry/request-errors.js';
+import { createWhileTerminating, methodNotServed } from '#apiserver/registry/request-errors.js';
 import { updateObject } from '#apiserver/registry/update.js';
 import { watchObjects } from '#apiserver/registry/watch.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endpoints.js';
@@ -23,13 +23,22 @@ import { serveSubresource } from '#apiserver/routing/subresource.js';
 import { serveVirtual } from '#apiserver/routing/virtual.js';
 import { operationOf } from '#apiserver/subresources/operations.js';
 
+export interface ResourceRouterOptions {
+  readonly virtual: readonly VirtualResource[];
+  readonly connects: readonly ConnectEndpoint[];
+  /** False while there may be resources that this server has not heard of yet. */
+  readonly knowsAll: () => boolean;
+}
+
 export class ResourceRouter {
   readonly #registry: RegistryContext;
   readonly #virtual: ReadonlyMap<string, VirtualResource>;
   readonly #connects: ReadonlyMap<string, ConnectEndpoint>;
+  readonly #knowsAll: () => boolean;
 
-  constructor(registry: RegistryContext, virtual: readonly VirtualResource[], connects: readonly ConnectEndpoint[]) {
+  constructor(registry: RegistryContext, { virtual, connects, knowsAll }: ResourceRouterOptions) {
     this.#registry = registry;
+    this.#knowsAll = knowsAll;
     this.#virtual = new Map(virtual.map((v) => [endpointKey(v.group, v.resource, v.subresource), v]));
     this.#connects = new Map(connects.map((c) => [endpointKey(c.group, c.resource, c.subresource), c]));
   }
@@ -62,7 +71,10 @@ export class ResourceRouter {
   /** The resource that a request names. Throws 404, and 405 for watches by other methods than those that read. */
   find({ info, request }: Pick<RequestContext, 'info' | 'request'>): ServedResource {
     const resource = this.#registry.resources.find(info.group, info.version, info.resource);
-    if (resource === undefined) throw pathNotFound();
+    if (resource === undefined) {
+      // Groups of definitions are domains.
+      throw info.group.includes('.') && !this.#knowsAll() ? serviceUnavailable('server is starting') : pathNotFound();
+    }
     if (info.verb === 'watch') {
       // Below `/watch/` there are objects only: who may watch pods may not run commands in them.
       if (info.subresource !== '') throw pathNotFound();
@@ -92,6 +104,7 @@ export class ResourceRouter {
         return watchObjects(operation);
       case 'create':
         if (context.info.name !== '') throw methodNotServed(resource.qualified, 'POST');
+        if (resource.isTerminating === true) throw createWhileTerminating(resource.qualified);
         return (operationOf(resource, '') ?? createObject)(operation);
       case 'update':
         return updateObject(operation, mainProfile(resource));

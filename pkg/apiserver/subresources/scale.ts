@@ -2,9 +2,11 @@
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
+import type { ScaleParts } from '#api/strategy/strategy.js';
 import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
-import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import { conflict, internalError, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import { isObject, type JsonObject, setMember } from '#apimachinery/patch/json-values.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -14,7 +16,7 @@ import { getVersion } from '#apiserver/registry/list-options.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { applyOptions } from '#apiserver/registry/patch.js';
-import { applyPatch, readPatch } from '#apiserver/registry/patch-body.js';
+import { applyPatch, patchKinds, readPatch } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { subresourceType } from '#apiserver/registry/subresource-type.js';
@@ -24,8 +26,7 @@ import type { TypeRef } from '#apiserver/resources/codec.js';
 import { converted, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 
 interface Scalable extends ApiObjectShape {
-  spec?: { replicas?: number; selector?: LabelSelector };
-  status?: { replicas?: number };
+  spec?: { selector?: LabelSelector };
 }
 
 interface Scale extends ApiObjectShape {
@@ -81,7 +82,7 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
   }
   if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
   const options = writeOptions(registry.dialect, context, 'PatchOptions');
-  const patch = await readPatch(context, registry.turns);
+  const patch = await readPatch(context, registry.turns, patchKinds(resource));
   const normalized = (value: unknown) => {
     const { object, warnings } = registry.codec.normalize(value, type, options.fieldValidation);
     for (const text of warnings) warn(context, text);
@@ -120,17 +121,53 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
 }
 
 /** What applying a Scale means for the object that it scales. */
-function configurationOf({ apiVersion, declaration }: ServedResource, scale: Scale): object {
+function configurationOf(resource: ServedResource, scale: Scale): object {
+  const { apiVersion, declaration, strategy } = resource;
   const { name, namespace } = scale.metadata;
   const replicas = scale.spec?.replicas;
-  const spec = replicas === undefined ? {} : { spec: { replicas } };
-  return { apiVersion, kind: declaration.kind, metadata: { name, namespace }, ...spec };
+  const configuration: JsonObject = { apiVersion, kind: declaration.kind, metadata: { name, namespace } };
+  return replicas === undefined ? configuration : withValue(configuration, specReplicas(strategy), replicas);
+}
+
+/** Where a scale is in most kinds. */
+const usual: ScaleParts = {
+  specReplicas: ['spec', 'replicas'],
+  statusReplicas: ['status', 'replicas'],
+  selector: undefined,
+};
+
+function specReplicas({ scaleParts = usual }: ServedResource['strategy']): readonly string[] {
+  return scaleParts.specReplicas;
+}
+
+function numberAt(object: unknown, path: readonly string[]): number | undefined {
+  const value = valueAt(object, path);
+  return typeof value === 'number' ? value : undefined;
+}
+
+function valueAt(object: unknown, path: readonly string[]): unknown {
+  let value = object;
+  for (const name of path) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+  return value;
+}
+
+/** A copy of the object, as far as it changes, with that value at the path. */
+function withValue(object: unknown, [name, ...rest]: readonly string[], value: unknown): JsonObject {
+  const copy: JsonObject = isObject(object) ? { ...object } : {};
+  if (name !== undefined) setMember(copy, name, rest.length === 0 ? value : withValue(copy[name], rest, value));
+  return copy;
 }
 
 function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef): Scale {
-  const { metadata, spec, status } = object as Scalable;
+  const { metadata } = object;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
+  const { scaleParts = usual } = resource.strategy;
   const selector = selectorText(resource, object as Scalable);
+  const wanted = numberAt(object, scaleParts.specReplicas);
+  // Nothing else is known of where a custom kind has it.
+  if (wanted === undefined && resource.strategy.scaleParts !== undefined) {
+    throw internalError(new Error(`the spec replicas field ".${scaleParts.specReplicas.join('.')}" does not exist`));
+  }
   return {
     kind: type.kind,
     apiVersion: type.apiVersion,
@@ -141,12 +178,19 @@ function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     },
-    spec: { replicas: spec?.replicas ?? 0 },
-    status: { replicas: status?.replicas ?? 0, ...(selector === '' ? {} : { selector }) },
+    spec: { replicas: wanted ?? 0 },
+    status: {
+      replicas: numberAt(object, scaleParts.statusReplicas) ?? 0,
+      ...(selector === '' ? {} : { selector }),
+    },
   };
 }
 
 function selectorText({ strategy }: ServedResource, object: Scalable): string {
+  if (strategy.scaleParts !== undefined) {
+    const text = strategy.scaleParts.selector === undefined ? '' : valueAt(object, strategy.scaleParts.selector);
+    return typeof text === 'string' ? text : '';
+  }
   const selector = strategy.scaleSelector === undefined ? object.spec?.selector : strategy.scaleSelector(object);
   return selector === undefined ? '' : selectorFromObject(selector).toString();
 }
@@ -166,7 +210,5 @@ function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale,
       { field: 'spec.replicas', reason: 'FieldValueInvalid', message },
     ]);
   }
-  const next = copyJson(current) as Scalable;
-  next.spec = { ...next.spec, replicas };
-  return next;
+  return withValue(copyJson(current), specReplicas(resource.strategy), replicas) as unknown as ApiObjectShape;
 }

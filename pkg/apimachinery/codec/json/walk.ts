@@ -11,7 +11,7 @@ import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.
 import { messageOf } from '#apimachinery/errors/message.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
-import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+import type { FieldInfo, Prune, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -100,6 +100,7 @@ export class JsonWalk {
     if (typeof value !== 'object' || value === null || Array.isArray(value)) throw this.#mismatch(value, type.goName);
     if (this.#path.length > maxDepth) throw new DecodeError('exceeded max depth');
     const object = value as JsonObject;
+    if (type.prune !== undefined) return this.#custom(type, type.prune, object);
     const outer = this.#owner;
     let dropped = false;
     for (const key in object) {
@@ -123,6 +124,28 @@ export class JsonWalk {
     this.#owner = outer;
     const result = dropped ? withoutUndefined(object) : object;
     if (!this.#keepZeros) complete(type, result);
+    return result;
+  }
+
+  /** An object of a custom kind: only what every object has is brought into form. */
+  #custom(type: TypeInfo, prune: Prune, object: JsonObject): JsonObject {
+    this.#owner = type;
+    for (const key of Object.keys(object)) {
+      const member = object[key];
+      this.members++;
+      this.#path.push(key);
+      if (key === 'apiVersion' || key === 'kind') object[key] = this.#undeclared(type, key, member);
+      else if (key === 'metadata') {
+        const field = type.byName.get(key);
+        object[key] = member === null || field === undefined ? undefined : this.#field(field, member);
+      } else this.members += checkDepth(member, maxDepth - 1);
+      this.#path.pop();
+    }
+    const result = withoutUndefined(object);
+    if (!this.#keepZeros) result['metadata'] ??= {};
+    prune(result, (path) => {
+      if (this.unknown !== undefined && this.unknown.length < this.#limit) this.unknown.push(path);
+    });
     return result;
   }
 

@@ -71,34 +71,43 @@ function compilePattern(pattern: string): RegExp {
 
 const test = new Script('pattern.test(text)');
 
-/** Only what runs in a world of its own can be stopped. */
 interface World {
   pattern?: RegExp | undefined;
   text?: string | undefined;
 }
 
+/** Only what runs in a world of its own can be stopped. To make one takes milliseconds, so it may be shared. */
+export class PatternWorld {
+  #world: World | undefined;
+
+  /** Throws an error with the code ERR_SCRIPT_EXECUTION_TIMEOUT when it takes longer. */
+  matches(pattern: string, text: string, timeoutMs: number): boolean {
+    this.#world ??= createContext({}) as World;
+    this.#world.pattern = compilePattern(pattern);
+    this.#world.text = text;
+    return Boolean(test.runInContext(this.#world, { timeout: timeoutMs }));
+  }
+}
+
 /** Tries patterns, which together get no more time than one may take: made anew for each object that is validated. */
 export class PatternMatcher {
   readonly #monotonic: () => number;
-  /** Made when it is needed, which takes milliseconds. */
-  #world: World | undefined;
+  readonly #world: PatternWorld;
   #leftMs = patienceMs;
 
-  /** `monotonic`: a clock's. */
-  constructor(monotonic: () => number) {
+  /** `monotonic`: a clock's. `world`: shared with others; absent: one of its own. */
+  constructor(monotonic: () => number, world = new PatternWorld()) {
     this.#monotonic = monotonic;
+    this.#world = world;
   }
 
   /** Undefined when it takes too long to find out. The pattern must be one, see `patternError`. */
   matches(pattern: string, text: string): boolean | undefined {
     const timeout = Math.floor(this.#leftMs);
     if (timeout < 1) return undefined;
-    this.#world ??= createContext({}) as World;
     const startedMs = this.#monotonic();
-    this.#world.pattern = compilePattern(pattern);
-    this.#world.text = text;
     try {
-      const found = Boolean(test.runInContext(this.#world, { timeout }));
+      const found = this.#world.matches(pattern, text, timeout);
       this.#leftMs -= this.#monotonic() - startedMs;
       return found;
     } catch (error) {

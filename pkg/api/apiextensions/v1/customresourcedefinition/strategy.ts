@@ -1,5 +1,6 @@
 /** What is particular to definitions of custom resources. */
 
+import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { dropDisabledValidations } from '#api/apiextensions/v1/customresourcedefinition/gated-validations.js';
 import { validateNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
 import {
@@ -15,8 +16,21 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition> =
   kindStrategy<CustomResourceDefinition>(customresourcedefinitions, {
     anyGenerateNameOnUpdate: true,
+    anyFinalizer: true,
     generationFields: ['spec'],
     allowUnconditionalUpdate: false,
+    cleanUp: ({ finalizers }) => finalizers.customResourceCleanup,
+    terminating: (object) =>
+      withCondition(
+        object,
+        {
+          type: 'Terminating',
+          status: 'True',
+          reason: 'InstanceDeletionPending',
+          message: 'CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon',
+        },
+        object.metadata.deletionTimestamp ?? '',
+      ),
     defaults: ({ spec }) => {
       const names = spec.names;
       if (names !== undefined && (names.kind ?? '') !== '') {

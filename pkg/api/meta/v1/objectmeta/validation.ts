@@ -31,6 +31,8 @@ const maxSubresourceLength = 256;
 
 export interface ObjectMetaRules {
   readonly dialect: Dialect;
+  /** A finalizer without a domain need not be one of the system's own: for kinds that 1.24 validates apart from its own. */
+  readonly anyFinalizer?: boolean;
   readonly namespaced: boolean;
   readonly name: NameValidator;
 }
@@ -50,7 +52,7 @@ export function validateObjectMeta(meta: ObjectMeta, rules: ObjectMetaRules, pat
     if (namespace !== '') failures.push(forbiddenField(namespacePath, 'not allowed on this type'));
   } else if (namespace === '') failures.push(required(namespacePath));
   else addAll(failures, invalidEach(namespacePath, namespace, dns1123LabelErrors(namespace)));
-  addShared(failures, meta, rules.dialect, path);
+  addShared(failures, meta, rules, path);
   return failures;
 }
 
@@ -73,9 +75,10 @@ const fixed = [
 export function validateObjectMetaUpdate(
   meta: ObjectMeta,
   old: ObjectMeta,
-  { dialect, name: nameErrors }: Pick<ObjectMetaRules, 'dialect' | 'name'>,
+  rules: Omit<ObjectMetaRules, 'namespaced'>,
   path: FieldPath,
 ): readonly FieldFailure[] {
+  const { name: nameErrors } = rules;
   const failures: FieldFailure[] = [];
   const { generateName = '' } = meta;
   if (generateName !== '') {
@@ -86,7 +89,7 @@ export function validateObjectMetaUpdate(
     failures.push(invalidValue(path.child('generation'), meta.generation ?? 0, 'must not be decremented'));
   }
   for (const field of fixed) addAll(failures, validateImmutable(meta[field], old[field], path.child(field)));
-  addShared(failures, meta, dialect, path);
+  addShared(failures, meta, rules, path);
   return failures;
 }
 
@@ -135,7 +138,12 @@ function bytesOf(annotations: Readonly<Record<string, string>>): number {
 const checkGeneration = rangesOf(schema.types.ObjectMeta, 'generation');
 
 /** What holds of all metadata, new or old. */
-function addShared(failures: FieldFailure[], meta: ObjectMeta, dialect: Dialect, path: FieldPath): void {
+function addShared(
+  failures: FieldFailure[],
+  meta: ObjectMeta,
+  { dialect, anyFinalizer = false }: Pick<ObjectMetaRules, 'dialect' | 'anyFinalizer'>,
+  path: FieldPath,
+): void {
   addAll(failures, checkGeneration(meta, path));
   const { labels, annotations, ownerReferences, finalizers, managedFields } = meta;
   addAll(failures, validateLabels(labels, path.child('labels')));
@@ -146,6 +154,7 @@ function addShared(failures: FieldFailure[], meta: ObjectMeta, dialect: Dialect,
   }
   if (finalizers !== undefined) addAll(failures, validateFinalizers(finalizers, dialect, finalizersPath));
   if (managedFields !== undefined) addAll(failures, validateManagedFields(managedFields, path.child('managedFields')));
+  if (anyFinalizer) return;
   finalizers?.forEach((name, i) => {
     addAll(failures, validateKnownFinalizer(name, dialect, finalizersPath.index(i)));
   });

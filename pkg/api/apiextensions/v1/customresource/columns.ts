@@ -1,0 +1,62 @@
+/**
+ * Columns of tables of custom objects. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/registry/
+ * customresource/tableconvertor/tableconvertor.go.
+ */
+import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
+import type { CustomResourceColumnDefinition } from '#api/apiextensions/v1/types.gen.js';
+import type { ApiObjectShape, TableRowCells } from '#api/meta/object.js';
+import { age } from '#api/table/age.js';
+import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
+
+export type Cells = (object: ApiObjectShape, now: number) => TableRowCells;
+
+const nameColumn: ColumnDeclaration = { name: 'Name', type: 'string', format: 'name' };
+const ageColumn: CustomResourceColumnDefinition = {
+  name: 'Age',
+  type: 'date',
+  jsonPath: '.metadata.creationTimestamp',
+};
+
+/** A version that says nothing of columns has that of the age. */
+function columnsOf(given: readonly CustomResourceColumnDefinition[] | undefined) {
+  return given === undefined || given.length === 0 ? [ageColumn] : given;
+}
+
+export function columnDeclarations(given: readonly CustomResourceColumnDefinition[] | undefined): ColumnDeclaration[] {
+  const own = columnsOf(given).map(({ name, type, format, priority, description }) => ({
+    name,
+    type: type as ColumnDeclaration['type'],
+    ...(format === undefined ? {} : { format }),
+    ...(priority === undefined ? {} : { priority }),
+    ...(description === undefined ? {} : { description }),
+  }));
+  return [nameColumn, ...own];
+}
+
+export function cellsOf(given: readonly CustomResourceColumnDefinition[] | undefined): Cells {
+  const columns = columnsOf(given).map(({ type, jsonPath }) => ({ type, path: new JsonPath(jsonPath) }));
+  return (object, now) => [
+    object.metadata.name ?? '',
+    ...columns.map(({ type, path }) => cellOf(type, path.first(object), now)),
+  ];
+}
+
+/** What is not of the column's type is not shown. */
+function cellOf(type: string, value: unknown, now: number): string | number | boolean | null {
+  if (value === undefined || value === null) return null;
+  switch (type) {
+    case 'integer':
+      return typeof value === 'number' ? Math.trunc(value) : null;
+    case 'number':
+      return typeof value === 'number' ? value : null;
+    case 'boolean':
+      return typeof value === 'boolean' ? value : null;
+    case 'string':
+      return typeof value === 'object' ? JSON.stringify(value) : String(value);
+    case 'date':
+      if (typeof value !== 'string') return null;
+      return Number.isNaN(Date.parse(value)) ? '<invalid>' : age(value, now);
+    default:
+      return null;
+  }
+}

@@ -1,0 +1,174 @@
+/**
+ * Types of custom kinds, as codecs, patches, merges and documentation use them: the same that built-in kinds have, made of
+ * a schema instead of a declaration. Fields are made when first asked for.
+ */
+import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
+import type { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+import { objectFields } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
+import type { Scalar } from '#apimachinery/schema/schema.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
+import type { FieldInfo, Prune, TypeInfo } from '#apimachinery/schema/type-info.js';
+
+export interface CustomTypeOptions {
+  readonly schema: Structural;
+  /** Of the built-in kinds: what every object has comes from there. */
+  readonly scheme: Scheme;
+  /** `stable.example.com.v1.CronTab`. */
+  readonly name: string;
+  readonly kind: string;
+  readonly version: string;
+}
+
+/** The type of a custom kind's objects. */
+export function customType({ schema, scheme, name, kind, version }: CustomTypeOptions): TypeInfo {
+  const prune: Prune = (object, dropped) => pruneObject(object, schema, dropped);
+  const names = { name, shortName: kind, goName: `${version}.${kind}` };
+  return new CustomType({ ...names, schema, scheme, isRoot: true }, prune);
+}
+
+interface Part {
+  readonly name: string;
+  readonly shortName: string;
+  readonly goName: string;
+  readonly schema: Structural;
+  readonly scheme: Scheme;
+  readonly isRoot: boolean;
+}
+
+const noNumbers: ReadonlyMap<number, FieldInfo> = new Map();
+
+class CustomType implements TypeInfo {
+  readonly name: string;
+  readonly shortName: string;
+  readonly goName: string;
+  readonly shape = 'struct';
+  readonly isKind: boolean;
+  readonly isList = false;
+  readonly atomic: boolean;
+  readonly doc: string | undefined;
+  readonly preserveUnknown: boolean;
+  readonly byNumber = noNumbers;
+  readonly prune: Prune | undefined;
+  readonly openAPISchema: object | undefined;
+  readonly #part: Part;
+  #byName: ReadonlyMap<string, FieldInfo> | undefined;
+  #fields: readonly FieldInfo[] | undefined;
+
+  constructor(part: Part, prune?: Prune) {
+    const { schema } = part;
+    this.#part = part;
+    this.name = part.name;
+    this.shortName = part.shortName;
+    this.goName = part.goName;
+    this.isKind = part.isRoot;
+    this.atomic = schema.isAtomic;
+    this.doc = schema.schema.description;
+    this.preserveUnknown = schema.preservesUnknown;
+    this.prune = prune;
+    this.openAPISchema = part.isRoot ? schema.schema : undefined;
+  }
+
+  get byName(): ReadonlyMap<string, FieldInfo> {
+    this.#byName ??= this.#make();
+    return this.#byName;
+  }
+
+  get fields(): readonly FieldInfo[] {
+    this.#fields ??= [...this.byName.values()];
+    return this.#fields;
+  }
+
+  #make(): ReadonlyMap<string, FieldInfo> {
+    const { schema, scheme, isRoot, name } = this.#part;
+    const fields = new Map<string, FieldInfo>();
+    if (isRoot || schema.isResource) {
+      if (!isRoot) for (const own of ['apiVersion', 'kind']) fields.set(own, scalarField(own, 'string', fields.size));
+      // Every object of the API has its own, so that nobody owns it for having sent an empty one.
+      const meta = { type: scheme.type('meta.v1.ObjectMeta'), pointer: !isRoot };
+      fields.set('metadata', fieldOf('metadata', meta, fields.size));
+    }
+    for (const [key, property] of schema.properties) {
+      if (fields.has(key) || (isRoot && objectFields.has(key))) continue;
+      fields.set(key, propertyField(key, property, { scheme, name: `${name}.${key}`, number: fields.size }));
+    }
+    return fields;
+  }
+}
+
+interface FieldPlace {
+  readonly scheme: Scheme;
+  readonly name: string;
+  readonly number: number;
+}
+
+type Shaped = Partial<Pick<FieldInfo, 'container' | 'scalar' | 'type' | 'keyScalar' | 'listKind' | 'listMapKeys'>> & {
+  readonly atomic?: boolean;
+  readonly pointer?: boolean;
+  readonly schema?: Structural;
+};
+
+/** Every field of a custom object can be told from zero, and its absence is its own affair. */
+function fieldOf(name: string, shaped: Shaped, number: number): FieldInfo {
+  const { schema, container = 'single', scalar, type, keyScalar, listKind = 'atomic', listMapKeys = [] } = shaped;
+  return {
+    name,
+    protoName: name,
+    number: number + 1,
+    container,
+    scalar,
+    type,
+    keyScalar,
+    pointer: shaped.pointer !== false,
+    omitempty: true,
+    optional: true,
+    inline: false,
+    patchMerge: false,
+    patchRetainKeys: false,
+    patchMergeKey: undefined,
+    listKind,
+    listMapKeys,
+    atomic: shaped.atomic === true,
+    enumValues: undefined,
+    default: undefined,
+    schemaDefault: schema?.default,
+    featureGate: undefined,
+    doc: schema?.schema.description,
+  };
+}
+
+function scalarField(name: string, scalar: Scalar, number: number): FieldInfo {
+  return fieldOf(name, { scalar }, number);
+}
+
+const scalars: Readonly<Record<string, Scalar>> = {
+  string: 'string',
+  boolean: 'bool',
+  integer: 'int64',
+  number: 'double',
+};
+
+function propertyField(key: string, schema: Structural, place: FieldPlace): FieldInfo {
+  const { scheme, name, number } = place;
+  if (schema.type === 'array') {
+    const { listType: listKind, listMapKeys } = schema;
+    const shaped = { schema, container: 'list' as const, listKind, listMapKeys };
+    return fieldOf(key, { ...shaped, ...elementOf(schema.items, scheme, name) }, number);
+  }
+  if (schema.type === 'object' && typeof schema.additional === 'object') {
+    const shaped = { schema, container: 'map' as const, keyScalar: 'string' as const, atomic: schema.isAtomic };
+    return fieldOf(key, { ...shaped, ...elementOf(schema.additional, scheme, name) }, number);
+  }
+  const element = elementOf(schema, scheme, name);
+  return fieldOf(key, { schema, atomic: schema.isAtomic, ...element }, number);
+}
+
+/** What a value is where it is no list and no map of its own: those in lists and maps are one value each to merges. */
+function elementOf(schema: Structural | undefined, scheme: Scheme, name: string): Pick<Shaped, 'scalar' | 'type'> {
+  const scalar = schema === undefined || schema.intOrString ? undefined : scalars[schema.type];
+  if (scalar !== undefined) return { scalar };
+  if (schema?.type === 'object' && schema.additional === undefined) {
+    const shortName = name.slice(name.lastIndexOf('.') + 1);
+    return { type: new CustomType({ name, shortName, goName: shortName, schema, scheme, isRoot: false }) };
+  }
+  return { type: scheme.type('apiextensions.v1.JSON') };
+}

@@ -1,0 +1,226 @@
+/** Rules of custom objects, one by one. */
+import t from 'tap';
+import { cellsOf } from '#api/apiextensions/v1/customresource/columns.js';
+import { fillCustomDefaults, lacksDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
+import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
+import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
+import { validateListItems } from '#api/apiextensions/v1/customresource/list-items.js';
+import { pruneObject, wouldPrune } from '#api/apiextensions/v1/customresource/pruning.js';
+import { scaleParts, validateScale } from '#api/apiextensions/v1/customresource/scale.js';
+import { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+
+const object = (properties: Record<string, JSONSchemaProps>, more: Partial<JSONSchemaProps> = {}): JSONSchemaProps => ({
+  type: 'object',
+  properties,
+  ...more,
+});
+const text: JSONSchemaProps = { type: 'string' };
+const open = { 'x-orch-preserve-unknown-fields': true } as const;
+const told = (failures: readonly FieldFailure[]) => failures.map(({ field, message }) => `${field}: ${message}`);
+
+t.test('pruning', (t) => {
+  const rows: [name: string, schema: JSONSchemaProps, value: object, left: object, dropped: string[]][] = [
+    ['unknown members go', object({ a: text }), { a: 'x', b: 1 }, { a: 'x' }, ['b']],
+    [
+      'those of the API stay',
+      object({}),
+      { kind: 'K', apiVersion: 'v', metadata: { x: 1 } },
+      { kind: 'K', apiVersion: 'v', metadata: { x: 1 } },
+      [],
+    ],
+    [
+      'in lists',
+      object({ l: { type: 'array', items: object({ a: text }) } }),
+      { l: [{ a: 'x', b: 1 }, { c: 1 }] },
+      { l: [{ a: 'x' }, {}] },
+      ['l[0].b', 'l[1].c'],
+    ],
+    [
+      'in maps',
+      object({ m: { type: 'object', additionalProperties: object({ a: text }) } }),
+      { m: { k: { a: 'x', b: 1 } } },
+      { m: { k: { a: 'x' } } },
+      ['m.k.b'],
+    ],
+    [
+      'what asks to be kept is',
+      object({ o: object({ p: object({}) }, open) }),
+      { o: { q: { r: 1 }, p: { s: 1 } } },
+      { o: { q: { r: 1 }, p: {} } },
+      ['o.p.s'],
+    ],
+    [
+      'objects inside have members of their own',
+      object({ e: object({}, { 'x-orch-embedded-resource': true }) }),
+      { e: { kind: 'K', x: 1 } },
+      { e: { kind: 'K' } },
+      ['e.x'],
+    ],
+    [
+      'of a name that objects have',
+      object({}),
+      JSON.parse('{"__proto__":{"a":1},"constructor":1}'),
+      {},
+      ['__proto__', 'constructor'],
+    ],
+  ];
+  for (const [name, schema, value, left, dropped] of rows) {
+    const structural = new Structural(schema, dialect);
+    const found: string[] = [];
+    t.equal(wouldPrune(value, structural), dropped.length > 0, name);
+    pruneObject(value, structural, (path) => found.push(path));
+    t.strictSame(value, left, name);
+    t.same(found, dropped, name);
+    t.notOk(wouldPrune(value, structural), `${name}: once is enough`);
+  }
+  t.end();
+});
+
+t.test('defaults', (t) => {
+  const inner = object({ b: { ...text, default: 'B' } });
+  const rows: [name: string, schema: JSONSchemaProps, value: object, filled: object][] = [
+    ['of a member', object({ a: { ...text, default: 'A' } }), {}, { a: 'A' }],
+    ['not of one that is set', object({ a: { ...text, default: 'A' } }), { a: '' }, { a: '' }],
+    ['not below what is absent', object({ a: inner }), {}, {}],
+    ['below what is there', object({ a: inner }), { a: {} }, { a: { b: 'B' } }],
+    ['below a default', object({ a: { ...inner, default: {} } }), {}, { a: { b: 'B' } }],
+    [
+      'in lists and maps',
+      object({ l: { type: 'array', items: inner }, m: { type: 'object', additionalProperties: inner } }),
+      { l: [{}], m: { k: {} } },
+      { l: [{ b: 'B' }], m: { k: { b: 'B' } } },
+    ],
+    ['instead of a null', object({ a: { ...text, default: 'A' } }), { a: null }, { a: 'A' }],
+    ['a null that may be stays', object({ a: { ...text, default: 'A', nullable: true } }), { a: null }, { a: null }],
+    ['a null that may not be goes', object({ a: text }), { a: null }, {}],
+    ['a null that nobody knows stays', object({}, open), { a: null }, { a: null }],
+  ];
+  for (const [name, schema, value, filled] of rows) {
+    const structural = new Structural(schema, dialect);
+    const changes = JSON.stringify(value) !== JSON.stringify(filled);
+    t.equal(lacksDefaults(value, structural), changes, name);
+    fillCustomDefaults(value, structural);
+    t.strictSame(value, filled, name);
+    t.notOk(lacksDefaults(value, structural), `${name}: once is enough`);
+  }
+  const schema = new Structural(object({ a: { ...inner, default: { c: [1] } } }), dialect);
+  const [one, other] = [{}, {}] as { a?: { c: number[] } }[];
+  fillCustomDefaults(one, schema);
+  one?.a?.c.push(2);
+  fillCustomDefaults(other, schema);
+  t.same(other, { a: { b: 'B', c: [1] } }, 'each object has its own');
+  t.end();
+});
+
+t.test('paths', (t) => {
+  const value = {
+    a: { b: 1, 'c.d': 2, 'e/f': 3 },
+    l: [
+      { type: 'X', n: 1 },
+      { type: 'Ready', n: 2 },
+      { type: 'Ready', n: 3, on: true },
+    ],
+  };
+  const rows: [path: string, found: unknown][] = [
+    ['.a.b', 1],
+    ['{.a.b}', 1],
+    ['.a.x', undefined],
+    ['.a.x.y', undefined],
+    [".a['c.d']", 2],
+    ['.a.c\\.d', 2],
+    ['.a.e/f', 3],
+    ['.l[1].n', 2],
+    ['.l[-1].n', 3],
+    ['.l[7].n', undefined],
+    ['.l[*].n', 1],
+    ['.l[?(@.type=="Ready")].n', 2],
+    ['.l[?(@.type == "Ready")].n', 2],
+    ['.l[?(@.on==true)].n', 3],
+    ['.l[?(@.n!=1)].type', 'Ready'],
+    ['.constructor', undefined],
+    ['][', undefined],
+    ['', value],
+  ];
+  for (const [path, found] of rows) t.strictSame(new JsonPath(path).first(value), found, path);
+  t.end();
+});
+
+t.test('cells', (t) => {
+  const column = (type: string, jsonPath: string) => ({ name: 'c', type, jsonPath });
+  const now = Date.parse('2026-01-01T00:01:30Z');
+  const value = {
+    metadata: { name: 'n', creationTimestamp: '2026-01-01T00:00:00Z' },
+    s: { i: 1.9, t: 'x', o: { a: 1 }, f: false },
+  };
+  t.same(cellsOf(undefined)(value, now), ['n', '90s']);
+  const all = cellsOf([
+    column('integer', '.s.i'),
+    column('number', '.s.i'),
+    column('integer', '.s.t'),
+    column('string', '.s.o'),
+    column('string', '.s.i'),
+    column('boolean', '.s.f'),
+    column('date', '.metadata.creationTimestamp'),
+    column('date', '.s.t'),
+    column('string', '.s.none'),
+  ]);
+  t.same(all(value, now), ['n', 1, 1.9, null, '{"a":1}', '1.9', false, '90s', '<invalid>', null]);
+  t.end();
+});
+
+t.test('lists of elements that must differ', (t) => {
+  const named = object({ name: text, port: { type: 'integer', default: 80 } });
+  const schema = new Structural(
+    object({
+      set: { type: 'array', items: text, 'x-orch-list-type': 'set' },
+      map: { type: 'array', items: named, 'x-orch-list-type': 'map', 'x-orch-list-map-keys': ['name', 'port'] },
+      any: { type: 'array', items: text },
+    }),
+    dialect,
+  );
+  const wrong = {
+    set: ['a', 'b', 'a'],
+    map: [{ name: 'x', port: 80 }, { name: 'x' }, { name: 'x', port: 81 }],
+    any: ['a', 'a'],
+  };
+  t.same(told(validateListItems(wrong, schema)), [
+    'set[2]: Duplicate value: "a"',
+    'map[1]: Duplicate value: {"name":"x","port":80}',
+  ]);
+  t.end();
+});
+
+t.test('objects inside of objects', (t) => {
+  const schema = new Structural(object({ e: object({}, { 'x-orch-embedded-resource': true, ...open }) }), dialect);
+  t.same(told(validateEmbedded({ e: {} }, schema, dialect)), [
+    'e.apiVersion: Required value: must not be empty',
+    'e.kind: Required value: must not be empty',
+  ]);
+  t.same(validateEmbedded({ e: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p' } } }, schema, dialect), []);
+  const labels = { '-': 'x' };
+  const [failure] = validateEmbedded({ e: { apiVersion: 'v1', kind: 'Pod', metadata: { labels } } }, schema, dialect);
+  t.equal(failure?.field, 'e.metadata.labels');
+  t.end();
+});
+
+t.test('scales', (t) => {
+  const scale = { specReplicasPath: '.spec.n', statusReplicasPath: '.status.n', labelSelectorPath: '.status.s' };
+  t.same(scaleParts(scale), {
+    specReplicas: ['spec', 'n'],
+    statusReplicas: ['status', 'n'],
+    selector: ['status', 's'],
+  });
+  t.same(validateScale({ spec: { n: 1 }, status: { s: 'a=b' } }, scale), []);
+  t.same(
+    told(validateScale({ spec: { n: -1 }, status: { n: 2 ** 31, s: '!!' } }, scale)).map((text) => text.slice(0, 60)),
+    [
+      'spec.n: Invalid value: -1: should be a non-negative integer',
+      'status.n: Invalid value: 2147483648: should be less than or '.slice(0, 60),
+      told(validateScale({ status: { s: '!!' } }, scale))[0]?.slice(0, 60),
+    ],
+  );
+  t.end();
+});

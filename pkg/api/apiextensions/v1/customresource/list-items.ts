@@ -1,0 +1,66 @@
+/**
+ * Elements of custom lists that must differ: all of a set, and those of a map in their keys. Source: 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go.
+ */
+import { isMembers, Structural } from '#api/apiextensions/v1/customresource/structural.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { addAll, duplicate } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+export function validateListItems(object: object, schema: Structural): FieldFailure[] {
+  return validateWithin(object, schema, undefined);
+}
+
+function validateWithin(value: unknown, schema: Structural, path: FieldPath | undefined): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  if (Array.isArray(value)) {
+    const at = path ?? FieldPath.of();
+    if (schema.listType !== 'atomic') addAll(failures, validateDistinct(value, schema, at));
+    const { items } = schema;
+    if (items !== undefined && typeof value[0] === 'object') {
+      value.forEach((element, i) => {
+        addAll(failures, validateWithin(element, items, at.index(i)));
+      });
+    }
+  } else if (isMembers(value)) {
+    for (const name in value) {
+      const member = value[name];
+      if (typeof member !== 'object' || member === null) continue;
+      const known = schema.member(name);
+      if (!(known instanceof Structural)) continue;
+      const isKey = !schema.properties.has(name);
+      const at = path === undefined ? FieldPath.of(name) : isKey ? path.key(name) : path.child(name);
+      addAll(failures, validateWithin(member, known, at));
+    }
+  }
+  return failures;
+}
+
+function validateDistinct(list: readonly unknown[], schema: Structural, path: FieldPath): FieldFailure[] {
+  const seen = new Set<string>();
+  const failures: FieldFailure[] = [];
+  list.forEach((element, i) => {
+    const key = schema.listType === 'map' ? keysOf(element, schema) : element;
+    const text = canonical(key);
+    if (seen.has(text)) failures.push(duplicate(path.index(i), key));
+    seen.add(text);
+  });
+  return failures;
+}
+
+function keysOf(element: unknown, { listMapKeys, items }: Structural): unknown {
+  if (!isMembers(element)) return element;
+  const keys: Record<string, unknown> = {};
+  for (const name of listMapKeys) {
+    const value = element[name] ?? items?.properties.get(name)?.default;
+    if (value !== undefined) keys[name] = value;
+  }
+  return keys;
+}
+
+/** The same text for equal values, in whatever order their members stand. */
+function canonical(value: unknown): string {
+  return JSON.stringify(value, (_key, part: unknown) =>
+    isMembers(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
+  );
+}

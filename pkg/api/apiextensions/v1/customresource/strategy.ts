@@ -1,0 +1,101 @@
+/**
+ * What is particular to a version of a custom kind, as its definition says it. Source: 1.24,
+ * staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy,validator}.go.
+ */
+import { type Cells, cellsOf } from '#api/apiextensions/v1/customresource/columns.js';
+import { fillCustomDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
+import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
+import { validateListItems } from '#api/apiextensions/v1/customresource/list-items.js';
+import { validateScale } from '#api/apiextensions/v1/customresource/scale.js';
+import type { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+import { PatternMatcher, type PatternWorld } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
+import { validateValue } from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
+import type { CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
+import { copyField } from '#api/strategy/kind-strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { addAll } from '#apimachinery/validation/failure.js';
+import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+export interface CustomStrategyOptions {
+  readonly version: Pick<CustomResourceDefinitionVersion, 'subresources' | 'additionalPrinterColumns'>;
+  readonly schema: Structural;
+  readonly namespaced: boolean;
+  /** Shared by all kinds. */
+  readonly patterns: PatternWorld;
+}
+
+const metadataPath = FieldPath.of('metadata');
+
+export function customStrategy({ version, schema, namespaced, patterns }: CustomStrategyOptions): Strategy {
+  const { subresources, additionalPrinterColumns } = version;
+  const hasStatus = subresources?.status !== undefined;
+  const scale = subresources?.scale;
+  let cells: Cells | undefined;
+  const validateBody = (object: ApiObjectShape, context: StrategyContext): FieldFailure[] => {
+    const { dialect } = context;
+    const matcher = new PatternMatcher(() => context.monotonic(), patterns);
+    const failures = validateValue(object, schema.schema, { dialect, patterns: matcher }, FieldPath.of());
+    addAll(failures, validateEmbedded(object, schema, dialect));
+    addAll(failures, validateListItems(object, schema));
+    if (scale !== undefined) addAll(failures, validateScale(object, scale));
+    return failures;
+  };
+  const validateUpdate = (object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): FieldFailure[] => {
+    const rules = { dialect: context.dialect, name: dns1123SubdomainErrors, anyFinalizer: true };
+    const failures = [...validateObjectMetaUpdate(object.metadata, old.metadata, rules, metadataPath)];
+    addAll(failures, validateBody(object, context));
+    return failures;
+  };
+  return {
+    allowUnconditionalUpdate: false,
+    defaults: (object) => {
+      // Metadata have no defaults.
+      fillCustomDefaults(object, schema);
+    },
+    prepareForCreate(object) {
+      if (hasStatus) Reflect.deleteProperty(object, 'status');
+      object.metadata.generation = 1;
+    },
+    prepareForUpdate(object, old) {
+      if (hasStatus) copyField(object, old, 'status');
+      copyField(object.metadata, old.metadata, 'generation');
+      if (!sameBody(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+    },
+    validateCreate(object, context) {
+      const rules = { dialect: context.dialect, namespaced, name: dns1123SubdomainErrors, anyFinalizer: true };
+      const failures = [...validateObjectMeta(object.metadata, rules, metadataPath)];
+      addAll(failures, validateBody(object, context));
+      return failures;
+    },
+    validateUpdate,
+    ...(hasStatus
+      ? {
+          prepareForStatusUpdate(object: ApiObjectShape, old: ApiObjectShape) {
+            const { managedFields, resourceVersion } = object.metadata;
+            for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
+              if (field !== 'status' && field !== 'metadata') copyField(object, old, field);
+            }
+            // The metadata stay as they are, but for what they say about managers.
+            object.metadata = { ...old.metadata };
+            if (managedFields !== undefined) object.metadata.managedFields = managedFields;
+            if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;
+          },
+          validateStatusUpdate: validateUpdate,
+        }
+      : {}),
+    cells: (object, context) => {
+      cells ??= cellsOf(additionalPrinterColumns);
+      return cells(object, context.now);
+    },
+  };
+}
+
+/** Whether two objects are the same but for their metadata. */
+function sameBody(a: ApiObjectShape, b: ApiObjectShape): boolean {
+  return semanticEqual({ ...a, metadata: undefined }, { ...b, metadata: undefined });
+}

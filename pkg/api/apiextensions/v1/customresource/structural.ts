@@ -1,0 +1,107 @@
+/**
+ * The structure of custom objects: of a schema, what pruning, defaulting and merging look at. Made part by part when first
+ * asked for, since most objects use little of a large schema. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/
+ * pkg/apiserver/schema/structural.go.
+ */
+import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
+import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+
+export class Structural {
+  readonly schema: JSONSchemaProps;
+  /** Members that the schema does not name are kept. */
+  readonly preservesUnknown: boolean;
+  /** The value has `apiVersion`, `kind` and `metadata` of its own. */
+  readonly isResource: boolean;
+  readonly intOrString: boolean;
+  readonly listType: 'atomic' | 'set' | 'map';
+  readonly listMapKeys: readonly string[];
+  readonly isAtomic: boolean;
+  readonly #dialect: Dialect;
+  #properties: ReadonlyMap<string, Structural> | undefined;
+  #additional: Structural | boolean | undefined;
+  #items: Structural | undefined;
+  #hasDefaults: boolean | undefined;
+
+  /** `keepAll`: the definition as a whole keeps what its schema does not name. */
+  constructor(schema: JSONSchemaProps, dialect: Dialect, keepAll = false) {
+    const extensions = extensionsOf(schema, dialect);
+    this.schema = schema;
+    this.#dialect = dialect;
+    this.preservesUnknown = keepAll || extensions.preserveUnknownFields === true;
+    this.isResource = extensions.embeddedResource;
+    this.intOrString = extensions.intOrString;
+    this.listType = listTypeOf(extensions.listType);
+    this.listMapKeys = extensions.listMapKeys;
+    this.isAtomic = extensions.mapType === 'atomic';
+  }
+
+  get type(): string {
+    return this.schema.type ?? '';
+  }
+
+  get nullable(): boolean {
+    return this.schema.nullable === true;
+  }
+
+  /** Undefined: it has none. */
+  get default(): unknown {
+    return this.schema.default;
+  }
+
+  get properties(): ReadonlyMap<string, Structural> {
+    this.#properties ??= new Map(
+      Object.entries(this.schema.properties ?? {}).map(([name, schema]) => [
+        name,
+        new Structural(schema, this.#dialect),
+      ]),
+    );
+    return this.#properties;
+  }
+
+  /** Of members that `properties` does not name; undefined: there are none. */
+  get additional(): Structural | boolean | undefined {
+    const { additionalProperties: given } = this.schema;
+    if (typeof given !== 'object') return given === false ? undefined : given;
+    this.#additional ??= new Structural(given, this.#dialect);
+    return this.#additional;
+  }
+
+  get items(): Structural | undefined {
+    const { items } = this.schema;
+    if (items === undefined || Array.isArray(items)) return undefined;
+    this.#items ??= new Structural(items, this.#dialect);
+    return this.#items;
+  }
+
+  /** Of a member: undefined where nothing is known of it, true where anything is allowed. */
+  member(name: string): Structural | true | undefined {
+    const found = this.properties.get(name) ?? this.additional;
+    return found === false ? undefined : found;
+  }
+
+  /** Whether this value or one below it may be filled in. */
+  get hasDefaults(): boolean {
+    this.#hasDefaults ??= this.default !== undefined || this.#parts().some((part) => part.hasDefaults);
+    return this.#hasDefaults;
+  }
+
+  #parts(): Structural[] {
+    const { additional, items } = this;
+    return [
+      ...this.properties.values(),
+      ...(typeof additional === 'object' ? [additional] : []),
+      ...(items === undefined ? [] : [items]),
+    ];
+  }
+}
+
+function listTypeOf(text: string | undefined): Structural['listType'] {
+  return text === 'set' || text === 'map' ? text : 'atomic';
+}
+
+type Members = Record<string, unknown>;
+
+export function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

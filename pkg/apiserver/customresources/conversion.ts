@@ -1,0 +1,77 @@
+/**
+ * Custom objects out of the store and into it. What is read gets what the schema of its own version says by now: what that
+ * does not know goes, and defaults come. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/
+ * {customresource_handler.go,conversion/nop_converter.go}.
+ */
+import { fillCustomDefaults, lacksDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
+import { pruneObject, wouldPrune } from '#api/apiextensions/v1/customresource/pruning.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { OtherVersions } from '#apimachinery/apply/versions.js';
+import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
+import { copyJson } from '#apimachinery/copy.js';
+import { parseGroupVersion } from '#apimachinery/group-version.js';
+import type { CustomKind, CustomVersion } from '#apiserver/customresources/custom-kind.js';
+import type { InProcessConversion } from '#apiserver/resources/served-conversion.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+/** Knows of entries whether they are as they would be written now. */
+export class StoredForms {
+  readonly #kind: CustomKind;
+  readonly #current = new WeakMap<Entry, boolean>();
+
+  constructor(kind: CustomKind) {
+    this.#kind = kind;
+  }
+
+  /** True for an entry of that version in which nothing is to be changed. Looked at once. */
+  isCurrent(entry: Entry, apiVersion: string): boolean {
+    const known = this.#current.get(entry);
+    if (known === false) return false;
+    const object = entry.object() as ApiObjectShape;
+    if (object.apiVersion !== apiVersion) return false;
+    if (known === true) return true;
+    const schema = this.versionOf(object)?.schema;
+    const current = schema === undefined || !(wouldPrune(object, schema) || lacksDefaults(object, schema));
+    this.#current.set(entry, current);
+    return current;
+  }
+
+  /** The object as its own version has it by now, sharing nothing that might be changed. */
+  settled(object: ApiObjectShape): ApiObjectShape {
+    const schema = this.versionOf(object)?.schema;
+    if (schema === undefined) return object;
+    const own = copyJson(object);
+    pruneObject(own, schema);
+    fillCustomDefaults(own, schema);
+    return own;
+  }
+
+  /** Undefined for objects of versions that the definition has no more: they are taken as they are. */
+  versionOf({ apiVersion = '' }: ApiObjectShape): CustomVersion | undefined {
+    return this.#kind.version(parseGroupVersion(apiVersion).version);
+  }
+}
+
+/** All versions look the same but for their name. */
+export function renaming(kind: CustomKind, forms: StoredForms, apiVersion: string): InProcessConversion {
+  const storedVersion = kind.apiVersion(kind.storageVersion);
+  return {
+    kind: 'in process',
+    isAsStored: (entry) => forms.isCurrent(entry, apiVersion),
+    fromStored: (stored) => ({ ...forms.settled(stored), apiVersion, kind: kind.kind }),
+    *toStored(object) {
+      const own = yield* copyJsonSteps(object);
+      return { ...own, apiVersion: storedVersion };
+    },
+  };
+}
+
+/** For who manages what in which version. */
+export function renamedVersions(kind: CustomKind, apiVersion: string): OtherVersions | undefined {
+  if (kind.versionNames.length < 2) return undefined;
+  return {
+    typeOf: (version) => kind.version(parseGroupVersion(version).version)?.type,
+    to: (version, object) => ({ ...object, apiVersion: version }),
+    from: (_version, object) => ({ ...object, apiVersion }),
+  };
+}

@@ -1,0 +1,107 @@
+/** One state of a definition, with what is made of it when its objects are first asked for. */
+
+import { customType } from '#api/apiextensions/v1/customresource/custom-type.js';
+import { scaleParts } from '#api/apiextensions/v1/customresource/scale.js';
+import { customStrategy } from '#api/apiextensions/v1/customresource/strategy.js';
+import { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+import type { PatternWorld } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionSpec,
+  CustomResourceDefinitionVersion,
+} from '#api/apiextensions/v1/types.gen.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import { pathNotFound } from '#apimachinery/errors/status.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+
+export interface CustomKindOptions {
+  readonly definition: CustomResourceDefinition;
+  /** The definition as it is, which may be of a later version; undefined: it is gone. */
+  readonly current: () => CustomResourceDefinition | undefined;
+  readonly scheme: Scheme;
+  readonly patterns: PatternWorld;
+}
+
+/** What serving a version of a kind takes. */
+export interface CustomVersion {
+  readonly name: string;
+  /** `stable.example.com/v1`. */
+  readonly apiVersion: string;
+  readonly schema: Structural;
+  readonly type: TypeInfo;
+  readonly strategy: Strategy;
+}
+
+/** Of schemas nothing is kept before they are needed: the cache of definitions has them. */
+export class CustomKind {
+  readonly group: string;
+  /** As accepted. */
+  readonly kind: string;
+  readonly namespaced: boolean;
+  readonly storageVersion: string;
+  readonly versionNames: readonly string[];
+  readonly #options: Omit<CustomKindOptions, 'definition'>;
+  readonly #versions = new Map<string, CustomVersion>();
+
+  constructor({ definition, ...options }: CustomKindOptions) {
+    const { spec, status } = definition;
+    this.#options = options;
+    this.group = spec.group;
+    this.kind = status?.acceptedNames?.kind ?? spec.names.kind;
+    this.namespaced = spec.scope === 'Namespaced';
+    this.versionNames = spec.versions.map(({ name }) => name);
+    this.storageVersion = spec.versions.find(({ storage }) => storage)?.name ?? '';
+  }
+
+  apiVersion(version: string): string {
+    return `${this.group}/${version}`;
+  }
+
+  /** Undefined for a version that the definition does not have. */
+  version(name: string): CustomVersion | undefined {
+    let version = this.#versions.get(name);
+    if (version === undefined) {
+      const found = this.#find(name);
+      if (found === undefined) return undefined;
+      version = this.#compile(found.spec, found.version);
+      this.#versions.set(name, version);
+    }
+    return version;
+  }
+
+  /** The same for versions that are served. Throws 404 for a definition that has just lost it. */
+  require(name: string): CustomVersion {
+    const version = this.version(name);
+    if (version === undefined) throw pathNotFound();
+    return version;
+  }
+
+  /** The schema as the definition has it, for documentation. */
+  definitionOf(name: string): CustomResourceDefinitionVersion | undefined {
+    return this.#find(name)?.version;
+  }
+
+  #find(name: string): { spec: CustomResourceDefinitionSpec; version: CustomResourceDefinitionVersion } | undefined {
+    const spec = this.#options.current()?.spec;
+    const version = spec?.versions.find((one) => one.name === name);
+    return spec === undefined || version === undefined ? undefined : { spec, version };
+  }
+
+  #compile(spec: CustomResourceDefinitionSpec, version: CustomResourceDefinitionVersion): CustomVersion {
+    const { scheme, patterns } = this.#options;
+    const { group, kind, namespaced } = this;
+    const { name, subresources } = version;
+    const declared = version.schema?.openAPIV3Schema ?? {};
+    const schema = new Structural(declared, scheme.dialect, spec.preserveUnknownFields === true);
+    const strategy = customStrategy({ version, schema, namespaced, patterns });
+    const scale = subresources?.scale;
+    return {
+      name,
+      apiVersion: this.apiVersion(name),
+      schema,
+      type: customType({ schema, scheme, name: `${group}.${name}.${kind}`, kind, version: name }),
+      strategy: scale === undefined ? strategy : { ...strategy, scaleParts: scaleParts(scale) },
+    };
+  }
+}

@@ -1,0 +1,144 @@
+/** A version of a custom resource as the server has it. What takes memory is made when it is first asked for. */
+import { columnDeclarations } from '#api/apiextensions/v1/customresource/columns.js';
+import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
+import type { Strategy } from '#api/strategy/strategy.js';
+import type { OtherVersions } from '#apimachinery/apply/versions.js';
+import type { GroupKey } from '#apimachinery/dialect.js';
+import type { Qualified } from '#apimachinery/errors/status.js';
+import type { ResourceDeclaration, SubresourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { KindInfo } from '#apimachinery/schema/scheme.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+import { renamedVersions, renaming, type StoredForms } from '#apiserver/customresources/conversion.js';
+import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
+import type { CustomResource } from '#apiserver/resources/resource-table.js';
+import type { ServedConversion, StoredVersionOf } from '#apiserver/resources/served-conversion.js';
+import type { ResourceStorage } from '#storage/resource-storage.js';
+
+const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
+const subresourceVerbs = ['get', 'patch', 'update'];
+
+export interface CustomResourceOptions {
+  readonly definition: CustomResourceDefinition;
+  readonly version: CustomResourceDefinitionVersion;
+  readonly kind: CustomKind;
+  readonly forms: StoredForms;
+  readonly storage: ResourceStorage;
+  readonly isTerminating: boolean;
+  readonly edition: string;
+}
+
+export class ServedCustomResource implements CustomResource {
+  readonly declaration: ResourceDeclaration;
+  readonly group: string;
+  readonly apiVersion: string;
+  readonly qualified: Qualified;
+  readonly storage: ResourceStorage;
+  readonly listKind: string;
+  readonly isTerminating: boolean;
+  readonly edition: string;
+  readonly deprecationWarning: string | undefined;
+  readonly kindInfo: KindInfo;
+  readonly #kind: CustomKind;
+  readonly #forms: StoredForms;
+  readonly #version: string;
+  #conversion: ServedConversion | undefined;
+
+  constructor({ definition, version, kind, forms, storage, isTerminating, edition }: CustomResourceOptions) {
+    this.#kind = kind;
+    this.#forms = forms;
+    this.#version = version.name;
+    this.declaration = declarationOf(definition, version, () => kind.definitionOf(version.name));
+    this.group = kind.group;
+    this.apiVersion = kind.apiVersion(version.name);
+    this.qualified = { group: kind.group, resource: this.declaration.resource };
+    this.storage = storage;
+    this.listKind = definition.status?.acceptedNames?.listKind ?? `${kind.kind}List`;
+    this.isTerminating = isTerminating;
+    this.edition = edition;
+    this.deprecationWarning = version.deprecated
+      ? (version.deprecationWarning ?? `${this.apiVersion} ${kind.kind} is deprecated`)
+      : undefined;
+    this.kindInfo = new CustomKindInfo(kind, version.name);
+  }
+
+  get type(): TypeInfo {
+    return this.#kind.require(this.#version).type;
+  }
+
+  get strategy(): Strategy {
+    return this.#kind.require(this.#version).strategy;
+  }
+
+  get stored(): StoredVersionOf {
+    const { kind } = this.#kind;
+    const { apiVersion, type, strategy } = this.#kind.require(this.#kind.storageVersion);
+    return { apiVersion, kind, type, strategy };
+  }
+
+  get conversion(): ServedConversion {
+    this.#conversion ??= renaming(this.#kind, this.#forms, this.apiVersion);
+    return this.#conversion;
+  }
+
+  get otherVersions(): OtherVersions | undefined {
+    return renamedVersions(this.#kind, this.apiVersion);
+  }
+}
+
+class CustomKindInfo implements KindInfo {
+  readonly group: GroupKey;
+  readonly groupName: string;
+  readonly version: string;
+  readonly kind: string;
+  readonly apiVersion: string;
+  readonly #kind: CustomKind;
+
+  constructor(kind: CustomKind, version: string) {
+    this.#kind = kind;
+    this.group = kind.group as GroupKey;
+    this.groupName = kind.group;
+    this.version = version;
+    this.kind = kind.kind;
+    this.apiVersion = kind.apiVersion(version);
+  }
+
+  get type(): TypeInfo {
+    return this.#kind.require(this.version).type;
+  }
+}
+
+/** `latest`: the version as it is, for what is made later. */
+function declarationOf(
+  { spec, status }: CustomResourceDefinition,
+  version: CustomResourceDefinitionVersion,
+  latest: () => CustomResourceDefinitionVersion | undefined,
+): ResourceDeclaration {
+  const names = status?.acceptedNames ?? spec.names;
+  const { shortNames = [], categories = [] } = names;
+  const subresources = subresourcesOf(version, names.kind);
+  return {
+    // Custom groups are their own key.
+    group: spec.group as GroupKey,
+    version: version.name,
+    resource: names.plural,
+    singular: names.singular ?? names.kind.toLowerCase(),
+    kind: names.kind,
+    namespaced: spec.scope === 'Namespaced',
+    verbs,
+    ...(shortNames.length === 0 ? {} : { shortNames }),
+    ...(categories.length === 0 ? {} : { categories }),
+    ...(subresources.length === 0 ? {} : { subresources }),
+    get columns() {
+      return columnDeclarations(latest()?.additionalPrinterColumns);
+    },
+  };
+}
+
+function subresourcesOf({ subresources }: CustomResourceDefinitionVersion, kind: string): SubresourceDeclaration[] {
+  const found: SubresourceDeclaration[] = [];
+  if (subresources?.status !== undefined) found.push({ name: 'status', kind, verbs: subresourceVerbs });
+  if (subresources?.scale !== undefined) {
+    found.push({ name: 'scale', kind: 'Scale', group: 'autoscaling', version: 'v1', verbs: subresourceVerbs });
+  }
+  return found;
+}

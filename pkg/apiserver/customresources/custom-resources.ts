@@ -1,0 +1,115 @@
+/** Serves the resources that definitions add, as they come, change and go. */
+import { isEstablished, isTerminating } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
+import { PatternWorld } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
+import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
+import { StoredForms } from '#apiserver/customresources/conversion.js';
+import { CustomKind } from '#apiserver/customresources/custom-kind.js';
+import { ServedCustomResource } from '#apiserver/customresources/custom-resource.js';
+import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { LazyStorage } from '#apiserver/resources/lazy-storage.js';
+import type { ResourceTable } from '#apiserver/resources/resource-table.js';
+import type { ResourceStorages } from '#apiserver/resources/storages.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface CustomResourcesOptions {
+  readonly scheme: Scheme;
+  readonly table: ResourceTable;
+  readonly storages: ResourceStorages;
+  readonly reader: ObjectReader;
+  readonly log: Logger;
+}
+
+interface Served {
+  readonly uid: string;
+  /** What it is made of, to tell whether a change of the definition is one. */
+  readonly edition: string;
+  readonly resources: readonly ServedCustomResource[];
+  readonly storage: LazyStorage;
+}
+
+export class CustomResources implements Follower<CustomResourceDefinition> {
+  readonly #options: CustomResourcesOptions;
+  readonly #served = new Map<string, Served>();
+  readonly #patterns = new PatternWorld();
+  #synced = false;
+
+  constructor(options: CustomResourcesOptions) {
+    this.#options = options;
+  }
+
+  /** False until it is known which definitions there are. */
+  get synced(): boolean {
+    return this.#synced;
+  }
+
+  /** Follows the definitions until the signal aborts. Resolves when the first state is served. */
+  start(signal: AbortSignal): Promise<void> {
+    return this.#options.reader.follow(customresourcedefinitions, this, signal);
+  }
+
+  replaced(definitions: readonly CustomResourceDefinition[]): void {
+    const names = new Set(definitions.map(({ metadata }) => metadata.name ?? ''));
+    for (const name of [...this.#served.keys()]) if (!names.has(name)) this.#drop(name);
+    for (const definition of definitions) this.changed(definition);
+    this.#synced = true;
+  }
+
+  changed(definition: CustomResourceDefinition): void {
+    const { name = '', uid = '' } = definition.metadata;
+    if (!isEstablished(definition)) {
+      this.#drop(name);
+      return;
+    }
+    const edition = editionOf(definition);
+    let old = this.#served.get(name);
+    if (old !== undefined && old.uid !== uid) {
+      this.#drop(name);
+      old = undefined;
+    }
+    if (old?.edition === edition) return;
+    const { storages, table } = this.#options;
+    const storage = old?.storage ?? storages.custom(definition.spec.group, definition.spec.names.plural);
+    const resources = this.#resources(definition, storage, edition);
+    table.replace(old?.resources ?? [], resources);
+    this.#served.set(name, { uid, edition, resources, storage });
+  }
+
+  removed({ metadata }: CustomResourceDefinition): void {
+    this.#drop(metadata.name ?? '');
+  }
+
+  #drop(name: string): void {
+    const served = this.#served.get(name);
+    if (served === undefined) return;
+    this.#served.delete(name);
+    this.#options.table.replace(served.resources, []);
+    served.storage.close().catch((err: unknown) => {
+      this.#options.log.warn({ err, definition: name }, 'Could not end the cache of a custom resource');
+    });
+  }
+
+  #resources(definition: CustomResourceDefinition, storage: LazyStorage, edition: string): ServedCustomResource[] {
+    const { scheme, storages } = this.#options;
+    const name = definition.metadata.name ?? '';
+    const definitions = storages.storageOf(customresourcedefinitions);
+    const current = () => definitions.cached(name)?.object() as CustomResourceDefinition | undefined;
+    const kind = new CustomKind({ definition, current, scheme, patterns: this.#patterns });
+    const forms = new StoredForms(kind);
+    const terminating = isTerminating(definition);
+    return definition.spec.versions
+      .filter(({ served }) => served)
+      .map(
+        (version) =>
+          new ServedCustomResource({ definition, version, kind, forms, storage, isTerminating: terminating, edition }),
+      );
+  }
+}
+
+/** Changes with all that matters to serving: the spec has its generation, and of the status the names count. */
+function editionOf(definition: CustomResourceDefinition): string {
+  const { metadata, status, spec } = definition;
+  const names = JSON.stringify(status?.acceptedNames ?? spec.names);
+  return `${metadata.uid} ${metadata.generation} ${isTerminating(definition)} ${names}`;
+}

@@ -1,0 +1,147 @@
+/**
+ * Keeps the status of definitions: which names they have, whether they are established, and how far their end is. Runs in
+ * every server; who comes too late with the same finds a conflict, and looks again.
+ */
+import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
+import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import { type Clock, formatTime } from '#apimachinery/clock.js';
+import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import { cleanUp, inProgress } from '#apiserver/customresources/clean-up.js';
+import { planStatus } from '#apiserver/customresources/naming.js';
+import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { Client } from '#client/client.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface DefinitionControllerOptions {
+  readonly reader: ObjectReader;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+const retryMs = 1000;
+
+export class DefinitionController implements Follower<CustomResourceDefinition> {
+  readonly #options: DefinitionControllerOptions;
+  readonly #definitions = new Map<string, CustomResourceDefinition>();
+  /** By group: names of definitions. */
+  readonly #groups = new Map<string, Set<string>>();
+  readonly #dirty = new Set<string>();
+  /** Those whose objects are being removed. */
+  readonly #ending = new Map<string, Promise<void>>();
+  #wake: (() => void) | undefined;
+
+  constructor(options: DefinitionControllerOptions) {
+    this.#options = options;
+  }
+
+  replaced(definitions: readonly CustomResourceDefinition[]): void {
+    this.#definitions.clear();
+    this.#groups.clear();
+    for (const definition of definitions) this.changed(definition);
+  }
+
+  changed(definition: CustomResourceDefinition): void {
+    const { name = '' } = definition.metadata;
+    const { group } = definition.spec;
+    this.#definitions.set(name, definition);
+    const names = this.#groups.get(group) ?? new Set<string>();
+    this.#groups.set(group, names.add(name));
+    this.#mark(name);
+  }
+
+  removed({ metadata, spec }: CustomResourceDefinition): void {
+    const { name = '' } = metadata;
+    this.#definitions.delete(name);
+    const names = this.#groups.get(spec.group);
+    names?.delete(name);
+    if (names?.size === 0) this.#groups.delete(spec.group);
+    // Its names are free now.
+    for (const other of names ?? []) this.#mark(other);
+  }
+
+  #mark(name: string): void {
+    this.#dirty.add(name);
+    this.#wake?.();
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    signal.addEventListener('abort', () => this.#wake?.(), { once: true });
+    try {
+      await this.#options.reader.follow(customresourcedefinitions, this, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    while (!signal.aborted) {
+      const [name] = this.#dirty;
+      if (name === undefined) {
+        await new Promise<void>((resolve) => {
+          this.#wake = resolve;
+        });
+        continue;
+      }
+      this.#dirty.delete(name);
+      await this.#settle(name, signal);
+    }
+    await Promise.all(this.#ending.values());
+  }
+
+  async #settle(name: string, signal: AbortSignal): Promise<void> {
+    const definition = this.#definitions.get(name);
+    if (definition === undefined) return;
+    const { client, clock } = this.#options;
+    const now = formatTime(clock.now());
+    const group = [...(this.#groups.get(definition.spec.group) ?? [])].flatMap((one) => {
+      const other = this.#definitions.get(one);
+      return other === undefined ? [] : [other];
+    });
+    const wanted = planStatus({ definition, group, dialect: client.dialect, now });
+    try {
+      if (wanted !== definition) {
+        const written = await client.resource(customresourcedefinitions).updateStatus(wanted, { signal });
+        // The next definition of the group must not be given the same names.
+        if (this.#definitions.get(name) === definition) this.#definitions.set(name, written);
+      } else if (definition.metadata.deletionTimestamp !== undefined) this.#end(definition, signal);
+    } catch (err) {
+      this.#failed(name, err, signal);
+    }
+  }
+
+  /** Beside the others: it may take minutes. */
+  #end(definition: CustomResourceDefinition, signal: AbortSignal): void {
+    const { name = '', finalizers = [] } = definition.metadata;
+    const { customResourceCleanup } = this.#options.client.dialect.finalizers;
+    if (this.#ending.has(name) || !finalizers.includes(customResourceCleanup)) return;
+    const work = this.#cleanUp(definition, signal)
+      .catch((err: unknown) => this.#failed(name, err, signal))
+      .finally(() => this.#ending.delete(name));
+    this.#ending.set(name, work);
+  }
+
+  async #cleanUp(definition: CustomResourceDefinition, signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    const resource = client.resource(customresourcedefinitions);
+    const now = () => formatTime(clock.now());
+    const begun = await resource.updateStatus(withCondition(definition, inProgress, now()), { signal });
+    const { done, condition } = await cleanUp({ client, clock }, begun, signal);
+    if (signal.aborted) return;
+    const latest = await resource.get(definition.metadata.name ?? '', { signal });
+    const told = await resource.updateStatus(withCondition(latest, condition, now()), { signal });
+    if (!done) throw new Error(condition.message);
+    const { customResourceCleanup } = client.dialect.finalizers;
+    const finalizers = (told.metadata.finalizers ?? []).filter((finalizer) => finalizer !== customResourceCleanup);
+    await resource.update({ ...told, metadata: { ...told.metadata, finalizers } }, { signal });
+  }
+
+  #failed(name: string, err: unknown, signal: AbortSignal): void {
+    if (signal.aborted || isNotFound(err)) return;
+    const { clock, log } = this.#options;
+    // Somebody else has changed it, and tells us soon.
+    if (!isConflict(err)) log.warn({ err, definition: name }, 'Could not settle a definition of a custom resource');
+    void clock.sleep(retryMs, signal).then(() => {
+      if (!signal.aborted) this.#mark(name);
+    });
+  }
+}

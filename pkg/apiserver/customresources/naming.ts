@@ -1,0 +1,159 @@
+/**
+ * What a definition's status says of its names, and whether it is established. Names are taken within a group; who was
+ * first keeps them. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/controller/{status/naming_controller.go,
+ * establish/establishing_controller.go,apiapproval/apiapproval_controller.go,
+ * nonstructuralschema/nonstructuralschema_controller.go}.
+ */
+import {
+  isEstablished,
+  type NewCondition,
+  withCondition,
+  withoutCondition,
+} from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
+import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '#api/apiextensions/v1/types.gen.js';
+import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+
+export interface NamingInput {
+  readonly definition: CustomResourceDefinition;
+  /** All definitions of the group, this one among them. */
+  readonly group: Iterable<CustomResourceDefinition>;
+  readonly dialect: Dialect;
+  /** RFC 3339. */
+  readonly now: string;
+}
+
+/** The definition with the status that it should have; the very same one when there is nothing to write. */
+export function planStatus(input: NamingInput): CustomResourceDefinition {
+  const { definition, now, dialect } = input;
+  const { names, conflict } = acceptNames(definition, takenNames(input));
+  let next = withNames(definition, names);
+  const accepted: NewCondition = conflict ?? {
+    type: 'NamesAccepted',
+    status: 'True',
+    reason: 'NoConflicts',
+    message: 'no conflicts found',
+  };
+  next = withCondition(next, accepted, now);
+  // What was established once stays so, whatever becomes of its names.
+  if (!isEstablished(next)) next = withCondition(next, established(conflict !== undefined), now);
+  next = approval(next, dialect, now);
+  return structure(next, now);
+}
+
+function established(inConflict: boolean): NewCondition {
+  const type = 'Established';
+  if (inConflict) return { type, status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' };
+  const message = 'the initial names have been accepted';
+  return { type, status: 'True', reason: 'InitialNamesAccepted', message };
+}
+
+interface Taken {
+  /** Plural, singular and short names. */
+  readonly resources: ReadonlySet<string>;
+  readonly kinds: ReadonlySet<string>;
+}
+
+/** Names that others have. */
+function takenNames({ definition, group }: NamingInput): Taken {
+  const resources = new Set<string>();
+  const kinds = new Set<string>();
+  for (const { metadata, status } of group) {
+    if (metadata.name === definition.metadata.name) continue;
+    const names = status?.acceptedNames;
+    if (names === undefined) continue;
+    for (const name of [names.plural, names.singular, ...(names.shortNames ?? [])]) {
+      if (name !== undefined && name !== '') resources.add(name);
+    }
+    for (const kind of [names.kind, names.listKind]) if (kind !== undefined && kind !== '') kinds.add(kind);
+  }
+  return { resources, kinds };
+}
+
+interface Acceptance {
+  readonly names: CustomResourceDefinitionNames;
+  readonly conflict: NewCondition | undefined;
+}
+
+/** Each name by itself: one that is taken leaves the one that was accepted before. */
+function acceptNames({ spec, status }: CustomResourceDefinition, { resources, kinds }: Taken): Acceptance {
+  const wanted = spec.names;
+  const had = status?.acceptedNames;
+  const names: CustomResourceDefinitionNames = { ...emptyNames, ...had };
+  let conflict: NewCondition | undefined;
+  const refuse = (reason: string, taken: readonly string[]): void => {
+    const texts = taken.map((name) => `${JSON.stringify(name)} is already in use`);
+    const message = texts.length === 1 ? (texts[0] ?? '') : `[${texts.join(', ')}]`;
+    conflict = { type: 'NamesAccepted', status: 'False', reason, message };
+  };
+  const isTaken = (name: string | undefined, before: string | undefined, others: ReadonlySet<string>): name is string =>
+    name !== undefined && name !== before && others.has(name);
+  if (isTaken(wanted.plural, had?.plural, resources)) refuse('PluralConflict', [wanted.plural]);
+  else names.plural = wanted.plural;
+  if (isTaken(wanted.singular, had?.singular, resources)) refuse('SingularConflict', [wanted.singular]);
+  else assign(names, 'singular', wanted.singular);
+  const shortNames = wanted.shortNames ?? [];
+  const short = shortNames.filter((name) => !(had?.shortNames ?? []).includes(name) && resources.has(name));
+  if (short.length > 0) refuse('ShortNamesConflict', short);
+  else assign(names, 'shortNames', wanted.shortNames);
+  if (isTaken(wanted.kind, had?.kind, kinds)) refuse('KindConflict', [wanted.kind]);
+  else names.kind = wanted.kind;
+  if (isTaken(wanted.listKind, had?.listKind, kinds)) refuse('ListKindConflict', [wanted.listKind]);
+  else assign(names, 'listKind', wanted.listKind);
+  assign(names, 'categories', wanted.categories);
+  return { names, conflict };
+}
+
+const emptyNames: CustomResourceDefinitionNames = { plural: '', kind: '' };
+
+function assign<K extends keyof CustomResourceDefinitionNames>(
+  names: CustomResourceDefinitionNames,
+  key: K,
+  value: CustomResourceDefinitionNames[K],
+): void {
+  if (value === undefined) delete names[key];
+  else names[key] = value;
+}
+
+function withNames(definition: CustomResourceDefinition, names: CustomResourceDefinitionNames) {
+  const had = definition.status?.acceptedNames;
+  if (had !== undefined && JSON.stringify(sorted(had)) === JSON.stringify(sorted(names))) return definition;
+  return { ...definition, status: { ...definition.status, acceptedNames: names } } as CustomResourceDefinition;
+}
+
+function sorted(names: CustomResourceDefinitionNames): unknown[] {
+  return Object.entries(names).sort(([a], [b]) => (a < b ? -1 : 1));
+}
+
+/** Groups of the product's own domains. */
+function approval(definition: CustomResourceDefinition, dialect: Dialect, now: string): CustomResourceDefinition {
+  const { group } = definition.spec;
+  const domains = [dialect.apiDomain, dialect.labelDomain];
+  if (!domains.some((domain) => group === domain || group.endsWith(`.${domain}`))) return definition;
+  const key = `api-approved.${dialect.labelDomain}`;
+  const value = definition.metadata.annotations?.[key] ?? '';
+  const missing = `protected groups must have approval annotation "${key}"`;
+  const [status, reason, message] =
+    value === ''
+      ? (['False', 'MissingAnnotation', missing] as const)
+      : value.startsWith('unapproved')
+        ? (['False', 'UnapprovedAnnotation', `not approved: ${JSON.stringify(value)}`] as const)
+        : URL.canParse(value)
+          ? (['True', 'ApprovedAnnotation', `approved in ${value}`] as const)
+          : ([
+              'False',
+              'InvalidAnnotation',
+              `${missing} with either a URL or a reason starting with "unapproved"`,
+            ] as const);
+  return withCondition(definition, { type: 'KubernetesAPIApprovalPolicyConformant', status, reason, message }, now);
+}
+
+/** All that can be wrong with the structure of a definition of today is what it keeps from former times. */
+function structure(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
+  const type = 'NonStructuralSchema';
+  if (definition.spec.preserveUnknownFields === true) {
+    const message = 'spec.preserveUnknownFields: Invalid value: true: must be false';
+    return withCondition(definition, { type, status: 'True', reason: 'Violations', message }, now);
+  }
+  return isConditionTrue(definition.status?.conditions, type) ? withoutCondition(definition, type) : definition;
+}

@@ -1,0 +1,319 @@
+/** Resources that definitions add: as they come, change and go, and what their objects are held to. */
+import t, { type Test } from 'tap';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { statusOf } from '#apimachinery/errors/status.js';
+import type { RequestOptions } from '#client/client.js';
+import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
+import { eventually } from '#test/e2e/harness.js';
+
+type Json = ReturnType<typeof JSON.parse>;
+
+/** A request's answer: the document, or the failure's Status. */
+type Call = (method: string, path: string, body?: unknown, options?: RequestOptions) => Promise<Json>;
+
+const group = 'stable.example.com';
+const objects = `/apis/${group}/v1/namespaces/default/crontabs`;
+const merge = { contentType: 'application/merge-patch+json' };
+
+function schema({ extensionPrefix: x }: Dialect) {
+  const named = {
+    type: 'object',
+    required: ['name'],
+    properties: { name: { type: 'string' }, value: { type: 'string', default: 'v' } },
+  };
+  const spec = {
+    type: 'object',
+    required: ['cron'],
+    properties: {
+      cron: { type: 'string', pattern: '^[*0-9/ ]+$' },
+      image: { type: 'string', default: 'img' },
+      replicas: { type: 'integer', minimum: 1, maximum: 10, default: 1 },
+      port: { [`${x}int-or-string`]: true },
+      raw: { type: 'object', [`${x}preserve-unknown-fields`]: true },
+      note: { type: 'string', nullable: true },
+      items: { type: 'array', [`${x}list-type`]: 'map', [`${x}list-map-keys`]: ['name'], items: named },
+    },
+  };
+  const status = { type: 'object', properties: { replicas: { type: 'integer' }, selector: { type: 'string' } } };
+  return { openAPIV3Schema: { type: 'object', description: 'A table of times.', properties: { spec, status } } };
+}
+
+function definition(dialect: Dialect) {
+  const columns = [
+    { name: 'Spec', type: 'string', jsonPath: '.spec.cron' },
+    { name: 'Replicas', type: 'integer', jsonPath: '.spec.replicas', priority: 1 },
+  ];
+  const scale = {
+    specReplicasPath: '.spec.replicas',
+    statusReplicasPath: '.status.replicas',
+    labelSelectorPath: '.status.selector',
+  };
+  const loose = { openAPIV3Schema: { type: 'object', [`${dialect.extensionPrefix}preserve-unknown-fields`]: true } };
+  return {
+    metadata: { name: `crontabs.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural: 'crontabs', singular: 'crontab', kind: 'CronTab', shortNames: ['ct'], categories: ['all'] },
+      versions: [
+        {
+          name: 'v1',
+          served: true,
+          storage: true,
+          additionalPrinterColumns: columns,
+          subresources: { status: {}, scale },
+          schema: schema(dialect),
+        },
+        { name: 'v1beta1', served: true, storage: false, deprecated: true, schema: loose },
+        { name: 'v1alpha1', served: false, storage: false, schema: loose },
+      ],
+    },
+  };
+}
+
+const cronTab = (name: string, spec: object, more: object = {}) => ({
+  metadata: { name },
+  spec: { cron: '* *', ...spec },
+  ...more,
+});
+
+function caller({ client }: Cluster): Call {
+  return async (method, path, body, options) => {
+    try {
+      return await client.request<Json>(method, path, body, options);
+    } catch (error) {
+      const status = statusOf(error);
+      if (status === undefined) throw error;
+      return status;
+    }
+  };
+}
+
+for (const name of ['orch', 'kubernetes'] as const) {
+  t.test(`${name} dialect`, { timeout: 300_000 }, async (t) => {
+    const cluster = await startCluster({ dialect: name, nodes: 0 });
+    t.teardown(() => cluster.close());
+    const { dialect } = cluster.client;
+    const call = caller(cluster);
+    const definitions = `/apis/${dialect.groupName('apiextensions')}/v1/customresourcedefinitions`;
+    t.match(await call('GET', objects), { code: 404, reason: 'NotFound' }, 'before it is defined');
+    t.match(await call('POST', definitions, definition(dialect)), { status: { storedVersions: ['v1'] } });
+    await eventually('it is served', async () => (await call('GET', `/apis/${group}/v1`)).kind === 'APIResourceList');
+    await t.test('discovery', (t) => discovery(t, call));
+    await t.test('what objects are held to', (t) => rules(t, call));
+    await t.test('subresources', (t) => subresources(t, call));
+    await t.test('versions', (t) => versions(t, call));
+    await t.test('documentation', (t) => documentation(t, call));
+    await t.test('a definition that changes', (t) => changes(t, call, definitions, dialect));
+    await t.test('its end', (t) => end(t, call, definitions, dialect));
+  });
+}
+
+async function discovery(t: Test, call: Call): Promise<void> {
+  const groups = (await call('GET', '/apis')).groups;
+  t.match(
+    groups.find((one: Json) => one.name === group),
+    { preferredVersion: { version: 'v1' }, versions: [{ version: 'v1' }, { version: 'v1beta1' }] },
+  );
+  t.match((await call('GET', `/apis/${group}/v1`)).resources, [
+    { name: 'crontabs', kind: 'CronTab', namespaced: true, shortNames: ['ct'], categories: ['all'] },
+    { name: 'crontabs/scale', group: 'autoscaling', version: 'v1', kind: 'Scale' },
+    { name: 'crontabs/status', kind: 'CronTab' },
+  ]);
+  t.match(await call('GET', `/apis/${group}/v1alpha1`), { code: 404 }, 'not served');
+}
+
+async function rules(t: Test, call: Call): Promise<void> {
+  const given = {
+    unknown: 1,
+    raw: { x: { y: 1 } },
+    note: null,
+    image: null,
+    port: 'http',
+    items: [{ name: 'x', z: 1 }],
+  };
+  const made = await call('POST', objects, cronTab('a', given, { status: { replicas: 3 } }));
+  t.match(made, { apiVersion: `${group}/v1`, kind: 'CronTab', metadata: { generation: 1, namespace: 'default' } });
+  const spec = {
+    cron: '* *',
+    raw: { x: { y: 1 } },
+    note: null,
+    port: 'http',
+    image: 'img',
+    replicas: 1,
+    items: [{ name: 'x', value: 'v' }],
+  };
+  t.same(made.spec, spec, 'pruned, with defaults');
+  t.equal(made.status, undefined, 'status is written by its own subresource');
+  t.same(Object.keys(made.metadata.managedFields[0].fieldsV1), ['f:spec']);
+  const refused: [spec: object, code: number, text: string][] = [
+    [
+      { replicas: 11 },
+      422,
+      'spec.replicas: Invalid value: 11: spec.replicas in body should be less than or equal to 10',
+    ],
+    [
+      { port: true },
+      422,
+      'spec.port: Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean"',
+    ],
+    [{ image: 3 }, 422, 'spec.image: Invalid value: "integer": spec.image in body must be of type string: "integer"'],
+    [{ cron: 'x' }, 422, 'spec.cron: Invalid value: "x": spec.cron in body should match \'^[*0-9/ ]+$\''],
+    [{ cron: undefined }, 422, 'spec.cron: Required value'],
+    [{ items: [{ name: 'x' }, { name: 'x' }] }, 422, 'spec.items[1]: Duplicate value: {"name":"x"}'],
+  ];
+  for (const [wrong, code, text] of refused) {
+    const answer = await call('POST', objects, cronTab('b', wrong));
+    t.match(answer, { code }, text);
+    t.equal(answer.message, `CronTab.${group} "b" is invalid: ${text}`);
+  }
+  t.match(await call('POST', `${objects}?fieldValidation=Strict`, cronTab('b', { foo: 1, raw: { bar: 1 } })), {
+    code: 400,
+    message: /strict decoding error: unknown field "spec.foo"$/,
+  });
+  t.match(await call('PUT', `${objects}/a`, cronTab('a', {})), {
+    code: 422,
+    message: /must be specified for an update/,
+  });
+  const old = await call('GET', `${objects}/a`);
+  t.match(await call('PUT', `${objects}/a`, { ...old, spec: { ...old.spec, replicas: 2 } }), {
+    metadata: { generation: 2 },
+  });
+  t.match(await call('PATCH', `${objects}/a`, {}, { contentType: 'application/strategic-merge-patch+json' }), {
+    code: 415,
+    message:
+      'the body of the request was in an unknown format - accepted media types include: application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml',
+  });
+  const patch = [{ op: 'replace', path: '/spec/replicas', value: 3 }];
+  t.match(await call('PATCH', `${objects}/a`, patch, { contentType: 'application/json-patch+json' }), {
+    spec: { replicas: 3 },
+  });
+  const apply = { contentType: 'application/apply-patch+yaml' };
+  const wanted = {
+    apiVersion: `${group}/v1`,
+    kind: 'CronTab',
+    metadata: { name: 'a' },
+    spec: { items: [{ name: 'y', value: 'w' }] },
+  };
+  const applied = await call('PATCH', `${objects}/a?fieldManager=me`, wanted, apply);
+  t.same(
+    applied.spec.items,
+    [
+      { name: 'x', value: 'v' },
+      { name: 'y', value: 'w' },
+    ],
+    'merged by its keys',
+  );
+  t.match(
+    await call(
+      'PATCH',
+      `${objects}/a?fieldManager=you`,
+      { ...wanted, spec: { items: [{ name: 'y', value: 'u' }] } },
+      apply,
+    ),
+    { code: 409, reason: 'Conflict' },
+  );
+  t.match(await call('GET', `${objects}?fieldSelector=spec.cron%3Dx`), { code: 400 });
+  t.match(await call('GET', `${objects}?fieldSelector=metadata.name%3Da`), {
+    kind: 'CronTabList',
+    items: [{ kind: 'CronTab' }],
+  });
+}
+
+async function subresources(t: Test, call: Call): Promise<void> {
+  const status = { replicas: 2, selector: 'a=b', other: 1 };
+  const written = await call(
+    'PATCH',
+    `${objects}/a/status`,
+    { status, spec: { replicas: 9 }, metadata: { labels: { x: 'y' } } },
+    merge,
+  );
+  t.same(written.status, { replicas: 2, selector: 'a=b' });
+  t.match(written, { spec: { replicas: 3 }, metadata: { labels: undefined } }, 'nothing else changes');
+  t.match(await call('GET', `${objects}/a/scale`), {
+    kind: 'Scale',
+    apiVersion: 'autoscaling/v1',
+    spec: { replicas: 3 },
+    status: { replicas: 2, selector: 'a=b' },
+  });
+  t.match(await call('PATCH', `${objects}/a/scale`, { spec: { replicas: 4 } }, merge), { spec: { replicas: 4 } });
+  t.match(await call('GET', `${objects}/a`), { spec: { replicas: 4 } });
+  t.match(await call('PATCH', `${objects}/a/scale`, { spec: { replicas: 40 } }, merge), { code: 422 });
+  t.match(await call('GET', `${objects}/a/log`), { code: 404 });
+}
+
+async function versions(t: Test, call: Call): Promise<void> {
+  const beta = objects.replace('/v1/', '/v1beta1/');
+  t.match(await call('GET', `${beta}/a`), { apiVersion: `${group}/v1beta1`, spec: { replicas: 4 } });
+  const made = await call('POST', beta, { metadata: { name: 'loose' }, anything: { goes: true }, spec: { cron: '*' } });
+  t.match(made, { apiVersion: `${group}/v1beta1`, spec: { cron: '*', image: 'img', replicas: 1 } });
+  t.equal(made.anything, undefined, 'what is stored is held to the schema of the stored version when it is read');
+  t.match(await call('GET', `${objects}/loose`), { apiVersion: `${group}/v1`, spec: { cron: '*', image: 'img' } });
+  t.match(await call('GET', objects), {
+    items: [{ metadata: { name: 'a' } }, { metadata: { name: 'loose' }, spec: { image: 'img' } }],
+  });
+}
+
+async function documentation(t: Test, call: Call): Promise<void> {
+  const name = 'com.example.stable.v1.CronTab';
+  const v2 = await call('GET', '/openapi/v2');
+  t.match(v2.definitions[name], {
+    description: 'A table of times.',
+    properties: { spec: { properties: { image: { default: 'img' } } } },
+  });
+  t.ok(v2.definitions[`${name}List`]);
+  const v3 = await call('GET', `/openapi/v3/apis/${group}/v1`);
+  t.match(v3.components.schemas[name], { properties: { spec: { properties: { note: { nullable: true } } } } });
+  t.ok(v3.paths[`/apis/${group}/v1/namespaces/{namespace}/crontabs/{name}/scale`]);
+}
+
+async function changes(t: Test, call: Call, definitions: string, dialect: Dialect): Promise<void> {
+  const path = `${definitions}/crontabs.${group}`;
+  const old = await call('GET', path);
+  t.same(
+    old.status.conditions.map((one: Json) => [one.type, one.status, one.reason]),
+    [
+      ['NamesAccepted', 'True', 'NoConflicts'],
+      ['Established', 'True', 'InitialNamesAccepted'],
+    ],
+  );
+  const [v1, ...others] = old.spec.versions;
+  v1.schema.openAPIV3Schema.properties.spec.properties.colour = { type: 'string', default: 'red' };
+  await call('PUT', path, { ...old, spec: { ...old.spec, versions: [v1, ...others] } });
+  await eventually('the new schema holds', async () => (await call('GET', `${objects}/a`)).spec.colour === 'red');
+  const rival = definition(dialect);
+  rival.metadata.name = `rivals.${group}`;
+  rival.spec.names = { ...rival.spec.names, plural: 'rivals', singular: 'rival', kind: 'Rival' };
+  await call('POST', definitions, rival);
+  const refused = `${definitions}/rivals.${group}`;
+  await eventually('its names are refused', async () => (await call('GET', refused)).status.conditions?.length === 2);
+  t.match((await call('GET', refused)).status.conditions, [
+    { type: 'NamesAccepted', status: 'False', reason: 'ShortNamesConflict', message: '"ct" is already in use' },
+    { type: 'Established', status: 'False', reason: 'NotAccepted', message: 'not all names are accepted' },
+  ]);
+  t.match(await call('GET', `/apis/${group}/v1/namespaces/default/rivals`), { code: 404 });
+  await call('DELETE', refused);
+  await eventually('it is gone', async () => (await call('GET', refused)).code === 404);
+}
+
+async function end(t: Test, call: Call, definitions: string, dialect: Dialect): Promise<void> {
+  const path = `${definitions}/crontabs.${group}`;
+  await call('PATCH', `${objects}/a`, { metadata: { finalizers: ['example.com/wait'] } }, merge);
+  t.match(await call('DELETE', path), {
+    metadata: { finalizers: [dialect.finalizers.customResourceCleanup] },
+    status: { conditions: [{}, {}, { type: 'Terminating', status: 'True', reason: 'InstanceDeletionPending' }] },
+  });
+  await eventually('only one is left', async () => (await call('GET', objects)).items.length === 1);
+  t.match(await call('POST', objects, cronTab('late', {})), {
+    code: 405,
+    message: 'create not allowed while custom resource definition is terminating',
+  });
+  t.match((await call('GET', path)).status.conditions[2], {
+    type: 'Terminating',
+    reason: 'InstanceDeletionInProgress',
+  });
+  await call('PATCH', `${objects}/a`, { metadata: { finalizers: null } }, merge);
+  await eventually('the definition is gone', async () => (await call('GET', path)).code === 404);
+  t.match(await call('GET', objects), { code: 404 });
+  t.match(await call('GET', `/apis/${group}`), { code: 404 });
+}
