@@ -204,6 +204,7 @@ class Exercise {
     await this.#json('POST', this.#collection, 201, this.#draft);
     const answer = await call(this.#server, 'DELETE', `${this.#collection}?propagationPolicy=Background`);
     this.#t.equal(answer.status, 200, 'deletecollection');
+    await this.#letGo();
     this.#t.same(this.#namesOf(await this.#json('GET', this.#collection, 200)), []);
   }
 
@@ -227,9 +228,19 @@ class Exercise {
       headers: { accept },
     });
     if (answer.status !== 200) this.#t.fail(`delete: ${answer.status} ${answer.text}`);
-    if (this.#case.resource.resource !== 'namespaces') return;
+    if (this.#case.resource.resource !== 'namespaces') return this.#letGo();
     const body = { ...(await this.#json('GET', this.#path, 200)), spec: { finalizers: [] } };
     await this.#json('PUT', `${this.#path}/finalize`, 200, body);
+  }
+
+  /** Nobody is here who removes the objects of a definition, so that it may go. */
+  async #letGo(): Promise<void> {
+    if (this.#case.resource.resource !== 'customresourcedefinitions') return;
+    const { items } = (await call(this.#server, 'GET', this.#collection)).json as { items: Draft[] };
+    for (const object of items) {
+      const body = { ...object, metadata: { ...object.metadata, finalizers: [] } };
+      await this.#json('PUT', `${this.#collection}/${object.metadata.name}`, 200, body);
+    }
   }
 
   async #json(method: string, url: string, status: number, body?: unknown): Promise<Draft> {
