@@ -15,6 +15,13 @@ export function member(object: Readonly<JsonObject>, key: string): unknown {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 
+/** The value at a path of members; undefined where there is none. */
+export function valueAt(value: unknown, path: readonly string[]): unknown {
+  let found = value;
+  for (const name of path) found = isObject(found) ? member(found, name) : undefined;
+  return found;
+}
+
 /** Sets an own member, whatever its name: assigning to `__proto__` would change the object's nature. */
 export function setMember(object: JsonObject, key: string, value: unknown): void {
   if (key === '__proto__') {

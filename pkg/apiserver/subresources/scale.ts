@@ -6,7 +6,7 @@ import type { ScaleParts } from '#api/strategy/strategy.js';
 import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { conflict, internalError, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
-import { isObject, type JsonObject, setMember } from '#apimachinery/patch/json-values.js';
+import { isObject, type JsonObject, setMember, valueAt } from '#apimachinery/patch/json-values.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -143,12 +143,6 @@ function specReplicas({ scaleParts = usual }: ServedResource['strategy']): reado
 function numberAt(object: unknown, path: readonly string[]): number | undefined {
   const value = valueAt(object, path);
   return typeof value === 'number' ? value : undefined;
-}
-
-function valueAt(object: unknown, path: readonly string[]): unknown {
-  let value = object;
-  for (const name of path) value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-  return value;
 }
 
 /** A copy of the object, as far as it changes, with that value at the path. */

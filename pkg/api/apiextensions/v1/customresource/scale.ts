@@ -3,11 +3,11 @@
  * {registry/customresource/{etcd,validator}.go,apiserver/customresource_handler.go}.
  */
 import { membersOf } from '#api/apiextensions/v1/customresource/json-path.js';
-import { isMembers } from '#api/apiextensions/v1/customresource/structural.js';
 import type { CustomResourceSubresourceScale } from '#api/apiextensions/v1/types.gen.js';
 import type { ScaleParts } from '#api/strategy/strategy.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { valueAt } from '#apimachinery/patch/json-values.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -20,13 +20,6 @@ export function scaleParts(scale: CustomResourceSubresourceScale): ScaleParts {
     statusReplicas: membersOf(scale.statusReplicasPath),
     selector: scale.labelSelectorPath === undefined ? undefined : membersOf(scale.labelSelectorPath),
   };
-}
-
-/** The value at the path; undefined where there is none. */
-export function valueAt(object: unknown, path: readonly string[]): unknown {
-  let value = object;
-  for (const name of path) value = isMembers(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-  return value;
 }
 
 /** Replicas are whole numbers that a scale can hold, and the selector is one. */
