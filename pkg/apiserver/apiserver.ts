@@ -243,7 +243,7 @@ export class ApiServer implements Daemon {
       scheme: this.scheme,
       table: this.resources,
       storages,
-      reader: new StorageObjectReader({ storageOf: (resource) => storages.find(resource), clock, log }),
+      reader: new StorageObjectReader({ storageOf: (resource) => storages.find(resource), turns, clock, log }),
       log,
     });
     const pipeline = new Pipeline({
