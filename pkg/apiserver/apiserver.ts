@@ -333,6 +333,7 @@ export class ApiServer implements Daemon {
     const custom = this.#custom.start(this.#closing.signal);
     // Ends with the caches, or is awaited below.
     custom.catch(() => undefined);
+    for (const plugin of this.#deps.admission ?? []) plugin.start?.(this.#closing.signal);
     const { front, beforeListening } = this.#deps;
     if (beforeListening !== undefined) await Promise.race([beforeListening(), caches]);
     const { listen } = this.#options;

@@ -10,8 +10,9 @@ import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { sameAddress, specialRange } from '#apimachinery/net/special-ip.js';
-import { admissionPlugins, idlePlugins } from '#apiserver/admission/plugins.js';
+import { admissionPlugins, idlePlugins, type PluginDependencies } from '#apiserver/admission/plugins.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
+import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { ApiServerWorker } from '#apiserver/api-server-worker.js';
 import type { ApiServerDependencies, ApiServerOptions } from '#apiserver/apiserver.js';
 import { tokenReviews } from '#apiserver/authentication/token-review.js';
@@ -30,6 +31,7 @@ import { discoveryPaths } from '#apiserver/config/paths.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
 import { loadServing, servingFiles } from '#apiserver/config/serving.js';
 import { openStore } from '#apiserver/config/store.js';
+import { buildWebhookClient } from '#apiserver/config/webhook-client.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { apiEnablement } from '#apiserver/options/api-enablement.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
@@ -196,6 +198,12 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
     storages,
     authorization,
     config: await readAdmissionConfig(values, dialect),
+    webhooks: {
+      client: buildWebhookClient(setup, reader, resolveName),
+      metrics: new WebhookMetrics(metrics),
+      log,
+      newUID: setup.newUID ?? randomUUID,
+    },
   });
   const isOwn = (address: string, port: number) =>
     port === part.address()?.port && isOfMachine(address, setup.machineAddresses ?? []);
@@ -221,7 +229,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
       virtualResources: [
         tokenReviews({ dialect, tokens: authentication.tokens, audiences: authentication.audiences }),
         ...reviews,
-        tokenRequests({ issuer: authentication.issuer, reader, admission }),
+        tokenRequests({ issuer: authentication.issuer, reader }),
       ],
       unstored: new Map([[componentstatuses.resource, new ComponentStorage(components)]]),
       connects: [
@@ -291,11 +299,12 @@ interface AdmissionParts {
   readonly storages: ResourceStorages;
   readonly authorization: AuthorizationParts;
   readonly config: AdmissionConfig;
+  readonly webhooks: PluginDependencies['webhooks'];
 }
 
 function buildAdmission(
   { values, dialect, clock, log, random }: ApiServerSetup,
-  { reader, storages, authorization, config }: AdmissionParts,
+  { reader, storages, authorization, config, webhooks }: AdmissionParts,
 ) {
   const { authorizer, rbac } = authorization;
   const [enabled, disabled] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
@@ -309,6 +318,7 @@ function buildAdmission(
       clock,
       storageOf: (resource) => storages.find(resource),
       limitedByQuota: config.limitedByQuota,
+      webhooks,
       random,
       notReadySeconds: values['default-not-ready-toleration-seconds'],
       unreachableSeconds: values['default-unreachable-toleration-seconds'],

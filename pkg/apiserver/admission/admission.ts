@@ -1,10 +1,24 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
+import type { RequestContext } from '#apiserver/http/context.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
+import type { Codec } from '#apiserver/resources/codec.js';
+import type { ResourceTable } from '#apiserver/resources/resource-table.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 import type { WriteCondition } from '#storage/resource-storage.js';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
+
+/** The request behind an operation: what is needed to put its objects to somebody outside of the server. */
+export interface AdmissionScope {
+  readonly registry: StrategyEnvironment & { readonly codec: Codec; readonly resources: ResourceTable };
+  readonly context: RequestContext;
+  /** As it was addressed. */
+  readonly resource: ServedResource;
+}
 
 export interface AdmissionAttributes {
   readonly operation: AdmissionOperation;
@@ -19,6 +33,12 @@ export interface AdmissionAttributes {
   readonly object?: ApiObjectShape;
   /** The object as it is stored. Not to be modified. */
   readonly oldObject?: ApiObjectShape;
+  /** Of a deletion: what the client asked for. */
+  readonly options?: object;
+  /** Absent in tests of what needs none. */
+  readonly scope?: AdmissionScope;
+  /** Set by plugins that may make another round necessary. */
+  reinvocation?: Reinvocation;
   /** Adds a `Warning` header to the response. */
   warn(text: string): void;
   /**
@@ -33,6 +53,8 @@ export interface AdmissionPlugin {
   readonly name: string;
   /** True: it does something besides judging, so that a dry run which it handles has to be refused. */
   readonly sideEffects?: boolean;
+  /** Begins to follow what it needs to know, until the signal aborts. */
+  start?(signal: AbortSignal): void;
   handles(attributes: AdmissionAttributes): boolean;
   /** First pass: may change the object. */
   admit?(attributes: AdmissionAttributes): MaybePromise<void>;

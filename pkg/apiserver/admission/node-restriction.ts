@@ -33,6 +33,7 @@ export class NodeRestriction implements AdmissionPlugin {
   }
 
   handles(attributes: AdmissionAttributes): boolean {
+    if (attributes.operation === 'CONNECT') return false;
     return nodeOf(attributes.user, this.#options.dialect) !== undefined;
   }
 

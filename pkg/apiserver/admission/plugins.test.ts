@@ -1,3 +1,4 @@
+import { Registry } from 'prom-client';
 import t from 'tap';
 import { certificatesigningrequests } from '#api/certificates/v1/resources.gen.js';
 import {
@@ -19,9 +20,13 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 import { admissionPlugins, idlePlugins, unknownPlugins } from '#apiserver/admission/plugins.js';
+import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { AlwaysAllowAuthorizer, AlwaysDenyAuthorizer } from '#apiserver/authorization/union.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
+import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
+import { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+import { silentLogger } from '#daemon/log/logger.js';
 
 function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer()) {
   const reader = new MemoryObjectReader();
@@ -33,6 +38,18 @@ function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer(
       clock: realClock,
       storageOf: () => undefined,
       limitedByQuota: [],
+      webhooks: {
+        client: new WebhookClient({
+          clock: realClock,
+          resolve: () => Promise.reject(new Error('no services')),
+          lookup: sharedLookup(() => Promise.resolve([])),
+          userAgent: 'test',
+          maxCalls: 1,
+        }),
+        log: silentLogger,
+        metrics: new WebhookMetrics(new Registry()),
+        newUID: () => 'uid',
+      },
       random: () => 0,
       notReadySeconds: 300,
       unreachableSeconds: 60,

@@ -1,9 +1,13 @@
 /** Every admission plugin by name, in the order in which they run. */
 
+import {
+  mutatingwebhookconfigurations,
+  validatingwebhookconfigurations,
+} from '#api/admissionregistration/v1/resources.gen.js';
 import { resourcequotas } from '#api/core/v1/resources.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import {
   CertificateApproval,
@@ -22,6 +26,11 @@ import { ResourceQuotaAdmission } from '#apiserver/admission/resource-quota.js';
 import { RuntimeClassAdmission } from '#apiserver/admission/runtime-class.js';
 import { ServiceAccountAdmission } from '#apiserver/admission/service-account.js';
 import { StorageObjectInUseProtection } from '#apiserver/admission/storage-in-use.js';
+import type { WebhookEnvironment } from '#apiserver/admission/webhook/asking.js';
+import type { WebhookConfiguration } from '#apiserver/admission/webhook/compiled-webhook.js';
+import { MutatingWebhooks } from '#apiserver/admission/webhook/mutating-webhooks.js';
+import { ValidatingWebhooks } from '#apiserver/admission/webhook/validating-webhooks.js';
+import { WebhookSource } from '#apiserver/admission/webhook/webhook-source.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { QuotaEvaluators } from '#quota/evaluators.js';
@@ -41,6 +50,8 @@ export interface PluginDependencies {
   readonly unreachableSeconds: number;
   /** What may be used only where a quota covers it. */
   readonly limitedByQuota: readonly LimitedResource[];
+  /** How webhooks are asked. */
+  readonly webhooks: Pick<WebhookEnvironment, 'client' | 'log' | 'metrics' | 'newUID'>;
 }
 
 interface PluginRow {
@@ -64,7 +75,15 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   CertificateSigning: { byDefault: true, make: (d) => new CertificateSigning(d) },
   CertificateSubjectRestriction: { byDefault: true, make: (d) => new CertificateSubjectRestriction(d.dialect) },
   DefaultIngressClass: { byDefault: true, make: (d) => new DefaultIngressClass(d) },
-  // Last: it counts what all others let through.
+  // These come last, since they see what is going to be stored, and quotas count what all others let through.
+  MutatingAdmissionWebhook: {
+    byDefault: true,
+    make: (d) => new MutatingWebhooks(webhookSource(d, mutatingwebhookconfigurations), { ...d, ...d.webhooks }),
+  },
+  ValidatingAdmissionWebhook: {
+    byDefault: true,
+    make: (d) => new ValidatingWebhooks(webhookSource(d, validatingwebhookconfigurations), { ...d, ...d.webhooks }),
+  },
   ResourceQuota: {
     byDefault: true,
     make: ({ dialect, clock, storageOf, limitedByQuota: limited }) => {
@@ -80,6 +99,13 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   },
 };
 
+function webhookSource<T extends WebhookConfiguration>(
+  { reader, clock, storageOf, webhooks: { log } }: PluginDependencies,
+  type: ResourceType<T>,
+): WebhookSource<T> {
+  return new WebhookSource(type, { reader, clock, log, isServed: () => storageOf(type) !== undefined });
+}
+
 /** Names that release 1.24 knows and that nothing acts on any more: what took their place. */
 const replacedPlugins: ReadonlyMap<string, string> = new Map([['PodSecurityPolicy', 'PodSecurity']]);
 
@@ -93,7 +119,6 @@ const inertPlugins: readonly string[] = [
   'ExtendedResourceToleration',
   'ImagePolicyWebhook',
   'LimitPodHardAntiAffinityTopology',
-  'MutatingAdmissionWebhook',
   'NamespaceAutoProvision',
   'NamespaceExists',
   'OwnerReferencesPermissionEnforcement',
@@ -102,7 +127,6 @@ const inertPlugins: readonly string[] = [
   'PodSecurity',
   'PodTolerationRestriction',
   'SecurityContextDeny',
-  'ValidatingAdmissionWebhook',
 ];
 
 /** The names among `chosen` that no plugin has. */

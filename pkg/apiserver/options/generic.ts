@@ -172,7 +172,8 @@ export const genericServerOptions = {
   'enable-aggregator-routing': {
     type: 'bool',
     section: misc,
-    meaning: 'Send requests for extension API servers to endpoints rather than to cluster IPs.',
+    meaning:
+      'Send requests to webhooks and extension API servers to endpoints of their Services rather than to cluster IPs.',
   },
   'endpoint-reconciler-type': {
     type: 'string',

@@ -3,11 +3,16 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
-import type { AdmissionAttributes, AdmissionOperation, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type {
+  AdmissionAttributes,
+  AdmissionOperation,
+  AdmissionPlugin,
+  AdmissionScope,
+} from '#apiserver/admission/admission.js';
 import type { AdmissionMetrics, AdmissionStep } from '#apiserver/admission/metrics.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
+import { warn } from '#apiserver/http/context.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
-import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { WriteCondition } from '#storage/resource-storage.js';
 
 /** The plugins, in the order in which they run, and what counts them. */
@@ -18,10 +23,8 @@ export interface Admission {
 }
 
 /** The part of an operation that admission looks at. */
-export interface AdmissionSubject {
-  readonly registry: Admission;
-  readonly context: Pick<RequestContext, 'user' | 'warnings'>;
-  readonly resource: Pick<ServedResource, 'declaration'>;
+export interface AdmissionSubject extends AdmissionScope {
+  readonly registry: Admission & AdmissionScope['registry'];
 }
 
 export interface AdmissionCall {
@@ -32,6 +35,8 @@ export interface AdmissionCall {
   readonly dryRun: boolean;
   readonly object?: ApiObjectShape;
   readonly oldObject?: ApiObjectShape;
+  /** Of a deletion. */
+  readonly options?: object;
 }
 
 /** A class, and not a copy of the call with more in it: copying its members one by one costs more than most plugins. */
@@ -45,10 +50,13 @@ class Attributes implements AdmissionAttributes {
   readonly dryRun: boolean;
   declare readonly object?: ApiObjectShape;
   declare readonly oldObject?: ApiObjectShape;
-  readonly #context: AdmissionSubject['context'];
+  declare readonly options?: object;
+  declare reinvocation?: Reinvocation;
+  readonly scope: AdmissionScope;
   readonly #conditions: WriteCondition[];
 
-  constructor({ context, resource }: AdmissionSubject, call: AdmissionCall, conditions: WriteCondition[]) {
+  constructor(scope: AdmissionSubject, call: AdmissionCall, conditions: WriteCondition[]) {
+    const { context, resource } = scope;
     this.operation = call.operation;
     this.resource = resource.declaration;
     this.subresource = call.subresource;
@@ -58,12 +66,13 @@ class Attributes implements AdmissionAttributes {
     this.dryRun = call.dryRun;
     if (call.object !== undefined) this.object = call.object;
     if (call.oldObject !== undefined) this.oldObject = call.oldObject;
-    this.#context = context;
+    if (call.options !== undefined) this.options = call.options;
+    this.scope = scope;
     this.#conditions = conditions;
   }
 
   /** Plugins take these out of the attributes. */
-  readonly warn = (text: string): void => warn(this.#context, text);
+  readonly warn = (text: string): void => warn(this.scope.context, text);
   readonly require = (condition: WriteCondition): void => void this.#conditions.push(condition);
 }
 
@@ -85,20 +94,22 @@ export async function runAdmission(
   let atMs = startedMs;
   let current = '';
   try {
-    for (const plugin of admission) {
-      // Only the first pass asks those that have nothing to do in it: a dry run must not reach their side effects.
-      if ((type === 'validate' && plugin.validate === undefined) || !plugin.handles(attributes)) continue;
-      if (type === 'admit' && attributes.dryRun && plugin.sideEffects === true) {
-        throw badRequest(`admission plugin ${JSON.stringify(plugin.name)} does not support dry run`);
+    do {
+      for (const plugin of admission) {
+        // Only the first pass asks those that have nothing to do in it: a dry run must not reach their side effects.
+        if ((type === 'validate' && plugin.validate === undefined) || !plugin.handles(attributes)) continue;
+        if (type === 'admit' && attributes.dryRun && plugin.sideEffects === true) {
+          throw badRequest(`admission plugin ${JSON.stringify(plugin.name)} does not support dry run`);
+        }
+        if (plugin[type] === undefined) continue;
+        current = plugin.name;
+        const work = plugin[type](attributes);
+        if (work instanceof Promise) await work;
+        const nowMs = clock.monotonic();
+        metrics.plugin(current, { type, operation, rejected: false }, nowMs - atMs);
+        atMs = nowMs;
       }
-      if (plugin[type] === undefined) continue;
-      current = plugin.name;
-      const work = plugin[type](attributes);
-      if (work instanceof Promise) await work;
-      const nowMs = clock.monotonic();
-      metrics.plugin(current, { type, operation, rejected: false }, nowMs - atMs);
-      atMs = nowMs;
-    }
+    } while (attributes.reinvocation?.begins() === true);
     metrics.step(type, operation, false, atMs - startedMs);
     return conditions;
   } catch (error) {

@@ -74,6 +74,7 @@ export async function remove(operation: Operation, { name, options: given }: Rem
       ...pick(name),
       dryRun: options.dryRun,
       oldObject: object,
+      options,
     } as const;
     await runAdmission('admit', operation, attributes);
     await runAdmission('validate', operation, attributes);

@@ -18,6 +18,7 @@ import { updateObject } from '#apiserver/registry/update.js';
 import { watchObjects } from '#apiserver/registry/watch.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import { admitConnection } from '#apiserver/routing/admit-connection.js';
 import { warnOfDeprecation } from '#apiserver/routing/deprecation.js';
 import { serveSubresource } from '#apiserver/routing/subresource.js';
 import { serveVirtual } from '#apiserver/routing/virtual.js';
@@ -53,7 +54,7 @@ export class ResourceRouter {
     if (virtual !== undefined) return serveVirtual(operation, virtual);
     if (info.subresource !== '') {
       const connect = this.connect(context, resource);
-      if (connect?.connect !== undefined) return connect.connect(context);
+      if (connect?.connect !== undefined) return this.#connected(operation, connect);
       // What is below an object has a life of its own, unless it is another way to the object itself.
       if (subresourceKind(resource, info.subresource) === resource.declaration.kind) warnOfDeprecation(operation);
       return serveSubresource(operation);
@@ -87,6 +88,12 @@ export class ResourceRouter {
     // Only a proxy has something behind it.
     if (info.rest.length > 0 && info.subresource !== 'proxy') throw pathNotFound();
     return resource;
+  }
+
+  async #connected(operation: Operation, endpoint: ConnectEndpoint): Promise<ApiResponse> {
+    await admitConnection(operation);
+    if (endpoint.connect === undefined) throw pathNotFound();
+    return endpoint.connect(operation.context);
   }
 
   connect({ info }: Pick<RequestContext, 'info'>, resource: ServedResource): ConnectEndpoint | undefined {

@@ -5,6 +5,7 @@ import type { ApiRequest, UpgradeHandler } from '#apiserver/http/exchange.js';
 import type { Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { watchOverWebSocket } from '#apiserver/registry/watch-websocket.js';
+import { admitConnection } from '#apiserver/routing/admit-connection.js';
 import type { ResourceRouter } from '#apiserver/routing/router.js';
 
 export interface UpgradeOptions {
@@ -32,6 +33,7 @@ export function upgradeHandler({ pipeline, router, registry, plain, proxy }: Upg
       const resource = router.find(context);
       const upgrade = router.connect(context, resource)?.upgrade;
       if (upgrade !== undefined) {
+        await admitConnection({ registry, context, resource });
         const refusal = await upgrade(context, { socket, head, messages: registry.messages });
         if (refusal !== undefined) return refusal;
       } else if (context.info.verb === 'watch' && request.headers['upgrade']?.toLowerCase() === 'websocket') {

@@ -1,11 +1,12 @@
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { runAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
-import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
+import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
 /** POST to an operation. */
 export async function serveVirtual(operation: Operation, virtual: VirtualResource): Promise<ApiResponse> {
@@ -19,6 +20,10 @@ export async function serveVirtual(operation: Operation, virtual: VirtualResourc
   object.metadata ??= {};
   if (virtual.subresource === '') requireNamespace(resource, object, info.namespace);
   const { dryRun } = options;
-  const answer = await virtual.handle({ object, namespace: info.namespace, name: info.name, dryRun, context });
+  const { namespace, name } = info;
+  const call = { operation: 'CREATE', subresource: virtual.subresource, namespace, name, dryRun, object } as const;
+  await runAdmission('admit', operation, call);
+  await runAdmission('validate', operation, call);
+  const answer = await virtual.handle({ object, namespace, name, dryRun, context });
   return registry.responder.object(context, { kind: type.kind, apiVersion: type.apiVersion, ...answer }, 201, form);
 }

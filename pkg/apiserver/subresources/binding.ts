@@ -11,8 +11,8 @@ import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
+import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
 /** Sets the pod's node once and for all. Throws 409 when it has one or is being deleted. */
 export async function bindPod(addressed: Operation): Promise<ApiResponse> {

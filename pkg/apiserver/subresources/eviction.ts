@@ -17,9 +17,9 @@ import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { statusProfile } from '#apiserver/registry/profiles.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
-import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { dryRunFailures, writeOptions } from '#apiserver/registry/write-options.js';
 import { objectOf } from '#apiserver/resources/served-resource.js';
+import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
 interface Eviction extends ApiObjectShape {
   deleteOptions?: Omit<DeleteOptions, 'dryRun'> & { dryRun?: readonly string[] };

@@ -1,13 +1,10 @@
 /** `…/scale`: how many replicas, the same for all kinds that have them. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { LabelSelector } from '#api/meta/v1/types.gen.js';
-import type { ScaleParts } from '#api/strategy/strategy.js';
 import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
-import { conflict, internalError, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
-import { isObject, type JsonObject, setMember, valueAt } from '#apimachinery/patch/json-values.js';
-import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import type { JsonObject } from '#apimachinery/patch/json-values.js';
 import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
@@ -19,20 +16,12 @@ import { applyOptions } from '#apiserver/registry/patch.js';
 import { applyPatch, patchKinds, readPatch } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
-import { subresourceType } from '#apiserver/registry/subresource-type.js';
 import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
+import { type Scale, scaleOf, specReplicas, withValue } from '#apiserver/resources/scale-of.js';
 import { converted, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
-
-interface Scalable extends ApiObjectShape {
-  spec?: { selector?: LabelSelector };
-}
-
-interface Scale extends ApiObjectShape {
-  spec?: { replicas?: number };
-  status?: { replicas: number; selector?: string };
-}
+import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
 export async function serveScale(operation: Operation): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
@@ -127,66 +116,6 @@ function configurationOf(resource: ServedResource, scale: Scale): object {
   const replicas = scale.spec?.replicas;
   const configuration: JsonObject = { apiVersion, kind: declaration.kind, metadata: { name, namespace } };
   return replicas === undefined ? configuration : withValue(configuration, specReplicas(strategy), replicas);
-}
-
-/** Where a scale is in most kinds. */
-const usual: ScaleParts = {
-  specReplicas: ['spec', 'replicas'],
-  statusReplicas: ['status', 'replicas'],
-  selector: undefined,
-};
-
-function specReplicas({ scaleParts = usual }: ServedResource['strategy']): readonly string[] {
-  return scaleParts.specReplicas;
-}
-
-function numberAt(object: unknown, path: readonly string[]): number | undefined {
-  const value = valueAt(object, path);
-  return typeof value === 'number' ? value : undefined;
-}
-
-/** A copy of the object, as far as it changes, with that value at the path. */
-function withValue(object: unknown, [name, ...rest]: readonly string[], value: unknown): JsonObject {
-  const copy: JsonObject = isObject(object) ? { ...object } : {};
-  if (name !== undefined) setMember(copy, name, rest.length === 0 ? value : withValue(copy[name], rest, value));
-  return copy;
-}
-
-function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef): Scale {
-  const { metadata } = object;
-  const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const { scaleParts = usual } = resource.strategy;
-  const selector = selectorText(resource, object as Scalable);
-  const wanted = numberAt(object, scaleParts.specReplicas);
-  // Nothing else is known of where a custom kind has it.
-  if (wanted === undefined && resource.strategy.scaleParts !== undefined) {
-    throw internalError(new Error(`the spec replicas field ".${scaleParts.specReplicas.join('.')}" does not exist`));
-  }
-  return {
-    kind: type.kind,
-    apiVersion: type.apiVersion,
-    metadata: {
-      ...(name === undefined ? {} : { name }),
-      ...(namespace === undefined ? {} : { namespace }),
-      ...(uid === undefined ? {} : { uid }),
-      ...(resourceVersion === undefined ? {} : { resourceVersion }),
-      ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
-    },
-    spec: { replicas: wanted ?? 0 },
-    status: {
-      replicas: numberAt(object, scaleParts.statusReplicas) ?? 0,
-      ...(selector === '' ? {} : { selector }),
-    },
-  };
-}
-
-function selectorText({ strategy }: ServedResource, object: Scalable): string {
-  if (strategy.scaleParts !== undefined) {
-    const text = strategy.scaleParts.selector === undefined ? '' : valueAt(object, strategy.scaleParts.selector);
-    return typeof text === 'string' ? text : '';
-  }
-  const selector = strategy.scaleSelector === undefined ? object.spec?.selector : strategy.scaleSelector(object);
-  return selector === undefined ? '' : selectorFromObject(selector).toString();
 }
 
 /** `current` with the replicas of `scale`, whose version, when it has one, must be that of `live`. */

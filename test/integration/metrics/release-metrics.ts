@@ -43,6 +43,10 @@ export const apiServerMetrics: readonly ReleaseMetric[] = [
 apiserver_admission_controller_admission_duration_seconds histogram STABLE name operation rejected type
 apiserver_admission_step_admission_duration_seconds histogram STABLE operation rejected type
 apiserver_admission_step_admission_duration_seconds_summary summary ALPHA operation rejected type
+apiserver_admission_webhook_admission_duration_seconds histogram STABLE name operation rejected type
+apiserver_admission_webhook_fail_open_count counter ALPHA name type
+apiserver_admission_webhook_rejection_count counter ALPHA error_type name operation rejection_code type
+apiserver_admission_webhook_request_total counter ALPHA code name operation rejected type
 apiserver_cache_list_fetched_objects_total counter ALPHA index resource_prefix
 apiserver_cache_list_returned_objects_total counter ALPHA resource_prefix
 apiserver_cache_list_total counter ALPHA index resource_prefix
@@ -179,7 +183,6 @@ _volume_stats_used_bytes gauge ALPHA namespace persistentvolumeclaim`),
 /** What the release has besides, by the beginning of the name, and why it is not here. None of them may appear. */
 export const leftOut: Readonly<Record<string, string>> = {
   aggregator_: 'there is no aggregation of other API servers',
-  apiserver_admission_webhook_: 'no webhook is called',
   apiserver_audit_: 'there is no audit log',
   apiserver_client_certificate_expiration_seconds:
     'how long a certificate still lasts is not looked at for each request',
@@ -190,7 +193,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   apiserver_kube_aggregator_: 'there is no aggregation of other API servers',
   apiserver_longrunning_gauge: 'deprecated since 1.23, and hidden in 1.24',
   apiserver_registered_watchers: 'deprecated since 1.23, and hidden in 1.24',
-  apiserver_webhooks_: 'no webhook is called',
+  apiserver_webhooks_: 'certificates of an outdated form are refused, not counted',
   field_validation_request_duration_seconds: 'fields are validated with the decoding, which is not measured apart',
   go_: 'there is no Go runtime; nodejs_ tells of the one there is',
   scheduler_e2e_scheduling_duration_seconds: 'deprecated since 1.23, and hidden in 1.24',

@@ -1,0 +1,161 @@
+/** One webhook asked about one request: what both kinds of webhooks have in common. */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { internalError, StatusError, timeout } from '#apimachinery/errors/status.js';
+import type { AdmissionAttributes, AdmissionScope } from '#apiserver/admission/admission.js';
+import { CallingWebhookError, dryRunUnsupported, WebhookDenial } from '#apiserver/admission/webhook/failures.js';
+import { type Invocation, isNamespace } from '#apiserver/admission/webhook/invocation.js';
+import { optionsText } from '#apiserver/admission/webhook/options-text.js';
+import { type Answer, readAnswer, reviewText } from '#apiserver/admission/webhook/review.js';
+import type { Views } from '#apiserver/admission/webhook/views.js';
+import type { WebhookMetrics, WebhookStep } from '#apiserver/admission/webhook/webhook-metrics.js';
+import { nameOf } from '#apiserver/admission/webhook/webhook-source.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
+import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface WebhookEnvironment {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
+  readonly client: WebhookClient;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: WebhookMetrics;
+  readonly newUID: () => string;
+}
+
+/** What a webhook is asked about. */
+export interface Subject {
+  readonly attributes: AdmissionAttributes;
+  readonly scope: AdmissionScope;
+  readonly views: Views;
+  readonly type: WebhookStep;
+}
+
+/** Clients are told of webhooks that take longer. */
+const slowMs = 1000;
+
+/**
+ * The answer of a webhook that lets the request go on. Throws WebhookDenial, CallingWebhookError, and a StatusError for a
+ * dry run that it does not support.
+ */
+export async function ask(
+  { dialect, client, log, newUID }: WebhookEnvironment,
+  { webhook, resource }: Invocation,
+  { attributes, scope, views, type }: Subject,
+): Promise<Answer> {
+  const { name } = webhook;
+  const { dryRun, operation, subresource } = attributes;
+  if (dryRun && !webhook.heedsDryRun) throw dryRunUnsupported(name);
+  const version = webhook.reviewVersion;
+  if (version === undefined) {
+    const why =
+      'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)';
+    throw new CallingWebhookError(name, why, { code: 400 });
+  }
+  const uid = newUID();
+  const view = await views.in(resource);
+  const text = reviewText(dialect, version, {
+    uid,
+    ...view,
+    resource: nameOf(resource),
+    requestKind: views.kindIn(scope.resource),
+    requestResource: nameOf(scope.resource),
+    subresource,
+    operation,
+    name: attributes.name,
+    namespace: isNamespace(attributes) ? attributes.name : attributes.namespace,
+    user: attributes.user,
+    dryRun,
+    options: optionsText(dialect, attributes, scope.context.info.query),
+  });
+  const { clientConfig: config, timeoutMs } = webhook;
+  const { cancellation } = scope.context;
+  const given = await client
+    .post({ config, body: Buffer.from(text), timeoutMs, cancellation })
+    .catch((error: unknown) => {
+      if (!(error instanceof WebhookCallError)) throw error;
+      const { code, failure, message } = error;
+      const why =
+        failure === 'unusable' ? `could not get REST client: ${message}` : `failed to call webhook: ${message}`;
+      throw new CallingWebhookError(name, why, { code, canceled: failure === 'canceled', cause: error });
+    });
+  let answer: Answer;
+  try {
+    answer = readAnswer(given, { dialect, version, uid, mutating: type === 'admit' });
+  } catch (error) {
+    const why = `received invalid webhook response: ${messageOf(error)}`;
+    throw new CallingWebhookError(name, why, { code: 503, cause: error });
+  }
+  for (const warning of answer.warnings) attributes.warn(warning);
+  const { auditAnnotations: annotations } = answer;
+  if (Object.keys(annotations).length > 0) {
+    const { auditId } = scope.context;
+    log.debug(
+      { auditId, webhook: name, configuration: webhook.configuration, annotations },
+      'A webhook annotates a request',
+    );
+  }
+  if (!answer.allowed) throw new WebhookDenial(name, answer.status);
+  return answer;
+}
+
+/** What becomes of a webhook's outcome: `ignored` where its failure is to be. Throws StatusErrors. */
+export async function underPolicy<T>(
+  { clock, metrics, log }: WebhookEnvironment,
+  { webhook }: Invocation,
+  { attributes, scope, type }: Subject,
+  work: () => Promise<T>,
+): Promise<{ readonly result: T } | 'ignored'> {
+  const { name, configuration, mustAnswer } = webhook;
+  const labels = { name, type, operation: attributes.operation };
+  const startedMs = clock.monotonic();
+  const took = () => clock.monotonic() - startedMs;
+  try {
+    const result = await work();
+    metrics.called(labels, { code: 200, rejected: false, durationMs: took() });
+    return { result };
+  } catch (error) {
+    const durationMs = took();
+    const fields = {
+      err: error,
+      auditId: scope.context.auditId,
+      webhook: name,
+      configuration,
+      ms: Math.round(durationMs),
+    };
+    if (error instanceof CallingWebhookError) {
+      const { code, canceled } = error;
+      metrics.called(labels, { code, rejected: mustAnswer, durationMs });
+      if (mustAnswer) {
+        if (!canceled) metrics.rejected(labels, 'calling_webhook_error', code);
+        log.warn(fields, 'Failed calling webhook, failing closed');
+        throw internalError(error);
+      }
+      if (!canceled) metrics.failedOpen(name, type);
+      log.warn(fields, 'Failed calling webhook, failing open');
+      if (scope.context.cancellation.aborted) throw timeout('request did not complete within requested timeout');
+      attributes.warn(`admission webhook ${JSON.stringify(name)} was ignored: ${error.message}`);
+      return 'ignored';
+    }
+    if (error instanceof WebhookDenial) {
+      const { status } = error;
+      metrics.called(labels, { code: status.code, rejected: true, durationMs });
+      metrics.rejected(labels, 'no_error', status.code);
+      log.info(fields, 'A webhook denied a request');
+      throw status;
+    }
+    const code = error instanceof StatusError ? error.code : 0;
+    metrics.called(labels, { code, rejected: true, durationMs });
+    metrics.rejected(labels, 'apiserver_internal_error', code);
+    throw error instanceof StatusError ? error : internalError(error);
+  } finally {
+    const durationMs = took();
+    if (durationMs >= slowMs) {
+      const seconds = (durationMs / 1000).toFixed(1);
+      attributes.warn(`admission webhook ${JSON.stringify(name)} took ${seconds} seconds`);
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/** A configuration's webhooks as they are asked: selectors compiled, defaults filled in. Pure. */
+import type {
+  MutatingWebhook,
+  MutatingWebhookConfiguration,
+  RuleWithOperations,
+  ValidatingWebhook,
+  ValidatingWebhookConfiguration,
+  WebhookClientConfig,
+} from '#api/admissionregistration/v1/types.gen.js';
+import { compileSelector, type LabelSelector } from '#apimachinery/selectors/labels.js';
+
+export type WebhookConfiguration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration;
+
+export interface CompiledWebhook {
+  readonly name: string;
+  readonly configuration: string;
+  /** Unique among all webhooks: names may repeat. */
+  readonly id: string;
+  readonly rules: readonly RuleWithOperations[];
+  readonly clientConfig: WebhookClientConfig;
+  /** False: failures of the webhook are ignored. */
+  readonly mustAnswer: boolean;
+  readonly matchesEquivalent: boolean;
+  /** Undefined where it makes no sense; then requests that the rules match are refused. */
+  readonly namespaceSelector: LabelSelector | undefined;
+  readonly objectSelector: LabelSelector | undefined;
+  readonly heedsDryRun: boolean;
+  readonly timeoutMs: number;
+  /** `v1` or `v1beta1`; undefined when it knows neither. */
+  readonly reviewVersion: ReviewVersion | undefined;
+  readonly reinvokedIfNeeded: boolean;
+}
+
+export type ReviewVersion = 'v1' | 'v1beta1';
+
+const defaultTimeoutSeconds = 10;
+const known: readonly string[] = ['v1', 'v1beta1'] satisfies ReviewVersion[];
+
+export function compileConfiguration({ metadata, webhooks = [] }: WebhookConfiguration): CompiledWebhook[] {
+  const configuration = metadata.name ?? '';
+  const times = new Map<string, number>();
+  return (webhooks as readonly (MutatingWebhook | ValidatingWebhook)[]).map((webhook) => {
+    const repeated = times.get(webhook.name) ?? 0;
+    times.set(webhook.name, repeated + 1);
+    const { rules = [], clientConfig, sideEffects = 'Unknown', admissionReviewVersions: versions = [] } = webhook;
+    return {
+      name: webhook.name,
+      configuration,
+      id: `${configuration}/${webhook.name}/${repeated}`,
+      rules,
+      clientConfig,
+      mustAnswer: webhook.failurePolicy !== 'Ignore',
+      matchesEquivalent: webhook.matchPolicy !== 'Exact',
+      namespaceSelector: compileSelector(webhook.namespaceSelector ?? {}),
+      objectSelector: compileSelector(webhook.objectSelector ?? {}),
+      heedsDryRun: sideEffects === 'None' || sideEffects === 'NoneOnDryRun',
+      timeoutMs: (webhook.timeoutSeconds ?? defaultTimeoutSeconds) * 1000,
+      reviewVersion: versions.find((version) => known.includes(version)) as ReviewVersion | undefined,
+      reinvokedIfNeeded: 'reinvocationPolicy' in webhook && webhook.reinvocationPolicy === 'IfNeeded',
+    };
+  });
+}

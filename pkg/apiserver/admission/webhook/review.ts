@@ -1,0 +1,211 @@
+/** Questions to webhooks and their answers, as JSON (`AdmissionReview` of `admission.…/v1` and `v1beta1`). Pure. */
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Status } from '#apimachinery/errors/status.js';
+import type { AdmissionOperation } from '#apiserver/admission/admission.js';
+import type { ReviewVersion } from '#apiserver/admission/webhook/compiled-webhook.js';
+import type { ResourceName } from '#apiserver/admission/webhook/rules.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
+import type { TypeRef } from '#apiserver/resources/codec.js';
+
+export interface Question {
+  readonly uid: string;
+  /** As the webhook sees them. */
+  readonly kind: TypeRef;
+  readonly resource: ResourceName;
+  /** As the client sent them. */
+  readonly requestKind: TypeRef;
+  readonly requestResource: ResourceName;
+  readonly subresource: string;
+  readonly name: string;
+  readonly namespace: string;
+  readonly operation: AdmissionOperation;
+  readonly user: UserInfo;
+  readonly dryRun: boolean;
+  /** JSON texts; `null` for none. */
+  readonly object: string;
+  readonly oldObject: string;
+  readonly options: string;
+}
+
+export function reviewText(dialect: Dialect, version: ReviewVersion, question: Question): string {
+  const { uid, kind, resource, requestKind, requestResource, subresource, name, namespace, user } = question;
+  const request = {
+    uid,
+    kind: kindOf(kind),
+    resource,
+    ...(subresource === '' ? {} : { subResource: subresource }),
+    requestKind: kindOf(requestKind),
+    requestResource,
+    ...(subresource === '' ? {} : { requestSubResource: subresource }),
+    ...(name === '' ? {} : { name }),
+    ...(namespace === '' ? {} : { namespace }),
+    operation: question.operation,
+    userInfo: {
+      username: user.name,
+      ...(user.uid === undefined || user.uid === '' ? {} : { uid: user.uid }),
+      ...(user.groups.length === 0 ? {} : { groups: user.groups }),
+      ...(user.extra === undefined || Object.keys(user.extra).length === 0 ? {} : { extra: user.extra }),
+    },
+  };
+  // The objects are JSON already.
+  const head = JSON.stringify(request).slice(0, -1);
+  const { object, oldObject, dryRun, options } = question;
+  const body = `${head},"object":${object},"oldObject":${oldObject},"dryRun":${dryRun},"options":${options}}`;
+  return `{"kind":"AdmissionReview","apiVersion":"${dialect.apiVersion('admission', version)}","request":${body}}`;
+}
+
+function kindOf({ apiVersion, kind }: TypeRef): { group: string; version: string; kind: string } {
+  const at = apiVersion.indexOf('/');
+  return { group: at < 0 ? '' : apiVersion.slice(0, at), version: apiVersion.slice(at + 1), kind };
+}
+
+export interface Answer {
+  readonly allowed: boolean;
+  /** Why not. */
+  readonly status?: Status;
+  /** JSON text of a JSON patch. */
+  readonly patch?: Buffer;
+  readonly warnings: readonly string[];
+  readonly auditAnnotations: Readonly<Record<string, string>>;
+}
+
+/** Of one answer; what is more is left out. */
+const maxWarnings = 50;
+const maxAnnotations = 50;
+const maxAnnotationChars = 4096;
+
+export interface Expected {
+  readonly dialect: Dialect;
+  readonly version: ReviewVersion;
+  readonly uid: string;
+  /** Only those that mutate may send a patch. */
+  readonly mutating: boolean;
+}
+
+/** Throws an Error that says in 1.24's words what is wrong with an answer, which may be anything at all. */
+export function readAnswer(value: unknown, { dialect, version, uid, mutating }: Expected): Answer {
+  const review = objectOf(value);
+  if (review === undefined) throw new Error('the answer is not a JSON object');
+  const expected = { apiVersion: dialect.apiVersion('admission', version), kind: 'AdmissionReview' };
+  const { apiVersion = '', kind = '' } = review;
+  const isIt = apiVersion === expected.apiVersion && kind === expected.kind;
+  // Answers of v1beta1 may leave out what they are.
+  if (!isIt && !(version === 'v1beta1' && apiVersion === '' && kind === '')) {
+    throw new Error(`expected webhook response of ${gvk(expected)}, got ${gvk({ apiVersion, kind })}`);
+  }
+  const response = objectOf(review['response']);
+  if (response === undefined) throw new Error('webhook response was absent');
+  if (version === 'v1' && response['uid'] !== uid) {
+    throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(textOf(response['uid']))}`);
+  }
+  const { allowed } = response;
+  if (typeof allowed !== 'boolean' && allowed !== undefined) throw new Error('response.allowed is not a boolean');
+  const patch = patchOf(response, version, mutating);
+  const status = objectOf(response['status']);
+  return {
+    allowed: allowed === true,
+    ...(status === undefined ? {} : { status: statusFrom(status) }),
+    ...(patch === undefined ? {} : { patch }),
+    warnings: textsOf(response['warnings']),
+    auditAnnotations: annotationsOf(response['auditAnnotations']),
+  };
+}
+
+function patchOf(response: Members, version: ReviewVersion, mutating: boolean): Buffer | undefined {
+  const { patch = '', patchType } = response;
+  if (typeof patch !== 'string') throw new Error('response.patch is not a text in base64');
+  const present = patch !== '';
+  const typed = patchType !== undefined && patchType !== null;
+  if (version === 'v1' && !mutating) {
+    if (present) throw new Error('validating webhook may not return response.patch');
+    if (typed) throw new Error('validating webhook may not return response.patchType');
+  }
+  if (!mutating) return undefined;
+  if (version === 'v1') {
+    if (present && !typed) throw new Error('webhook returned response.patch but not response.patchType');
+    if (!present && typed) throw new Error('webhook returned response.patchType but not response.patch');
+    if (typed && patchType !== 'JSONPatch') {
+      throw new Error(`webhook returned invalid response.patchType of ${JSON.stringify(textOf(patchType))}`);
+    }
+  }
+  return present ? Buffer.from(patch, 'base64') : undefined;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+function objectOf(value: unknown): Members | undefined {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
+}
+
+/** What stands in a message, of whatever was sent instead of a text. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, 256) : '';
+}
+
+function gvk({ apiVersion, kind }: { readonly apiVersion: unknown; readonly kind: unknown }): string {
+  return `${textOf(apiVersion)}, Kind=${textOf(kind)}`;
+}
+
+function textsOf(value: unknown): string[] {
+  if (!Array.isArray(value)) return [];
+  return value.slice(0, maxWarnings).filter((each): each is string => typeof each === 'string');
+}
+
+function annotationsOf(value: unknown): Record<string, string> {
+  const members = objectOf(value);
+  if (members === undefined) return {};
+  const found: [string, string][] = [];
+  for (const name in members) {
+    const text = members[name];
+    if (found.length === maxAnnotations) break;
+    if (typeof text === 'string') found.push([name.slice(0, 256), text.slice(0, maxAnnotationChars)]);
+  }
+  return Object.fromEntries(found);
+}
+
+const maxMessageChars = 64 * 1024;
+const maxCauses = 100;
+
+/** What of a Status is a Status, in bounds. */
+function statusFrom(given: Members): Status {
+  const { message, reason, code, status } = given;
+  const details = objectOf(given['details']);
+  return {
+    ...(typeof message === 'string' ? { message: message.slice(0, maxMessageChars) } : {}),
+    ...(typeof reason === 'string' ? { reason: reason.slice(0, 256) } : {}),
+    ...(typeof code === 'number' && Number.isInteger(code) ? { code } : {}),
+    ...(status === 'Success' || status === 'Failure' ? { status } : {}),
+    ...(details === undefined ? {} : { details: detailsFrom(details) }),
+  };
+}
+
+function detailsFrom(details: Members): NonNullable<Status['details']> {
+  const { retryAfterSeconds: seconds, causes } = details;
+  return {
+    ...textMembers(details, ['name', 'group', 'kind', 'uid']),
+    ...(typeof seconds === 'number' && Number.isInteger(seconds) && seconds > 0 ? { retryAfterSeconds: seconds } : {}),
+    ...(Array.isArray(causes)
+      ? {
+          causes: causes.slice(0, maxCauses).flatMap((cause: unknown) => {
+            const members = objectOf(cause);
+            return members === undefined ? [] : [textMembers(members, ['reason', 'message', 'field'])];
+          }),
+        }
+      : {}),
+  };
+}
+
+function textMembers<K extends string>(members: Members, names: readonly K[]): Partial<Record<K, string>> {
+  const found: Partial<Record<K, string>> = {};
+  for (const name of names) {
+    const value = members[name];
+    if (typeof value === 'string') found[name] = value.slice(0, maxMessageChars);
+  }
+  return found;
+}
+
+/** An object as JSON, as everybody outside sees it; `null` for none. */
+export function jsonText(shown: (object: object) => object, object: ApiObjectShape | undefined): string {
+  return object === undefined ? 'null' : JSON.stringify(shown(object));
+}

@@ -1,0 +1,70 @@
+/** A request's objects as webhooks see them: in the kind of the subresource, in the version that the webhook knows. */
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { AdmissionAttributes, AdmissionScope } from '#apiserver/admission/admission.js';
+import { convertedTo } from '#apiserver/admission/webhook/convert.js';
+import { jsonText } from '#apiserver/admission/webhook/review.js';
+import type { TypeRef } from '#apiserver/resources/codec.js';
+import { scaleOf } from '#apiserver/resources/scale-of.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import { subresourceType } from '#apiserver/resources/subresource-type.js';
+
+export interface View {
+  readonly kind: TypeRef;
+  /** JSON texts; `null` for none. */
+  readonly object: string;
+  readonly oldObject: string;
+}
+
+/** What is made for one webhook serves all that want the same version, until the object changes. */
+export class Views {
+  readonly #attributes: AdmissionAttributes;
+  readonly #scope: AdmissionScope;
+  readonly #views = new Map<ServedResource, View>();
+  readonly #old = new Map<ServedResource, string>();
+
+  constructor(attributes: AdmissionAttributes, scope: AdmissionScope) {
+    this.#attributes = attributes;
+    this.#scope = scope;
+  }
+
+  /** Rejects where an object cannot be converted. */
+  async in(resource: ServedResource): Promise<View> {
+    const known = this.#views.get(resource);
+    if (known !== undefined) return known;
+    const kind = this.kindIn(resource);
+    const { object, oldObject } = this.#attributes;
+    let old = this.#old.get(resource);
+    if (old === undefined) {
+      old = await this.#text(oldObject, resource, kind);
+      this.#old.set(resource, old);
+    }
+    const view = { kind, object: await this.#text(object, resource, kind), oldObject: old };
+    this.#views.set(resource, view);
+    return view;
+  }
+
+  kindIn(resource: ServedResource): TypeRef {
+    const { dialect } = this.#scope.registry;
+    return subresourceType({ dialect }, resource, this.#attributes.subresource);
+  }
+
+  /** The object has changed. */
+  forget(): void {
+    this.#views.clear();
+  }
+
+  async #text(object: ApiObjectShape | undefined, resource: ServedResource, kind: TypeRef): Promise<string> {
+    if (object === undefined) return 'null';
+    const { registry, resource: own, context } = this.#scope;
+    const shown = (each: object) => registry.codec.shown(each);
+    if (isWholeOf(own, object) && kind.kind !== own.declaration.kind)
+      return jsonText(shown, scaleOf(own, object, kind));
+    const converts = resource !== own && isWholeOf(own, object);
+    return jsonText(shown, converts ? await convertedTo(resource, object, own, context.signal) : object);
+  }
+}
+
+/** False for what has a kind of its own: evictions, bindings, options of connections. */
+export function isWholeOf({ declaration, apiVersion }: ServedResource, object: ApiObjectShape): boolean {
+  return object.kind === declaration.kind && object.apiVersion === apiVersion;
+}

@@ -1,0 +1,144 @@
+/**
+ * The webhooks of one kind of configuration, by the resources that they concern: worked out once for each state of the
+ * configurations and of the served resources, so that a request that no webhook concerns costs a look into a map.
+ */
+import type { Clock } from '#apimachinery/clock.js';
+import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
+import type { AdmissionScope } from '#apiserver/admission/admission.js';
+import {
+  type CompiledWebhook,
+  compileConfiguration,
+  type WebhookConfiguration,
+} from '#apiserver/admission/webhook/compiled-webhook.js';
+import { concernsResource, type ResourceName } from '#apiserver/admission/webhook/rules.js';
+import { Mirror } from '#apiserver/objects/mirror.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface WebhookSourceOptions {
+  readonly reader: ObjectReader;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** False where the configurations are not served: then there are none. */
+  readonly isServed: () => boolean;
+}
+
+/** A webhook, and its place among all of its kind in the order in which they are asked. */
+export interface OrderedWebhook extends CompiledWebhook {
+  readonly index: number;
+}
+
+/** The webhooks that may concern a resource, and the versions in which they may be asked about it. */
+export interface Concerned {
+  readonly webhooks: readonly OrderedWebhook[];
+  /** Other versions and groups of the same resource. */
+  readonly equivalents: readonly ServedResource[];
+}
+
+/** As long as 1.24 waits. */
+const patienceMs = 10_000;
+const retryMs = 500;
+
+export class WebhookSource<T extends WebhookConfiguration> {
+  readonly #options: WebhookSourceOptions;
+  readonly #type: ResourceType<T>;
+  readonly #mirror: Mirror<T>;
+  /** Compiled once for each version of a configuration. */
+  readonly #compiled = new WeakMap<T, readonly CompiledWebhook[]>();
+  #all: readonly OrderedWebhook[] | undefined;
+  #byResource = new Map<ResourceDeclaration, Concerned>();
+  #generation = -1;
+  #synced: Promise<void> | undefined;
+
+  constructor(type: ResourceType<T>, options: WebhookSourceOptions) {
+    this.#type = type;
+    this.#options = options;
+    const forget = () => {
+      this.#all = undefined;
+      this.#byResource = new Map();
+    };
+    this.#mirror = new Mirror<T>({ put: forget, drop: forget });
+  }
+
+  /** Follows the configurations until the signal aborts. */
+  start(signal: AbortSignal): void {
+    if (!this.#options.isServed()) return;
+    this.#synced = this.#follow(signal);
+  }
+
+  /** False: nobody is to be asked about it. True also while that is not known yet. */
+  mayConcern(scope: AdmissionScope): boolean {
+    if (this.#synced === undefined) return false;
+    if (!this.#mirror.synced) return true;
+    if (this.#webhooks().length === 0) return false;
+    return this.concerned(scope).webhooks.length > 0;
+  }
+
+  /** Resolves to false when the configurations are still unknown after a while. */
+  async waitReady(): Promise<boolean> {
+    if (this.#mirror.synced || this.#synced === undefined) return true;
+    const done = new AbortController();
+    await Promise.race([this.#synced, this.#options.clock.sleep(patienceMs, done.signal)]);
+    done.abort();
+    return this.#mirror.synced;
+  }
+
+  concerned({ registry: { resources }, resource }: AdmissionScope): Concerned {
+    if (this.#generation !== resources.generation) {
+      this.#generation = resources.generation;
+      this.#byResource = new Map();
+    }
+    const known = this.#byResource.get(resource.declaration);
+    if (known !== undefined) return known;
+    const equivalents = resources.all().filter((other) => isSame(other, resource) && other !== resource);
+    const [own, ...others] = [resource, ...equivalents].map(nameOf) as [ResourceName, ...ResourceName[]];
+    const webhooks = this.#webhooks().filter(({ rules, matchesEquivalent }) =>
+      (matchesEquivalent ? [own, ...others] : [own]).some((name) => rules.some((rule) => concernsResource(rule, name))),
+    );
+    const concerned = { webhooks, equivalents };
+    this.#byResource.set(resource.declaration, concerned);
+    return concerned;
+  }
+
+  /** In the order of their configurations' names, as 1.24 asks them. */
+  #webhooks(): readonly OrderedWebhook[] {
+    this.#all ??= [...this.#mirror.values()]
+      .sort((a, b) => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1))
+      .flatMap((configuration) => this.#compile(configuration))
+      .map((webhook, index) => ({ ...webhook, index }));
+    return this.#all;
+  }
+
+  #compile(configuration: T): readonly CompiledWebhook[] {
+    let compiled = this.#compiled.get(configuration);
+    if (compiled === undefined) {
+      compiled = compileConfiguration(configuration);
+      this.#compiled.set(configuration, compiled);
+    }
+    return compiled;
+  }
+
+  async #follow(signal: AbortSignal): Promise<void> {
+    const { reader, clock, log } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await this.#mirror.start(reader, this.#type, signal);
+        return;
+      } catch (err) {
+        if (signal.aborted) return;
+        log.warn({ err, resource: this.#type.resource }, 'Could not read the webhook configurations yet');
+        await clock.sleep(retryMs, signal);
+      }
+    }
+  }
+}
+
+/** True for what is stored as one and the same. */
+function isSame(a: ServedResource, b: ServedResource): boolean {
+  return a.declaration.resource === b.declaration.resource && a.storage.prefix === b.storage.prefix;
+}
+
+export function nameOf({ group, declaration }: ServedResource): ResourceName {
+  return { group, version: declaration.version, resource: declaration.resource };
+}

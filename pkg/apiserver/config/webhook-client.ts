@@ -1,0 +1,36 @@
+/** How this server asks webhooks. */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { ApiServerValues } from '#apiserver/options/options.js';
+import type { ResolveName } from '#apiserver/streaming/reachable.js';
+import { ServiceResolver } from '#apiserver/webhooks/service-resolver.js';
+import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
+import { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+
+interface WebhookClientSetup {
+  readonly values: ApiServerValues;
+  readonly dialect: Dialect;
+  readonly clock: Clock;
+  readonly random: () => number;
+}
+
+/** Calls of one webhook that may be under way where requests are not limited. */
+const maxWebhookCalls = 100;
+
+/** One webhook that does not answer holds half of the places that requests have at most: the others are for all others. */
+export function buildWebhookClient(
+  { values, dialect, clock, random }: WebhookClientSetup,
+  reader: ObjectReader,
+  resolveName: ResolveName,
+): WebhookClient {
+  const resolver = new ServiceResolver({ reader, random, toEndpoints: values['enable-aggregator-routing'] });
+  const limit = values['max-mutating-requests-inflight'];
+  return new WebhookClient({
+    clock,
+    resolve: (service) => resolver.resolve(service),
+    lookup: sharedLookup(resolveName),
+    userAgent: `${dialect.components.apiServer}-admission`,
+    maxCalls: limit === 0 ? maxWebhookCalls : Math.max(1, Math.floor(limit / 2)),
+  });
+}

@@ -1,0 +1,132 @@
+/** A complete API server without a socket, its store in memory, and requests to it as clients send them. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { realClock as clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { buildApiServer } from '#apiserver/config.js';
+import { apiServerOptions } from '#apiserver/options/options.js';
+import { InProcessTransport } from '#client/rest/in-process-transport.js';
+import { readAll } from '#client/rest/response.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#pki/keys.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+
+export interface Reply {
+  readonly status: number;
+  // biome-ignore lint/suspicious/noExplicitAny: whatever the server answers
+  readonly body: any;
+  readonly warnings: readonly string[];
+}
+
+export interface WebhookCluster {
+  readonly dialect: Dialect;
+  send(method: string, path: string, body?: object, contentType?: string): Promise<Reply>;
+  /** Configures webhooks, and waits until the server asks them. */
+  configure(kind: 'Mutating' | 'Validating', name: string, webhooks: readonly object[]): Promise<Reply>;
+  remove(kind: 'Mutating' | 'Validating', name: string): Promise<void>;
+  /** Lines of the metrics that begin so. */
+  metrics(prefix: string): Promise<string[]>;
+}
+
+export async function startWebhookCluster(
+  t: Test,
+  dialect: Dialect,
+  args: readonly string[] = [],
+): Promise<WebhookCluster> {
+  const folder = await mkdtemp(join(tmpdir(), 'webhooks-'));
+  const file = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text);
+    return join(folder, name);
+  };
+  const keys = await generateRsaKey();
+  const argv = [
+    '--authorization-mode=AlwaysAllow',
+    '--secure-port=0',
+    '--service-account-issuer=https://test',
+    `--service-account-signing-key-file=${await file('sa.key', privateKeyToPem(keys.privateKey))}`,
+    `--service-account-key-file=${await file('sa.pub', publicKeyToPem(keys.publicKey))}`,
+    '--service-cluster-ip-range=10.96.0.0/24',
+    '--disable-admission-plugins=ServiceAccount',
+    ...args,
+  ];
+  const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
+  if (parsed.kind !== 'run') throw new TypeError('no options');
+  const store = new MemoryStore({ clock });
+  const metrics = createRegistry({ dialect });
+  const api = await buildApiServer({
+    values: parsed.values,
+    dialect,
+    clock,
+    log,
+    random: Math.random,
+    store,
+    metrics,
+  });
+  const stopping = new AbortController();
+  const work = api.start(stopping.signal);
+  t.teardown(async () => {
+    stopping.abort();
+    await work;
+    await store.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+  await api.ready();
+  const user = { name: 'alice', uid: 'u1', groups: [dialect.groups.masters], extra: { team: ['a'] } };
+  const transport = new InProcessTransport({ handler: api.handler, user });
+  const send = async (method: string, path: string, body?: object, contentType = 'application/json') => {
+    const response = await transport.request({
+      method,
+      path,
+      headers: { 'content-type': contentType, 'user-agent': 'tester/1' },
+      ...(body === undefined ? {} : { body: Buffer.from(JSON.stringify(body)) }),
+    });
+    const text = (await readAll(response.body)).toString();
+    const warnings = [...(response.headers['warning'] ?? '').matchAll(/299 - "((?:[^"\\]|\\.)*)"/g)].map((match) =>
+      (match[1] ?? '').replaceAll(/\\(.)/g, '$1'),
+    );
+    return {
+      status: response.status,
+      body: text === '' ? undefined : (JSON.parse(text) as unknown),
+      warnings,
+    } as Reply;
+  };
+  const group = dialect.apiVersion('admissionregistration', 'v1');
+  const collection = (kind: string) => `/apis/${group}/${kind.toLowerCase()}webhookconfigurations`;
+  /** One more webhook of each configuration refuses what has its label: whether it does says whether it is asked. */
+  const probe = (name: string) => ({
+    name: `probe.${name}.test`,
+    clientConfig: { url: 'https://127.0.0.1:1/' },
+    rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
+    objectSelector: { matchLabels: { probe: name } },
+    sideEffects: 'None',
+    admissionReviewVersions: ['v1'],
+  });
+  const isAsked = async (name: string) => {
+    const path = '/api/v1/namespaces/default/configmaps?dryRun=All';
+    const object = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'probe', labels: { probe: name } } };
+    const { status, body } = await send('POST', path, object);
+    return status === 500 && String(body.message).includes(`"probe.${name}.test"`);
+  };
+  return {
+    dialect,
+    send,
+    async configure(kind, name, webhooks) {
+      const object = { apiVersion: group, kind: `${kind}WebhookConfiguration`, metadata: { name } };
+      const reply = await send('POST', collection(kind), { ...object, webhooks: [...webhooks, probe(name)] });
+      while (reply.status === 201 && !(await isAsked(name))) await clock.sleep(5);
+      return reply;
+    },
+    async remove(kind, name) {
+      await send('DELETE', `${collection(kind)}/${name}`);
+      while (await isAsked(name)) await clock.sleep(5);
+    },
+    async metrics(prefix) {
+      const text = await metrics.metrics();
+      return text.split('\n').filter((line) => line.startsWith(prefix));
+    },
+  };
+}
