@@ -10,7 +10,7 @@ import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { sameAddress, specialRange } from '#apimachinery/net/special-ip.js';
-import { admissionPlugins, idlePlugins, type PluginDependencies } from '#apiserver/admission/plugins.js';
+import { admissionPlugins, idlePlugins, type PluginDependencies } from '#apiserver/admission/chain/plugins.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { ApiServerWorker } from '#apiserver/api-server-worker.js';

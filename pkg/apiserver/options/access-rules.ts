@@ -1,5 +1,5 @@
 /** What 1.24 refuses about authentication, authorization and admission. */
-import { unknownPlugins } from '#apiserver/admission/plugins.js';
+import { unknownPlugins } from '#apiserver/admission/chain/plugins.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Rule } from '#daemon/options/validate.js';
 

@@ -19,7 +19,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
-import { admissionPlugins, idlePlugins, unknownPlugins } from '#apiserver/admission/plugins.js';
+import { admissionPlugins, idlePlugins, unknownPlugins } from '#apiserver/admission/chain/plugins.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { AlwaysAllowAuthorizer, AlwaysDenyAuthorizer } from '#apiserver/authorization/union.js';
