@@ -49,6 +49,7 @@ import type { ResourceStorages } from '#apiserver/resources/storages.js';
 import type { WriteHook } from '#apiserver/resources/write-hook.js';
 import { ResourceRouter } from '#apiserver/routing/router.js';
 import { upgradeHandler } from '#apiserver/routing/upgrade.js';
+import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
@@ -72,6 +73,8 @@ export interface ApiServerDependencies {
   readonly authorizer: Authorizer;
   /** In the order in which they run. */
   readonly admission?: readonly AdmissionPlugin[];
+  /** Who asks those that convert custom objects. */
+  readonly webhooks: Pick<WebhookClient, 'post'>;
   readonly hooks?: readonly WriteHook[];
   readonly virtualResources?: readonly VirtualResource[];
   /** By name: resources whose objects are made up when they are read, such as `componentstatuses`. */
@@ -245,6 +248,7 @@ export class ApiServer implements Daemon {
       storages,
       reader: new StorageObjectReader({ storageOf: (resource) => storages.find(resource), turns, clock, log }),
       log,
+      webhooks: { dialect, client: dependencies.webhooks, newUID },
     });
     const pipeline = new Pipeline({
       dialect,

@@ -193,13 +193,14 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const network = buildServiceNetwork({ values, store, random, dialect, metrics });
   const { authorizer } = authorization;
   const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
+  const webhookClient = buildWebhookClient(setup, reader, resolveName);
   const admission = buildAdmission(setup, {
     reader,
     storages,
     authorization,
     config: await readAdmissionConfig(values, dialect),
     webhooks: {
-      client: buildWebhookClient(setup, reader, resolveName),
+      client: webhookClient,
       metrics: new WebhookMetrics(metrics),
       log,
       newUID: setup.newUID ?? randomUUID,
@@ -225,6 +226,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
       authenticator: authentication.authenticator,
       authorizer,
       admission,
+      webhooks: webhookClient,
       hooks: [network.allocator],
       virtualResources: [
         tokenReviews({ dialect, tokens: authentication.tokens, audiences: authentication.audiences }),

@@ -6,6 +6,7 @@ import { customStrategy } from '#api/apiextensions/v1/customresource/strategy.js
 import { Structural } from '#api/apiextensions/v1/customresource/structural.js';
 import type { PatternWorld } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import type {
+  CustomResourceConversion,
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
@@ -38,6 +39,7 @@ export class CustomKind {
   readonly group: string;
   /** As accepted. */
   readonly kind: string;
+  readonly listKind: string;
   readonly namespaced: boolean;
   readonly storageVersion: string;
   readonly versionNames: readonly string[];
@@ -49,6 +51,7 @@ export class CustomKind {
     this.#options = options;
     this.group = spec.group;
     this.kind = status?.acceptedNames?.kind ?? spec.names.kind;
+    this.listKind = status?.acceptedNames?.listKind ?? `${this.kind}List`;
     this.namespaced = spec.scope === 'Namespaced';
     this.versionNames = spec.versions.map(({ name }) => name);
     this.storageVersion = spec.versions.find(({ storage }) => storage)?.name ?? '';
@@ -75,6 +78,12 @@ export class CustomKind {
     const version = this.version(name);
     if (version === undefined) throw pathNotFound();
     return version;
+  }
+
+  /** Who converts its versions into each other; undefined: all look the same. */
+  get conversionWebhook(): CustomResourceConversion['webhook'] {
+    const conversion = this.#options.current()?.spec.conversion;
+    return conversion?.strategy === 'Webhook' ? conversion.webhook : undefined;
   }
 
   /** The schema as the definition has it, for documentation. */

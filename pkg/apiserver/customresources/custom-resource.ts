@@ -10,6 +10,7 @@ import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { renamedVersions, renaming, type StoredForms } from '#apiserver/customresources/conversion.js';
 import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
+import { type ConversionWebhooks, WebhookConversion } from '#apiserver/customresources/webhook-conversion.js';
 import type { CustomResource } from '#apiserver/resources/resource-table.js';
 import type { ServedConversion, StoredVersionOf } from '#apiserver/resources/served-conversion.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
@@ -25,6 +26,7 @@ export interface CustomResourceOptions {
   readonly storage: ResourceStorage;
   readonly isTerminating: boolean;
   readonly edition: string;
+  readonly webhooks: ConversionWebhooks;
 }
 
 export class ServedCustomResource implements CustomResource {
@@ -40,19 +42,21 @@ export class ServedCustomResource implements CustomResource {
   readonly kindInfo: KindInfo;
   readonly #kind: CustomKind;
   readonly #forms: StoredForms;
+  readonly #webhooks: ConversionWebhooks;
   readonly #version: string;
   #conversion: ServedConversion | undefined;
 
-  constructor({ definition, version, kind, forms, storage, isTerminating, edition }: CustomResourceOptions) {
+  constructor({ definition, version, kind, forms, storage, isTerminating, edition, webhooks }: CustomResourceOptions) {
     this.#kind = kind;
     this.#forms = forms;
+    this.#webhooks = webhooks;
     this.#version = version.name;
     this.declaration = declarationOf(definition, version, () => kind.definitionOf(version.name));
     this.group = kind.group;
     this.apiVersion = kind.apiVersion(version.name);
     this.qualified = { group: kind.group, resource: this.declaration.resource };
     this.storage = storage;
-    this.listKind = definition.status?.acceptedNames?.listKind ?? `${kind.kind}List`;
+    this.listKind = kind.listKind;
     this.isTerminating = isTerminating;
     this.edition = edition;
     this.deprecationWarning = version.deprecated
@@ -76,12 +80,20 @@ export class ServedCustomResource implements CustomResource {
   }
 
   get conversion(): ServedConversion {
-    this.#conversion ??= renaming(this.#kind, this.#forms, this.apiVersion);
+    this.#conversion ??= this.#newConversion();
     return this.#conversion;
   }
 
   get otherVersions(): OtherVersions | undefined {
+    if (this.conversion.kind === 'remote') return undefined;
     return renamedVersions(this.#kind, this.apiVersion);
+  }
+
+  #newConversion(): ServedConversion {
+    const webhook = this.#kind.conversionWebhook;
+    const { apiVersion } = this;
+    if (webhook === undefined) return renaming(this.#kind, this.#forms, apiVersion);
+    return new WebhookConversion({ ...this.#webhooks, webhook, kind: this.#kind, forms: this.#forms, apiVersion });
   }
 }
 

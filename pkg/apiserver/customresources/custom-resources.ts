@@ -7,6 +7,7 @@ import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { StoredForms } from '#apiserver/customresources/conversion.js';
 import { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { ServedCustomResource } from '#apiserver/customresources/custom-resource.js';
+import type { ConversionWebhooks } from '#apiserver/customresources/webhook-conversion.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
@@ -19,6 +20,7 @@ export interface CustomResourcesOptions {
   readonly storages: ResourceStorages;
   readonly reader: ObjectReader;
   readonly log: Logger;
+  readonly webhooks: ConversionWebhooks;
 }
 
 interface Served {
@@ -91,7 +93,7 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
   }
 
   #resources(definition: CustomResourceDefinition, storage: LazyStorage, edition: string): ServedCustomResource[] {
-    const { scheme, storages } = this.#options;
+    const { scheme, storages, webhooks } = this.#options;
     const name = definition.metadata.name ?? '';
     const definitions = storages.storageOf(customresourcedefinitions);
     const current = () => definitions.cached(name)?.object() as CustomResourceDefinition | undefined;
@@ -100,10 +102,10 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     const terminating = isTerminating(definition);
     return definition.spec.versions
       .filter(({ served }) => served)
-      .map(
-        (version) =>
-          new ServedCustomResource({ definition, version, kind, forms, storage, isTerminating: terminating, edition }),
-      );
+      .map((version) => {
+        const made = { definition, version, kind, forms, storage, isTerminating: terminating, edition, webhooks };
+        return new ServedCustomResource(made);
+      });
   }
 }
 

@@ -25,6 +25,8 @@ export interface Reply {
 export interface WebhookCluster {
   readonly dialect: Dialect;
   send(method: string, path: string, body?: object, contentType?: string): Promise<Reply>;
+  /** The events of a watch, when it is over. */
+  events(path: string): Promise<unknown[]>;
   /** Configures webhooks, and waits until the server asks them. */
   configure(kind: 'Mutating' | 'Validating', name: string, webhooks: readonly object[]): Promise<Reply>;
   remove(kind: 'Mutating' | 'Validating', name: string): Promise<void>;
@@ -114,6 +116,11 @@ export async function startWebhookCluster(
   return {
     dialect,
     send,
+    async events(path) {
+      const { body } = await transport.request({ method: 'GET', path, headers: {} });
+      const lines = (await readAll(body)).toString().split('\n');
+      return lines.filter((line) => line !== '').map((line) => JSON.parse(line) as unknown);
+    },
     async configure(kind, name, webhooks) {
       const object = { apiVersion: group, kind: `${kind}WebhookConfiguration`, metadata: { name } };
       const reply = await send('POST', collection(kind), { ...object, webhooks: [...webhooks, probe(name)] });

@@ -1,0 +1,138 @@
+/**
+ * Questions to conversion webhooks and their answers, as JSON (`ConversionReview` of `apiextensions.…/v1` and `v1beta1`).
+ * Pure. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go.
+ */
+import type { ApiObjectShape } from '#api/meta/object.js';
+import { validateAnnotations, validateLabels } from '#api/meta/v1/objectmeta/validation.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { checkValueDepth, isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+/** Versions of the review that the server can send. */
+export type ConversionReviewVersion = 'v1' | 'v1beta1';
+
+/** The first that both sides know. */
+export function reviewVersionOf(versions: readonly string[]): ConversionReviewVersion | undefined {
+  return versions.find((version) => version === 'v1' || version === 'v1beta1') as ConversionReviewVersion | undefined;
+}
+
+export interface ConversionQuestion {
+  readonly uid: string;
+  readonly version: ConversionReviewVersion;
+  readonly desiredAPIVersion: string;
+  /** JSON texts. */
+  readonly objects: readonly string[];
+}
+
+export function conversionText(dialect: Dialect, question: ConversionQuestion): string {
+  const { uid, version, desiredAPIVersion, objects } = question;
+  const head = JSON.stringify({ kind: 'ConversionReview', apiVersion: dialect.apiVersion('apiextensions', version) });
+  const request = JSON.stringify({ uid, desiredAPIVersion });
+  // The objects are JSON already.
+  return `${head.slice(0, -1)},"request":${request.slice(0, -1)},"objects":[${objects.join(',')}]}}`;
+}
+
+/** The converted objects, whatever they are. Throws an Error that says in 1.24's words why there are none. */
+export function convertedObjects(
+  dialect: Dialect,
+  answer: unknown,
+  { version, uid }: Pick<ConversionQuestion, 'version' | 'uid'>,
+): readonly unknown[] {
+  const review = isObject(answer) ? answer : {};
+  // Answers of v1beta1 were never asked what they are.
+  if (version === 'v1') {
+    const expected = kindText(dialect.apiVersion('apiextensions', version), 'ConversionReview');
+    const given = kindText(review['apiVersion'], review['kind']);
+    if (given !== expected) throw new Error(`expected webhook response of ${expected}, got ${given}`);
+  }
+  const response = review['response'];
+  if (!isObject(response)) throw new Error('no response provided');
+  if (version === 'v1' && response['uid'] !== uid) {
+    throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(textOf(response['uid']))}`);
+  }
+  const result = isObject(response['result']) ? response['result'] : {};
+  if (result['status'] !== 'Success') {
+    const message = textOf(result['message']);
+    throw new Error(
+      message === '' ? `response.result.status was '${textOf(result['status'])}', not 'Success'` : message,
+    );
+  }
+  const objects = response['convertedObjects'];
+  return Array.isArray(objects) ? objects : [];
+}
+
+/** How a webhook's object is wrong: `part` is what of it, for the message. */
+export class WrongConversion extends Error {
+  readonly part: 'object' | 'metadata';
+
+  constructor(part: 'object' | 'metadata', why: string) {
+    super(why);
+    this.part = part;
+  }
+}
+
+/**
+ * The converted object with the original's metadata, of which a webhook may change labels and annotations only. Throws
+ * WrongConversion for an object that is none, of another version, or another object.
+ */
+export function restored(original: ApiObjectShape, converted: unknown, desiredAPIVersion: string): ApiObjectShape {
+  if (!isObject(converted)) throw new WrongConversion('object', 'it is not an object');
+  checkDepth(converted);
+  const { apiVersion, kind } = converted;
+  if (apiVersion !== desiredAPIVersion) {
+    const both = `expected ${desiredAPIVersion}, received ${textOf(apiVersion)}`;
+    throw new WrongConversion('object', `invalid groupVersion (${both})`);
+  }
+  if (kind !== original.kind) {
+    throw new WrongConversion('object', `invalid kind (expected ${original.kind}, received ${textOf(kind)})`);
+  }
+  const { metadata } = converted;
+  if (metadata === undefined) throw new WrongConversion('metadata', 'missing metadata in converted object');
+  if (!isObject(metadata)) throw new WrongConversion('metadata', 'metadata is not an object in converted object');
+  const before = original.metadata as unknown as JsonObject;
+  for (const name of ['name', 'namespace', 'uid']) {
+    const [was, is] = [before[name] ?? '', metadata[name] ?? ''];
+    if (was === is) continue;
+    const shown = name === 'uid' ? 'UID' : name;
+    throw new WrongConversion('object', `must have the same ${shown}: ${textOf(was)} != ${textOf(is)}`);
+  }
+  const { labels: _labels, annotations: _annotations, ...kept } = before;
+  const texts = { ...textsIn(metadata, 'labels'), ...textsIn(metadata, 'annotations') };
+  return { ...converted, metadata: { ...kept, ...texts } } as unknown as ApiObjectShape;
+}
+
+function checkDepth(value: object): void {
+  try {
+    checkValueDepth(value);
+  } catch (error) {
+    throw new WrongConversion('object', error instanceof Error ? error.message : String(error));
+  }
+}
+
+const validateTexts = { labels: validateLabels, annotations: validateAnnotations };
+
+function textsIn(metadata: JsonObject, name: 'labels' | 'annotations'): JsonObject {
+  const value = metadata[name];
+  if (value === undefined || value === null) return {};
+  if (!isObject(value)) throw new WrongConversion('metadata', `metadata.${name} is not an object in converted object`);
+  for (const key of Object.keys(value)) {
+    if (typeof value[key] === 'string') continue;
+    throw new WrongConversion('metadata', `metadata.${name}[${key}] must be a string in converted object`);
+  }
+  const failures = validateTexts[name](value as Record<string, string>, FieldPath.of('metadata', name));
+  const [first] = failures;
+  if (first !== undefined) throw new WrongConversion('metadata', `${first.field}: ${first.message}`);
+  return { [name]: value };
+}
+
+/** As messages name a kind: `stable.example.com/v1, Kind=CronTab`. */
+export function kindText(apiVersion: unknown, kind: unknown): string {
+  return `${textOf(apiVersion)}, Kind=${textOf(kind)}`;
+}
+
+const maxTextChars = 4096;
+
+/** What stands in a message, of whatever was sent instead of a text. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value.slice(0, maxTextChars) : '';
+}

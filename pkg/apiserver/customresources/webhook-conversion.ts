@@ -1,0 +1,155 @@
+/**
+ * Versions of custom objects that a webhook converts. It is asked for what a request needs at once, in pieces of bounded
+ * size; what comes back is pruned by the schema of the version that was asked for, and no defaults are added to it, as in 1.24.
+ */
+import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
+import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { StatusError } from '#apimachinery/errors/status.js';
+import { parseGroupVersion } from '#apimachinery/group-version.js';
+import type { StoredForms } from '#apiserver/customresources/conversion.js';
+import {
+  conversionText,
+  convertedObjects,
+  kindText,
+  restored,
+  reviewVersionOf,
+  WrongConversion,
+} from '#apiserver/customresources/conversion-review.js';
+import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
+import type { RemoteConversion } from '#apiserver/resources/served-conversion.js';
+import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+import type { Entry } from '#storage/resource-storage.js';
+
+export interface ConversionWebhooks {
+  readonly dialect: Dialect;
+  readonly client: Pick<WebhookClient, 'post'>;
+  readonly newUID: () => string;
+}
+
+export interface WebhookConversionOptions extends ConversionWebhooks {
+  readonly webhook: NonNullable<CustomResourceConversion['webhook']>;
+  readonly kind: CustomKind;
+  readonly forms: StoredForms;
+  /** The version that is served. */
+  readonly apiVersion: string;
+}
+
+/** As long as 1.24 waits. */
+const timeoutMs = 30_000;
+/** Of the objects in one question, unless a single one is longer; an answer may be as much longer as a request may be. */
+const questionBytes = 4 * 1024 * 1024;
+const maxAnswerBytes = 16 * 1024 * 1024;
+
+export class WebhookConversion implements RemoteConversion {
+  readonly kind = 'remote';
+  readonly #options: WebhookConversionOptions;
+
+  constructor(options: WebhookConversionOptions) {
+    this.#options = options;
+  }
+
+  isAsStored(entry: Entry): boolean {
+    return this.#options.forms.isCurrent(entry, this.#options.apiVersion);
+  }
+
+  async toStored(object: ApiObjectShape, signal: AbortSignal): Promise<ApiObjectShape> {
+    const { kind } = this.#options;
+    const [converted] = await this.#converted([object], kind.apiVersion(kind.storageVersion), signal);
+    return converted ?? object;
+  }
+
+  fromStored(stored: readonly ApiObjectShape[], signal: AbortSignal): Promise<readonly ApiObjectShape[]> {
+    const { forms, apiVersion } = this.#options;
+    const settled = stored.map((object) => forms.settled(object));
+    return this.#converted(settled, apiVersion, signal);
+  }
+
+  /** Objects that are of the wanted version already are nobody's to convert. */
+  async #converted(
+    objects: readonly ApiObjectShape[],
+    wanted: string,
+    signal: AbortSignal,
+  ): Promise<readonly ApiObjectShape[]> {
+    const converted = [...objects];
+    let places: number[] = [];
+    let texts: string[] = [];
+    let length = 0;
+    const convert = async () => {
+      const originals = places.map((place) => objects[place] as ApiObjectShape);
+      const answers = await this.#ask(originals, texts, wanted, signal);
+      answers.forEach((answer, i) => {
+        converted[places[i] as number] = answer;
+      });
+      [places, texts, length] = [[], [], 0];
+    };
+    for (const [i, object] of objects.entries()) {
+      if (object.apiVersion === wanted) continue;
+      const text = JSON.stringify(object);
+      if (length > 0 && length + text.length > questionBytes) await convert();
+      places.push(i);
+      texts.push(text);
+      length += text.length;
+    }
+    if (places.length > 0) await convert();
+    return converted;
+  }
+
+  async #ask(
+    originals: readonly ApiObjectShape[],
+    objects: readonly string[],
+    desiredAPIVersion: string,
+    signal: AbortSignal,
+  ): Promise<readonly ApiObjectShape[]> {
+    const { dialect, client, newUID, webhook, kind } = this.#options;
+    const [first] = originals;
+    const about = kindText(first?.apiVersion, originals.length > 1 ? kind.listKind : kind.kind);
+    const version = reviewVersionOf(webhook.conversionReviewVersions ?? []);
+    if (version === undefined) throw failure('no supported conversion review versions');
+    const { clientConfig = {} } = webhook;
+    const uid = newUID();
+    let answers: readonly unknown[];
+    try {
+      const body = Buffer.from(conversionText(dialect, { uid, version, desiredAPIVersion, objects }));
+      const answer = await client.post({ config: clientConfig, body, timeoutMs, cancellation: signal, maxAnswerBytes });
+      answers = convertedObjects(dialect, answer, { version, uid });
+    } catch (error) {
+      // Too many calls are under way: that is told as it is.
+      if (error instanceof StatusError) throw error;
+      throw failure(`conversion webhook for ${about} failed: ${messageOf(error)}`, error);
+    }
+    if (answers.length !== originals.length) {
+      const counts = `${answers.length} objects, expected ${originals.length}`;
+      throw failure(`conversion webhook for ${about} returned ${counts}`);
+    }
+    return originals.map((original, i) => this.#restored(original, answers[i], { desiredAPIVersion, about, i }));
+  }
+
+  #restored(
+    original: ApiObjectShape,
+    answer: unknown,
+    { desiredAPIVersion, about, i }: { desiredAPIVersion: string; about: string; i: number },
+  ): ApiObjectShape {
+    let object: ApiObjectShape;
+    try {
+      object = restored(original, answer, desiredAPIVersion);
+    } catch (error) {
+      if (!(error instanceof WrongConversion)) throw error;
+      const what = error.part === 'metadata' ? 'metadata in object' : 'converted object';
+      throw failure(`conversion webhook for ${about} returned invalid ${what} at index ${i}: ${error.message}`, error);
+    }
+    const schema = this.#options.kind.version(parseGroupVersion(desiredAPIVersion).version)?.schema;
+    if (schema !== undefined) pruneObject(object, schema);
+    return object;
+  }
+}
+
+/** 1.24 gives such failures no reason. */
+function failure(message: string, cause?: unknown): StatusError {
+  return new StatusError(
+    { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 },
+    cause === undefined ? undefined : { cause },
+  );
+}
