@@ -20,7 +20,7 @@ import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import { CustomResources } from '#apiserver/customresources/custom-resources.js';
 import { Discovery } from '#apiserver/discovery/discovery.js';
 import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
-import { groupsOf } from '#apiserver/discovery/resource-list.js';
+import { groupsOf, type RemoteVersion } from '#apiserver/discovery/resource-list.js';
 import { versionDocument } from '#apiserver/discovery/version.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ConnectionCount } from '#apiserver/http/connection-count.js';
@@ -401,6 +401,7 @@ export class ApiServer implements Daemon {
       dialect,
       responder: this.#responder,
       resources: this.resources,
+      remote: () => this.#remote(),
       serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
     });
     const openapi = new OpenApi({ scheme: this.scheme, dialect, resources: this.resources });
@@ -420,9 +421,13 @@ export class ApiServer implements Daemon {
     };
   }
 
+  #remote(): Iterable<RemoteVersion> {
+    return this.#deps.aggregation?.apiServices.remotes() ?? [];
+  }
+
   /** What can be asked for, for people who look around. */
   #paths(extra: object): string[] {
-    const groups = groupsOf(this.resources).filter(({ name }) => name !== '');
+    const groups = groupsOf(this.resources, this.#remote()).filter(({ name }) => name !== '');
     const versions = groups.flatMap(({ name, versions: served }) => [
       name,
       ...served.map((version) => `${name}/${version}`),

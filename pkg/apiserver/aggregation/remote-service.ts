@@ -8,6 +8,9 @@ export interface RemoteService {
   readonly name: string;
   readonly group: string;
   readonly version: string;
+  /** Where discovery lists it. */
+  readonly groupPriority: number;
+  readonly versionPriority: number;
   readonly service: ServicePlace;
   /** As the condition says; requests are refused while it is false. */
   readonly available: boolean;
@@ -41,6 +44,8 @@ export function remoteService({ metadata, spec, status }: APIService): RemoteSer
     name: metadata.name ?? '',
     group,
     version,
+    groupPriority: spec.groupPriorityMinimum,
+    versionPriority: spec.versionPriority,
     service: { namespace, name, port },
     available: isConditionTrue(status?.conditions, 'Available'),
     trust,

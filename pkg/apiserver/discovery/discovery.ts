@@ -1,8 +1,13 @@
 /** The paths that tell clients what is served: `/api`, `/apis`, `/apis/G`, `/apis/G/V`, `/version`. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { pathNotFound } from '#apimachinery/errors/status.js';
-import { aggregatedForm, aggregatedGroups } from '#apiserver/discovery/aggregated.js';
-import { type GroupVersions, groupsOf, resourceDocuments } from '#apiserver/discovery/resource-list.js';
+import { type AggregatedForm, aggregatedForm, aggregatedGroups } from '#apiserver/discovery/aggregated.js';
+import {
+  type GroupVersions,
+  groupsOf,
+  type RemoteVersion,
+  resourceDocuments,
+} from '#apiserver/discovery/resource-list.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { tagged } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -13,6 +18,8 @@ export interface DiscoveryOptions {
   readonly dialect: Dialect;
   readonly responder: Responder;
   readonly resources: ResourceTable;
+  /** Versions that other servers serve. */
+  readonly remote: () => Iterable<RemoteVersion>;
   /** `host:port` that clients reach this server at. */
   readonly serverAddress: () => string;
 }
@@ -36,8 +43,8 @@ export class Discovery {
     const { responder } = this.#options;
     if (more.length > 0) throw pathNotFound();
     if (version !== undefined) return this.#resources(context, '', version);
-    const aggregated = aggregatedForm(context);
-    const [core] = groupsOf(this.#options.resources).filter(({ name }) => name === '');
+    const aggregated = this.#aggregatedForm(context);
+    const [core] = groupsOf(this.#options.resources, this.#options.remote()).filter(({ name }) => name === '');
     if (aggregated !== undefined) return this.#aggregated(context, aggregated, core === undefined ? [] : [core]);
     return responder.object(context, {
       kind: 'APIVersions',
@@ -47,12 +54,12 @@ export class Discovery {
   }
 
   #groups(context: RequestContext, [group, version, ...more]: string[]): Promise<ApiResponse> {
-    const { responder, resources } = this.#options;
+    const { responder, resources, remote } = this.#options;
     if (more.length > 0) throw pathNotFound();
     if (group !== undefined && version !== undefined) return this.#resources(context, group, version);
-    const groups = groupsOf(resources).filter(({ name }) => name !== '');
+    const groups = groupsOf(resources, remote()).filter(({ name }) => name !== '');
     if (group === undefined) {
-      const aggregated = aggregatedForm(context);
+      const aggregated = this.#aggregatedForm(context);
       if (aggregated !== undefined) return this.#aggregated(context, aggregated, groups);
       return responder.object(context, { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupDocument) });
     }
@@ -73,9 +80,15 @@ export class Discovery {
     });
   }
 
+  /** Of what other servers serve only they know the resources: then clients ask for one version after the other. */
+  #aggregatedForm(context: RequestContext): AggregatedForm | undefined {
+    const [remote] = this.#options.remote();
+    return remote === undefined ? aggregatedForm(context) : undefined;
+  }
+
   async #aggregated(
     context: RequestContext,
-    form: NonNullable<ReturnType<typeof aggregatedForm>>,
+    form: AggregatedForm,
     groups: readonly GroupVersions[],
   ): Promise<ApiResponse> {
     const { responder, resources, dialect } = this.#options;

@@ -35,26 +35,26 @@ const priorities: Readonly<Partial<Record<GroupKey, Priorities>>> = {
   apiserverinternal: { group: 16_000 },
 };
 
-/** Of groups that are not built in. */
+/** Of groups that are not built in, and of their versions: as 1.24 registers those of definitions. */
 const otherGroup = 1_000;
+const otherVersion = 100;
+/** Of versions of built-in groups: alpha, beta, stable. */
+const usualVersions = [1, 9, 15] as const;
 
-/** Orders groups, given with their keys and names. */
-export function compareGroups(
-  a: { readonly key: GroupKey; readonly name: string },
-  b: { readonly key: GroupKey; readonly name: string },
-): number {
-  const difference = (priorities[b.key]?.group ?? otherGroup) - (priorities[a.key]?.group ?? otherGroup);
-  return difference || (a.name < b.name ? -1 : 1);
+/** The higher one stands first. */
+export function groupPriority(group: GroupKey): number {
+  return priorities[group]?.group ?? otherGroup;
 }
 
-/** Orders versions of a group: the preferred one first. */
-export function compareVersionsOf(group: GroupKey): (a: string, b: string) => number {
-  const known = priorities[group]?.versions;
-  return (a, b) => (known?.[b] ?? 0) - (known?.[a] ?? 0) || compareVersions(a, b);
+/** The same of a group's version. */
+export function versionPriority(group: GroupKey, version: string): number {
+  const known = priorities[group];
+  if (known === undefined) return otherVersion;
+  return known.versions?.[version] ?? usualVersions[rank(version)[0] ?? 0] ?? 0;
 }
 
 /** `v2` before `v1` before `v1beta2` before `v1alpha1`: the order in which clients prefer versions. */
-function compareVersions(a: string, b: string): number {
+export function compareVersions(a: string, b: string): number {
   const [left, right] = [rank(a), rank(b)];
   for (const [index, value] of left.entries()) {
     const other = right[index] ?? 0;

@@ -1,8 +1,8 @@
 /** Discovery documents: which groups, versions and resources there are. */
 import { createHash } from 'node:crypto';
-import type { Dialect, GroupKey } from '#apimachinery/dialect.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
-import { compareGroups, compareVersionsOf } from '#apiserver/discovery/priorities.js';
+import { compareVersions, groupPriority, versionPriority } from '#apiserver/discovery/priorities.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
@@ -26,17 +26,45 @@ export interface GroupVersions {
   readonly versions: readonly string[];
 }
 
-/** Groups and their versions in the order of 1.24. */
-export function groupsOf(table: ResourceTable): GroupVersions[] {
-  const groups = new Map<string, { readonly key: GroupKey; readonly name: string; readonly versions: Set<string> }>();
-  for (const { group: name, declaration } of table.all()) {
-    const group = groups.get(name) ?? { key: declaration.group, name, versions: new Set<string>() };
-    group.versions.add(declaration.version);
+/** A version of a group that another server serves. */
+export interface RemoteVersion {
+  /** Empty for core. */
+  readonly group: string;
+  readonly version: string;
+  /** The higher one stands first; of a group the highest of its versions counts. */
+  readonly groupPriority: number;
+  readonly versionPriority: number;
+}
+
+interface Group {
+  readonly name: string;
+  priority: number;
+  /** With their priorities. */
+  readonly versions: Map<string, number>;
+}
+
+/** Groups and their versions in the order of 1.24, those of other servers among them. */
+export function groupsOf(table: ResourceTable, remote: Iterable<RemoteVersion> = []): GroupVersions[] {
+  const groups = new Map<string, Group>();
+  const add = (name: string, priority: number, version: string, ofVersion: number) => {
+    const group = groups.get(name) ?? { name, priority, versions: new Map<string, number>() };
+    group.priority = Math.max(group.priority, priority);
+    group.versions.set(version, ofVersion);
     groups.set(name, group);
+  };
+  for (const { group: name, declaration } of table.all()) {
+    const { group, version } = declaration;
+    add(name, groupPriority(group), version, versionPriority(group, version));
   }
+  for (const { group, version, ...of } of remote) add(group, of.groupPriority, version, of.versionPriority);
   return [...groups.values()]
-    .sort(compareGroups)
-    .map(({ key, name, versions }) => ({ name, versions: [...versions].sort(compareVersionsOf(key)) }));
+    .sort((a, b) => b.priority - a.priority || (a.name < b.name ? -1 : 1))
+    .map(({ name, versions }) => ({
+      name,
+      versions: [...versions]
+        .sort(([a, left], [b, right]) => right - left || compareVersions(a, b))
+        .map(([version]) => version),
+    }));
 }
 
 /** First bytes of a digest of what the objects are stored as; it changes when they need to be migrated. */

@@ -84,6 +84,24 @@ t.test('requests reach the server with who asks, once it is available', async (t
   t.ok(extension.asked.length > before);
 });
 
+t.test('discovery lists its group, whatever form is asked for', async (t) => {
+  await addExtension(t, aggregating, 'listed');
+  const name = 'listed.example.com';
+  const versions = [{ groupVersion: `${name}/v1`, version: 'v1' }];
+  const accept = 'application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json';
+  let list = await ask(aggregating, 'admin', 'GET', '/apis', { headers: { accept } });
+  while (!list.text.includes(name)) list = await ask(aggregating, 'admin', 'GET', '/apis', { headers: { accept } });
+  t.match(list.json, { kind: 'APIGroupList' });
+  const { groups } = list.json as { groups: { name: string }[] };
+  t.match(
+    groups.find((group) => group.name === name),
+    { versions, preferredVersion: versions[0] },
+  );
+  t.equal(groups[0]?.name, aggregating.dialect.groupName('apiregistration'));
+  const own = await ask(aggregating, 'admin', 'GET', `/apis/${name}`);
+  t.match(own, { status: 200, json: { kind: 'APIGroup', name, versions } });
+});
+
 t.test('a server that fails costs its own requests only', async (t) => {
   const extension = await addExtension(t, aggregating, 'bad');
   await condition(aggregating, 'v1.bad.example.com', isTrue);
