@@ -20,10 +20,11 @@ const certificateRequest =
   'OUJBTUMKQTBrQU1FWUNJUUNTSUlGTElnZDhOQk5STndOd0hTcG5BakRBeXBxdTdRRzM0aXUrelRmQWJRSWhBS2w4dXNYcwp6NGNV' +
   'V0JuWnZaTXJHZzREV1dnSUk3TTE3RE9SRStOMlRhYjAKLS0tLS1FTkQgQ0VSVElGSUNBVEUgUkVRVUVTVC0tLS0tCg==';
 
+/** It concerns nothing that there is: nobody answers it. */
 const webhook = {
   name: 'check.example.com',
   clientConfig: { url: 'https://example.com/check' },
-  rules: [{ apiGroups: [''], apiVersions: ['v1'], resources: ['pods'], operations: ['CREATE'] }],
+  rules: [{ apiGroups: ['shop.example.com'], apiVersions: ['v1'], resources: ['orders'], operations: ['CREATE'] }],
   sideEffects: 'None',
   admissionReviewVersions: ['v1'],
 };
