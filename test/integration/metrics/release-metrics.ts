@@ -40,6 +40,8 @@ const ofLeaders = rows('leader_election_master_status gauge ALPHA name');
 export const apiServerMetrics: readonly ReleaseMetric[] = [
   ...ofAll,
   ...rows(`
+aggregator_unavailable_apiservice gauge ALPHA name
+aggregator_unavailable_apiservice_total counter ALPHA name reason
 apiserver_admission_controller_admission_duration_seconds histogram STABLE name operation rejected type
 apiserver_admission_step_admission_duration_seconds histogram STABLE operation rejected type
 apiserver_admission_step_admission_duration_seconds_summary summary ALPHA operation rejected type
