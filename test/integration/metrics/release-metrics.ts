@@ -184,7 +184,7 @@ _volume_stats_used_bytes gauge ALPHA namespace persistentvolumeclaim`),
 
 /** What the release has besides, by the beginning of the name, and why it is not here. None of them may appear. */
 export const leftOut: Readonly<Record<string, string>> = {
-  aggregator_: 'there is no aggregation of other API servers',
+  aggregator_openapi_: 'the documents of other API servers are not merged',
   apiserver_audit_: 'there is no audit log',
   apiserver_client_certificate_expiration_seconds:
     'how long a certificate still lasts is not looked at for each request',
@@ -192,7 +192,7 @@ export const leftOut: Readonly<Record<string, string>> = {
   apiserver_egress_dialer_: 'there is no egress proxy',
   apiserver_envelope_encryption_: 'there is no key management service',
   apiserver_flowcontrol_: 'priority levels are stored, but requests are limited by their kind only',
-  apiserver_kube_aggregator_: 'there is no aggregation of other API servers',
+  apiserver_kube_aggregator_: 'certificates of an outdated form are refused, not counted',
   apiserver_longrunning_gauge: 'deprecated since 1.23, and hidden in 1.24',
   apiserver_registered_watchers: 'deprecated since 1.23, and hidden in 1.24',
   apiserver_webhooks_: 'certificates of an outdated form are refused, not counted',
