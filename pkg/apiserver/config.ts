@@ -193,7 +193,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const network = buildServiceNetwork({ values, store, random, dialect, metrics });
   const { authorizer } = authorization;
   const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
-  const webhookClient = buildWebhookClient(setup, reader, resolveName);
+  const webhookClient = buildWebhookClient(setup, { reader, resolveName, workers: link?.data.workers ?? 1 });
   const admission = buildAdmission(setup, {
     reader,
     storages,

@@ -15,14 +15,22 @@ interface WebhookClientSetup {
   readonly random: () => number;
 }
 
+interface WebhookClientNeeds {
+  readonly reader: ObjectReader;
+  readonly resolveName: ResolveName;
+  readonly workers: number;
+}
+
 /** Calls of one webhook that may be under way where requests are not limited. */
 const maxWebhookCalls = 100;
 
-/** One webhook that does not answer holds half of the places that requests have at most: the others are for all others. */
+/**
+ * One webhook that does not answer holds half of the places that requests have at most: the others are for all others.
+ * `workers` servers have these places together.
+ */
 export function buildWebhookClient(
   { values, dialect, clock, random }: WebhookClientSetup,
-  reader: ObjectReader,
-  resolveName: ResolveName,
+  { reader, resolveName, workers }: WebhookClientNeeds,
 ): WebhookClient {
   const resolver = new ServiceResolver({ reader, random, toEndpoints: values['enable-aggregator-routing'] });
   const limit = values['max-mutating-requests-inflight'];
@@ -31,6 +39,6 @@ export function buildWebhookClient(
     resolve: (service) => resolver.resolve(service),
     lookup: sharedLookup(resolveName),
     userAgent: `${dialect.components.apiServer}-admission`,
-    maxCalls: limit === 0 ? maxWebhookCalls : Math.max(1, Math.floor(limit / 2)),
+    maxCalls: limit === 0 ? maxWebhookCalls : Math.max(1, Math.floor(limit / 2 / workers)),
   });
 }
