@@ -73,8 +73,8 @@ export interface ApiServerDependencies {
   readonly authorizer: Authorizer;
   /** In the order in which they run. */
   readonly admission?: readonly AdmissionPlugin[];
-  /** Who asks those that convert custom objects. */
-  readonly webhooks: Pick<WebhookClient, 'post'>;
+  /** Who asks webhooks, also those of admission. Closed by the server. */
+  readonly webhooks: Pick<WebhookClient, 'post' | 'close'>;
   readonly hooks?: readonly WriteHook[];
   readonly virtualResources?: readonly VirtualResource[];
   /** By name: resources whose objects are made up when they are read, such as `componentstatuses`. */
@@ -338,6 +338,7 @@ export class ApiServer implements Daemon {
     // Ends with the caches, or is awaited below.
     custom.catch(() => undefined);
     for (const plugin of this.#deps.admission ?? []) plugin.start?.(this.#closing.signal);
+    this.#closing.signal.addEventListener('abort', () => this.#deps.webhooks.close(), { once: true });
     const { front, beforeListening } = this.#deps;
     if (beforeListening !== undefined) await Promise.race([beforeListening(), caches]);
     const { listen } = this.#options;

@@ -7,18 +7,11 @@ import { validateAnnotations, validateLabels } from '#api/meta/v1/objectmeta/val
 import type { Dialect } from '#apimachinery/dialect.js';
 import { checkValueDepth, isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-
-/** Versions of the review that the server can send. */
-export type ConversionReviewVersion = 'v1' | 'v1beta1';
-
-/** The first that both sides know. */
-export function reviewVersionOf(versions: readonly string[]): ConversionReviewVersion | undefined {
-  return versions.find((version) => version === 'v1' || version === 'v1beta1') as ConversionReviewVersion | undefined;
-}
+import { kindText, type ReviewVersion, textOf } from '#apiserver/webhooks/review.js';
 
 export interface ConversionQuestion {
   readonly uid: string;
-  readonly version: ConversionReviewVersion;
+  readonly version: ReviewVersion;
   readonly desiredAPIVersion: string;
   /** JSON texts. */
   readonly objects: readonly string[];
@@ -31,6 +24,8 @@ export function conversionText(dialect: Dialect, question: ConversionQuestion): 
   // The objects are JSON already.
   return `${head.slice(0, -1)},"request":${request.slice(0, -1)},"objects":[${objects.join(',')}]}}`;
 }
+
+const maxMessageChars = 4096;
 
 /** The converted objects, whatever they are. Throws an Error that says in 1.24's words why there are none. */
 export function convertedObjects(
@@ -52,7 +47,7 @@ export function convertedObjects(
   }
   const result = isObject(response['result']) ? response['result'] : {};
   if (result['status'] !== 'Success') {
-    const message = textOf(result['message']);
+    const message = textOf(result['message'], maxMessageChars);
     throw new Error(
       message === '' ? `response.result.status was '${textOf(result['status'])}', not 'Success'` : message,
     );
@@ -123,16 +118,4 @@ function textsIn(metadata: JsonObject, name: 'labels' | 'annotations'): JsonObje
   const [first] = failures;
   if (first !== undefined) throw new WrongConversion('metadata', `${first.field}: ${first.message}`);
   return { [name]: value };
-}
-
-/** As messages name a kind: `stable.example.com/v1, Kind=CronTab`. */
-export function kindText(apiVersion: unknown, kind: unknown): string {
-  return `${textOf(apiVersion)}, Kind=${textOf(kind)}`;
-}
-
-const maxTextChars = 4096;
-
-/** What stands in a message, of whatever was sent instead of a text. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, maxTextChars) : '';
 }

@@ -13,13 +13,12 @@ import type { StoredForms } from '#apiserver/customresources/conversion.js';
 import {
   conversionText,
   convertedObjects,
-  kindText,
   restored,
-  reviewVersionOf,
   WrongConversion,
 } from '#apiserver/customresources/conversion-review.js';
 import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import type { RemoteConversion } from '#apiserver/resources/served-conversion.js';
+import { kindText, reviewVersionOf } from '#apiserver/webhooks/review.js';
 import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 import type { Entry } from '#storage/resource-storage.js';
 

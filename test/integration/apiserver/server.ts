@@ -90,7 +90,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
       newUID: randomUUID,
       authenticator: { authenticate: async () => ({ name: 'admin', groups: [dialect.groups.masters] }) },
       authorizer: { mode: 'AlwaysAllow', authorize: async () => ({ decision: 'allow', reason: '' }) },
-      webhooks: { post: () => Promise.reject(new Error('this server asks no webhooks')) },
+      webhooks: { post: () => Promise.reject(new Error('this server asks no webhooks')), close: () => undefined },
       ...start.dependencies,
     },
   );

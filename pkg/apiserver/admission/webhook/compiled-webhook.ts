@@ -8,6 +8,7 @@ import type {
   WebhookClientConfig,
 } from '#api/admissionregistration/v1/types.gen.js';
 import { compileSelector, type LabelSelector } from '#apimachinery/selectors/labels.js';
+import { type ReviewVersion, reviewVersionOf } from '#apiserver/webhooks/review.js';
 
 export type WebhookConfiguration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration;
 
@@ -31,10 +32,7 @@ export interface CompiledWebhook {
   readonly reinvokedIfNeeded: boolean;
 }
 
-export type ReviewVersion = 'v1' | 'v1beta1';
-
 const defaultTimeoutSeconds = 10;
-const known: readonly string[] = ['v1', 'v1beta1'] satisfies ReviewVersion[];
 
 export function compileConfiguration({ metadata, webhooks = [] }: WebhookConfiguration): CompiledWebhook[] {
   const configuration = metadata.name ?? '';
@@ -55,7 +53,7 @@ export function compileConfiguration({ metadata, webhooks = [] }: WebhookConfigu
       objectSelector: compileSelector(webhook.objectSelector ?? {}),
       heedsDryRun: sideEffects === 'None' || sideEffects === 'NoneOnDryRun',
       timeoutMs: (webhook.timeoutSeconds ?? defaultTimeoutSeconds) * 1000,
-      reviewVersion: versions.find((version) => known.includes(version)) as ReviewVersion | undefined,
+      reviewVersion: reviewVersionOf(versions),
       reinvokedIfNeeded: 'reinvocationPolicy' in webhook && webhook.reinvocationPolicy === 'IfNeeded',
     };
   });

@@ -26,7 +26,6 @@ export class MutatingWebhooks implements AdmissionPlugin {
 
   start(signal: AbortSignal): void {
     this.#source.start(signal);
-    signal.addEventListener('abort', () => this.#environment.client.close(), { once: true });
   }
 
   handles(attributes: AdmissionAttributes): boolean {

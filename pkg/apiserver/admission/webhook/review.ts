@@ -3,10 +3,10 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Status } from '#apimachinery/errors/status.js';
 import type { AdmissionOperation } from '#apiserver/admission/admission.js';
-import type { ReviewVersion } from '#apiserver/admission/webhook/compiled-webhook.js';
 import type { ResourceName } from '#apiserver/admission/webhook/rules.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
+import { kindText, type ReviewVersion, textOf } from '#apiserver/webhooks/review.js';
 
 export interface Question {
   readonly uid: string;
@@ -92,7 +92,9 @@ export function readAnswer(value: unknown, { dialect, version, uid, mutating }: 
   const isIt = apiVersion === expected.apiVersion && kind === expected.kind;
   // Answers of v1beta1 may leave out what they are.
   if (!isIt && !(version === 'v1beta1' && apiVersion === '' && kind === '')) {
-    throw new Error(`expected webhook response of ${gvk(expected)}, got ${gvk({ apiVersion, kind })}`);
+    throw new Error(
+      `expected webhook response of ${kindText(expected.apiVersion, expected.kind)}, got ${kindText(apiVersion, kind)}`,
+    );
   }
   const response = objectOf(review['response']);
   if (response === undefined) throw new Error('webhook response was absent');
@@ -136,15 +138,6 @@ type Members = Readonly<Record<string, unknown>>;
 
 function objectOf(value: unknown): Members | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Members) : undefined;
-}
-
-/** What stands in a message, of whatever was sent instead of a text. */
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value.slice(0, 256) : '';
-}
-
-function gvk({ apiVersion, kind }: { readonly apiVersion: unknown; readonly kind: unknown }): string {
-  return `${textOf(apiVersion)}, Kind=${textOf(kind)}`;
 }
 
 function textsOf(value: unknown): string[] {

@@ -21,7 +21,6 @@ export class ValidatingWebhooks implements AdmissionPlugin {
 
   start(signal: AbortSignal): void {
     this.#source.start(signal);
-    signal.addEventListener('abort', () => this.#environment.client.close(), { once: true });
   }
 
   handles(attributes: AdmissionAttributes): boolean {
