@@ -4,41 +4,22 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { internalError } from '#apimachinery/errors/status.js';
 import { jsonEqual, valueAt } from '#apimachinery/patch/json-values.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { refusal } from '#apiserver/admission/refusal.js';
 import { Reinvocation } from '#apiserver/admission/reinvocation.js';
-import { ask, type Subject, underPolicy, type WebhookEnvironment } from '#apiserver/admission/webhook/asking.js';
-import { isExempt } from '#apiserver/admission/webhook/exempt.js';
+import { ask, type Subject, underPolicy } from '#apiserver/admission/webhook/asking.js';
 import { type Invocation, invocationOf } from '#apiserver/admission/webhook/invocation.js';
 import { patched, patchFrom } from '#apiserver/admission/webhook/patched.js';
 import { isWholeOf, Views } from '#apiserver/admission/webhook/views.js';
-import type { WebhookSource } from '#apiserver/admission/webhook/webhook-source.js';
+import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-plugin.js';
 import { type Scale, specReplicas, withValue } from '#apiserver/resources/scale-of.js';
 
-export class MutatingWebhooks implements AdmissionPlugin {
+export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration> implements AdmissionPlugin {
   readonly name = 'MutatingAdmissionWebhook';
-  readonly #source: WebhookSource<MutatingWebhookConfiguration>;
-  readonly #environment: WebhookEnvironment;
-
-  constructor(source: WebhookSource<MutatingWebhookConfiguration>, environment: WebhookEnvironment) {
-    this.#source = source;
-    this.#environment = environment;
-  }
-
-  start(signal: AbortSignal): void {
-    this.#source.start(signal);
-  }
-
-  handles(attributes: AdmissionAttributes): boolean {
-    const { scope } = attributes;
-    return scope !== undefined && this.#source.mayConcern(scope) && !isExempt(attributes);
-  }
 
   async admit(attributes: AdmissionAttributes): Promise<void> {
     const { scope } = attributes;
     if (scope === undefined) return;
-    const { dialect, reader } = this.#environment;
-    if (!(await this.#source.waitReady())) throw refusal(attributes, dialect, 'not yet ready to handle request');
-    const { webhooks, equivalents } = this.#source.concerned(scope);
+    const { reader } = this.environment;
+    const { webhooks, equivalents } = await this.concerned(attributes, scope);
     if (webhooks.length === 0) return;
     attributes.reinvocation ??= new Reinvocation();
     const { reinvocation } = attributes;
@@ -48,7 +29,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
     for (const webhook of webhooks) {
       const invocation = await invocationOf(webhook, attributes, { equivalents, resource: scope.resource, reader });
       if (invocation === undefined || !reinvocation.asks(webhook.id)) continue;
-      const outcome = await underPolicy(this.#environment, invocation, subject, () => this.#ask(invocation, subject));
+      const outcome = await underPolicy(this.environment, invocation, subject, () => this.#ask(invocation, subject));
       if (outcome !== 'ignored' && outcome.result) {
         views.forget();
         reinvocation.changedByWebhook();
@@ -63,7 +44,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
     const { attributes, scope, views } = subject;
     const { webhook, resource } = invocation;
     const { name, configuration, index } = webhook;
-    const answer = await ask(this.#environment, invocation, subject);
+    const answer = await ask(this.environment, invocation, subject);
     const patch = answer.patch === undefined ? [] : patchFrom(name, answer.patch);
     const { object } = attributes;
     if (patch.length > 0 && object === undefined) {
@@ -74,7 +55,7 @@ export class MutatingWebhooks implements AdmissionPlugin {
     const key = `round_${attributes.reinvocation?.round ?? 0}_index_${index}`;
     const { auditId } = scope.context;
     const fields = { auditId, key, configuration, webhook: name, mutated, as: views.kindIn(resource).apiVersion };
-    this.#environment.log.debug(fields, 'A webhook was asked to change an object');
+    this.environment.log.debug(fields, 'A webhook was asked to change an object');
     return mutated;
   }
 

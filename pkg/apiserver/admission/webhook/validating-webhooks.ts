@@ -2,38 +2,19 @@
 import type { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import { timeout } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { refusal } from '#apiserver/admission/refusal.js';
-import { ask, type Subject, underPolicy, type WebhookEnvironment } from '#apiserver/admission/webhook/asking.js';
-import { isExempt } from '#apiserver/admission/webhook/exempt.js';
+import { ask, type Subject, underPolicy } from '#apiserver/admission/webhook/asking.js';
 import { type Invocation, invocationOf } from '#apiserver/admission/webhook/invocation.js';
 import { Views } from '#apiserver/admission/webhook/views.js';
-import type { WebhookSource } from '#apiserver/admission/webhook/webhook-source.js';
+import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-plugin.js';
 
-export class ValidatingWebhooks implements AdmissionPlugin {
+export class ValidatingWebhooks extends WebhookPlugin<ValidatingWebhookConfiguration> implements AdmissionPlugin {
   readonly name = 'ValidatingAdmissionWebhook';
-  readonly #source: WebhookSource<ValidatingWebhookConfiguration>;
-  readonly #environment: WebhookEnvironment;
-
-  constructor(source: WebhookSource<ValidatingWebhookConfiguration>, environment: WebhookEnvironment) {
-    this.#source = source;
-    this.#environment = environment;
-  }
-
-  start(signal: AbortSignal): void {
-    this.#source.start(signal);
-  }
-
-  handles(attributes: AdmissionAttributes): boolean {
-    const { scope } = attributes;
-    return scope !== undefined && this.#source.mayConcern(scope) && !isExempt(attributes);
-  }
 
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const { scope } = attributes;
     if (scope === undefined) return;
-    const { dialect, reader } = this.#environment;
-    if (!(await this.#source.waitReady())) throw refusal(attributes, dialect, 'not yet ready to handle request');
-    const { webhooks, equivalents } = this.#source.concerned(scope);
+    const { reader } = this.environment;
+    const { webhooks, equivalents } = await this.concerned(attributes, scope);
     const views = new Views(attributes, scope);
     const invocations: Invocation[] = [];
     for (const webhook of webhooks) {
@@ -48,7 +29,7 @@ export class ValidatingWebhooks implements AdmissionPlugin {
     const subject: Subject = { attributes, scope, views, type: 'validating' };
     const outcomes = await Promise.allSettled(
       invocations.map((each) =>
-        underPolicy(this.#environment, each, subject, () => ask(this.#environment, each, subject)),
+        underPolicy(this.environment, each, subject, () => ask(this.environment, each, subject)),
       ),
     );
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
