@@ -13,10 +13,12 @@ import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { AdmissionMetrics } from '#apiserver/admission/metrics.js';
 import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
+import type { Auditor } from '#apiserver/audit/auditor.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { parseAhead } from '#apiserver/bodies/parse-ahead.js';
 import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
+import { ConversionMetrics } from '#apiserver/customresources/conversion-metrics.js';
 import { CustomResources } from '#apiserver/customresources/custom-resources.js';
 import { Discovery } from '#apiserver/discovery/discovery.js';
 import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
@@ -95,6 +97,8 @@ export interface ApiServerDependencies {
   readonly inFlight?: InFlightCounts | undefined;
   /** True when the feature gate is on; absent: as the release has them. */
   readonly gate?: (name: string) => boolean;
+  /** Records requests; absent: nobody does. */
+  readonly audit?: ((codec: Codec) => Auditor) | undefined;
   /** False for versions and resources that are turned off; absent: none is. */
   readonly isEnabled?: (info: ResourceInfo) => boolean;
 }
@@ -185,6 +189,7 @@ export class ApiServer implements Daemon {
   readonly #writer: ResponseWriter;
   readonly #metrics: RequestMetrics;
   readonly #yaml: YamlReader;
+  readonly #auditor: Auditor | undefined;
   #server: Front | undefined;
   #address: AddressInfo | undefined;
   #started: Promise<void> | undefined;
@@ -199,6 +204,7 @@ export class ApiServer implements Daemon {
     this.scheme = schemeFor(dialect);
     const codec = new Codec(this.scheme, this.resources);
     this.#responder = new Responder(dialect, codec);
+    this.#auditor = dependencies.audit?.(codec);
     this.#yaml = new YamlReader({ clock, maxBytes: this.#options.maxBodyBytes });
     const metrics = new RequestMetrics({
       registry: dependencies.metrics,
@@ -248,7 +254,13 @@ export class ApiServer implements Daemon {
       storages,
       reader: new StorageObjectReader({ storageOf: (resource) => storages.find(resource), turns, clock, log }),
       log,
-      webhooks: { dialect, client: dependencies.webhooks, newUID },
+      webhooks: {
+        dialect,
+        client: dependencies.webhooks,
+        newUID,
+        clock,
+        metrics: new ConversionMetrics(dependencies.metrics),
+      },
     });
     const pipeline = new Pipeline({
       dialect,
@@ -264,6 +276,7 @@ export class ApiServer implements Daemon {
         mutating: this.#options.maxMutatingRequestsInFlight,
       },
       inFlight: dependencies.inFlight,
+      auditor: this.#auditor,
       parseAhead: (request) => parseAhead(request, { dialect, turns, yaml: this.#yaml }),
       requestTimeoutMs: this.#options.requestTimeoutMs,
     });
@@ -317,6 +330,7 @@ export class ApiServer implements Daemon {
     this.#closing.abort();
     await this.#server?.close(this.#options.shutdownGraceMs, (ms, signal) => this.#deps.clock.sleep(ms, signal));
     await this.#yaml.close();
+    await this.#auditor?.close();
     await this.#deps.storages.close();
     this.#ready.reject(new Error('closed before it was ready'));
   }
@@ -390,7 +404,10 @@ export class ApiServer implements Daemon {
     const proxy = this.#deps.aggregation?.proxy;
     return (context) => {
       const remote = proxy?.find(context);
-      if (proxy !== undefined && remote !== undefined) return proxy.serve(context, remote);
+      if (proxy !== undefined && remote !== undefined) {
+        context.audit?.passedOn();
+        return proxy.serve(context, remote);
+      }
       return context.info.resourceRequest ? router.serve(context) : plain(context);
     };
   }

@@ -15,6 +15,7 @@ import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { ApiServerWorker } from '#apiserver/api-server-worker.js';
 import type { ApiServerDependencies, ApiServerOptions } from '#apiserver/apiserver.js';
+import { OwnTurn, type TryLock } from '#apiserver/audit/log-file.js';
 import { tokenReviews } from '#apiserver/authentication/token-review.js';
 import { accessReviews } from '#apiserver/authorization/reviews.js';
 import { CompleteApiServer, type CompleteApiServerParts } from '#apiserver/complete-api-server.js';
@@ -22,6 +23,7 @@ import { type Component, localDaemon, storeComponent } from '#apiserver/componen
 import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
 import { type AdmissionConfig, readAdmissionConfig } from '#apiserver/config/admission.js';
 import { buildAggregation } from '#apiserver/config/aggregation.js';
+import { buildAudit } from '#apiserver/config/audit.js';
 import { type AuthenticationParts, buildAuthentication } from '#apiserver/config/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
 import { debugPaths } from '#apiserver/config/debug-paths.js';
@@ -104,6 +106,8 @@ interface Part {
   readonly pool?: WorkerPool;
   readonly link?: WorkerLink;
   readonly bootstrapped?: () => void;
+  /** Absent: no other thread writes the logs of this one. */
+  readonly rotation?: TryLock;
 }
 
 /** Reads the files that the options name. Throws OptionsError for what they cannot mean. */
@@ -141,7 +145,13 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     log,
     metrics,
   });
-  const part = { address, publisher, pool, bootstrapped: () => control.tell('bootstrapped') };
+  const part = {
+    address,
+    publisher,
+    pool,
+    bootstrapped: () => control.tell('bootstrapped'),
+    rotation: control.rotation,
+  };
   const parts = await serverParts({ ...setup, metrics }, part);
   storages.found = parts.dependencies.storages;
   server = new CompleteApiServer(parts);
@@ -151,7 +161,14 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
 /** Of the same setup as the server that it is a worker of, and with the link to that. */
 export async function buildApiServerWorker(setup: ApiServerSetup, link: WorkerLink): Promise<ApiServerWorker> {
   let worker: ApiServerWorker | undefined;
-  worker = new ApiServerWorker(await serverParts(setup, { link, address: () => worker?.server.address }), link);
+  worker = new ApiServerWorker(
+    await serverParts(setup, {
+      link,
+      address: () => worker?.server.address,
+      rotation: link.control.rotation,
+    }),
+    link,
+  );
   return worker;
 }
 
@@ -247,6 +264,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
       },
       gate,
       isEnabled,
+      audit: await buildAudit({ ...setup, metrics, rotation: part.rotation ?? new OwnTurn() }),
       front: pool,
       inFlight: link?.inFlight,
     },

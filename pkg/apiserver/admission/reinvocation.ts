@@ -28,6 +28,11 @@ export class Reinvocation {
     this.changed();
   }
 
+  /** Somebody who has been asked wants to be asked again when the object changes. */
+  get someMayReturn(): boolean {
+    return this.#invoked.size > 0;
+  }
+
   changed(): void {
     for (const id of this.#invoked) this.#again.add(id);
     this.#invoked.clear();

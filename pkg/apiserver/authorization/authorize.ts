@@ -24,9 +24,19 @@ export function attributesOf(info: RequestInfo, user: UserInfo): AuthorizationAt
   };
 }
 
-/** Throws 403 unless the authorizer allows it, or rejects with it where that takes a while to find out. */
-export function authorize(authorizer: Authorizer, attributes: AuthorizationAttributes): MaybePromise<void> {
-  return andThen(authorizer.authorize(attributes), (answer) => requireAllowed(answer, attributes));
+/**
+ * Throws 403 unless the authorizer allows it, or rejects with it where that takes a while to find out. `told` hears the
+ * answer first.
+ */
+export function authorize(
+  authorizer: Authorizer,
+  attributes: AuthorizationAttributes,
+  told?: (answer: AuthorizationDecision) => void,
+): MaybePromise<void> {
+  return andThen(authorizer.authorize(attributes), (answer) => {
+    told?.(answer);
+    requireAllowed(answer, attributes);
+  });
 }
 
 function requireAllowed(answer: AuthorizationDecision, attributes: AuthorizationAttributes): void {

@@ -2,12 +2,13 @@
  * Questions to conversion webhooks and their answers, as JSON (`ConversionReview` of `apiextensions.…/v1` and `v1beta1`).
  * Pure. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go.
  */
+import type { ReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateAnnotations, validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { checkValueDepth, isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import { kindText, type ReviewVersion, textOf } from '#apiserver/webhooks/review.js';
+import { kindText, textOf } from '#apiserver/webhooks/review.js';
 
 export interface ConversionQuestion {
   readonly uid: string;

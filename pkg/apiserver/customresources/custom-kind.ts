@@ -36,6 +36,8 @@ export interface CustomVersion {
 
 /** Of schemas nothing is kept before they are needed: the cache of definitions has them. */
 export class CustomKind {
+  /** The definition's name. */
+  readonly name: string;
   readonly group: string;
   /** As accepted. */
   readonly kind: string;
@@ -47,7 +49,8 @@ export class CustomKind {
   readonly #versions = new Map<string, CustomVersion>();
 
   constructor({ definition, ...options }: CustomKindOptions) {
-    const { spec, status } = definition;
+    const { metadata, spec, status } = definition;
+    this.name = metadata.name ?? '';
     this.#options = options;
     this.group = spec.group;
     this.kind = status?.acceptedNames?.kind ?? spec.names.kind;

@@ -5,11 +5,13 @@
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
 import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
 import type { StoredForms } from '#apiserver/customresources/conversion.js';
+import type { ConversionMetrics } from '#apiserver/customresources/conversion-metrics.js';
 import {
   conversionText,
   convertedObjects,
@@ -26,6 +28,8 @@ export interface ConversionWebhooks {
   readonly dialect: Dialect;
   readonly client: Pick<WebhookClient, 'post'>;
   readonly newUID: () => string;
+  readonly clock: Clock;
+  readonly metrics: ConversionMetrics;
 }
 
 export interface WebhookConversionOptions extends ConversionWebhooks {
@@ -78,7 +82,7 @@ export class WebhookConversion implements RemoteConversion {
     let length = 0;
     const convert = async () => {
       const originals = places.map((place) => objects[place] as ApiObjectShape);
-      const answers = await this.#ask(originals, texts, wanted, signal);
+      const answers = await this.#measured(originals, wanted, () => this.#ask(originals, texts, wanted, signal));
       answers.forEach((answer, i) => {
         converted[places[i] as number] = answer;
       });
@@ -94,6 +98,22 @@ export class WebhookConversion implements RemoteConversion {
     }
     if (places.length > 0) await convert();
     return converted;
+  }
+
+  async #measured<T>(objects: readonly ApiObjectShape[], wanted: string, work: () => Promise<T>): Promise<T> {
+    const { clock, metrics, kind } = this.#options;
+    const startedMs = clock.monotonic();
+    const versionOf = (apiVersion: string | undefined) => parseGroupVersion(apiVersion ?? '').version;
+    const labels = { definition: kind.name, from: versionOf(objects[0]?.apiVersion), to: versionOf(wanted) };
+    const tell = (succeeded: boolean) => metrics.converted({ ...labels, succeeded }, clock.monotonic() - startedMs);
+    try {
+      const result = await work();
+      tell(true);
+      return result;
+    } catch (error) {
+      tell(false);
+      throw error;
+    }
   }
 
   async #ask(

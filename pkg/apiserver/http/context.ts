@@ -3,6 +3,22 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 
+/** What the audit log is told on the way of a request. */
+export interface AuditTrail {
+  /** The first value of a key stays. */
+  annotate(key: string, value: string): void;
+  /** Whether so much is recorded. */
+  reaches(level: 'Metadata' | 'Request' | 'RequestResponse'): boolean;
+  /** The object that the client has sent. */
+  requested(object: object): void;
+  /** What else it has sent: a patch, options. */
+  requestedValue(value: unknown): void;
+  /** Another server answers. */
+  passedOn(): void;
+  /** A connection is over that was taken from its server. */
+  completed(): void;
+}
+
 export interface RequestContext {
   readonly request: ApiRequest;
   readonly info: RequestInfo;
@@ -11,6 +27,8 @@ export interface RequestContext {
   /** Texts for `Warning` headers, in order, without duplicates. */
   readonly warnings: string[];
   readonly auditId: string;
+  /** Absent: nothing is recorded of the request. */
+  readonly audit?: AuditTrail | undefined;
   /** Aborts when the client goes away or the request's time is over. */
   readonly signal: AbortSignal;
   /** The same for those who only want to hear of it, which costs less. */

@@ -13,68 +13,68 @@ export function auditOptions(dialect: Dialect) {
     'audit-log-batch-buffer-size': {
       type: 'int',
       default: 10_000,
-      inert: true,
+
       section,
       meaning: 'Events that may wait for the audit log.',
     },
-    'audit-log-batch-max-size': { type: 'int', default: 1, inert: true, section, meaning: 'Most events of one batch.' },
+    'audit-log-batch-max-size': { type: 'int', default: 1, section, meaning: 'Most events of one batch.' },
     'audit-log-batch-max-wait': {
       type: 'duration',
-      inert: true,
+
       section,
       meaning: 'Longest time until a batch that is not full is written.',
     },
     'audit-log-batch-throttle-burst': {
       type: 'int',
-      inert: true,
+
       section,
       meaning: 'Batches at once before the rate holds.',
     },
-    'audit-log-batch-throttle-enable': { type: 'bool', inert: true, section, meaning: 'Limit the rate of batches.' },
-    'audit-log-batch-throttle-qps': { type: 'float', inert: true, section, meaning: 'Batches per second.' },
-    'audit-log-compress': { type: 'bool', inert: true, section, meaning: 'Compress rotated files.' },
+    'audit-log-batch-throttle-enable': { type: 'bool', section, meaning: 'Limit the rate of batches.' },
+    'audit-log-batch-throttle-qps': { type: 'float', section, meaning: 'Batches per second.' },
+    'audit-log-compress': { type: 'bool', section, meaning: 'Compress rotated files.' },
     'audit-log-format': {
       type: 'string',
       default: 'json',
       oneOf: ['json', 'legacy'],
-      inert: true,
+
       section,
       meaning: 'Form of the lines: json or legacy.',
     },
-    'audit-log-maxage': { type: 'int', inert: true, section, meaning: 'Days that rotated files are kept.' },
-    'audit-log-maxbackup': { type: 'int', inert: true, section, meaning: 'Rotated files that are kept.' },
-    'audit-log-maxsize': { type: 'int', inert: true, section, meaning: 'Megabytes of a file before it is rotated.' },
+    'audit-log-maxage': { type: 'int', section, meaning: 'Days that rotated files are kept.' },
+    'audit-log-maxbackup': { type: 'int', section, meaning: 'Rotated files that are kept.' },
+    'audit-log-maxsize': { type: 'int', section, meaning: 'Megabytes of a file before it is rotated.' },
     'audit-log-mode': {
       type: 'string',
       default: 'blocking',
       oneOf: modes,
-      inert: true,
+
       section,
       meaning: 'Whether requests wait for their events: batch, blocking or blocking-strict.',
     },
     'audit-log-path': {
       type: 'string',
-      inert: true,
+
       section,
       meaning: 'File of the audit log; - for standard output. Empty: there is none.',
     },
     'audit-log-truncate-enabled': {
       type: 'bool',
-      inert: true,
+
       section,
       meaning: 'Shorten events and batches that are too large.',
     },
     'audit-log-truncate-max-batch-size': {
       type: 'int',
       default: 10_485_760,
-      inert: true,
+
       section,
       meaning: 'Largest batch, in bytes.',
     },
     'audit-log-truncate-max-event-size': {
       type: 'int',
       default: 102_400,
-      inert: true,
+
       section,
       meaning: 'Largest event, in bytes.',
     },
@@ -82,63 +82,63 @@ export function auditOptions(dialect: Dialect) {
       type: 'string',
       default: version,
       oneOf: [version],
-      inert: true,
+
       section,
       meaning: 'Group and version of the events.',
     },
-    'audit-policy-file': { type: 'string', inert: true, section, meaning: 'What is recorded of which requests.' },
+    'audit-policy-file': { type: 'string', section, meaning: 'What is recorded of which requests.' },
     'audit-webhook-batch-buffer-size': {
       type: 'int',
       default: 10_000,
-      inert: true,
+
       section,
       meaning: 'Events that may wait for the audit webhook.',
     },
     'audit-webhook-batch-max-size': {
       type: 'int',
       default: 400,
-      inert: true,
+
       section,
       meaning: 'Most events of one batch.',
     },
     'audit-webhook-batch-max-wait': {
       type: 'duration',
       default: 30_000,
-      inert: true,
+
       section,
       meaning: 'Longest time until a batch that is not full is written.',
     },
     'audit-webhook-batch-throttle-burst': {
       type: 'int',
       default: 15,
-      inert: true,
+
       section,
       meaning: 'Batches at once before the rate holds.',
     },
     'audit-webhook-batch-throttle-enable': {
       type: 'bool',
       default: true,
-      inert: true,
+
       section,
       meaning: 'Limit the rate of batches.',
     },
     'audit-webhook-batch-throttle-qps': {
       type: 'float',
       default: 10,
-      inert: true,
+
       section,
       meaning: 'Batches per second.',
     },
     'audit-webhook-config-file': {
       type: 'string',
-      inert: true,
+
       section,
       meaning: 'Client config of the audit webhook.',
     },
     'audit-webhook-initial-backoff': {
       type: 'duration',
       default: 10_000,
-      inert: true,
+
       section,
       meaning: 'Wait before the first retry of the audit webhook.',
     },
@@ -146,27 +146,27 @@ export function auditOptions(dialect: Dialect) {
       type: 'string',
       default: 'batch',
       oneOf: modes,
-      inert: true,
+
       section,
       meaning: 'Whether requests wait for their events: batch, blocking or blocking-strict.',
     },
     'audit-webhook-truncate-enabled': {
       type: 'bool',
-      inert: true,
+
       section,
       meaning: 'Shorten events and batches that are too large.',
     },
     'audit-webhook-truncate-max-batch-size': {
       type: 'int',
       default: 10_485_760,
-      inert: true,
+
       section,
       meaning: 'Largest batch, in bytes.',
     },
     'audit-webhook-truncate-max-event-size': {
       type: 'int',
       default: 102_400,
-      inert: true,
+
       section,
       meaning: 'Largest event, in bytes.',
     },
@@ -174,7 +174,7 @@ export function auditOptions(dialect: Dialect) {
       type: 'string',
       default: version,
       oneOf: [version],
-      inert: true,
+
       section,
       meaning: 'Group and version of the events.',
     },

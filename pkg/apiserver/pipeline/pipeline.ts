@@ -9,10 +9,13 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
 import { badRequest, statusOf, unauthorized } from '#apimachinery/errors/status.js';
+import type { Auditor } from '#apiserver/audit/auditor.js';
+import type { RequestAudit, StartedRequest } from '#apiserver/audit/request-audit.js';
+import { attemptedBy } from '#apiserver/audit/sources.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
-import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import type { AuthorizationDecision, Authorizer } from '#apiserver/authorization/authorizer.js';
+import type { AuditTrail, RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
 import { ParsedQueries } from '#apiserver/http/parsed-queries.js';
@@ -37,6 +40,8 @@ export interface PipelineOptions {
   /** Of the requests that the limits hold for; absent: those that this pipeline counts. */
   readonly inFlight?: InFlightCounts | undefined;
   readonly metrics: RequestMetrics;
+  /** Absent: nothing is recorded. */
+  readonly auditor?: Auditor | undefined;
   /** Makes a body ready to be read quickly; undefined where it is. Absent: all are. */
   readonly parseAhead?: (request: ApiRequest) => Promise<void> | undefined;
   /** Longest time a request that is not long-running may take. */
@@ -98,10 +103,14 @@ export class Pipeline {
     }
   }
 
-  #failed(run: Run, error: unknown): ApiResponse {
-    const { responder, log } = this.#options;
+  #failed(run: Run, error: unknown): MaybePromise<ApiResponse> {
+    const { responder, log, auditor } = this.#options;
     const { request, scope, auditId } = run;
     const response = responder.failure(scope, error);
+    if (auditor !== undefined && scope !== undefined) {
+      if (scope.audit !== undefined) scope.audit.failed(toStatus(error));
+      else if (!scope.known) scope.audit = this.#refused(auditor, run, scope, error);
+    }
     if (response.status >= 500) {
       const { reason, message } = toStatus(error);
       log.warn({ auditId, method: request.method, url: request.url, reason, message, err: error }, 'request failed');
@@ -109,7 +118,22 @@ export class Pipeline {
     return this.#answered(run, response);
   }
 
-  #answered({ request, scope, auditId, warnings, startedMs }: Run, made: ApiResponse): ApiResponse {
+  /** A request that nobody stands for. */
+  #refused(auditor: Auditor, run: Run, scope: RequestScope, error: unknown): RequestAudit | undefined {
+    const audit = auditor.begin(this.#arrived(scope, run.startedMs), undefined);
+    const status = toStatus(error);
+    if (status.code === 401) audit?.unauthenticated(attemptedBy(run.request));
+    else audit?.failed(status);
+    return audit;
+  }
+
+  #arrived({ request, info, auditId }: RequestScope, startedMs: number): StartedRequest {
+    const { clock } = this.#options;
+    const receivedMs = clock.now() - (clock.monotonic() - startedMs);
+    return { request, info, auditId, receivedMs, longRunning: isLongRunning(info) };
+  }
+
+  #answered({ request, scope, auditId, warnings, startedMs }: Run, made: ApiResponse): MaybePromise<ApiResponse> {
     const { metrics, clock, log, dialect } = this.#options;
     if (scope !== undefined) {
       this.#deadlines.delete(scope);
@@ -124,7 +148,8 @@ export class Pipeline {
     response.headers['audit-id'] = auditId;
     response.headers['cache-control'] ??= 'no-cache, private';
     if (warnings.length > 0) response.headers['warning'] = warnings.map(warningHeader).join(', ');
-    return response;
+    if (scope?.audit === undefined) return response;
+    return scope.known ? scope.audit.answered(response) : scope.audit.refused(response);
   }
 
   #limited(scope: RequestScope, endpoint: Endpoint): MaybePromise<ApiResponse> {
@@ -175,13 +200,24 @@ export class Pipeline {
     user: UserInfo | undefined,
     startedMs: number,
   ): MaybePromise<ApiResponse> {
+    if (user === undefined) throw unauthorized();
+    scope.known = true;
+    scope.audit = this.#options.auditor?.begin(this.#arrived(scope, startedMs), user);
+    const received = scope.audit?.received();
+    if (received === undefined) return this.#recorded(scope, endpoint, user, startedMs);
+    return andThen(received, () => this.#recorded(scope, endpoint, user, startedMs));
+  }
+
+  #recorded(scope: RequestScope, endpoint: Endpoint, user: UserInfo, startedMs: number): MaybePromise<ApiResponse> {
     const { authorizer, dialect, clock, metrics } = this.#options;
     const { request } = scope;
-    if (user === undefined) throw unauthorized();
     const nowMs = clock.monotonic();
     if (request.user === undefined) metrics.filters.authentication.observe((nowMs - startedMs) / 1000);
     const treatedAs = impersonate(request, user, authorizer, dialect);
-    return andThen(treatedAs, (as) => this.#known(scope, endpoint, as, nowMs));
+    return andThen(treatedAs, (as) => {
+      if (as !== user) scope.audit?.impersonated(as);
+      return this.#known(scope, endpoint, as, nowMs);
+    });
   }
 
   /** The request's user is known: it takes a place among those under way until it is answered. */
@@ -203,8 +239,10 @@ export class Pipeline {
   }
 
   #entered(scope: RequestScope, endpoint: Endpoint, startedMs: number): MaybePromise<ApiResponse> {
-    const { authorizer } = this.#options;
-    const allowed = authorize(authorizer, attributesOf(scope.info, scope.user));
+    const { authorizer, dialect } = this.#options;
+    const { audit } = scope;
+    const told = audit && ((answer: AuthorizationDecision) => recordDecision(audit, dialect, answer));
+    const allowed = authorize(authorizer, attributesOf(scope.info, scope.user), told);
     return andThen(allowed, () => this.#allowed(scope, endpoint, startedMs));
   }
 
@@ -246,6 +284,12 @@ function left(answer: Promise<ApiResponse>, leave: () => void): Promise<ApiRespo
       throw error;
     },
   );
+}
+
+function recordDecision(audit: AuditTrail, dialect: Dialect, { decision, reason }: AuthorizationDecision): void {
+  const group = dialect.groupName('authorization');
+  audit.annotate(`${group}/decision`, decision === 'allow' ? 'allow' : 'forbid');
+  audit.annotate(`${group}/reason`, reason);
 }
 
 /** Milliseconds of the `timeout` parameter. Throws 400 for what is no duration. */

@@ -3,6 +3,7 @@
 import type { Expiring } from '#apimachinery/async/deadlines.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { timeout } from '#apimachinery/errors/status.js';
+import type { RequestAudit } from '#apiserver/audit/request-audit.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
@@ -16,6 +17,9 @@ export class RequestScope implements RequestContext, Expiring {
   readonly auditId: string;
   readonly warnings: string[];
   user = nobody;
+  /** Who asks has been found out. */
+  known = false;
+  audit: RequestAudit | undefined;
   dueMs = Number.POSITIVE_INFINITY;
   place = -1;
   #expired: ((error: unknown) => void) | undefined;

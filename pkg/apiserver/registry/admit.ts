@@ -51,6 +51,7 @@ class Attributes implements AdmissionAttributes {
   declare readonly object?: ApiObjectShape;
   declare readonly oldObject?: ApiObjectShape;
   declare readonly options?: object;
+  declare original?: ApiObjectShape;
   declare reinvocation?: Reinvocation;
   readonly scope: AdmissionScope;
   readonly #conditions: WriteCondition[];
@@ -76,16 +77,23 @@ class Attributes implements AdmissionAttributes {
   readonly require = (condition: WriteCondition): void => void this.#conditions.push(condition);
 }
 
+export interface Admitted {
+  /** What must hold when the object is written. */
+  readonly conditions: readonly WriteCondition[];
+  /** The object before webhooks changed it; undefined where none did. */
+  readonly original: ApiObjectShape | undefined;
+}
+
 /**
  * One pass over the plugins, in their order: the first (`admit`) may change `call.object`, the second (`validate`) sees
- * the final object. Resolves to what must hold when it is written. Throws 400 for dry runs of plugins with side effects,
+ * the final object. Throws 400 for dry runs of plugins with side effects,
  * and what they refuse.
  */
 export async function runAdmission(
   type: AdmissionStep,
   subject: AdmissionSubject,
   call: AdmissionCall,
-): Promise<readonly WriteCondition[]> {
+): Promise<Admitted> {
   const { admission, admissionMetrics: metrics, clock } = subject.registry;
   const conditions: WriteCondition[] = [];
   const attributes = new Attributes(subject, call, conditions);
@@ -111,7 +119,7 @@ export async function runAdmission(
       }
     } while (attributes.reinvocation?.begins() === true);
     metrics.step(type, operation, false, atMs - startedMs);
-    return conditions;
+    return { conditions, original: attributes.original };
   } catch (error) {
     const nowMs = clock.monotonic();
     if (current !== '') metrics.plugin(current, { type, operation, rejected: true }, nowMs - atMs);

@@ -52,6 +52,7 @@ export function readKnownBody(
   }
   const { body } = context.request;
   const read = (decoded: Decoded): Decoded => {
+    context.audit?.requested(decoded.object);
     for (const text of decoded.warnings) warn(context, text);
     return decoded;
   };

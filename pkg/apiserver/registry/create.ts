@@ -1,4 +1,5 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { copyField } from '#api/strategy/kind-strategy.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { KnownMember } from '#apimachinery/codec/json/known-members.js';
@@ -94,17 +95,19 @@ async function insert(
   strategy.defaults?.(object, asked);
   if (large) await betweenSteps(operation);
   const base = object.metadata.generateName ?? '';
-  const generated = (object.metadata.name ?? '') === '' && base !== '';
+  const asksFor = object.metadata.name ?? '';
+  const generated = asksFor === '' && base !== '';
   const call = (): AdmissionCall => ({
     operation: 'CREATE',
     subresource: '',
     namespace: insertion.namespace,
-    name: object.metadata.name ?? '',
+    // The one that was asked for: in 1.24 a generated name is told by the object alone.
+    name: asksFor,
     dryRun: options.dryRun,
     object,
   });
   dropRepeatedOwners(context, object, 'received');
-  await runAdmission('admit', operation, call());
+  const { original } = await runAdmission('admit', operation, call());
   dropRepeatedOwners(context, object, 'admitted');
   if (large) await betweenSteps(operation);
   strategy.prepareForCreate?.(object, asked);
@@ -114,11 +117,17 @@ async function insert(
   const { trackFields = true } = insertion;
   const tooLarge = tooLargeToStore(context, object, trackFields ? { managedAs: resource.type } : {});
   if (trackFields && tooLarge === undefined) {
-    const write = { resource, object, manager: options.fieldManager, subresource: '' };
+    // What webhooks have changed is nobody's, as in 1.24.
+    if (original !== undefined) {
+      strategy.prepareForCreate?.(original, asked);
+      registry.codec.complete(original);
+    }
+    const write = { resource, object: original ?? object, manager: options.fieldManager, subresource: '' };
     if (large) {
       await betweenSteps(operation);
       await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation));
     } else registry.managedFields.written(write);
+    if (original !== undefined) copyField(object.metadata, original.metadata, 'managedFields');
   }
   if (large) await betweenSteps(operation);
   for (let attempt = 1; ; attempt += 1) {
@@ -131,7 +140,7 @@ async function insert(
       validate(context, resource, object, asked);
       if (tooLarge !== undefined) throw tooLarge;
       if (large) await betweenSteps(operation);
-      const conditions = await runAdmission('validate', operation, call());
+      const { conditions } = await runAdmission('validate', operation, call());
       if (large) await betweenSteps(operation);
       const entry = await write(operation, { object, dryRun: options.dryRun, conditions });
       if (entry !== undefined) {

@@ -132,7 +132,7 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   strategy.defaults?.(object, asked);
   const call = { operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace } as const;
   const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
-  await runAdmission('admit', operation, attributes);
+  const { original } = await runAdmission('admit', operation, attributes);
   if (large) await betweenSteps(operation, known);
   dropRepeatedOwners(context, object, 'admitted');
   profile.prepare(object, old, asked);
@@ -141,12 +141,18 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   let tooLarge = tooLargeToStore(context, object, { stored: known });
   if (mutation.trackFields !== false && tooLarge === undefined) {
     const { subresource } = profile;
-    const write = { resource, object, old, manager: options.fieldManager, subresource };
+    // What webhooks have changed is nobody's, as in 1.24.
+    if (original !== undefined) {
+      profile.prepare(original, old, asked);
+      registry.codec.complete(original);
+    }
+    const write = { resource, object: original ?? object, old, manager: options.fieldManager, subresource };
     if (large) {
       await betweenSteps(operation, known);
       await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation, known));
       await betweenSteps(operation, known);
     } else registry.managedFields.written(write);
+    if (original !== undefined) copyField(object.metadata, original.metadata, 'managedFields');
     tooLarge = tooLargeToStore(context, object, { stored: known });
   }
   if (large) await betweenSteps(operation, known);
@@ -160,7 +166,7 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
     }
     if (tooLarge !== undefined) throw tooLarge;
     if (large) await betweenSteps(operation, known);
-    const conditions = await runAdmission('validate', operation, attributes);
+    const { conditions } = await runAdmission('validate', operation, attributes);
     if (large) await betweenSteps(operation, known);
     const outcome = await write(operation, { object, start, known, key, dryRun: options.dryRun, conditions });
     if (options.dryRun || !('written' in outcome)) await undoAll(registry, undo);

@@ -60,6 +60,7 @@ function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Step
   if (kind !== 'json' && (typeof body !== 'object' || body === null || Array.isArray(body))) {
     throw badRequest('error decoding patch: not an object');
   }
+  context.audit?.requestedValue(body);
   return { kind, body };
 }
 

@@ -1,12 +1,14 @@
 /** Warns clients of what will go away, in the words of release 1.24. */
 
-import { warn } from '#apiserver/http/context.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 
 export function warnOfDeprecation({ registry, context, resource }: Operation): void {
   const { declaration, group, apiVersion, deprecationWarning } = resource;
   if (deprecationWarning !== undefined) {
     registry.metrics.deprecated(context.info, '');
+    note(registry.dialect, context, undefined);
     warn(context, deprecationWarning);
     return;
   }
@@ -16,5 +18,11 @@ export function warnOfDeprecation({ registry, context, resource }: Operation): v
   const gone = until === undefined ? '' : `, unavailable in v${until}+`;
   const instead = replacement === undefined ? '' : `; use ${group}/${replacement} ${kind}`;
   registry.metrics.deprecated(context.info, until ?? '');
+  note(registry.dialect, context, until);
   warn(context, `${apiVersion} ${kind} is deprecated in v${since}+${gone}${instead}`);
+}
+
+function note({ apiDomain }: Dialect, { audit }: RequestContext, until: string | undefined): void {
+  audit?.annotate(`${apiDomain}/deprecated`, 'true');
+  if (until !== undefined) audit?.annotate(`${apiDomain}/removed-release`, until);
 }

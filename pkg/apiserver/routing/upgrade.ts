@@ -1,6 +1,7 @@
 /** Upgrade requests: through the same pipeline as all others, then the endpoint owns the socket. */
 import type { Duplex } from 'node:stream';
 import type { AggregationProxy } from '#apiserver/aggregation/proxy.js';
+import type { AuditTrail } from '#apiserver/http/context.js';
 import type { ApiRequest, UpgradeHandler } from '#apiserver/http/exchange.js';
 import type { Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -24,7 +25,9 @@ const onSocket = () => ({ status: switched, headers: {}, body: undefined });
 
 export function upgradeHandler({ pipeline, router, registry, plain, proxy }: UpgradeOptions): UpgradeHandler {
   return async (request: ApiRequest, socket: Duplex, head: Buffer) => {
+    let audit: AuditTrail | undefined;
     const response = await pipeline.run(request, async (context) => {
+      audit = context.audit;
       const remote = proxy?.find(context);
       if (proxy !== undefined && remote !== undefined) {
         return (await proxy.upgrade(context, remote, { socket, head })) ?? onSocket();
@@ -41,6 +44,14 @@ export function upgradeHandler({ pipeline, router, registry, plain, proxy }: Upg
       } else return plain(context);
       return onSocket();
     });
-    return response.status === switched ? undefined : response;
+    if (response.status !== switched) return response;
+    if (audit !== undefined) whenClosed(socket, audit);
+    return undefined;
   };
+}
+
+/** Whoever has the socket closes it. */
+function whenClosed(socket: Duplex, audit: AuditTrail): void {
+  if (socket.closed) audit.completed();
+  else socket.once('close', () => audit.completed());
 }

@@ -1,13 +1,9 @@
 /** What the reviews of admission and of conversion webhooks have in common. Pure. */
-
-/** Versions of reviews that the server can send. */
-export type ReviewVersion = 'v1' | 'v1beta1';
-
-const known: readonly string[] = ['v1', 'v1beta1'] satisfies ReviewVersion[];
+import { isReviewVersion, type ReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
 
 /** The first that both sides know. */
 export function reviewVersionOf(versions: readonly string[]): ReviewVersion | undefined {
-  return versions.find((version) => known.includes(version)) as ReviewVersion | undefined;
+  return versions.find(isReviewVersion);
 }
 
 /** As messages name a kind: `stable.example.com/v1, Kind=CronTab`. */

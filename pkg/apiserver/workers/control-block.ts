@@ -3,7 +3,7 @@
  * writes only its own, so that what a dead one leaves behind can be cleared.
  */
 
-const header = { bootstrapped: 0, stopping: 1, mainBeat: 2, accepted: 3 } as const;
+const header = { bootstrapped: 0, stopping: 1, mainBeat: 2, accepted: 3, rotating: 4 } as const;
 const headerLength = 8;
 const slot = { beat: 0, serving: 1, connections: 2, readOnly: 3, mutating: 4 } as const;
 const slotLength = 8;
@@ -37,6 +37,12 @@ export class ControlBlock {
   tell(what: 'bootstrapped' | 'stopping'): void {
     Atomics.store(this.#numbers, header[what], 1);
   }
+
+  /** Only one thread at a time puts a log aside that all write. */
+  readonly rotation = {
+    tryLock: () => Atomics.compareExchange(this.#numbers, header.rotating, 0, 1) === 0,
+    unlock: () => void Atomics.store(this.#numbers, header.rotating, 0),
+  };
 
   /** Says that a thread is not held; absent: the main thread. */
   beat(worker?: number): void {

@@ -35,14 +35,14 @@ const daemons: readonly Daemon[] = [
     name: 'API server',
     table: apiServerOptions,
     sources: ['pkg/apiserver', 'cmd/orch-apiserver'],
-    settled: ['storage-backend', 'storage-media-type'],
+    settled: ['storage-backend', 'storage-media-type', 'audit-log-version', 'audit-webhook-version'],
     validate: (parsed) => validateOptions(parsed, apiServerProgramRules as never),
     needed: [
       '--etcd-servers=https://127.0.0.1:2379',
       '--service-account-issuer=https://issuer.example',
       '--service-account-signing-key-file=/pki/sa.key',
     ],
-    // Of backends that nothing uses yet, and of loggers that are gone.
+    // Of backends that are off or that nothing uses yet, and of loggers that are gone.
     negative: `authentication-token-webhook-cache-ttl authorization-webhook-cache-authorized-ttl
       authorization-webhook-cache-unauthorized-ttl nodeagent-read-only-port audit-log-batch-buffer-size
       audit-log-batch-max-size audit-log-batch-max-wait audit-log-batch-throttle-burst audit-log-batch-throttle-qps

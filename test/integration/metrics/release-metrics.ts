@@ -49,9 +49,14 @@ apiserver_admission_webhook_admission_duration_seconds histogram STABLE name ope
 apiserver_admission_webhook_fail_open_count counter ALPHA name type
 apiserver_admission_webhook_rejection_count counter ALPHA error_type name operation rejection_code type
 apiserver_admission_webhook_request_total counter ALPHA code name operation rejected type
+apiserver_audit_error_total counter ALPHA plugin
+apiserver_audit_event_total counter ALPHA
+apiserver_audit_level_total counter ALPHA level
+apiserver_audit_requests_rejected_total counter ALPHA
 apiserver_cache_list_fetched_objects_total counter ALPHA index resource_prefix
 apiserver_cache_list_returned_objects_total counter ALPHA resource_prefix
 apiserver_cache_list_total counter ALPHA index resource_prefix
+apiserver_crd_webhook_conversion_duration_seconds histogram ALPHA crd_name from_version succeeded to_version
 apiserver_current_inflight_requests gauge STABLE request_kind
 apiserver_dropped_requests_total counter ALPHA request_kind
 apiserver_init_events_total counter ALPHA resource
@@ -185,7 +190,6 @@ _volume_stats_used_bytes gauge ALPHA namespace persistentvolumeclaim`),
 /** What the release has besides, by the beginning of the name, and why it is not here. None of them may appear. */
 export const leftOut: Readonly<Record<string, string>> = {
   aggregator_openapi_: 'the documents of other API servers are not merged',
-  apiserver_audit_: 'there is no audit log',
   apiserver_client_certificate_expiration_seconds:
     'how long a certificate still lasts is not looked at for each request',
   apiserver_current_inqueue_requests: 'requests wait in no queue: they are served or refused',

@@ -3,13 +3,13 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { internalError, StatusError, timeout } from '#apimachinery/errors/status.js';
-import type { AdmissionAttributes, AdmissionScope } from '#apiserver/admission/admission.js';
+import { type Outcome, recordFailedOpen, recordOwn, recordTime } from '#apiserver/admission/webhook/annotations.js';
 import { CallingWebhookError, dryRunUnsupported, WebhookDenial } from '#apiserver/admission/webhook/failures.js';
 import { type Invocation, isNamespace } from '#apiserver/admission/webhook/invocation.js';
 import { optionsText } from '#apiserver/admission/webhook/options-text.js';
 import { type Answer, readAnswer, reviewText } from '#apiserver/admission/webhook/review.js';
-import type { Views } from '#apiserver/admission/webhook/views.js';
-import type { WebhookMetrics, WebhookStep } from '#apiserver/admission/webhook/webhook-metrics.js';
+import type { Subject } from '#apiserver/admission/webhook/subject.js';
+import type { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { nameOf } from '#apiserver/admission/webhook/webhook-source.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
@@ -26,14 +26,6 @@ export interface WebhookEnvironment {
   readonly newUID: () => string;
 }
 
-/** What a webhook is asked about. */
-export interface Subject {
-  readonly attributes: AdmissionAttributes;
-  readonly scope: AdmissionScope;
-  readonly views: Views;
-  readonly type: WebhookStep;
-}
-
 /** Clients are told of webhooks that take longer. */
 const slowMs = 1000;
 
@@ -42,10 +34,12 @@ const slowMs = 1000;
  * dry run that it does not support.
  */
 export async function ask(
-  { dialect, client, log, newUID }: WebhookEnvironment,
-  { webhook, resource }: Invocation,
-  { attributes, scope, views, type }: Subject,
+  { dialect, client, newUID }: WebhookEnvironment,
+  invocation: Invocation,
+  subject: Subject,
 ): Promise<Answer> {
+  const { webhook, resource } = invocation;
+  const { attributes, scope, views, type } = subject;
   const { name } = webhook;
   const { dryRun, operation, subresource } = attributes;
   if (dryRun && !webhook.heedsDryRun) throw dryRunUnsupported(name);
@@ -90,31 +84,27 @@ export async function ask(
     throw new CallingWebhookError(name, why, { code: 503, cause: error });
   }
   for (const warning of answer.warnings) attributes.warn(warning);
-  const { auditAnnotations: annotations } = answer;
-  if (Object.keys(annotations).length > 0) {
-    const { auditId } = scope.context;
-    log.debug(
-      { auditId, webhook: name, configuration: webhook.configuration, annotations },
-      'A webhook annotates a request',
-    );
-  }
+  recordOwn(invocation, subject, answer.auditAnnotations);
   if (!answer.allowed) throw new WebhookDenial(name, answer.status);
   return answer;
 }
 
 /** What becomes of a webhook's outcome: `ignored` where its failure is to be. Throws StatusErrors. */
 export async function underPolicy<T>(
-  { clock, metrics, log }: WebhookEnvironment,
-  { webhook }: Invocation,
-  { attributes, scope, type }: Subject,
+  { dialect, clock, metrics, log }: WebhookEnvironment,
+  invocation: Invocation,
+  subject: Subject,
   work: () => Promise<T>,
 ): Promise<{ readonly result: T } | 'ignored'> {
-  const { name, configuration, mustAnswer } = webhook;
+  const { name, configuration, mustAnswer } = invocation.webhook;
+  const { attributes, scope, type } = subject;
+  let outcome: Outcome = 'failed';
   const labels = { name, type, operation: attributes.operation };
   const startedMs = clock.monotonic();
   const took = () => clock.monotonic() - startedMs;
   try {
     const result = await work();
+    outcome = 'allowed';
     metrics.called(labels, { code: 200, rejected: false, durationMs: took() });
     return { result };
   } catch (error) {
@@ -134,7 +124,9 @@ export async function underPolicy<T>(
         log.warn(fields, 'Failed calling webhook, failing closed');
         throw internalError(error);
       }
+      outcome = 'ignored';
       if (!canceled) metrics.failedOpen(name, type);
+      recordFailedOpen(dialect, invocation, subject);
       log.warn(fields, 'Failed calling webhook, failing open');
       if (scope.context.cancellation.aborted) throw timeout('request did not complete within requested timeout');
       attributes.warn(`admission webhook ${JSON.stringify(name)} was ignored: ${error.message}`);
@@ -142,6 +134,7 @@ export async function underPolicy<T>(
     }
     if (error instanceof WebhookDenial) {
       const { status } = error;
+      outcome = 'denied';
       metrics.called(labels, { code: status.code, rejected: true, durationMs });
       metrics.rejected(labels, 'no_error', status.code);
       log.info(fields, 'A webhook denied a request');
@@ -153,6 +146,7 @@ export async function underPolicy<T>(
     throw error instanceof StatusError ? error : internalError(error);
   } finally {
     const durationMs = took();
+    recordTime(dialect, invocation, subject, { outcome, ms: durationMs });
     if (durationMs >= slowMs) {
       const seconds = (durationMs / 1000).toFixed(1);
       attributes.warn(`admission webhook ${JSON.stringify(name)} took ${seconds} seconds`);

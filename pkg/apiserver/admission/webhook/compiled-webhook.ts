@@ -1,4 +1,5 @@
 /** A configuration's webhooks as they are asked: selectors compiled, defaults filled in. Pure. */
+
 import type {
   MutatingWebhook,
   MutatingWebhookConfiguration,
@@ -7,8 +8,9 @@ import type {
   ValidatingWebhookConfiguration,
   WebhookClientConfig,
 } from '#api/admissionregistration/v1/types.gen.js';
+import type { ReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import { compileSelector, type LabelSelector } from '#apimachinery/selectors/labels.js';
-import { type ReviewVersion, reviewVersionOf } from '#apiserver/webhooks/review.js';
+import { reviewVersionOf } from '#apiserver/webhooks/review.js';
 
 export type WebhookConfiguration = MutatingWebhookConfiguration | ValidatingWebhookConfiguration;
 

@@ -12,6 +12,8 @@ import type { ServedResource } from '#apiserver/resources/served-resource.js';
 /** A webhook that is to be asked. */
 export interface Invocation {
   readonly webhook: OrderedWebhook;
+  /** Its number in what is recorded of it. */
+  readonly place: number;
   /** As the webhook wants to see it. */
   readonly resource: ServedResource;
 }
@@ -42,7 +44,7 @@ export async function invocationOf(
   }
   if (found === undefined || !selectsObject(webhook, attributes)) return undefined;
   if (!(await selectsNamespace(webhook, attributes, reader))) return undefined;
-  return { webhook, resource: found };
+  return { webhook, place: webhook.index, resource: found };
 }
 
 function has({ declaration }: ServedResource, subresource: string): boolean {

@@ -1,13 +1,16 @@
 /** `MutatingAdmissionWebhook`: webhooks that may change objects, one after the other. */
 import type { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { internalError } from '#apimachinery/errors/status.js';
 import { jsonEqual, valueAt } from '#apimachinery/patch/json-values.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { Reinvocation } from '#apiserver/admission/reinvocation.js';
-import { ask, type Subject, underPolicy } from '#apiserver/admission/webhook/asking.js';
+import { recordMutation, recordPatch } from '#apiserver/admission/webhook/annotations.js';
+import { ask, underPolicy } from '#apiserver/admission/webhook/asking.js';
 import { type Invocation, invocationOf } from '#apiserver/admission/webhook/invocation.js';
 import { patched, patchFrom } from '#apiserver/admission/webhook/patched.js';
+import type { Subject } from '#apiserver/admission/webhook/subject.js';
 import { isWholeOf, Views } from '#apiserver/admission/webhook/views.js';
 import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-plugin.js';
 import { type Scale, specReplicas, withValue } from '#apiserver/resources/scale-of.js';
@@ -23,9 +26,10 @@ export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration
     if (webhooks.length === 0) return;
     attributes.reinvocation ??= new Reinvocation();
     const { reinvocation } = attributes;
-    const views = new Views(attributes, scope);
+    const views = new Views(attributes, scope, { mutating: true });
     const subject: Subject = { attributes, scope, views, type: 'admit' };
-    if (reinvocation.round === 1 && reinvocation.output !== textOf(attributes)) reinvocation.changed();
+    const isChanged = () => reinvocation.output !== textOf(attributes);
+    if (reinvocation.round === 1 && reinvocation.someMayReturn && isChanged()) reinvocation.changed();
     for (const webhook of webhooks) {
       const invocation = await invocationOf(webhook, attributes, { equivalents, resource: scope.resource, reader });
       if (invocation === undefined || !reinvocation.asks(webhook.id)) continue;
@@ -36,26 +40,33 @@ export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration
       }
       if (webhook.reinvokedIfNeeded) reinvocation.invoked(webhook.id);
     }
-    reinvocation.output = textOf(attributes);
+    // Nobody is curious otherwise, and the object may be large.
+    if (reinvocation.someMayReturn) reinvocation.output = textOf(attributes);
   }
 
   /** True when the webhook changed the object. */
   async #ask(invocation: Invocation, subject: Subject): Promise<boolean> {
-    const { attributes, scope, views } = subject;
-    const { webhook, resource } = invocation;
-    const { name, configuration, index } = webhook;
+    let mutated = false;
+    try {
+      mutated = await this.#answered(invocation, subject);
+      return mutated;
+    } finally {
+      recordMutation(this.environment.dialect, invocation, subject, mutated);
+    }
+  }
+
+  async #answered(invocation: Invocation, subject: Subject): Promise<boolean> {
+    const { name } = invocation.webhook;
     const answer = await ask(this.environment, invocation, subject);
     const patch = answer.patch === undefined ? [] : patchFrom(name, answer.patch);
-    const { object } = attributes;
+    const { object } = subject.attributes;
     if (patch.length > 0 && object === undefined) {
       const why = `admission webhook ${JSON.stringify(name)} attempted to modify the object, which is not supported for this operation`;
       throw internalError(new Error(why));
     }
-    const mutated = patch.length > 0 && object !== undefined && (await this.#apply(patch, object, invocation, subject));
-    const key = `round_${attributes.reinvocation?.round ?? 0}_index_${index}`;
-    const { auditId } = scope.context;
-    const fields = { auditId, key, configuration, webhook: name, mutated, as: views.kindIn(resource).apiVersion };
-    this.environment.log.debug(fields, 'A webhook was asked to change an object');
+    if (patch.length === 0 || object === undefined) return false;
+    const mutated = await this.#apply(patch, object, invocation, subject);
+    recordPatch(this.environment.dialect, invocation, subject, patch);
     return mutated;
   }
 
@@ -63,14 +74,17 @@ export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration
     patch: readonly unknown[],
     object: ApiObjectShape,
     invocation: Invocation,
-    { scope, views }: Subject,
+    { attributes, scope, views }: Subject,
   ): Promise<boolean> {
     const view = await views.in(invocation.resource);
     const isScale = isWholeOf(scope.resource, object) && view.kind.kind !== scope.resource.declaration.kind;
     const next = await patched(patch, object, view, invocation, scope);
-    if (isScale) return rescale(object, next as Scale, specReplicas(scope.resource.strategy));
-    if (jsonEqual(object, next)) return false;
-    replaceContents(object, next);
+    if (!isScale && jsonEqual(object, next)) return false;
+    // Shared with nobody: what webhooks do later is done to the other one.
+    const before = attributes.original ?? copyJson(object);
+    if (!isScale) replaceContents(object, next);
+    else if (!rescale(object, next as Scale, specReplicas(scope.resource.strategy))) return false;
+    attributes.original = before;
     return true;
   }
 }

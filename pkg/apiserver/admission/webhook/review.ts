@@ -1,4 +1,5 @@
 /** Questions to webhooks and their answers, as JSON (`AdmissionReview` of `admission.…/v1` and `v1beta1`). Pure. */
+import type { ReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Status } from '#apimachinery/errors/status.js';
@@ -6,7 +7,7 @@ import type { AdmissionOperation } from '#apiserver/admission/admission.js';
 import type { ResourceName } from '#apiserver/admission/webhook/rules.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
-import { kindText, type ReviewVersion, textOf } from '#apiserver/webhooks/review.js';
+import { kindText, textOf } from '#apiserver/webhooks/review.js';
 
 export interface Question {
   readonly uid: string;

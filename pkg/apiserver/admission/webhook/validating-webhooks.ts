@@ -2,8 +2,9 @@
 import type { ValidatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import { timeout } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { ask, type Subject, underPolicy } from '#apiserver/admission/webhook/asking.js';
+import { ask, underPolicy } from '#apiserver/admission/webhook/asking.js';
 import { type Invocation, invocationOf } from '#apiserver/admission/webhook/invocation.js';
+import type { Subject } from '#apiserver/admission/webhook/subject.js';
 import { Views } from '#apiserver/admission/webhook/views.js';
 import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-plugin.js';
 
@@ -15,12 +16,12 @@ export class ValidatingWebhooks extends WebhookPlugin<ValidatingWebhookConfigura
     if (scope === undefined) return;
     const { reader } = this.environment;
     const { webhooks, equivalents } = await this.concerned(attributes, scope);
-    const views = new Views(attributes, scope);
+    const views = new Views(attributes, scope, { mutating: false });
     const invocations: Invocation[] = [];
     for (const webhook of webhooks) {
       const invocation = await invocationOf(webhook, attributes, { equivalents, resource: scope.resource, reader });
       if (invocation === undefined) continue;
-      invocations.push(invocation);
+      invocations.push({ ...invocation, place: invocations.length });
       // Before the first is asked: that an object cannot be converted is nobody's answer.
       await views.in(invocation.resource);
     }

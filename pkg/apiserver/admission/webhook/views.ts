@@ -19,12 +19,15 @@ export interface View {
 export class Views {
   readonly #attributes: AdmissionAttributes;
   readonly #scope: AdmissionScope;
+  /** In 1.24 the system's fields are set after mutating webhooks. */
+  readonly #unborn: boolean;
   readonly #views = new Map<ServedResource, View>();
   readonly #old = new Map<ServedResource, string>();
 
-  constructor(attributes: AdmissionAttributes, scope: AdmissionScope) {
+  constructor(attributes: AdmissionAttributes, scope: AdmissionScope, { mutating }: { readonly mutating: boolean }) {
     this.#attributes = attributes;
     this.#scope = scope;
+    this.#unborn = mutating && attributes.operation === 'CREATE';
   }
 
   /** Rejects where an object cannot be converted. */
@@ -60,8 +63,14 @@ export class Views {
     if (isWholeOf(own, object) && kind.kind !== own.declaration.kind)
       return jsonText(shown, scaleOf(own, object, kind));
     const converts = resource !== own && isWholeOf(own, object);
-    return jsonText(shown, converts ? await convertedTo(resource, object, own, context.signal) : object);
+    const whole = converts ? await convertedTo(resource, object, own, context.signal) : object;
+    return jsonText(shown, this.#unborn && isWholeOf(resource, whole) ? unborn(whole) : whole);
   }
+}
+
+function unborn(object: ApiObjectShape): ApiObjectShape {
+  const { uid: _, ...metadata } = object.metadata;
+  return { ...object, metadata: { ...metadata, creationTimestamp: null } as unknown as ApiObjectShape['metadata'] };
 }
 
 /** False for what has a kind of its own: evictions, bindings, options of connections. */

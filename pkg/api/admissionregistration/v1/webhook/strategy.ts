@@ -11,6 +11,7 @@ import type {
   ValidatingWebhookConfiguration,
 } from '#api/admissionregistration/v1/types.gen.js';
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
+import { isReviewVersion, reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import { validateRule } from '#api/admissionregistration/v1/webhook/rule-validation.js';
 import type { TableRowCells } from '#api/meta/object.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
@@ -36,8 +37,6 @@ const checkTimeout = wordedRangesOf(
   ({ minimum, maximum }) => `the timeout value must be between ${minimum} and ${maximum} seconds`,
   'timeoutSeconds',
 );
-/** Versions of the review that the server can send. */
-const reviewVersions = ['v1', 'v1beta1'];
 const noSideEffects = ['None', 'NoneOnDryRun'];
 
 type Webhook = ValidatingWebhook | MutatingWebhook;
@@ -93,7 +92,7 @@ function toleranceOf(old: readonly Webhook[]): Tolerance {
   return {
     sideEffects: old.some(({ sideEffects }) => !noSideEffects.includes(sideEffects ?? '')),
     unknownVersions: old.some(
-      ({ admissionReviewVersions: versions = [] }) => versions.length > 0 && !versions.some(isKnownVersion),
+      ({ admissionReviewVersions: versions = [] }) => versions.length > 0 && !versions.some(isReviewVersion),
     ),
     sameNames: new Set(old.map(({ name }) => name)).size < old.length,
   };
@@ -148,10 +147,6 @@ function validateSideEffects(value: string | undefined, tolerance: Tolerance, pa
   return allowed.includes(value) ? [] : [notSupported(path, value, allowed)];
 }
 
-function isKnownVersion(version: string): boolean {
-  return reviewVersions.includes(version);
-}
-
 function validateReviewVersions(versions: string[], anyVersion: boolean, path: FieldPath): FieldFailure[] {
   const known = reviewVersions.join(', ');
   if (versions.length === 0) return [required(path, `must specify one of ${known}`)];
@@ -161,6 +156,6 @@ function validateReviewVersions(versions: string[], anyVersion: boolean, path: F
     if (repeated.has(i)) return [invalidValue(at, version, 'duplicate version')];
     return invalidEach(at, version, dns1035LabelErrors(version));
   });
-  if (anyVersion || versions.some(isKnownVersion)) return failures;
+  if (anyVersion || versions.some(isReviewVersion)) return failures;
   return [...failures, invalidValue(path, versions, `must include at least one of ${known}`)];
 }

@@ -1,5 +1,6 @@
 /** Rules of how versions of a custom resource become each other. */
 import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
+import { isReviewVersion, reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import { declaration as schema } from '#api/apiextensions/v1/customresourcedefinition.js';
 import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -7,13 +8,6 @@ import { checkEnum, repeatedAt } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { dns1035LabelErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
-
-/** Versions of the review that the server can send. */
-const known = ['v1', 'v1beta1'];
-
-export function isReviewVersion(version: string): boolean {
-  return known.includes(version);
-}
 
 /** `anyReview`: the stored definition knows none of the server's reviews either, and may stay so. */
 export function validateConversion(
@@ -48,7 +42,7 @@ function validateReviewVersions(versions: string[], anyReview: boolean, path: Fi
     else addAll(failures, invalidEach(path.index(i), version, dns1035LabelErrors(version)));
   });
   if (!anyReview && !versions.some(isReviewVersion)) {
-    failures.push(invalidValue(path, versions, `must include at least one of ${known.join(', ')}`));
+    failures.push(invalidValue(path, versions, `must include at least one of ${reviewVersions.join(', ')}`));
   }
   return failures;
 }

@@ -1,8 +1,6 @@
 /** Rules of definitions of custom resources, and of what may change in them. */
-import {
-  isReviewVersion,
-  validateConversion,
-} from '#api/apiextensions/v1/customresourcedefinition/conversion-validation.js';
+import { isReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
+import { validateConversion } from '#api/apiextensions/v1/customresourcedefinition/conversion-validation.js';
 import { checkLabel, validateRequiredNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
 import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import {

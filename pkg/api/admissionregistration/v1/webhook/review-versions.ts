@@ -1,0 +1,8 @@
+/** Versions of the reviews of admission and of conversion webhooks that the server can send. */
+export const reviewVersions = ['v1', 'v1beta1'] as const;
+
+export type ReviewVersion = (typeof reviewVersions)[number];
+
+export function isReviewVersion(version: string): version is ReviewVersion {
+  return (reviewVersions as readonly string[]).includes(version);
+}

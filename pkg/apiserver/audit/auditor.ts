@@ -1,0 +1,63 @@
+/** Records requests as the policy says. */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { AuditEvent, auditVersion, type EventFacts } from '#apiserver/audit/event.js';
+import type { AuditMetrics } from '#apiserver/audit/metrics.js';
+import type { PolicyRules } from '#apiserver/audit/policy.js';
+import { RequestAudit, type StartedRequest } from '#apiserver/audit/request-audit.js';
+import type { AuditSink } from '#apiserver/audit/sink.js';
+import type { UserInfo } from '#apiserver/http/exchange.js';
+import type { Codec } from '#apiserver/resources/codec.js';
+
+export interface AuditorOptions {
+  readonly dialect: Dialect;
+  readonly codec: Codec;
+  readonly clock: Clock;
+  readonly rules: PolicyRules;
+  readonly sinks: readonly AuditSink[];
+  /** Requests fail whose arrival could not be recorded. */
+  readonly strict: boolean;
+  readonly metrics: AuditMetrics;
+}
+
+export class Auditor {
+  readonly #options: AuditorOptions;
+  readonly #version: string;
+
+  constructor(options: AuditorOptions) {
+    this.#options = options;
+    this.#version = auditVersion(options.dialect);
+  }
+
+  /** Undefined: nothing is recorded of the request. */
+  begin(started: StartedRequest, user: UserInfo | undefined): RequestAudit | undefined {
+    const { rules, metrics, clock, strict, dialect, codec } = this.#options;
+    const recording = rules.recordingOf(started.info, user);
+    metrics.level(recording.level);
+    if (recording.level === 'None') return undefined;
+    const write = (facts: EventFacts) => this.#write(facts);
+    return new RequestAudit(started, user, { recording, clock, strict, dialect, codec, metrics, write });
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#options.sinks.map((sink) => sink.close()));
+  }
+
+  /** Undefined: nobody has to be waited for. */
+  #write(facts: EventFacts): Promise<void> | undefined {
+    const { sinks, metrics } = this.#options;
+    metrics.event();
+    const event = new AuditEvent(this.#version, facts);
+    const waits: Promise<void>[] = [];
+    for (const sink of sinks) {
+      const wait = sink.write(event);
+      if (wait instanceof Promise) waits.push(wait);
+    }
+    return waits.length === 0 ? undefined : all(waits);
+  }
+}
+
+/** All are waited for, and then the first failure counts. */
+async function all(waits: readonly Promise<void>[]): Promise<void> {
+  for (const outcome of await Promise.allSettled(waits)) if (outcome.status === 'rejected') throw outcome.reason;
+}

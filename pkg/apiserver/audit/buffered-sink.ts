@@ -1,0 +1,118 @@
+/** Events that nobody waits for: kept in a bounded buffer, and written in batches. */
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import type { AuditEvent } from '#apiserver/audit/event.js';
+import type { AuditMetrics } from '#apiserver/audit/metrics.js';
+import type { AuditSink, BatchSink } from '#apiserver/audit/sink.js';
+import { TokenBucket } from '#client/token-bucket.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface BufferOptions {
+  /** Events that may wait. */
+  readonly bufferSize: number;
+  readonly maxBatchSize: number;
+  /** Zero or less: nothing waits for others to come. */
+  readonly maxWaitMs: number;
+  /** Batches per second, and at once; absent: no limit. */
+  readonly throttle?: { readonly qps: number; readonly burst: number };
+  /** Batches that may be under way at once. */
+  readonly parallel: number;
+}
+
+export interface BufferedSinkOptions extends BufferOptions {
+  readonly sink: BatchSink;
+  readonly metrics: AuditMetrics;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Bytes that the waiting events have together; objects make them large. */
+const maxBytes = 64 * 1024 * 1024;
+/** For what is left when the server closes. */
+const closeMs = 5000;
+/** Between two words about lost events. */
+const tellMs = 10_000;
+
+export class BufferedSink implements AuditSink {
+  readonly #options: BufferedSinkOptions;
+  readonly #bucket: TokenBucket | undefined;
+  readonly #closing = new AbortController();
+  #waiting: AuditEvent[] = [];
+  #bytes = 0;
+  #timer: Timer | undefined;
+  readonly #underWay = new Set<Promise<void>>();
+  #toldMs = Number.NEGATIVE_INFINITY;
+
+  constructor(options: BufferedSinkOptions) {
+    this.#options = options;
+    const { throttle, clock } = options;
+    this.#bucket = throttle && new TokenBucket({ ...throttle, clock });
+  }
+
+  write(event: AuditEvent): void {
+    const { bufferSize, maxBatchSize, maxWaitMs, metrics, clock, log } = this.#options;
+    const { length } = event.text;
+    if (this.#waiting.length >= bufferSize || this.#bytes + length > maxBytes) {
+      metrics.lost('buffered');
+      if (clock.monotonic() - this.#toldMs >= tellMs) {
+        this.#toldMs = clock.monotonic();
+        log.error({ events: this.#waiting.length }, 'Audit events are lost: too many wait to be written');
+      }
+      return;
+    }
+    this.#waiting.push(event);
+    this.#bytes += length;
+    if (this.#waiting.length >= maxBatchSize || maxWaitMs <= 0) this.#pump();
+    else this.#timer ??= clock.setTimer(() => this.#flush(), maxWaitMs);
+  }
+
+  /** What waits is written, however many batches that takes a second, unless it takes too long. */
+  async close(): Promise<void> {
+    const { clock, sink } = this.#options;
+    this.#closing.abort();
+    this.#flush();
+    const over = new AbortController();
+    await Promise.race([this.#drained(), clock.sleep(closeMs, over.signal)]);
+    over.abort();
+    await sink.close();
+  }
+
+  async #drained(): Promise<void> {
+    while (this.#underWay.size > 0) await Promise.all(this.#underWay);
+  }
+
+  #flush(): void {
+    this.#timer?.cancel();
+    this.#timer = undefined;
+    this.#pump();
+  }
+
+  #pump(): void {
+    const { parallel } = this.#options;
+    while (this.#waiting.length > 0 && this.#underWay.size < parallel) {
+      const work = this.#writeNext().finally(() => {
+        this.#underWay.delete(work);
+        if (this.#waiting.length > 0) this.#pump();
+      });
+      this.#underWay.add(work);
+    }
+  }
+
+  async #writeNext(): Promise<void> {
+    const { sink, maxBatchSize } = this.#options;
+    // Taken at once, so that each of those under way has its own.
+    const events = this.#waiting.splice(0, maxBatchSize);
+    try {
+      await this.#turn();
+      await sink.writeAll(events);
+    } catch {
+      // The sink has counted and logged what is lost.
+    } finally {
+      for (const { text } of events) this.#bytes -= text.length;
+    }
+  }
+
+  async #turn(): Promise<void> {
+    const waitMs = this.#bucket?.reserveMs() ?? 0;
+    if (waitMs > 0) await this.#options.clock.sleep(waitMs, this.#closing.signal);
+  }
+}

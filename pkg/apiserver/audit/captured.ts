@@ -1,0 +1,78 @@
+/** What an answer was, for the log. */
+import { bareMediaType, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
+import { decodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Codec } from '#apiserver/resources/codec.js';
+
+/** Bytes of one answer that are kept for the log: as many as a request may bring. */
+const maxBytes = 3 * 1024 * 1024;
+
+export class Captured {
+  #parts: Buffer[] = [];
+  #size = 0;
+
+  constructor(whole?: Buffer) {
+    if (whole !== undefined) this.add(whole);
+  }
+
+  add(bytes: Buffer): void {
+    this.#size += bytes.length;
+    if (this.#size <= maxBytes) this.#parts.push(bytes);
+    else this.#parts = [];
+  }
+
+  /** Undefined where there was more than is kept. */
+  get bytes(): Buffer | undefined {
+    if (this.#size > maxBytes) return undefined;
+    const [only] = this.#parts;
+    return this.#parts.length === 1 && only !== undefined ? only : Buffer.concat(this.#parts, this.#size);
+  }
+}
+
+export interface CaptureOptions {
+  readonly dialect: Dialect;
+  readonly codec: Pick<Codec, 'decode' | 'hasProtobuf' | 'shown'>;
+  readonly omitManagedFields: boolean;
+}
+
+/** JSON of one line; undefined for what has no such form. */
+export function responseText(
+  captured: Captured,
+  contentType: string | undefined,
+  { dialect, codec, omitManagedFields }: CaptureOptions,
+): string | 'too large' | undefined {
+  const { bytes } = captured;
+  if (bytes === undefined) return 'too large';
+  if (bytes.length === 0) return undefined;
+  const type = bareMediaType(contentType);
+  if (type === 'application/json') {
+    const text = oneLine(bytes);
+    return omitManagedFields ? withoutManagers(JSON.parse(text)) : text;
+  }
+  if (type !== mediaTypeOf('protobuf', dialect)) return undefined;
+  const { apiVersion, kind } = decodeEnvelope(bytes);
+  if (!codec.hasProtobuf({ apiVersion, kind })) return undefined;
+  const { object } = codec.decode(bytes, 'protobuf', { apiVersion, kind }, 'Ignore');
+  const shown = codec.shown(object);
+  return omitManagedFields ? withoutManagers(shown) : JSON.stringify(shown);
+}
+
+/** JSON has line breaks between its parts only: in texts they are escaped. */
+function oneLine(bytes: Buffer): string {
+  return bytes
+    .toString()
+    .replace(/[\n\r]/g, ' ')
+    .trim();
+}
+
+interface Managed {
+  metadata?: { managedFields?: unknown };
+  items?: Managed[];
+}
+
+function withoutManagers(value: unknown): string {
+  const { metadata, items } = value as Managed;
+  if (metadata !== undefined) delete metadata.managedFields;
+  for (const item of items ?? []) if (item.metadata !== undefined) delete item.metadata.managedFields;
+  return JSON.stringify(value);
+}

@@ -1,0 +1,105 @@
+/** Sends batches of events to an audit webhook as one `EventList`, and again where it is not there. */
+import type { Clock } from '#apimachinery/clock.js';
+import type { AuditEvent } from '#apiserver/audit/event.js';
+import type { AuditMetrics } from '#apiserver/audit/metrics.js';
+import type { AuditSink, BatchSink } from '#apiserver/audit/sink.js';
+import type { Transport } from '#client/rest/transport.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface WebhookSinkOptions {
+  readonly transport: Transport;
+  /** Behind what the transport puts in front of all. */
+  readonly path: string;
+  readonly apiVersion: string;
+  /** Before the second attempt; the next ones wait 1.5 times as long each. */
+  readonly initialBackoffMs: number;
+  readonly clock: Clock;
+  /** Uniform in [0, 1). */
+  readonly random: () => number;
+  readonly metrics: AuditMetrics;
+  readonly log: Logger;
+}
+
+/** As in 1.24. */
+const attempts = 5;
+const factor = 1.5;
+const jitter = 0.2;
+/** Of an answer, which nobody reads. */
+const maxAnswerBytes = 64 * 1024;
+const timeoutMs = 30_000;
+
+export class WebhookSink implements AuditSink, BatchSink {
+  readonly #options: WebhookSinkOptions;
+  readonly #closing = new AbortController();
+
+  constructor(options: WebhookSinkOptions) {
+    this.#options = options;
+  }
+
+  write(event: AuditEvent): Promise<void> {
+    return this.writeAll([event]);
+  }
+
+  async writeAll(events: readonly AuditEvent[]): Promise<void> {
+    const { apiVersion, metrics, log, clock, random, initialBackoffMs } = this.#options;
+    const items = events.map(({ text }) => text).join(',');
+    const body = `{"kind":"EventList","apiVersion":"${apiVersion}","metadata":{},"items":[${items}]}`;
+    let backoffMs = initialBackoffMs;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        await this.#send(body);
+        return;
+      } catch (err) {
+        const isOver = attempt === attempts || this.#closing.signal.aborted || (err as FinalError).final === true;
+        if (isOver) {
+          metrics.lost('webhook', events.length);
+          log.error({ err, events: events.length }, 'Audit events are lost: the webhook does not take them');
+          throw err;
+        }
+      }
+      await clock.sleep(backoffMs * (1 + random() * jitter), this.#closing.signal);
+      backoffMs *= factor;
+    }
+  }
+
+  /** Nothing is tried again any more. */
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#options.transport.close();
+  }
+
+  async #send(body: string): Promise<void> {
+    const { transport, path, clock } = this.#options;
+    const ending = new AbortController();
+    const timer = clock.setTimer(() => ending.abort(new Error(`no answer within ${timeoutMs / 1000} s`)), timeoutMs);
+    try {
+      const { status, body: answer } = await transport.request({
+        method: 'POST',
+        path,
+        headers: { 'content-type': 'application/json', accept: 'application/json, */*' },
+        body,
+        signal: ending.signal,
+      });
+      let size = 0;
+      for await (const part of answer) {
+        size += part.length;
+        if (size > maxAnswerBytes) break;
+      }
+      if (status < 200 || status > 206) throw new FinalError(status);
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+/** An answer that is a failure. */
+class FinalError extends Error {
+  override readonly name = 'AuditWebhookError';
+  /** It will not take them later, either. */
+  readonly final: boolean;
+
+  constructor(status: number) {
+    super(`the audit webhook answered with status ${status}`);
+    this.final = status !== 429 && status < 500;
+  }
+}
