@@ -76,6 +76,8 @@ interface Words {
   /** Prefix of the annotations and labels that the command-line client writes. */
   readonly cli: string;
   readonly reverse: string;
+  /** Prefix of the series of the DNS server. */
+  readonly dnsMetrics: string;
 }
 
 function makeDialect(w: Words) {
@@ -119,6 +121,8 @@ function makeDialect(w: Words) {
     protobufMediaType: `application/vnd.${product}.protobuf`,
     /** What `/version` says as gitVersion. */
     version: 'v1.24.0',
+    /** What the names of the DNS server's series begin with. */
+    dnsMetricsPrefix: w.dnsMetrics,
     /** The API group's name on the wire; empty for core. */
     groupName,
     /** `v1`, `apps/v1`, `coordination.orch.io/v1`. */
@@ -308,6 +312,7 @@ export const orchDialect: Dialect = makeDialect({
   schedulerIdentifier: 'scheduler',
   cli: 'orchctl',
   reverse: 'orch',
+  dnsMetrics: 'orch_dns',
 });
 
 export const kubernetesDialect: Dialect = makeDialect({
@@ -320,6 +325,7 @@ export const kubernetesDialect: Dialect = makeDialect({
   schedulerIdentifier: 'kubescheduler',
   cli: 'kubectl',
   reverse: 'kubernetes',
+  dnsMetrics: 'coredns',
 });
 
 /** The dialect of that name; throws a RangeError that lists the known ones. */

@@ -1,0 +1,257 @@
+/**
+ * The cluster's name server on a node: follows services and their endpoints, and answers over UDP and TCP.
+ * It answers for the cluster as soon as it knows all of it, and for all other names at once.
+ */
+
+import type { Registry } from 'prom-client';
+import { services } from '#api/core/v1/resources.gen.js';
+import type { Service } from '#api/core/v1/types.gen.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { aborted } from '#apimachinery/async/aborted.js';
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Informer, InformerFactory } from '#client/informer/informer.js';
+import type { Daemon } from '#daemon/daemon.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { Exchange, Upstream } from '#dns/forward/exchange.js';
+import { Forwarder } from '#dns/forward/forwarder.js';
+import { labelsOf } from '#dns/message/names.js';
+import { maxMessageBytes } from '#dns/message/numbers.js';
+import { type Query, readQuery } from '#dns/message/query.js';
+import { type Content, udpBytes, writeResponse } from '#dns/message/response.js';
+import { DnsMetrics, type Transport } from '#dns/metrics.js';
+import { keepNames } from '#dns/records/keep-names.js';
+import { RecordTable } from '#dns/records/table.js';
+import { ClusterZone } from '#dns/records/zone.js';
+import { Resolver } from '#dns/resolver.js';
+import { listenTcp } from '#dns/server/tcp.js';
+import { type Listener, listenUdp } from '#dns/server/udp.js';
+
+/** The node's own resolver configuration. */
+export interface HostResolvers {
+  readonly upstreams: readonly Upstream[];
+  readonly searches: readonly string[];
+}
+
+export interface DnsServerOptions {
+  /** Started and ended by the caller. */
+  readonly informers: InformerFactory;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly randomId: () => number;
+  readonly exchange: Exchange;
+  /** `cluster.local`. */
+  readonly domain: string;
+  readonly addresses: readonly string[];
+  readonly port: number;
+  /** Puts the addresses on the machine where they are not; resolves when they can be listened at. */
+  readonly prepare?: () => Promise<void>;
+  readonly hostResolvers: () => Promise<HostResolvers>;
+  /** The namespace of the pod with that address, where that is known and the pod searches its namespace's domain. */
+  readonly namespaceOf?: (address: string) => string | undefined;
+}
+
+/** Records are read from memory: clients that keep them for long only learn of changes late. */
+const ttlSeconds = 5;
+/** The node's resolvers may become others, and an address may be taken away. */
+const lookMs = 10_000;
+const retryMs = 1000;
+
+export class DnsServer implements Daemon {
+  readonly name = 'dns';
+  readonly #options: DnsServerOptions;
+  readonly #services: Informer<Service>;
+  readonly #slices: Informer<EndpointSlice>;
+  readonly #table: RecordTable;
+  readonly #forwarder: Forwarder;
+  readonly #resolver: Resolver;
+  readonly #metrics: DnsMetrics;
+  readonly #domain: readonly string[];
+  readonly #ready: Deferred<void> = deferred();
+  readonly #stop = new AbortController();
+  #searches: readonly (readonly string[])[] = [];
+  /** All of them, or none. */
+  #listeners: readonly Listener[] = [];
+  #work: Promise<void> | undefined;
+
+  constructor(options: DnsServerOptions) {
+    const { addresses, clock, domain, exchange, informers, log, randomId } = options;
+    const { dialect } = informers.client;
+    this.#options = options;
+    this.#services = informers.informer(services);
+    this.#slices = informers.informer(endpointslices, { transform: keepNames });
+    this.#metrics = new DnsMetrics(options.metrics, dialect, `dns://:${options.port}`);
+    this.#table = new RecordTable(dialect.labels.serviceName);
+    this.#domain = labelsOf(domain);
+    const zone = new ClusterZone({ table: this.#table, domain, ttl: ttlSeconds, serverAddresses: addresses });
+    this.#forwarder = new Forwarder({ clock, log, metrics: this.#metrics, exchange, randomId });
+    this.#resolver = new Resolver({
+      zone,
+      clock,
+      forwarder: this.#forwarder,
+      metrics: this.#metrics,
+      ttl: ttlSeconds,
+      hasSynced: () => this.#services.hasSynced() && this.#slices.hasSynced(),
+      namespaceOf: options.namespaceOf ?? (() => undefined),
+      hostSearches: () => this.#searches,
+    });
+    this.#ready.promise.catch(() => undefined);
+  }
+
+  /** Where it listens, once it is ready: the port of UDP; that of TCP is the same unless any free one was asked for. */
+  get ports(): readonly number[] {
+    return this.#listeners.map(({ port }) => port);
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const abort = () => this.#stop.abort();
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    this.#work = this.#run(this.#stop.signal);
+    try {
+      await this.#work;
+    } finally {
+      signal.removeEventListener('abort', abort);
+      this.#ready.reject(new Error('the name server was stopped before it was ready'));
+    }
+  }
+
+  /** It listens and knows the cluster. */
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#work;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const table = this.#table;
+    const ends = [
+      this.#services.addHandler({
+        onAdd: (service) => table.setService(service),
+        onUpdate: (service) => table.setService(service),
+        onDelete: (service) => table.deleteService(service),
+      }),
+      this.#slices.addHandler({
+        onAdd: (slice) => table.setSlice(slice),
+        onUpdate: (slice, old) => table.setSlice(slice, old),
+        onDelete: (slice) => table.deleteSlice(slice),
+      }),
+    ];
+    try {
+      await Promise.all([this.#listen(signal), this.#followResolvers(signal), this.#tellReady(signal)]);
+    } finally {
+      for (const end of ends) end();
+    }
+  }
+
+  async #tellReady(signal: AbortSignal): Promise<void> {
+    const synced = Promise.all([this.#services.whenSynced(), this.#slices.whenSynced()]);
+    await Promise.race([synced, aborted(signal)]);
+    while (!signal.aborted && this.#listeners.length === 0) await this.#options.clock.sleep(retryMs / 20, signal);
+    if (!signal.aborted) this.#ready.resolve();
+  }
+
+  /** Again and again: whatever takes the address away, names are to be found when it is back. */
+  async #listen(signal: AbortSignal): Promise<void> {
+    const { clock, log, addresses, port, prepare } = this.#options;
+    while (!signal.aborted) {
+      const failed = deferred<Error>();
+      const onError = (error: Error) => failed.resolve(error);
+      const open: Listener[] = [];
+      try {
+        await prepare?.();
+        for (const address of addresses) await this.#listenAt(address, { open, onError });
+        this.#listeners = open;
+        log.info({ addresses, port }, 'Answering questions about names');
+        const error = await Promise.race([failed.promise, aborted(signal)]);
+        if (error !== undefined) log.error({ err: error }, 'The name server has lost a socket; listening again');
+      } catch (error) {
+        log.error({ err: error, addresses, port }, 'The name server cannot listen; trying again');
+      }
+      this.#listeners = [];
+      await Promise.all(open.map((listener) => listener.close()));
+      await clock.sleep(retryMs, signal);
+    }
+  }
+
+  async #listenAt(
+    address: string,
+    { open, onError }: { readonly open: Listener[]; readonly onError: (error: Error) => void },
+  ): Promise<void> {
+    const { clock, port } = this.#options;
+    const responder = (transport: Transport) => (message: Buffer, source: string, respond: (answer: Buffer) => void) =>
+      this.#answer(message, { source, transport }, respond);
+    open.push(await listenUdp({ address, port, onError, responder: responder('udp') }));
+    open.push(await listenTcp({ address, port, clock, onError, responder: responder('tcp') }));
+  }
+
+  async #followResolvers(signal: AbortSignal): Promise<void> {
+    const { clock, log, addresses, hostResolvers } = this.#options;
+    while (!signal.aborted) {
+      try {
+        const { upstreams, searches } = await hostResolvers();
+        this.#searches = searches.map(labelsOf);
+        // It is among the node's own resolvers where somebody wanted nodes to find the cluster's names.
+        const others = upstreams.filter(({ address }) => !addresses.includes(address));
+        const { probe, hasSeen } = this.#probes;
+        if (this.#forwarder.setUpstreams(others)) await this.#forwarder.findLoops(probe, hasSeen);
+      } catch (error) {
+        log.error({ err: error }, "reading the node's resolver configuration failed");
+      }
+      await clock.sleep(lookMs, signal);
+    }
+  }
+
+  get #probes() {
+    const resolver = this.#resolver;
+    return { probe: (token: string) => resolver.probe(token), hasSeen: (token: string) => resolver.hasSeen(token) };
+  }
+
+  #answer(
+    message: Buffer,
+    from: { readonly source: string; readonly transport: Transport },
+    respond: (answer: Buffer) => void,
+  ): void {
+    const { clock, log } = this.#options;
+    const startMs = clock.monotonic();
+    const read = readQuery(message);
+    if (read.kind === 'ignored') return;
+    const { query } = read;
+    const finish = (content: Content) => {
+      const maxBytes = from.transport === 'udp' ? udpBytes(query) : maxMessageBytes;
+      const answer = writeResponse(query, content, { maxBytes, random: this.#options.random });
+      respond(answer);
+      this.#metrics.answered({
+        zone: this.#zoneOf(query),
+        transport: from.transport,
+        isIPv6: from.source.includes(':'),
+        type: query.type,
+        code: content.code,
+        requestBytes: message.length,
+        responseBytes: answer.length,
+        seconds: (clock.monotonic() - startMs) / 1000,
+      });
+    };
+    if (read.kind === 'refused') {
+      finish({ code: read.code });
+      return;
+    }
+    const content = this.#resolver.resolve(query, from.source);
+    if (!(content instanceof Promise)) finish(content);
+    else content.then(finish).catch((error: unknown) => log.error({ err: error }, 'answering a question failed'));
+  }
+
+  /** What series are told apart by: of all domains only the cluster's own, so that clients cannot make new ones. */
+  #zoneOf({ labels }: Query): string {
+    const domain = this.#domain;
+    const isOwn = domain.every((label, i) => labels[labels.length - domain.length + i] === label);
+    return isOwn ? `${domain.join('.')}.` : '.';
+  }
+}

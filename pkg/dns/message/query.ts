@@ -1,0 +1,65 @@
+/** Reads what clients send. Nothing of it is trusted. */
+import { readQuestionName } from '#dns/message/names.js';
+import { classInternet, dnssecOk, flag, headerBytes, recordType, responseCode } from '#dns/message/numbers.js';
+import { readRecords } from '#dns/message/records.js';
+
+export interface Query {
+  readonly id: number;
+  /** As they were sent. */
+  readonly flags: number;
+  /** Name, type and class as they were sent: answers repeat their case. */
+  readonly question: Buffer;
+  readonly labels: readonly string[];
+  readonly type: number;
+  /** Absent: the client knows nothing of EDNS. */
+  readonly edns?: { readonly maxBytes: number; readonly dnssecOk: boolean };
+}
+
+/** `refused`: is answered with that code. `ignored`: is answered by nothing, so that no two servers talk forever. */
+export type ReadQuery =
+  | { readonly kind: 'query'; readonly query: Query }
+  | { readonly kind: 'refused'; readonly code: number; readonly query: Query }
+  | { readonly kind: 'ignored' };
+
+const none = Buffer.alloc(0);
+/** Types that are no records but ask for something else, such as whole zones (RFC 6895); ANY not among them. */
+const firstMetaType = 128;
+const lastMetaType = 254;
+
+export function readQuery(bytes: Buffer): ReadQuery {
+  if (bytes.length < headerBytes) return { kind: 'ignored' };
+  const id = bytes.readUInt16BE(0);
+  const flags = bytes.readUInt16BE(2);
+  if ((flags & flag.response) !== 0) return { kind: 'ignored' };
+  const refused = (code: number, query: Query = { id, flags, question: none, labels: [], type: 0 }): ReadQuery => ({
+    kind: 'refused',
+    code,
+    query,
+  });
+  if (((flags >> 11) & 0xf) !== 0) return refused(responseCode.NOTIMP);
+  if (bytes.readUInt16BE(4) !== 1) return refused(responseCode.FORMERR);
+  const name = readQuestionName(bytes, headerBytes);
+  if (name === undefined || name.end + 4 > bytes.length) return refused(responseCode.FORMERR);
+  const type = bytes.readUInt16BE(name.end);
+  const plain: Query = { id, flags, question: bytes.subarray(headerBytes, name.end + 4), labels: name.labels, type };
+  // Nearly all that is asked without EDNS has no record.
+  if (bytes.readUInt32BE(6) === 0 && bytes.readUInt16BE(10) === 0) return checked(plain, bytes, name.end);
+  const records = readRecords(bytes);
+  if (records === undefined) return refused(responseCode.FORMERR, plain);
+  const options = records.filter((record) => record.type === recordType.OPT);
+  const [option] = options;
+  if (option === undefined) return checked(plain, bytes, name.end);
+  if (options.length > 1 || option.section !== 'additional') return refused(responseCode.FORMERR, plain);
+  const maxBytes = bytes.readUInt16BE(option.ttlOffset - 2);
+  const query = { ...plain, edns: { maxBytes, dnssecOk: (option.ttl & dnssecOk) !== 0 } };
+  if (((option.ttl >>> 16) & 0xff) !== 0) return refused(responseCode.BADVERS, query);
+  return checked(query, bytes, name.end);
+}
+
+function checked(query: Query, bytes: Buffer, end: number): ReadQuery {
+  const { type } = query;
+  if (type === recordType.OPT || type === 0) return { kind: 'refused', code: responseCode.FORMERR, query };
+  if (type >= firstMetaType && type <= lastMetaType) return { kind: 'refused', code: responseCode.NOTIMP, query };
+  if (bytes.readUInt16BE(end + 2) !== classInternet) return { kind: 'refused', code: responseCode.REFUSED, query };
+  return { kind: 'query', query };
+}

@@ -1,0 +1,108 @@
+/** Puts answers together. */
+import {
+  dnssecOk,
+  ednsBytes,
+  flag,
+  headerBytes,
+  maxMessageBytes,
+  plainBytes,
+  recordType,
+} from '#dns/message/numbers.js';
+import type { Query } from '#dns/message/query.js';
+import { noRecords, type RecordSet } from '#dns/message/record-set.js';
+import { recordEnd } from '#dns/message/records.js';
+
+export interface Content {
+  readonly code: number;
+  readonly authoritative?: boolean;
+  readonly answers?: RecordSet;
+  readonly authority?: RecordSet;
+  readonly additional?: RecordSet;
+}
+
+export interface Limits {
+  readonly maxBytes: number;
+  /** Returns [0, 1): which of several addresses comes first. */
+  readonly random: () => number;
+}
+
+const optionBytes = 11;
+
+/** How much a client takes over UDP. */
+export function udpBytes({ edns }: Query): number {
+  return edns === undefined ? plainBytes : Math.min(ednsBytes, Math.max(plainBytes, edns.maxBytes));
+}
+
+/** What does not fit is left out: additional records first, then answers, which the client is told of. */
+export function writeResponse(query: Query, content: Content, { maxBytes, random }: Limits): Buffer {
+  const { code, authoritative = false } = content;
+  let { answers = noRecords, authority = noRecords, additional = noRecords } = content;
+  const { question, edns } = query;
+  const option = edns === undefined ? 0 : optionBytes;
+  const room = Math.min(maxBytes, maxMessageBytes) - headerBytes - question.length - option;
+  let truncated = 0;
+  const needed = answers.bytes.length + authority.bytes.length;
+  if (needed > room) {
+    answers = fitting(answers, room, random);
+    // Pointers in what follows would not hold any more.
+    authority = noRecords;
+    additional = noRecords;
+    truncated = flag.truncated;
+  }
+  if (answers.bytes.length + authority.bytes.length + additional.bytes.length > room) additional = noRecords;
+  const used = answers.bytes.length + authority.bytes.length + additional.bytes.length;
+  const message = Buffer.allocUnsafe(headerBytes + question.length + used + option);
+  const kept = query.flags & (flag.recursionDesired | flag.checkingDisabled);
+  const own = flag.response | flag.recursionAvailable | (authoritative ? flag.authoritative : 0);
+  message.writeUInt16BE(query.id, 0);
+  message.writeUInt16BE(own | kept | truncated | (code & 0xf), 2);
+  message.writeUInt16BE(question.length === 0 ? 0 : 1, 4);
+  message.writeUInt16BE(answers.count, 6);
+  message.writeUInt16BE(authority.count, 8);
+  message.writeUInt16BE(additional.count + (option === 0 ? 0 : 1), 10);
+  question.copy(message, headerBytes);
+  let at = headerBytes + question.length;
+  at = copyTurned(answers, message, at, random);
+  at += authority.bytes.copy(message, at);
+  at += additional.bytes.copy(message, at);
+  if (edns !== undefined) writeOption(message, at, { code, ...edns });
+  return message;
+}
+
+/** As many whole records as there is room for. Of addresses a random part, so that none is always left out. */
+function fitting(set: RecordSet, room: number, random: () => number): RecordSet {
+  const { stride } = set;
+  if (stride !== undefined) {
+    const turned = Buffer.allocUnsafe(set.bytes.length);
+    copyTurned(set, turned, 0, random);
+    const count = Math.max(0, Math.floor(room / stride));
+    return { bytes: turned.subarray(0, count * stride), count };
+  }
+  let end = 0;
+  let count = 0;
+  while (count < set.count) {
+    const next = recordEnd(set.bytes, end);
+    if (next > room) break;
+    end = next;
+    count += 1;
+  }
+  return { bytes: set.bytes.subarray(0, end), count };
+}
+
+/** Clients take the first address. Returns the offset behind the records. */
+function copyTurned({ bytes, count, stride }: RecordSet, to: Buffer, at: number, random: () => number): number {
+  if (stride === undefined || count < 2) return at + bytes.copy(to, at);
+  const first = Math.floor(random() * count) * stride;
+  const middle = at + bytes.copy(to, at, first);
+  return middle + bytes.copy(to, middle, 0, first);
+}
+
+function writeOption(message: Buffer, at: number, option: { code: number; dnssecOk: boolean }): void {
+  message[at] = 0;
+  message.writeUInt16BE(recordType.OPT, at + 1);
+  message.writeUInt16BE(ednsBytes, at + 3);
+  message[at + 5] = option.code >> 4;
+  message[at + 6] = 0;
+  message.writeUInt16BE(option.dnssecOk ? dnssecOk : 0, at + 7);
+  message.writeUInt16BE(0, at + 9);
+}

@@ -1,0 +1,186 @@
+/** The records of a service and its endpoints as bytes, each made when it is asked for the first time after a change. */
+import type { ServicePort } from '#api/core/v1/types.gen.js';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { recordType } from '#dns/message/numbers.js';
+import { addressRecords, joined, noRecords, type RecordSet, record } from '#dns/message/record-set.js';
+import { endpointLabel, namedAddresses } from '#dns/records/endpoints.js';
+
+/** What the records are made from. */
+export interface ServiceFacts {
+  readonly isHeadless: boolean;
+  readonly publishesNotReady: boolean;
+  readonly clusterIPs: readonly string[];
+  readonly ports: readonly ServicePort[];
+  readonly slices: ReadonlyMap<string, EndpointSlice>;
+}
+
+export interface PortRecords {
+  readonly answers: RecordSet;
+  /** Addresses of the targets. */
+  readonly additional: RecordSet;
+}
+
+/** Where a port leads. */
+interface Target {
+  readonly labels: readonly string[];
+  readonly port: number;
+}
+
+interface NamedPort {
+  /** Empty for one without a name. */
+  readonly name: string;
+  readonly protocol: string;
+}
+
+type Ports = Map<string, { readonly port: NamedPort; readonly targets: Target[] }>;
+
+export interface ViewNames {
+  /** The service's whole name. */
+  readonly labels: readonly string[];
+  readonly ttl: number;
+}
+
+const weight = 100;
+
+export class ServiceView {
+  readonly #service: ServiceFacts;
+  readonly #names: ViewNames;
+  /** Of a headless service: label → addresses, each once. */
+  readonly #endpoints = new Map<string, Set<string>>();
+  readonly #addresses: ReadonlySet<string>;
+  readonly #sets = new Map<string, RecordSet>();
+  #ports: Ports | undefined;
+
+  constructor(service: ServiceFacts, names: ViewNames) {
+    this.#service = service;
+    this.#names = names;
+    if (!service.isHeadless) {
+      this.#addresses = new Set(service.clusterIPs);
+      return;
+    }
+    const all = new Set<string>();
+    for (const slice of service.slices.values()) {
+      for (const endpoint of namedAddresses(slice, service.publishesNotReady)) {
+        all.add(endpoint.address);
+        const label = endpointLabel(endpoint);
+        const known = this.#endpoints.get(label);
+        if (known === undefined) this.#endpoints.set(label, new Set([endpoint.address]));
+        else known.add(endpoint.address);
+      }
+    }
+    this.#addresses = all;
+  }
+
+  /** False for a headless service without ready endpoints: it has no name. */
+  get exists(): boolean {
+    return !this.#service.isHeadless || this.#addresses.size > 0;
+  }
+
+  /** A or AAAA. */
+  addresses(type: number): RecordSet {
+    return this.#cached(`${type}`, () => addressRecords('question', this.#addresses, { type, ttl: this.#names.ttl }));
+  }
+
+  /** Of an endpoint; undefined where there is none of that label. */
+  endpoint(label: string, type: number): RecordSet | undefined {
+    const addresses = this.#endpoints.get(label);
+    return addresses && addressRecords('question', addresses, { type, ttl: this.#names.ttl });
+  }
+
+  /** True when a port of the service, or of its endpoints, has that protocol and a name; `_tcp`. */
+  hasProtocol(label: string): boolean {
+    for (const { port } of this.#portMap().values()) if (port.name !== '' && label === `_${port.protocol}`) return true;
+    return false;
+  }
+
+  /** SRV records of `_port._protocol`; undefined where there is no such port. */
+  port(name: string, protocol: string): PortRecords | undefined {
+    if (!name.startsWith('_') || name === '_' || !protocol.startsWith('_')) return undefined;
+    const found = this.#portMap().get(`${name.slice(1)}/${protocol.slice(1)}`);
+    return found && this.#portRecords(`${name}.${protocol}`, found.targets);
+  }
+
+  /** SRV records of all ports, those without a name too. */
+  allPorts(): PortRecords {
+    return this.#portRecords(
+      '*',
+      [...this.#portMap().values()].flatMap(({ targets }) => targets),
+    );
+  }
+
+  #portRecords(key: string, targets: readonly Target[]): PortRecords {
+    const { ttl } = this.#names;
+    const answers = this.#cached(`srv ${key}`, () =>
+      joined(
+        targets.map(({ labels, port }) =>
+          record('question', { type: 'SRV', ttl, data: { priority: 0, weight, port, target: labels.join('.') } }),
+        ),
+      ),
+    );
+    const additional = this.#cached(`targets ${key}`, () => {
+      const named = new Map(targets.map(({ labels }) => [labels[0] ?? '', labels]));
+      // More would not fit into any answer over UDP, and would be left out.
+      if (named.size > maxAdditional) return noRecords;
+      return joined([...named].flatMap(([label, labels]) => this.#targetAddresses(label, labels)));
+    });
+    return { answers, additional };
+  }
+
+  #targetAddresses(label: string, labels: readonly string[]): RecordSet[] {
+    const { ttl } = this.#names;
+    const addresses = this.#service.isHeadless ? (this.#endpoints.get(label) ?? []) : this.#addresses;
+    return [recordType.A, recordType.AAAA].map((type) => addressRecords(labels, addresses, { type, ttl }));
+  }
+
+  #portMap(): Ports {
+    this.#ports ??= this.#service.isHeadless ? this.#endpointPorts() : this.#servicePorts();
+    return this.#ports;
+  }
+
+  #servicePorts(): Ports {
+    const ports: Ports = new Map();
+    for (const { name = '', protocol = 'TCP', port } of this.#service.ports)
+      addTarget(ports, { name, protocol }, { labels: this.#names.labels, port });
+    return ports;
+  }
+
+  #endpointPorts(): Ports {
+    const ports: Ports = new Map();
+    const seen = new Set<string>();
+    for (const slice of this.#service.slices.values()) {
+      for (const endpoint of namedAddresses(slice, this.#service.publishesNotReady)) {
+        const label = endpointLabel(endpoint);
+        for (const { name = '', protocol = 'TCP', port } of slice.ports ?? []) {
+          // One record for the addresses of both families that have the same hostname.
+          const id = `${label} ${name} ${protocol} ${port}`;
+          if (port === undefined || port === null || seen.has(id)) continue;
+          seen.add(id);
+          addTarget(
+            ports,
+            { name: name ?? '', protocol: protocol ?? 'TCP' },
+            { labels: [label, ...this.#names.labels], port },
+          );
+        }
+      }
+    }
+    return ports;
+  }
+
+  #cached(key: string, make: () => RecordSet): RecordSet {
+    const known = this.#sets.get(key);
+    if (known !== undefined) return known;
+    const made = make();
+    this.#sets.set(key, made);
+    return made;
+  }
+}
+
+const maxAdditional = 50;
+
+function addTarget(ports: Ports, { name, protocol }: NamedPort, target: Target): void {
+  const port = { name, protocol: protocol.toLowerCase() };
+  const key = `${name}/${port.protocol}`;
+  const known = ports.get(key);
+  if (known === undefined) ports.set(key, { port, targets: [target] });
+  else known.targets.push(target);
+}

@@ -1,0 +1,151 @@
+/** What names are made from: services and their endpoints, as informers tell of them. Changed piece by piece. */
+import type { Service } from '#api/core/v1/types.gen.js';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
+import { endpointLabel, namedAddresses } from '#dns/records/endpoints.js';
+import { ServiceEntry } from '#dns/records/service-entry.js';
+
+/** A name that an address has. */
+export interface AddressOwner {
+  readonly entry: ServiceEntry;
+  /** Of an endpoint; absent: it is the service's own address. */
+  readonly label?: string;
+}
+
+export class RecordTable {
+  /** Namespace → name → entry. A service that only slices tell of is among them, and does not exist yet. */
+  readonly #namespaces = new Map<string, Map<string, ServiceEntry>>();
+  readonly #owners = new Map<string, AddressOwner[]>();
+  readonly #serviceLabel: string;
+  #changes = 0;
+
+  /** `serviceLabel`: the label of slices that names their service. */
+  constructor(serviceLabel: string) {
+    this.#serviceLabel = serviceLabel;
+  }
+
+  /** How many changes there have been. */
+  get changes(): number {
+    return this.#changes;
+  }
+
+  service(namespace: string, name: string): ServiceEntry | undefined {
+    const entry = this.#namespaces.get(namespace)?.get(name);
+    return entry?.service === undefined ? undefined : entry;
+  }
+
+  /** True when a name is below the namespace's. */
+  hasServices(namespace: string): boolean {
+    for (const { service } of this.#namespaces.get(namespace)?.values() ?? []) if (service !== undefined) return true;
+    return false;
+  }
+
+  /** Who has the address, in the form of RFC 5952. */
+  ownersOf(address: string): readonly AddressOwner[] {
+    return this.#owners.get(address) ?? [];
+  }
+
+  setService(service: Service): void {
+    const entry = this.#entry(service.metadata.namespace ?? '', service.metadata.name ?? '');
+    this.#replace(entry, () => {
+      entry.service = service;
+    });
+  }
+
+  deleteService(service: Service): void {
+    const entry = this.#entry(service.metadata.namespace ?? '', service.metadata.name ?? '');
+    this.#replace(entry, () => {
+      entry.service = undefined;
+    });
+    this.#forget(entry);
+  }
+
+  /** Takes `slice` in the place of `old`, which may have been another service's. */
+  setSlice(slice: EndpointSlice, old?: EndpointSlice): void {
+    const entry = this.#entryOf(slice);
+    if (old !== undefined && this.#entryOf(old) !== entry) this.deleteSlice(old);
+    if (entry === undefined) return;
+    const name = slice.metadata.name ?? '';
+    this.#changes += 1;
+    this.#disown(entry, entry.slices.get(name));
+    entry.slices.set(name, slice);
+    entry.changed();
+    this.#own(entry, slice);
+  }
+
+  deleteSlice(slice: EndpointSlice): void {
+    const entry = this.#entryOf(slice);
+    const name = slice.metadata.name ?? '';
+    if (entry === undefined) return;
+    this.#changes += 1;
+    this.#disown(entry, entry.slices.get(name));
+    entry.slices.delete(name);
+    entry.changed();
+    this.#forget(entry);
+  }
+
+  #replace(entry: ServiceEntry, change: () => void): void {
+    this.#changes += 1;
+    for (const slice of entry.slices.values()) this.#disown(entry, slice);
+    for (const address of entry.clusterIPs) this.#remove(address, entry, undefined);
+    change();
+    entry.changed();
+    for (const address of entry.clusterIPs) this.#add(address, { entry });
+    for (const slice of entry.slices.values()) this.#own(entry, slice);
+  }
+
+  /** The addresses of a headless service's endpoints are names' too. */
+  #own(entry: ServiceEntry, slice: EndpointSlice): void {
+    if (!entry.isHeadless) return;
+    for (const endpoint of namedAddresses(slice, entry.publishesNotReady))
+      this.#add(endpoint.address, { entry, label: endpointLabel(endpoint) });
+  }
+
+  #disown(entry: ServiceEntry, slice: EndpointSlice | undefined): void {
+    if (slice === undefined || !entry.isHeadless) return;
+    for (const endpoint of namedAddresses(slice, entry.publishesNotReady))
+      this.#remove(endpoint.address, entry, endpointLabel(endpoint));
+  }
+
+  #add(address: string, owner: AddressOwner): void {
+    const key = canonicalAddress(address) ?? address;
+    const known = this.#owners.get(key);
+    if (known === undefined) this.#owners.set(key, [owner]);
+    else known.push(owner);
+  }
+
+  #remove(address: string, entry: ServiceEntry, label: string | undefined): void {
+    const key = canonicalAddress(address) ?? address;
+    const known = this.#owners.get(key);
+    if (known === undefined) return;
+    const place = known.findIndex((owner) => owner.entry === entry && owner.label === label);
+    if (place >= 0) known.splice(place, 1);
+    if (known.length === 0) this.#owners.delete(key);
+  }
+
+  #entryOf({ metadata }: EndpointSlice): ServiceEntry | undefined {
+    const service = metadata.labels?.[this.#serviceLabel];
+    return service === undefined || service === '' ? undefined : this.#entry(metadata.namespace ?? '', service);
+  }
+
+  #entry(namespace: string, name: string): ServiceEntry {
+    let services = this.#namespaces.get(namespace);
+    if (services === undefined) {
+      services = new Map();
+      this.#namespaces.set(namespace, services);
+    }
+    let entry = services.get(name);
+    if (entry === undefined) {
+      entry = new ServiceEntry(namespace, name);
+      services.set(name, entry);
+    }
+    return entry;
+  }
+
+  #forget(entry: ServiceEntry): void {
+    if (entry.service !== undefined || entry.slices.size > 0) return;
+    const services = this.#namespaces.get(entry.namespace);
+    services?.delete(entry.name);
+    if (services?.size === 0) this.#namespaces.delete(entry.namespace);
+  }
+}

@@ -1,0 +1,210 @@
+/**
+ * The cluster's domain, by the DNS specification of release 1.24's clusters, version 1.1: what a name and a type have.
+ * Everything comes from memory, so an answer takes microseconds and never waits.
+ */
+import { isWithin, labelsOf, nameBytes } from '#dns/message/names.js';
+import { headerBytes, recordType } from '#dns/message/numbers.js';
+import { addressRecords, joined, type RecordSet, record } from '#dns/message/record-set.js';
+import { addressOfPodLabel, addressOfReverse } from '#dns/records/address-names.js';
+import type { ServiceEntry } from '#dns/records/service-entry.js';
+import type { RecordTable } from '#dns/records/table.js';
+
+export type Lookup =
+  | { readonly kind: 'records'; readonly answers: RecordSet; readonly additional?: RecordSet }
+  /** The name is another one's; `cname` is the record that says so. */
+  | { readonly kind: 'alias'; readonly target: readonly string[]; readonly cname: RecordSet }
+  /** The name is there, and has no such records. */
+  | { readonly kind: 'nodata' }
+  | { readonly kind: 'nxdomain' }
+  /** Not the cluster's to say. */
+  | { readonly kind: 'outside' };
+
+export interface ClusterZoneOptions {
+  readonly table: RecordTable;
+  /** `cluster.local`. */
+  readonly domain: string;
+  /** Of all records, and of the knowledge that there are none; seconds. */
+  readonly ttl: number;
+  /** Where this server is asked. */
+  readonly serverAddresses: readonly string[];
+}
+
+const specification = '1.1.0';
+const nodata: Lookup = { kind: 'nodata' };
+const nxdomain: Lookup = { kind: 'nxdomain' };
+const outside: Lookup = { kind: 'outside' };
+const day = 86_400;
+
+export class ClusterZone {
+  readonly domain: readonly string[];
+  readonly #table: RecordTable;
+  readonly #ttl: number;
+  readonly #serverAddresses: readonly string[];
+  readonly #domainBytes: number;
+  /** With the owner as a pointer and the serial number last but four. */
+  readonly #soa: RecordSet;
+
+  constructor({ table, domain, ttl, serverAddresses }: ClusterZoneOptions) {
+    this.domain = labelsOf(domain);
+    this.#table = table;
+    this.#ttl = ttl;
+    this.#serverAddresses = serverAddresses;
+    this.#domainBytes = nameBytes(this.domain).length;
+    const name = this.domain.join('.');
+    this.#soa = record('question', {
+      type: 'SOA',
+      ttl,
+      data: {
+        mname: `ns.dns.${name}`,
+        rname: `hostmaster.${name}`,
+        serial: 0,
+        refresh: 7200,
+        retry: 1800,
+        expire: day,
+        minimum: ttl,
+      },
+    });
+  }
+
+  lookup(labels: readonly string[], type: number): Lookup {
+    if (!isWithin(labels, this.domain)) return this.#reverse(labels, type);
+    const below = labels.slice(0, labels.length - this.domain.length);
+    switch (below.at(-1)) {
+      case undefined:
+        return this.#apex(type);
+      case 'svc':
+        return this.#services(below.slice(0, -1), type);
+      case 'pod':
+        return this.#pods(below.slice(0, -1), type);
+      case 'dns':
+        return this.#server(below.slice(0, -1), type);
+      case 'dns-version':
+        return below.length === 1 ? this.#version(type) : nxdomain;
+      default:
+        return nxdomain;
+    }
+  }
+
+  /** The record that goes with "there is none": of the domain, at the end of a name of so many bytes. */
+  authority(questionNameBytes: number): RecordSet {
+    const bytes = Buffer.from(this.#soa.bytes);
+    bytes.writeUInt16BE(0xc000 | (headerBytes + questionNameBytes - this.#domainBytes), 0);
+    bytes.writeUInt32BE(this.#table.changes >>> 0, bytes.length - 20);
+    return { bytes, count: 1 };
+  }
+
+  #apex(type: number): Lookup {
+    const name = this.domain.join('.');
+    if (type === recordType.SOA) return found(this.authority(this.#domainBytes));
+    if (type === recordType.NS)
+      return found(
+        record('question', { type: 'NS', ttl: this.#ttl, data: `ns.dns.${name}` }),
+        this.#serverRecords(['ns', 'dns', ...this.domain]),
+      );
+    return nodata;
+  }
+
+  #server(below: readonly string[], type: number): Lookup {
+    if (below.length === 0) return nodata;
+    if (below.length > 1 || below[0] !== 'ns') return nxdomain;
+    return isAddress(type)
+      ? found(addressRecords('question', this.#serverAddresses, { type, ttl: this.#ttl }))
+      : nodata;
+  }
+
+  #serverRecords(owner: readonly string[]): RecordSet {
+    const records = (type: number) => addressRecords(owner, this.#serverAddresses, { type, ttl: this.#ttl });
+    return joined([records(recordType.A), records(recordType.AAAA)]);
+  }
+
+  #version(type: number): Lookup {
+    return type === recordType.TXT
+      ? found(record('question', { type: 'TXT', ttl: this.#ttl, data: specification }))
+      : nodata;
+  }
+
+  /** Any address is some pod's as far as the specification goes: it is in the name already. */
+  #pods(below: readonly string[], type: number): Lookup {
+    if (below.length < 2) return nodata;
+    const address = below.length === 2 ? addressOfPodLabel(below[0] ?? '') : undefined;
+    if (address === undefined) return nxdomain;
+    return isAddress(type) ? found(addressRecords('question', [address], { type, ttl: this.#ttl })) : nodata;
+  }
+
+  #services(below: readonly string[], type: number): Lookup {
+    const namespace = below.at(-1);
+    const name = below.at(-2);
+    if (namespace === undefined) return nodata;
+    if (name === undefined) return this.#table.hasServices(namespace) ? nodata : nxdomain;
+    const entry = this.#table.service(namespace, name);
+    if (entry === undefined) return nxdomain;
+    const { externalName } = entry;
+    if (externalName !== undefined) return below.length === 2 ? this.#alias(externalName) : nxdomain;
+    return this.#service(entry, below.slice(0, -2), type);
+  }
+
+  #alias(externalName: string): Lookup {
+    const target = labelsOf(externalName);
+    // The API server lets through what is a name, but a record of it must be possible, whoever stored it.
+    if (!isName(target)) return nodata;
+    return {
+      kind: 'alias',
+      target,
+      cname: record('question', { type: 'CNAME', ttl: this.#ttl, data: target.join('.') }),
+    };
+  }
+
+  #service(entry: ServiceEntry, below: readonly string[], type: number): Lookup {
+    const view = entry.view(this.domain, this.#ttl);
+    if (!view.exists) return nxdomain;
+    const [first = '', second = ''] = below;
+    switch (below.length) {
+      case 0: {
+        if (type !== recordType.SRV) return isAddress(type) ? found(view.addresses(type)) : nodata;
+        const { answers, additional } = view.allPorts();
+        return found(answers, additional);
+      }
+      case 1: {
+        if (view.hasProtocol(first)) return nodata;
+        const records = view.endpoint(first, type);
+        if (records === undefined) return nxdomain;
+        return isAddress(type) ? found(records) : nodata;
+      }
+      case 2: {
+        const ports = view.port(first, second);
+        if (ports === undefined) return nxdomain;
+        return type === recordType.SRV ? found(ports.answers, ports.additional) : nodata;
+      }
+      default:
+        return nxdomain;
+    }
+  }
+
+  /** Reverse names of addresses that are the cluster's; others are somebody else's. */
+  #reverse(labels: readonly string[], type: number): Lookup {
+    const address = addressOfReverse(labels);
+    const owners = address === undefined ? [] : this.#table.ownersOf(address);
+    if (owners.length === 0) return outside;
+    if (type !== recordType.PTR) return nodata;
+    const names = owners.map(({ entry, label }) =>
+      [...(label === undefined ? [] : [label]), entry.name, entry.namespace, 'svc', ...this.domain].join('.'),
+    );
+    return found(joined(names.map((data) => record('question', { type: 'PTR', ttl: this.#ttl, data }))));
+  }
+}
+
+const isAddress = (type: number): boolean => type === recordType.A || type === recordType.AAAA;
+
+function found(answers: RecordSet, additional?: RecordSet): Lookup {
+  if (answers.count === 0) return nodata;
+  return additional === undefined ? { kind: 'records', answers } : { kind: 'records', answers, additional };
+}
+
+function isName(labels: readonly string[]): boolean {
+  try {
+    return labels.length > 0 && nameBytes(labels).length > 0;
+  } catch (error) {
+    if (error instanceof RangeError) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,86 @@
+/** Questions over TCP: each with its length in front, several on one connection, answered in whatever order. */
+import { createServer, type Server, type Socket } from 'node:net';
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import type { Listener, ListenerOptions } from '#dns/server/udp.js';
+
+const maxConnections = 500;
+/** Questions of one connection that wait for their answers; more are not read. */
+const maxWaiting = 64;
+const idleMs = 10_000;
+
+/** Rejects when the address cannot be had. */
+export async function listenTcp(options: ListenerOptions & { readonly clock: Clock }): Promise<Listener> {
+  const { address, port, onError } = options;
+  const sockets = new Set<Socket>();
+  const server = createServer((socket) => {
+    if (sockets.size >= maxConnections) {
+      socket.destroy();
+      return;
+    }
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+    serve(socket, options);
+  });
+  await listening(server, address, port);
+  server.on('error', onError);
+  const bound = server.address();
+  return {
+    port: typeof bound === 'object' && bound !== null ? bound.port : port,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      await new Promise<void>((resolve) => server.close(() => resolve()));
+    },
+  };
+}
+
+function listening(server: Server, address: string, port: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen({ host: address, port, ipv6Only: address.includes(':'), exclusive: true }, () => {
+      server.removeListener('error', reject);
+      resolve();
+    });
+  });
+}
+
+function serve(socket: Socket, { clock, responder }: ListenerOptions & { readonly clock: Clock }): void {
+  const source = socket.remoteAddress ?? '';
+  let received: Buffer = Buffer.alloc(0);
+  let waiting = 0;
+  let timer: Timer | undefined;
+  const isBusy = () => waiting >= maxWaiting || socket.writableNeedDrain;
+  const rest = () => {
+    timer?.cancel();
+    timer = clock.setTimer(() => socket.destroy(), idleMs);
+  };
+  const respond = (answer: Buffer) => {
+    waiting -= 1;
+    const length = Buffer.alloc(2);
+    length.writeUInt16BE(answer.length);
+    socket.write(Buffer.concat([length, answer]));
+    read();
+  };
+  const read = () => {
+    while (!isBusy() && received.length >= 2) {
+      const end = 2 + received.readUInt16BE(0);
+      if (received.length < end) break;
+      const message = received.subarray(2, end);
+      received = received.subarray(end);
+      waiting += 1;
+      rest();
+      // Answers at once come back here while this loop goes on: it has taken its message already.
+      responder(message, source, respond);
+    }
+    if (isBusy()) socket.pause();
+    else socket.resume();
+  };
+  rest();
+  socket.on('data', (part) => {
+    received = received.length === 0 ? part : Buffer.concat([received, part]);
+    read();
+  });
+  socket.on('drain', read);
+  // Clients come and go as they like.
+  socket.on('error', () => socket.destroy());
+  socket.once('close', () => timer?.cancel());
+}
