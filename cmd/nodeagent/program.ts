@@ -13,6 +13,7 @@ import { dropManagedFields } from '#client/informer/transforms.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { Connection } from '#client/rest/connection.js';
 import { cloudDependencies } from '#cmd/nodeagent/cloud.js';
+import { nodeDns } from '#cmd/nodeagent/dns.js';
 import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
@@ -112,8 +113,11 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
           }),
         }),
   });
+  // Where there is no API, there are no names either.
+  const dns = connection && nodeDns(values, { informers, clock, random, log, metrics, nodeName });
   return new NodeAgentProcess({
     agent,
+    ...(dns === undefined ? {} : { dns }),
     informers,
     ...(connection === undefined ? {} : { connection }),
     cri,

@@ -159,6 +159,13 @@ function loopArguments(options: LoopArguments): Arguments {
   };
 }
 
+/** Who answers the questions of pods. */
+export interface NodeDnsArguments {
+  readonly server: string;
+  /** The agent answers at that address itself. */
+  readonly isOwn: boolean;
+}
+
 export interface NodeAgentArguments {
   readonly dialect: Dialect;
   readonly nodeName: string;
@@ -172,6 +179,8 @@ export interface NodeAgentArguments {
   /** `cgroupRoot`: where its pods have their cgroups, which must be there. */
   readonly runtime: { readonly endpoint: string; readonly cgroupRoot?: string } | undefined;
   readonly pauseImage: string | undefined;
+  /** Absent: pods ask the machine's resolvers. */
+  readonly dns?: NodeDnsArguments | undefined;
   readonly featureGates?: Gates | undefined;
   readonly files: {
     readonly ca: string | undefined;
@@ -180,6 +189,9 @@ export interface NodeAgentArguments {
   };
   readonly verbosity: number;
 }
+
+/** Also in the API server's certificate. */
+const clusterDomain = 'cluster.local';
 
 /** Where clients look for a node's agent. Another cluster of this machine may have it already, or the nodes beside it. */
 const nodeAgentPort = 10_250;
@@ -201,6 +213,9 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'container-runtime-endpoint': options.runtime?.endpoint,
     'cgroup-root': options.runtime?.cgroupRoot,
     'pod-infra-container-image': options.pauseImage,
+    'dns-address': options.dns?.isOwn === true ? options.dns.server : undefined,
+    'cluster-dns': options.dns?.server,
+    'cluster-domain': options.dns === undefined ? undefined : clusterDomain,
     'feature-gates': gatesText(options.featureGates),
     address: options.nodeIPs[0],
     port: options.port,

@@ -18,6 +18,7 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
+import { nodeDns } from '#cmd/nodeagent/dns.js';
 import { takesPods } from '#cmd/orch/nodes-ready.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
@@ -257,8 +258,9 @@ export class ClusterProcess {
       }),
       ...node.dependencies,
     });
+    const dns = nodeDns(values, { informers, clock, random, log, metrics, nodeName: node.name });
     this.#inform(informers);
-    await this.#start(agent);
+    await Promise.all([this.#start(agent), ...(dns === undefined ? [] : [this.#start(dns)])]);
     return agent;
   }
 

@@ -5,6 +5,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
+import { releaseNameServer } from '#cmd/orch/name-server.js';
 import { downOptions } from '#cmd/orch/options.js';
 import {
   forgetIdentity,
@@ -122,5 +123,6 @@ async function containerSteps(layout: Layout, settings: ClusterSettings, sink: P
     ],
     ['volumes', () => unmountVolumes(layout.root)],
     ['rule for the service address', () => serviceAddressOf(settings).close()],
+    ['address of the name server', () => releaseNameServer(layout)],
   ];
 }

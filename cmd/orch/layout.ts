@@ -14,6 +14,8 @@ export interface Layout {
   readonly run: string;
   /** Names what a cluster that was told to stop waits for; there while it does. */
   readonly stopping: string;
+  /** The address that the cluster's name server has taken; there while it has. */
+  readonly dnsAddress: string;
   /** The node agent's directory of one node. */
   node(name: string): string;
   /** The container runtime's directory of one node. */
@@ -32,6 +34,7 @@ export function layoutOf(dataDir: string): Layout {
     logs: join(dataDir, 'logs'),
     run: join(dataDir, 'run'),
     stopping: join(dataDir, 'run', 'stopping'),
+    dnsAddress: join(dataDir, 'run', 'dns-address'),
     node: (name) => join(dataDir, 'nodes', name),
     runtime: (name) => join(dataDir, 'runtime', name),
     componentConfig: (component) => join(dataDir, 'pki', `${component}.config`),

@@ -92,6 +92,13 @@ export const upOptions = {
     meaning:
       'Addresses of pods, a /24 for each node, and a /64 of a range of IPv6 that may follow after a comma; fixed when the cluster is created. The default makes way for addresses that this machine has; a range that overlaps one of its networks is refused.',
   },
+  'cluster-dns': {
+    type: 'string',
+    default: 'built-in',
+    section: 'Network',
+    meaning:
+      'Who answers questions of pods about names: built-in, the address of a name server that runs in the cluster, or none for the resolvers of this machine.',
+  },
   'scheduler-config': {
     type: 'string',
     section: 'Daemons',

@@ -19,6 +19,7 @@ import type { Closable } from '#cmd/orch/closable.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import type { Infrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { untilDone } from '#cmd/orch/patience.js';
 import { Child } from '#cmd/orch/process/child.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
@@ -97,6 +98,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     schedulerArguments({ ...(await loop('scheduler', schedulerPort)), schedulerConfig }),
   );
   const nodes = await infrastructure.nodes;
+  const dns = await setUpNameServer(context);
   // They end beside each other; only the API server has to outlast them.
   const daemons = new PartGroup('controllers, scheduler and node agents');
   running.push(daemons);
@@ -112,6 +114,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
         podLogsDir: podLogsDir(layout, node.name),
         runtime: node.runtime ?? { endpoint: simulatedEndpoint },
         pauseImage: node.pauseImage,
+        dns: dns(place),
         featureGates,
         verbosity,
         files: {

@@ -11,6 +11,8 @@ export interface StartOptions {
   /** Socket of a runtime that is not ours. */
   readonly foreignRuntime: string | undefined;
   readonly foreignEtcd: ForeignEtcd | undefined;
+  /** What answers the pods' questions about names: `built-in`, `none`, or somebody's address. */
+  readonly clusterDns: string;
   /** Of all daemons. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   /** Path of the scheduler's configuration file. */

@@ -6,6 +6,7 @@ import {
   apiServerFiles,
   controllerManagerArguments,
   loopsInProcess,
+  type NodeDnsArguments,
   nodeAgentArguments,
   preferredNodeAgentPort,
   schedulerArguments,
@@ -14,6 +15,7 @@ import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import type { Infrastructure, NodeInfrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { hostAddresses } from '#cmd/orch/network.js';
 import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
@@ -66,9 +68,11 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
   );
   await step(progress, 'controllers and scheduler', () => process.startLoops());
   const nodes = await infrastructure.nodes;
-  const agents = nodes.map(async (node, place) =>
-    process.startNode(await nodeOptions(context, infrastructure, { ...node, port: preferredNodeAgentPort(place) })),
-  );
+  const dns = await setUpNameServer(context);
+  const agents = nodes.map(async (node, place) => {
+    const placed = { ...node, port: preferredNodeAgentPort(place), dns: dns(place) };
+    return process.startNode(await nodeOptions(context, infrastructure, placed));
+  });
   await step(progress, 'node agents', () => Promise.all(agents));
   return { client: process.api.client, failed: process.failed };
 }
@@ -76,7 +80,7 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
 async function nodeOptions(
   context: ClusterContext,
   infrastructure: Infrastructure,
-  node: NodeInfrastructure & { readonly port: number },
+  node: NodeInfrastructure & { readonly port: number; readonly dns: NodeDnsArguments | undefined },
 ): Promise<NodeOptions> {
   const { dialect, clock, layout, start } = context;
   const { name, runtime } = node;
@@ -97,6 +101,7 @@ async function nodeOptions(
       podLogsDir: podLogsDir(layout, name),
       runtime,
       pauseImage: node.pauseImage,
+      dns: node.dns,
       featureGates: start.featureGates,
       verbosity: start.verbosity,
       files: {

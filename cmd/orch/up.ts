@@ -4,6 +4,7 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { type HostNetwork, hostNetworks, primaryRange, unusedRange } from '#cmd/orch/network.js';
@@ -56,6 +57,7 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
       separate: options.separate,
       bindAddress: options['bind-address'],
       nodeIPs: checkedNodeIPs(options['node-ip']),
+      clusterDns: checkedClusterDns(options['cluster-dns']),
       verbosity: options.v,
       featureGates: options['feature-gates'],
       schedulerConfig: readable(options['scheduler-config']),
@@ -90,6 +92,13 @@ function checkedNodeIPs(nodeIPs: readonly string[]): readonly string[] {
   const [message] = nodeIPErrors(nodeIPs);
   if (message !== undefined) throw new SetupError(message);
   return nodeIPs;
+}
+
+/** Throws a SetupError for what is neither a word nor an address. */
+function checkedClusterDns(dns: string): string {
+  if (dns !== 'built-in' && dns !== 'none' && ipFamily(dns) === 0)
+    throw new SetupError(`--cluster-dns ${JSON.stringify(dns)} must be built-in, none, or an address`);
+  return dns;
 }
 
 /** The existing cluster's settings, or those of a new one. Throws a SetupError when the options contradict them. */

@@ -43,6 +43,12 @@ async function setUp(t: Test, options: Partial<DnsServerOptions> = {}) {
     ports: [],
     endpoints: addresses.map((address) => ({ addresses: [address], conditions: { ready: true } })),
   } as unknown as EndpointSlice);
+  await api.client.resource(endpointslices).create({
+    metadata: { name: 'web-1', namespace: 'default', labels: { [dialect.labels.serviceName]: 'web' } },
+    addressType: 'IPv4',
+    ports: [],
+    endpoints: null,
+  } as unknown as EndpointSlice);
   const informers = new SharedInformerFactory({ client: api.client, clock, random: Math.random, log });
   const asked: string[] = [];
   const metrics = new Registry();

@@ -20,7 +20,7 @@ import { labelsOf } from '#dns/message/names.js';
 import { maxMessageBytes } from '#dns/message/numbers.js';
 import { type Query, readQuery } from '#dns/message/query.js';
 import { type Content, udpBytes, writeResponse } from '#dns/message/response.js';
-import { DnsMetrics, type Transport } from '#dns/metrics.js';
+import { DnsMetrics, type Transport } from '#dns/metrics/dns-metrics.js';
 import { keepNames } from '#dns/records/keep-names.js';
 import { RecordTable } from '#dns/records/table.js';
 import { ClusterZone } from '#dns/records/zone.js';

@@ -7,7 +7,7 @@ import type { Query } from '#dns/message/query.js';
 import { joined, noRecords, type RecordSet, record, withOwner } from '#dns/message/record-set.js';
 import type { Content } from '#dns/message/response.js';
 import type { OutgoingQuestion } from '#dns/message/write-query.js';
-import type { DnsMetrics } from '#dns/metrics.js';
+import type { DnsMetrics } from '#dns/metrics/dns-metrics.js';
 import { contentOf } from '#dns/records/content.js';
 import type { ClusterZone, Lookup } from '#dns/records/zone.js';
 
@@ -28,7 +28,7 @@ export interface ResolverOptions {
 /** Names that lead to names. */
 const maxAliases = 8;
 /** Below the cluster's domain; nothing else has such names. */
-export const probeLabel = 'loop-probe';
+const probeLabel = 'loop-probe';
 /** Probes that came back and that nobody has asked for are somebody's mischief; they must not pile up. */
 const maxProbes = 100;
 

@@ -17,6 +17,7 @@ import { type CgroupParts, composeCgroups, cpuQuota, resourceFacts } from '#node
 import { newStaticSources } from '#nodeagent/compose-sources.js';
 import { newObjects, newVolumes } from '#nodeagent/compose-volumes.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
+import { clusterDNSOf } from '#nodeagent/environment/cluster-dns.js';
 import { expandedSearchLimits } from '#nodeagent/environment/dns.js';
 import { hostDNSReader } from '#nodeagent/environment/host-dns.js';
 import { PodEvents } from '#nodeagent/events/pod-events.js';
@@ -226,7 +227,7 @@ function newStarters(
 ) {
   const { dialect } = informers.client;
   const { objects, events } = input;
-  const clusterDNS = { servers: values['cluster-dns'], domain: values['cluster-domain'] };
+  const clusterDNS = clusterDNSOf(values);
   // Simulated registries ask nobody.
   const dockerConfig =
     input.directories === undefined

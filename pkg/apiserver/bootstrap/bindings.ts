@@ -39,7 +39,8 @@ export function bootstrapClusterRoleBindings(dialect: Dialect, gate: Gate): Clus
     binding(`system:${components.controllerManager}`, controllerManager),
     binding(`system:${components.scheduler}`, user(users.scheduler)),
     binding('system:volume-scheduler', user(users.scheduler)),
-    binding(`system:${short}-dns`, account(`${short}-dns`)),
+    // Node agents answer questions about names themselves where they are told to.
+    binding(`system:${short}-dns`, account(`${short}-dns`), group(groups.nodes)),
     // Nodes get their rights from the node authorizer; the binding is there for clusters without it to fill.
     binding('system:node'),
     binding('system:node-proxier', user(`system:${short}-proxy`)),

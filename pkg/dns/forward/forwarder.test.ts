@@ -10,7 +10,7 @@ import { silentLogger } from '#daemon/log/logger.js';
 import { exchange, type Upstream } from '#dns/forward/exchange.js';
 import { Forwarder } from '#dns/forward/forwarder.js';
 import { writeQuery } from '#dns/message/write-query.js';
-import { DnsMetrics } from '#dns/metrics.js';
+import { DnsMetrics } from '#dns/metrics/dns-metrics.js';
 
 const upstreams: readonly Upstream[] = ['10.0.0.1', '10.0.0.2'].map((address) => ({ address, port: 53 }));
 const address: Answer = { name: 'www.example.com', type: 'A', ttl: 60, data: '192.0.2.1' };

@@ -11,7 +11,7 @@ import type { Exchange, Upstream } from '#dns/forward/exchange.js';
 import { Forwarded } from '#dns/forward/forwarded.js';
 import { responseCode } from '#dns/message/numbers.js';
 import { type OutgoingQuestion, writeQuery } from '#dns/message/write-query.js';
-import type { DnsMetrics } from '#dns/metrics.js';
+import type { DnsMetrics } from '#dns/metrics/dns-metrics.js';
 
 export interface ForwarderOptions {
   readonly clock: Clock;

@@ -7,11 +7,14 @@ export function keepNames(slice: EndpointSlice): EndpointSlice {
     metadata: { name, namespace, uid, resourceVersion, labels } as EndpointSlice['metadata'],
     addressType: slice.addressType,
     ...(slice.ports === undefined ? {} : { ports: slice.ports }),
-    endpoints: slice.endpoints.map(({ addresses, conditions, hostname }) => ({
-      addresses,
-      ...(conditions?.ready === false ? { conditions: notReady } : {}),
-      ...(hostname === undefined ? {} : { hostname }),
-    })),
+    // Objects of other implementations say null for none.
+    endpoints: ((slice.endpoints as EndpointSlice['endpoints'] | null) ?? []).map(
+      ({ addresses, conditions, hostname }) => ({
+        addresses,
+        ...(conditions?.ready === false ? { conditions: notReady } : {}),
+        ...(hostname === undefined ? {} : { hostname }),
+      }),
+    ),
   };
 }
 

@@ -70,9 +70,10 @@ function addressErrors(values: NodeAgentOptions): string[] {
     for (const error of ipErrors(values[name]))
       messages.push(`${label(name)} ${JSON.stringify(values[name])}: ${error}`);
   }
-  for (const address of values['cluster-dns']) {
-    for (const error of ipErrors(address))
-      messages.push(`${label('cluster-dns')} ${JSON.stringify(address)}: ${error}`);
+  for (const name of ['cluster-dns', 'dns-address'] as const) {
+    for (const address of values[name]) {
+      for (const error of ipErrors(address)) messages.push(`${label(name)} ${JSON.stringify(address)}: ${error}`);
+    }
   }
   messages.push(...nodeIPErrors(values['node-ip']));
   return messages;

@@ -55,6 +55,7 @@ t.test('every option of the specification, with its default and whether a file s
       'memory-throttling-factor',
       'memory-swap-behavior',
       'config-map-and-secret-change-detection-strategy',
+      'dns-address',
     ],
   );
 });

@@ -191,6 +191,12 @@ export const podsOptions = {
     configField: 'resolvConf',
     meaning: 'Resolver configuration that pods start from; empty for none.',
   },
+  'dns-address': {
+    type: 'strings',
+    section: 'Network',
+    meaning:
+      "Addresses at which this process answers questions about the cluster's names, put on the loopback interface where the node has none of them; pods ask there unless --cluster-dns is given. Empty: it answers none.",
+  },
   'cluster-dns': { type: 'strings', section: 'Network', configField: 'clusterDNS', meaning: 'Name servers of pods.' },
   'cluster-domain': {
     type: 'string',

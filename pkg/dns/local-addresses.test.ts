@@ -1,0 +1,47 @@
+/** Addresses of name servers, on the loopback interface. */
+import t from 'tap';
+import { LocalAddresses } from '#dns/local-addresses.js';
+
+/** As much of ip(8) as is needed: interfaces with their addresses. */
+function fakeIp(links: Map<string, string[]>) {
+  return async (_: string, args: readonly string[]): Promise<string> => {
+    const [object, verb, address = ''] = args;
+    const link = args[args.indexOf('dev') + 1] ?? '';
+    if (object === '-oneline') {
+      const shown = [...links].filter(([name]) => !args.includes('dev') || name === link);
+      return shown.flatMap(([name, all], i) => all.map((one) => `${i}: ${name}    inet ${one} scope host`)).join('\n');
+    }
+    const known = links.get(link) ?? [];
+    if (verb === 'add' && known.includes(address))
+      throw Object.assign(new Error('ip'), { stderr: 'RTNETLINK answers: File exists' });
+    links.set(link, verb === 'add' ? [...known, address] : known.filter((one) => one !== address));
+    return '';
+  };
+}
+
+t.test('addresses come and go', async (t) => {
+  const links = new Map([
+    ['lo', ['127.0.0.1/8']],
+    ['eth0', ['192.0.2.7/24', '169.254.20.10/32']],
+  ]);
+  const addresses = new LocalAddresses(fakeIp(links));
+  await addresses.ensure('192.0.2.7');
+  t.equal(links.get('lo')?.length, 1, 'nothing is done for an address that is there');
+  t.equal(await addresses.claim(['169.254.20.10', '169.254.20.11']), '169.254.20.11', 'taken ones are left alone');
+  t.equal(await addresses.claim(['169.254.20.10', '169.254.20.11']), undefined);
+  await addresses.ensure('fd00::12');
+  t.same(links.get('lo'), ['127.0.0.1/8', '169.254.20.11/32', 'fd00::12/128']);
+  for (const address of ['192.0.2.7', '169.254.20.11', '169.254.20.11']) await addresses.release(address);
+  t.ok(await addresses.has('192.0.2.7'), 'other interfaces keep theirs');
+  t.notOk(await addresses.has('169.254.20.11'));
+});
+
+t.test('of two that claim the same address at once, one gets it', async (t) => {
+  const ip = fakeIp(new Map([['lo', []]]));
+  const first = new LocalAddresses(ip);
+  const second = new LocalAddresses(async (program, args) => (args[0] === '-oneline' ? '' : ip(program, args)));
+  t.same(
+    [await first.claim(['169.254.20.10']), await second.claim(['169.254.20.10', '169.254.20.11'])],
+    ['169.254.20.10', '169.254.20.11'],
+  );
+});
