@@ -191,7 +191,7 @@ export interface NodeAgentArguments {
 }
 
 /** Also in the API server's certificate. */
-const clusterDomain = 'cluster.local';
+export const clusterDomain = 'cluster.local';
 
 /** Where clients look for a node's agent. Another cluster of this machine may have it already, or the nodes beside it. */
 const nodeAgentPort = 10_250;

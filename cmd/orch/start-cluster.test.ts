@@ -9,7 +9,7 @@ import t from 'tap';
 import { parse } from 'yaml';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
-import { namespaces, nodes, persistentvolumeclaims, pods } from '#api/core/v1/resources.gen.js';
+import { namespaces, nodes, persistentvolumeclaims, pods, services } from '#api/core/v1/resources.gen.js';
 import { blockContains, parseCIDR } from '#apimachinery/net/ip.js';
 import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
 
@@ -54,6 +54,14 @@ t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
     const range = parseCIDR(ranges.get(spec.nodeName) ?? '');
     t.ok(range && blockContains(range, status?.podIP ?? ''), `${status?.podIP} is of its node`);
   }
+  const spec = { selector: { app: 'web' }, ports: [{ port: 80 }] };
+  const service = { metadata: { name: 'web', namespace: 'default' }, spec };
+  const { spec: created } = await cluster.client.resource(services).create(service);
+  t.same(await cluster.resolve('web'), [created.clusterIP], 'names are found as pods find them');
+  t.same(await cluster.resolve('web.default.svc.cluster.local.', 'other'), [created.clusterIP]);
+  t.same(await cluster.resolve('web', 'other'), []);
+  await cluster.client.resource(services).delete('web', { namespace: 'default' });
+  t.same(await cluster.resolve('web'), []);
   await cluster.client.resource(deployments).delete('web', { namespace: 'default' });
   const gone = { namespace: 'default', signal: AbortSignal.timeout(60_000) };
   for (;;) {

@@ -20,6 +20,7 @@ import type { RestClient } from '#client/rest/rest-client.js';
 import {
   apiServerArguments,
   apiServerFiles,
+  clusterDomain,
   controllerManagerArguments,
   type Gates,
   loopsInProcess,
@@ -34,6 +35,7 @@ import { freePort } from '#cmd/orch/settings.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
+import { resolveName } from '#dns/resolve-name.js';
 import { simulatedDependencies } from '#nodeagent/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Store } from '#storage/store.js';
@@ -65,6 +67,11 @@ export interface Cluster {
   kubeconfig(): string;
   /** A client that acts as somebody. */
   clientAs(user: string, groups?: readonly string[]): RestClient;
+  /**
+   * The addresses that a pod of the namespace (`default` unless told) finds under a name, as its resolver would search
+   * for it; none where there is no such name.
+   */
+  resolve(name: string, namespace?: string): Promise<string[]>;
   close(): Promise<void>;
 }
 
@@ -142,6 +149,8 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
     return {
       dialect,
       client: process.api.client,
+      resolve: (name, namespace = dialect.namespaces.default) =>
+        resolveName(process.api.client, clock, { name, namespace, domain: clusterDomain }),
       clientAs: (user, groups = []) => process.clientFor(user, groups),
       kubeconfig() {
         const port = process.api.address?.port;
