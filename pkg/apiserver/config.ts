@@ -12,6 +12,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { sameAddress, specialRange } from '#apimachinery/net/special-ip.js';
 import { admissionPlugins, idlePlugins, type PluginDependencies } from '#apiserver/admission/chain/plugins.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
+import { LockoutWarnings } from '#apiserver/admission/webhook/lockout-warnings.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { ApiServerWorker } from '#apiserver/api-server-worker.js';
 import type { ApiServerDependencies, ApiServerOptions } from '#apiserver/apiserver.js';
@@ -330,7 +331,7 @@ function buildAdmission(
   const [enabled, disabled] = [values['enable-admission-plugins'], values['disable-admission-plugins']];
   for (const { plugin, text } of idlePlugins(enabled)) log.warn({ plugin }, text);
   for (const plugin of config.unconfigurable) log.warn({ plugin }, 'This admission plugin takes no configuration');
-  const plugins = admissionPlugins(
+  const chosen = admissionPlugins(
     {
       dialect,
       reader,
@@ -345,6 +346,7 @@ function buildAdmission(
     },
     { enabled, disabled },
   );
+  const plugins = [...chosen, new LockoutWarnings({ dialect, reader })];
   if (rbac === undefined) return plugins;
   return [...plugins, new RbacEscalation({ dialect, index: rbac.index, rbac: rbac.authorizer, authorizer })];
 }

@@ -12,6 +12,7 @@ import { RestClient } from '#client/rest/rest-client.js';
 import { responseRetryMs } from '#client/rest/retry.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
 import { apiVersionOf, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
+import { asTable, type Table } from '#cmd/orchctl/api/table.js';
 
 export interface Selection {
   readonly labelSelector?: string | undefined;
@@ -21,25 +22,6 @@ export interface Selection {
 export interface Scope {
   /** Absent: all namespaces (or a cluster-scoped resource). */
   readonly namespace?: string | undefined;
-}
-
-export interface ColumnDefinition {
-  readonly name: string;
-  readonly type: string;
-  readonly format?: string;
-  readonly priority?: number;
-}
-
-/** metav1.Table, as far as it is printed. */
-export interface Table {
-  readonly columnDefinitions?: readonly ColumnDefinition[] | null;
-  readonly rows: readonly TableRow[] | null;
-  readonly metadata?: { resourceVersion?: string; continue?: string };
-}
-
-export interface TableRow {
-  readonly cells: readonly (string | number | boolean | null)[];
-  readonly object?: { metadata?: ApiObject['metadata'] };
 }
 
 export interface WatchMessage<T> {
@@ -133,6 +115,24 @@ export class Api {
     }
   }
 
+  /** Any request, and whatever comes back. */
+  async answer(
+    method: string,
+    path: string,
+    body: string,
+    headers: Record<string, string>,
+  ): Promise<Pick<TransportResponse, 'status' | 'headers'> & { readonly text: string }> {
+    const response = await this.#transport.request({
+      method,
+      path,
+      headers: { 'user-agent': 'orchctl', accept: 'application/json', ...headers },
+      body,
+      signal: this.#signal,
+    });
+    const { status, headers: answered } = response;
+    return { status, headers: answered, text: (await collect(response)).toString('utf8') };
+  }
+
   get<T extends ApiObject>(resource: ServedResource, name: string, scope: Scope): Promise<T> {
     return this.json('GET', objectPath(resource, name, scope));
   }
@@ -156,14 +156,17 @@ export class Api {
   /** One object's or a collection's rows as the server prints them. */
   async table(resource: ServedResource, name: string | undefined, scope: Scope, selection: Selection = {}) {
     if (name !== undefined) {
-      return this.json<Table>('GET', objectPath(resource, name, scope), undefined, { accept: tableMediaTypes });
+      const path = objectPath(resource, name, scope);
+      const answer = await this.json<Table>('GET', path, undefined, { accept: tableMediaTypes });
+      return asTable(answer, this.#clock.now());
     }
     let table: Table | undefined;
     let next: string | undefined;
     do {
       const query = { ...selectionQuery(selection), limit: String(pageSize), continue: next };
       const path = withQuery(collectionPath(resource, scope), query);
-      const page: Table = await this.json('GET', path, undefined, { accept: tableMediaTypes });
+      const answer: Table = await this.json('GET', path, undefined, { accept: tableMediaTypes });
+      const page = asTable(answer, this.#clock.now());
       table = { ...page, rows: [...(table?.rows ?? []), ...(page.rows ?? [])] };
       next = page.metadata?.continue;
     } while (next !== undefined && next !== '');
@@ -197,8 +200,19 @@ export class Api {
       groups: { name: string; preferredVersion?: { groupVersion: string }; versions: { groupVersion: string }[] }[];
     }>('GET', '/apis');
     const paths = ['/api/v1', ...groups.groups.flatMap((g) => preferred(g).map((version) => `/apis/${version}`))];
-    const lists = await Promise.all(paths.map((path) => this.json<ResourceListDocument>('GET', path)));
-    return new ResourceCatalog(lists.flatMap(servedResources));
+    const lists = await Promise.all(paths.map((path) => this.#listed(path)));
+    return new ResourceCatalog(lists.flatMap((list) => (list === undefined ? [] : servedResources(list))));
+  }
+
+  /** Undefined for a version whose server is away, which keeps nobody from the others. */
+  async #listed(path: string): Promise<ResourceListDocument | undefined> {
+    try {
+      return await this.json<ResourceListDocument>('GET', path);
+    } catch (error) {
+      const code = statusOf(error)?.code ?? 0;
+      if (path.startsWith('/apis/') && (code === 404 || code >= 500)) return undefined;
+      throw error;
+    }
   }
 }
 
@@ -267,7 +281,7 @@ async function collect(response: TransportResponse): Promise<Buffer> {
   return Buffer.concat(parts);
 }
 
-function failureOf(code: number, body: string): StatusError {
+export function failureOf(code: number, body: string): StatusError {
   try {
     const status: unknown = JSON.parse(body);
     const found = statusOf({ status });

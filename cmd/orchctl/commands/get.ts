@@ -1,6 +1,7 @@
 import type { ApiObject } from '#client/client.js';
-import type { Api, Scope, Selection, Table } from '#cmd/orchctl/api/api.js';
+import type { Api, Scope, Selection } from '#cmd/orchctl/api/api.js';
 import { objectName, parseTargets, type Target } from '#cmd/orchctl/api/resources.js';
+import { asTable, type Table } from '#cmd/orchctl/api/table.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { readTargets } from '#cmd/orchctl/commands/manifests.js';
 import { allNamespacesOption, filenameOption, outputOption, selectorOptions } from '#cmd/orchctl/commands/options.js';
@@ -139,7 +140,7 @@ async function watch(invocation: Invocation, targets: readonly Target[]): Promis
   if (target === undefined || more !== undefined || target.names.length > 1) {
     throw new UsageError('watch one resource type or one object at a time');
   }
-  const { api, values, out, signal } = invocation;
+  const { api, clock, values, out, signal } = invocation;
   const scope = scopeOf(invocation, target);
   const [name] = target.names;
   const selection = selectionOf(invocation);
@@ -161,7 +162,7 @@ async function watch(invocation: Invocation, targets: readonly Target[]): Promis
     for await (const { type, object } of api.watch<Table & ApiObject>(target.resource, scope, options)) {
       resourceVersion = versionOf(object) ?? resourceVersion;
       if (type === 'BOOKMARK') continue;
-      if (!whole) printer.print(object);
+      if (!whole) printer.print(asTable(object, clock.now()));
       else if (form === 'name') out.write(`${objectName(target.resource, object.metadata.name ?? '')}\n`);
       else out.write(`${form === 'yaml' ? '---\n' : ''}${objectText(withoutManagedFields(object), form)}`);
     }

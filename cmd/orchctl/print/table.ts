@@ -1,5 +1,5 @@
 /** Prints Tables that the server made. */
-import type { ColumnDefinition, Table } from '#cmd/orchctl/api/api.js';
+import type { ColumnDefinition, Table } from '#cmd/orchctl/api/table.js';
 import { alignColumns, columnWidths } from '#cmd/orchctl/print/columns.js';
 import type { Output } from '#cmd/orchctl/terminal/terminal.js';
 

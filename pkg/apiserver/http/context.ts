@@ -27,12 +27,23 @@ export interface RequestContext {
   /** Texts for `Warning` headers, in order, without duplicates. */
   readonly warnings: string[];
   readonly auditId: string;
+  /** Of what took its time: parts of the `Server-Timing` header. */
+  timings?: string[] | undefined;
   /** Absent: nothing is recorded of the request. */
   readonly audit?: AuditTrail | undefined;
   /** Aborts when the client goes away or the request's time is over. */
   readonly signal: AbortSignal;
   /** The same for those who only want to hear of it, which costs less. */
   readonly cancellation: Cancellation;
+}
+
+/** Of one response; further ones are left out. */
+const maxTimings = 50;
+
+/** Tells the client how long something took. `what`: without quotes. */
+export function timed(context: Pick<RequestContext, 'timings'>, step: string, what: string, ms: number): void {
+  context.timings ??= [];
+  if (context.timings.length < maxTimings) context.timings.push(`${step};desc="${what}";dur=${Number(ms.toFixed(1))}`);
 }
 
 /** Most characters of warnings that one response carries; further ones are left out. */

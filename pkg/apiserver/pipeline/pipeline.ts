@@ -148,6 +148,7 @@ export class Pipeline {
     response.headers['audit-id'] = auditId;
     response.headers['cache-control'] ??= 'no-cache, private';
     if (warnings.length > 0) response.headers['warning'] = warnings.map(warningHeader).join(', ');
+    if (scope?.timings !== undefined) response.headers['server-timing'] = scope.timings.join(', ');
     if (scope?.audit === undefined) return response;
     return scope.known ? scope.audit.answered(response) : scope.audit.refused(response);
   }

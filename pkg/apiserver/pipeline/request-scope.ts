@@ -17,6 +17,7 @@ export class RequestScope implements RequestContext, Expiring {
   readonly auditId: string;
   readonly warnings: string[];
   user = nobody;
+  timings: string[] | undefined;
   /** Who asks has been found out. */
   known = false;
   audit: RequestAudit | undefined;

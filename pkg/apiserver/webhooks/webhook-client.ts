@@ -119,17 +119,19 @@ export class WebhookClient {
     try {
       return await this.#sendOnce(pool, attempt);
     } catch (error) {
-      // A kept connection may be closed by the other side just when it is used: then nobody has seen the question.
-      if (error instanceof StaleConnection && !attempt.signal.aborted) return await this.#sendOnce(pool, attempt);
+      // A kept connection may be closed by the other side just when it is used: then nobody has seen the question. The
+      // others that are kept may be as dead.
+      if (error instanceof StaleConnection && !attempt.signal.aborted)
+        return await this.#sendOnce(pool, attempt, false);
       throw error;
     }
   }
 
-  #sendOnce({ target, agent, trust }: Pool, { call, address, signal }: Attempt): Promise<IncomingMessage> {
+  #sendOnce({ target, agent, trust }: Pool, { call, address, signal }: Attempt, kept = true): Promise<IncomingMessage> {
     const { userAgent, lookup } = this.#options;
     return new Promise((resolve, reject) => {
       const outgoing = httpsRequest({
-        agent,
+        agent: kept ? agent : false,
         method: 'POST',
         host: address.host,
         port: address.port,

@@ -1,4 +1,5 @@
 /** Explanations and forecasts as people read them. */
+import type { Verdict } from '#cmd/orchctl/commands/why/refusal.js';
 import { alignColumns } from '#cmd/orchctl/print/columns.js';
 import type {
   Change,
@@ -31,6 +32,18 @@ export function explanationText(explanation: Explanation): string {
   if (extenders !== undefined) lines.push('', ...extenders.map(extenderLine));
   if (remedies.length > 0) lines.push('', 'What would help:', ...remedies.flatMap(remedyLines));
   else if (outcome === 'FitsNowhere') lines.push('', 'No small change was found that would help.');
+  return `${lines.join('\n')}\n`;
+}
+
+/** Whether the API server takes an object, and which step does not. */
+export function verdictText({ object, outcome, step, message, webhooks, warnings }: Verdict): string {
+  const lines = [`${object}: would be ${outcome === 'Accepted' ? 'accepted' : `refused by the ${step}`}`];
+  if (message !== undefined) lines.push(indent(message));
+  if (webhooks.length > 0) {
+    const rows = webhooks.map((each) => [each.webhook, each.outcome, `${each.milliseconds} ms`]);
+    lines.push('', 'Webhooks that were asked:', ...alignColumns([['WEBHOOK', 'OUTCOME', 'TIME'], ...rows]).map(indent));
+  }
+  if (warnings.length > 0) lines.push('', 'Warnings:', ...warnings.map(indent));
   return `${lines.join('\n')}\n`;
 }
 

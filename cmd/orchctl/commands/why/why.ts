@@ -4,14 +4,16 @@ import { statusOf } from '#apimachinery/errors/status.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
 import { filenameOption } from '#cmd/orchctl/commands/options.js';
+import type { Verdict } from '#cmd/orchctl/commands/why/refusal.js';
 import { type State, stateOf } from '#cmd/orchctl/commands/why/state.js';
-import { copiesText, explanationText, leavingText } from '#cmd/orchctl/commands/why/text.js';
+import { copiesText, explanationText, leavingText, verdictText } from '#cmd/orchctl/commands/why/text.js';
+import { verdictOf } from '#cmd/orchctl/commands/why/verdict.js';
 import { objectText } from '#cmd/orchctl/print/object.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 import { notAdmitted } from '#scheduler/explain/admission.js';
 import { explain } from '#scheduler/explain/explain.js';
 import type { Explanation } from '#scheduler/explain/explanation.js';
-import { copiesOf, leaving, without } from '#scheduler/explain/forecast.js';
+import { type CopiesForecast, copiesOf, leaving, without } from '#scheduler/explain/forecast.js';
 
 /** More copies than that are not counted. */
 const maxCopies = 10_000;
@@ -19,10 +21,11 @@ const maxCopies = 10_000;
 export const why: Command = {
   name: 'why',
   usage: '(pod NAME | -f FILE | --without-node NODE | --drain NODE)',
-  summary: 'Tell why a pod waits or what the scheduler would do, changing nothing',
+  summary: 'Tell why a pod waits, who refuses an object, or what the scheduler would do, changing nothing',
   examples: [
     'orchctl why pod web-0',
     'orchctl why -f deployment.yaml --copies 50',
+    'orchctl why -f policy.yaml',
     'orchctl why --drain node-1',
     'orchctl why pod web-0 -o yaml --node node-1',
   ],
@@ -85,7 +88,9 @@ export const why: Command = {
     const subjects =
       name === undefined ? await fromFiles(invocation, state) : [await existing(invocation, state, name)];
     const results: object[] = [];
-    for (const subject of subjects) results.push(await tell(invocation, state, subject));
+    for (const subject of subjects) {
+      results.push('verdict' in subject ? subject.verdict : await tell(invocation, state, subject));
+    }
     print(invocation, results.length === 1 ? results[0] : results);
     return 0;
   },
@@ -114,8 +119,8 @@ async function askScheduler(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-/** A pod, or why there can be none. */
-type Subject = { readonly pod: Pod } | { readonly refused: Explanation };
+/** A pod, or why there can be none, or what the API server says of something else. */
+type Subject = { readonly pod: Pod } | { readonly refused: Explanation } | { readonly verdict: Verdict };
 
 function podName(args: readonly string[]): string {
   const [type = '', name] = args.length === 1 && args[0]?.includes('/') === true ? args[0].split('/') : args;
@@ -134,8 +139,12 @@ async function fromFiles(invocation: Invocation, { client }: State): Promise<Sub
   const manifests = await readManifests(invocation, await invocation.api.catalog());
   const subjects: Subject[] = [];
   for (const manifest of manifests) {
+    const verdict = await verdictOf(invocation.api, manifest);
     const pod = podOf(manifest);
-    if (pod === undefined) continue;
+    // What refuses a pod itself is told below, with what would help.
+    const isRefused = verdict.outcome === 'Refused' && manifest.object.kind !== 'Pod';
+    if (pod === undefined || isRefused || verdict.webhooks.length > 0) subjects.push({ verdict });
+    if (pod === undefined || isRefused) continue;
     const { name = 'pod', namespace = '', ...metadata } = pod.metadata;
     const sent = { ...pod, metadata: { ...metadata, namespace, generateName: `${name}-` } };
     try {
@@ -147,7 +156,6 @@ async function fromFiles(invocation: Invocation, { client }: State): Promise<Sub
       subjects.push({ refused: notAdmitted(pod, status.message ?? '', client.dialect.apiVersion('scheduling', 'v1')) });
     }
   }
-  if (subjects.length === 0) throw new CommandError('the files have neither a pod nor anything with a pod template');
   return subjects;
 }
 
@@ -170,7 +178,11 @@ interface WithTemplate {
   readonly jobTemplate?: { readonly spec?: { readonly template?: PodTemplateSpec } };
 }
 
-async function tell({ values }: Invocation, state: State, subject: Subject): Promise<object> {
+async function tell(
+  { values }: Invocation,
+  state: State,
+  subject: Exclude<Subject, { verdict: Verdict }>,
+): Promise<object> {
   if ('refused' in subject) return subject.refused;
   const gone = values.string('without-node') ?? '';
   const { client, extenders, profiles } = state;
@@ -205,8 +217,12 @@ function print({ out, values }: Invocation, result: unknown): void {
     out.write(objectText(result, form));
     return;
   }
-  const results = (Array.isArray(result) ? result : [result]) as (Explanation | Parameters<typeof copiesText>[0])[];
-  out.write(results.map((each) => ('fit' in each ? copiesText(each) : textOf(each))).join('\n'));
+  const results = (Array.isArray(result) ? result : [result]) as (Explanation | Verdict | CopiesForecast)[];
+  const text = (each: (typeof results)[number]) => {
+    if ('fit' in each) return copiesText(each);
+    return 'object' in each ? verdictText(each) : textOf(each);
+  };
+  out.write(results.map(text).join('\n'));
 }
 
 function textOf(explanation: Explanation): string {

@@ -11,6 +11,7 @@ import { type Answer, readAnswer, reviewText } from '#apiserver/admission/webhoo
 import type { Subject } from '#apiserver/admission/webhook/subject.js';
 import type { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { nameOf } from '#apiserver/admission/webhook/webhook-source.js';
+import { timed } from '#apiserver/http/context.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
 import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
@@ -147,6 +148,7 @@ export async function underPolicy<T>(
   } finally {
     const durationMs = took();
     recordTime(dialect, invocation, subject, { outcome, ms: durationMs });
+    timed(scope.context, 'webhook', `${name} ${outcome}`, durationMs);
     if (durationMs >= slowMs) {
       const seconds = (durationMs / 1000).toFixed(1);
       attributes.warn(`admission webhook ${JSON.stringify(name)} took ${seconds} seconds`);

@@ -30,7 +30,7 @@ export interface WebhookServerOptions {
 
 /** Closes with the test. */
 export async function startWebhook(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   answer: Answer,
   { names = ['localhost'], ips = ['127.0.0.1'] }: WebhookServerOptions = {},
 ): Promise<WebhookServer> {

@@ -35,7 +35,7 @@ export interface WebhookCluster {
 }
 
 export async function startWebhookCluster(
-  t: Test,
+  t: Pick<Test, 'teardown'>,
   dialect: Dialect,
   args: readonly string[] = [],
 ): Promise<WebhookCluster> {

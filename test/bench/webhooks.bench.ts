@@ -1,0 +1,87 @@
+/**
+ * What others pay for webhooks and extension servers that misbehave: the latency of requests that these do not concern, with
+ * nobody at it, and with each sort of them under load.
+ */
+import { setTimeout as sleep } from 'node:timers/promises';
+import { figure, machineLine } from '#test/bench/report.js';
+import { type Hostile, startHostile } from '#test/bench/webhooks/hostile.js';
+
+/** Others may become twice as slow, and a little more, for a millisecond is soon lost on a busy machine. */
+const factor = 2;
+const slackMs = 2;
+const requests = 400;
+/** Requests that concern the webhook, under way all the time. */
+const victims = 20;
+const spareMs = 20;
+
+const ms = (value: number): string => `${value.toFixed(2)} ms`;
+
+interface Latency {
+  readonly median: number;
+  readonly tail: number;
+}
+
+async function others({ others: ask }: Hostile): Promise<Latency> {
+  const times: number[] = [];
+  for (let i = 0; i < requests; i++) {
+    const began = performance.now();
+    await ask();
+    times.push(performance.now() - began);
+  }
+  times.sort((a, b) => a - b);
+  return { median: times[Math.floor(requests / 2)] ?? 0, tail: times[Math.floor(requests * 0.95)] ?? 0 };
+}
+
+/** Until it is told to stop. */
+function load({ suffer }: Hostile): { stop(): Promise<number> } {
+  let stopped = false;
+  let done = 0;
+  const one = async () => {
+    while (!stopped) {
+      await suffer();
+      done += 1;
+      // As clients do that are refused, and so that what is measured is not how fast refusals are.
+      await sleep(spareMs);
+    }
+  };
+  const all = Promise.all(Array.from({ length: victims }, one));
+  return {
+    async stop() {
+      stopped = true;
+      await all;
+      return done;
+    },
+  };
+}
+
+process.stdout.write(`${machineLine()}\n`);
+const hostile = await startHostile();
+await others(hostile);
+let calm = await others(hostile);
+figure('others, nobody at it: median', ms(calm.median));
+figure('others, nobody at it: 95th percentile', ms(calm.tail));
+const over: string[] = [];
+for (const sort of hostile.sorts) {
+  await hostile.become(sort);
+  const before = process.memoryUsage().rss;
+  const under = load(hostile);
+  await sleep(500);
+  const found = await others(hostile);
+  const rss = process.memoryUsage().rss - before;
+  await hostile.release();
+  const done = await under.stop();
+  const again = await others(hostile);
+  // The machine may have become slower or faster meanwhile.
+  calm = again.median > calm.median ? again : calm;
+  const limit = calm.median * factor + slackMs;
+  figure(`others, ${sort}: median`, ms(found.median), ms(limit));
+  figure(`others, ${sort}: 95th percentile`, ms(found.tail));
+  figure(`memory, ${sort}`, `${Math.max(0, rss / 1e6).toFixed(0)} MB`);
+  figure(`requests that it cost, ${sort}`, String(done));
+  if (found.median > limit) over.push(sort);
+}
+await hostile.stop();
+if (over.length > 0) {
+  process.stdout.write(`over the limit: ${over.join(', ')}\n`);
+  process.exitCode = 1;
+}

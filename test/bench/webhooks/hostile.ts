@@ -1,0 +1,40 @@
+/** The hostile cluster of the tests, for those who measure. */
+import { startHostileCluster } from '#test/integration/apiserver/webhooks/hostile-cluster.js';
+import { type HostileMode, hostileModes } from '#test/integration/apiserver/webhooks/hostile-server.js';
+
+export interface Hostile {
+  readonly sorts: readonly HostileMode[];
+  become(sort: HostileMode): Promise<void>;
+  /** Of those that suffer: half are writes, half are conversions. */
+  suffer(): Promise<void>;
+  others(): Promise<void>;
+  /** Lets go whoever waits. */
+  release(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+export async function startHostile(): Promise<Hostile> {
+  const ends: (() => unknown)[] = [];
+  const teardown = (end: () => unknown) => void ends.unshift(end);
+  const { hostile, write, convert, other } = await startHostileCluster({ teardown } as never);
+  let turn = 0;
+  return {
+    sorts: hostileModes,
+    become: async (sort) => hostile.become(sort),
+    suffer: async () => {
+      turn += 1;
+      await (turn % 2 === 0 ? write() : convert('timeout=1s'));
+    },
+    others: async () => {
+      const { status } = await other();
+      if (status !== 201) throw new Error(`another one's request was answered with ${status}`);
+    },
+    release: async () => {
+      hostile.become('good');
+      hostile.cut();
+    },
+    stop: async () => {
+      for (const end of ends) await end();
+    },
+  };
+}

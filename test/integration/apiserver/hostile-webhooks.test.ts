@@ -1,0 +1,81 @@
+/** Webhooks that hang, lie, crash and never end cost their own requests only: bounded time, memory and connections. */
+import t from 'tap';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { startHostileCluster } from '#test/integration/apiserver/webhooks/hostile-cluster.js';
+import { type HostileMode, hostileModes } from '#test/integration/apiserver/webhooks/hostile-server.js';
+
+/** Half of the places of writing requests. */
+const maxCalls = 10;
+const victims = 15;
+/** What is read of an answer and what is in sockets' buffers, with room to spare. */
+const bytesOfCall = 24 * 1024 * 1024;
+
+const expected: Readonly<Record<Exclude<HostileMode, 'good'>, RegExp>> = {
+  hanging: /context deadline exceeded$/,
+  slow: /never/,
+  trickling: /context deadline exceeded$/,
+  lying: /expected response\.uid=/,
+  crashing: /: EOF$/,
+  huge: /the answer is longer than \d+ bytes$/,
+  deep: /the answer cannot be read: /,
+};
+
+t.test('hostile webhooks', async (t) => {
+  const { cluster, hostile, write, convert, other } = await startHostileCluster(t, [
+    `--max-mutating-requests-inflight=${2 * maxCalls}`,
+  ]);
+  t.equal((await write()).status, 201);
+  t.equal((await convert()).status, 200);
+  for (const mode of hostileModes) {
+    await t.test(mode, async (t) => {
+      hostile.become(mode);
+      const before = await hostile.report();
+      const suffering = Promise.all(Array.from({ length: victims }, () => write()));
+      // While they suffer, nobody else does.
+      for (let i = 0; i < 20; i++) t.equal((await other()).status, 201);
+      t.equal((await cluster.send('GET', '/api/v1/namespaces/default/configmaps')).status, 200);
+      for (const { status, body } of await suffering) {
+        if (mode === 'slow' && status === 201) continue;
+        if (status === 429) t.match(body.message, /calls of the webhook .* are under way already/);
+        else t.match(body, { code: 500, message: expected[mode] });
+      }
+      const after = await hostile.report();
+      // A kept connection may be gone when it is used; then there is a second one for the same call.
+      t.ok(after.mostOpen <= 2 * maxCalls, `${after.mostOpen} connections`);
+      const bytes = after.sentBytes - before.sentBytes;
+      t.ok(bytes <= victims * bytesOfCall, `${bytes} bytes of endless answers`);
+      const converted = await convert('timeout=1s');
+      if (mode === 'slow') t.equal(converted.status, 200);
+      else t.ok(converted.status >= 500, `a conversion fails: ${converted.body.message}`);
+      hostile.cut();
+      hostile.become('good');
+      t.equal((await write()).status, 201, 'it is asked again as soon as it behaves');
+      t.equal((await convert()).status, 200);
+    });
+  }
+  await t.test('silent', async (t) => {
+    const rules = [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }];
+    await cluster.configure('Validating', 'silent', [
+      {
+        name: 'silent.b.test',
+        clientConfig: { url: `https://127.0.0.1:${hostile.silentPort}/` },
+        rules,
+        objectSelector: { matchLabels: { path: 'hostile' } },
+        sideEffects: 'None',
+        admissionReviewVersions: ['v1'],
+        timeoutSeconds: 1,
+      },
+    ]);
+    const suffering = Promise.all(Array.from({ length: victims }, () => write()));
+    for (let i = 0; i < 20; i++) t.equal((await other()).status, 201);
+    for (const { status, body } of await suffering) {
+      if (status !== 429) t.match(body, { code: 500, message: /silent\.b\.test.*context deadline exceeded$/ });
+    }
+    // What has not come about is given up.
+    for (;;) {
+      const { open } = await hostile.report();
+      if (open <= maxCalls) break;
+      await clock.sleep(5);
+    }
+  });
+});

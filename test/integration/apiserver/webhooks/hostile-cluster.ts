@@ -1,0 +1,80 @@
+/** A cluster whose webhooks, of admission and of conversion, are all the same hostile server. */
+import type { Test } from 'tap';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { type Reply, startWebhookCluster, type WebhookCluster } from '#test/integration/apiserver/webhooks/cluster.js';
+import { type HostileServer, startHostileServer } from '#test/integration/apiserver/webhooks/hostile-server.js';
+
+export interface HostileCluster {
+  readonly cluster: WebhookCluster;
+  readonly hostile: HostileServer;
+  /** A request that an admission webhook is asked about. */
+  write(more?: string): Promise<Reply>;
+  /** One that takes a conversion. */
+  convert(more?: string): Promise<Reply>;
+  /** One of everybody else's. */
+  other(): Promise<Reply>;
+}
+
+const definition = (clientConfig: object) => ({
+  apiVersion: 'apiextensions.k8s.io/v1',
+  kind: 'CustomResourceDefinition',
+  metadata: { name: 'things.hostile.example.com' },
+  spec: {
+    group: 'hostile.example.com',
+    scope: 'Namespaced',
+    names: { plural: 'things', kind: 'Thing' },
+    versions: ['v1', 'v2'].map((name) => ({
+      name,
+      served: true,
+      storage: name === 'v1',
+      schema: { openAPIV3Schema: { type: 'object' } },
+    })),
+    conversion: { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v1'], clientConfig } },
+  },
+});
+
+export async function startHostileCluster(
+  t: Pick<Test, 'teardown'>,
+  args: readonly string[] = [],
+): Promise<HostileCluster> {
+  const cluster = await startWebhookCluster(t, kubernetesDialect, args);
+  const hostile = await startHostileServer();
+  t.teardown(() => hostile.stop());
+  const { send } = cluster;
+  const clientConfig = { url: `https://127.0.0.1:${hostile.port}/`, caBundle: hostile.caBundle };
+  const maps = '/api/v1/namespaces/default/configmaps';
+  await cluster.configure('Validating', 'hostile', [
+    {
+      name: 'hostile.b.test',
+      clientConfig,
+      rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
+      objectSelector: { matchLabels: { path: 'hostile' } },
+      sideEffects: 'None',
+      admissionReviewVersions: ['v1'],
+      timeoutSeconds: 1,
+    },
+  ]);
+  await send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition(clientConfig));
+  const things = (version: string) => `/apis/hostile.example.com/${version}/namespaces/default/things`;
+  const thing = { apiVersion: 'hostile.example.com/v1', kind: 'Thing', metadata: { name: 'one' } };
+  while ((await send('POST', things('v1'), thing)).status !== 201) await new Promise(setImmediate);
+  const labelled = {
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: { generateName: 'm-', labels: { path: 'hostile' } },
+  };
+  let made = 0;
+  return {
+    cluster,
+    hostile,
+    write: (more = '') => send('POST', `${maps}?dryRun=All${more}`, labelled),
+    // What was converted is kept with the object: each is another one.
+    convert: async (more = '') => {
+      const name = `made-${made++}`;
+      await send('POST', things('v1'), { ...thing, metadata: { name } });
+      return send('GET', `${things('v2')}/${name}?${more}`);
+    },
+    other: () =>
+      send('POST', '/api/v1/namespaces/default/configmaps?dryRun=All', { ...labelled, metadata: { name: 'other' } }),
+  };
+}

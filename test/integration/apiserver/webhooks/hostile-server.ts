@@ -1,0 +1,59 @@
+/** A webhook server that can be told how to misbehave. */
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { realClock } from '#apimachinery/clock.js';
+import { createAuthority, issueCertificate } from '#pki/certificate.js';
+
+export const hostileModes = ['hanging', 'slow', 'trickling', 'lying', 'crashing', 'huge', 'deep'] as const;
+export type HostileMode = 'good' | (typeof hostileModes)[number];
+
+export interface HostileSetup {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface HostileReport {
+  /** Connections, and the most since the last report. */
+  readonly open: number;
+  readonly mostOpen: number;
+  readonly asked: number;
+  /** Of endless answers. */
+  readonly sentBytes: number;
+}
+
+export interface HostileServer {
+  readonly port: number;
+  /** Of a server that takes connections and says nothing. */
+  readonly silentPort: number;
+  readonly caBundle: string;
+  become(mode: HostileMode): void;
+  /** Closes all connections at once. */
+  cut(): void;
+  report(): Promise<HostileReport>;
+  stop(): Promise<void>;
+}
+
+export async function startHostileServer(): Promise<HostileServer> {
+  const now = realClock.now();
+  const authority = await createAuthority({ commonName: 'hostile-ca', now });
+  const subject = { commonName: 'hostile', organizations: [] };
+  const made = await issueCertificate(authority, { subject, usages: ['server'], ips: ['127.0.0.1'], now });
+  const workerData: HostileSetup = { cert: made.certificate, key: made.privateKey };
+  const worker = new Worker(new URL('./hostile-worker.js', import.meta.url), { workerData });
+  const next = async <T>(): Promise<T> => ((await once(worker, 'message')) as [T])[0];
+  const ports = await next<{ port: number; silentPort: number }>();
+  return {
+    ...ports,
+    caBundle: Buffer.from(authority.certificate).toString('base64'),
+    become: (mode) => worker.postMessage(mode),
+    cut: () => worker.postMessage('cut'),
+    report: () => {
+      const report = next<HostileReport>();
+      worker.postMessage('report');
+      return report;
+    },
+    stop: async () => {
+      await worker.terminate();
+    },
+  };
+}

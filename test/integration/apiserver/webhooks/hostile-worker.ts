@@ -1,0 +1,115 @@
+/** A webhook that means no good, in a thread of its own: what it does with its time is not its clients' time. */
+import type { ServerResponse } from 'node:http';
+import { createServer } from 'node:https';
+import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
+import { parentPort, workerData } from 'node:worker_threads';
+import type { HostileMode, HostileReport, HostileSetup } from '#test/integration/apiserver/webhooks/hostile-server.js';
+
+const { cert, key } = workerData as HostileSetup;
+let mode: HostileMode = 'good';
+const sockets = new Set<Socket>();
+let mostSockets = 0;
+let asked = 0;
+let sentBytes = 0;
+
+const chunk = Buffer.alloc(64 * 1024, ' ');
+const deep = Buffer.from('['.repeat(2_000_000));
+
+function good(review: Review): object {
+  const { apiVersion, kind, request } = review;
+  const { uid, desiredAPIVersion, objects } = request;
+  const convertedObjects = objects?.map((object) => ({ ...object, apiVersion: desiredAPIVersion }));
+  const response =
+    objects === undefined ? { uid, allowed: true } : { uid, result: { status: 'Success' }, convertedObjects };
+  return { apiVersion, kind, response };
+}
+
+interface Review {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly request: {
+    readonly uid: string;
+    readonly desiredAPIVersion?: string;
+    readonly objects?: readonly object[];
+  };
+}
+
+/** More of the same for as long as somebody takes it. */
+function endless(response: ServerResponse): void {
+  const more = () => {
+    while (!response.destroyed) {
+      sentBytes += chunk.length;
+      if (!response.write(chunk)) {
+        response.once('drain', more);
+        return;
+      }
+    }
+  };
+  more();
+}
+
+function trickle(response: ServerResponse): void {
+  const timer = setInterval(() => response.write(' '), 20);
+  response.once('close', () => clearInterval(timer));
+}
+
+function answer(text: string, response: ServerResponse): void {
+  const json = (value: unknown) =>
+    response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+  switch (mode) {
+    case 'good':
+      return void json(good(JSON.parse(text) as Review));
+    case 'hanging':
+      return;
+    case 'slow':
+      setTimeout(() => json(good(JSON.parse(text) as Review)), 300);
+      return;
+    case 'trickling':
+      return trickle(response);
+    case 'lying':
+      return void json({ ...(good(JSON.parse(text) as Review) as object), response: { uid: 'other', allowed: true } });
+    case 'crashing':
+      return void response.destroy();
+    case 'huge':
+      return endless(response);
+    case 'deep':
+      return void response.writeHead(200).end(deep);
+  }
+}
+
+function count(socket: Socket): void {
+  sockets.add(socket);
+  mostSockets = Math.max(mostSockets, sockets.size);
+  socket.on('error', () => undefined);
+  socket.on('close', () => sockets.delete(socket));
+}
+
+const server = createServer({ cert, key }, (request, response) => {
+  const parts: Buffer[] = [];
+  request.on('data', (part: Buffer) => parts.push(part));
+  request.on('end', () => {
+    asked += 1;
+    answer(Buffer.concat(parts).toString(), response);
+  });
+  response.on('error', () => undefined);
+});
+server.on('connection', count);
+server.on('tlsClientError', () => undefined);
+/** Takes connections and says nothing. */
+const silent = createTcpServer(count);
+
+parentPort?.on('message', (message: HostileMode | 'report' | 'cut') => {
+  if (message === 'cut') for (const socket of sockets) socket.destroy();
+  else if (message === 'report') {
+    const report: HostileReport = { open: sockets.size, mostOpen: mostSockets, asked, sentBytes };
+    mostSockets = sockets.size;
+    parentPort?.postMessage(report);
+  } else mode = message;
+});
+
+server.listen(0, '127.0.0.1', () => {
+  silent.listen(0, '127.0.0.1', () => {
+    const ports = [server, silent].map((each) => (each.address() as AddressInfo).port);
+    parentPort?.postMessage({ port: ports[0], silentPort: ports[1] });
+  });
+});
