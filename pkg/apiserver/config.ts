@@ -216,7 +216,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
     reader,
     storages,
     authorization,
-    config: await readAdmissionConfig(values, dialect),
+    config: await readAdmissionConfig(values, dialect, clock),
     webhooks: {
       client: webhookClient,
       metrics: new WebhookMetrics(metrics),
@@ -339,6 +339,7 @@ function buildAdmission(
       clock,
       storageOf: (resource) => storages.find(resource),
       limitedByQuota: config.limitedByQuota,
+      webhookCredentials: config.webhookCredentials,
       webhooks,
       random,
       notReadySeconds: values['default-not-ready-toleration-seconds'],

@@ -17,11 +17,14 @@
  *           matchScopes: [{ scopeName: PriorityClass, operator: In, values: [cluster-services] }]
  * ```
  */
-import { dirname, resolve } from 'node:path';
+import { dirname, isAbsolute, resolve } from 'node:path';
+import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { LimitedResource } from '#apiserver/admission/limited-resources.js';
 import { readOptionalFile, readOptionFile } from '#apiserver/config/files.js';
+import { webhookCredentials as credentialsFrom } from '#apiserver/config/webhook-credentials.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
+import type { WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { decodeFields, type FieldTable, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
@@ -30,6 +33,8 @@ const option = 'admission-control-config-file';
 export interface AdmissionConfig {
   /** What may be used only where a quota covers it. */
   readonly limitedByQuota: readonly LimitedResource[];
+  /** As whom the plugins that ask webhooks do so. */
+  readonly webhookCredentials: ReadonlyMap<string, WebhookCredentials>;
   /** Plugins that the file configures, and that take no configuration. */
   readonly unconfigurable: readonly string[];
 }
@@ -57,6 +62,10 @@ const quotaFields: FieldTable = {
   },
 };
 
+const webhookPlugins: ReadonlySet<string> = new Set(['MutatingAdmissionWebhook', 'ValidatingAdmissionWebhook']);
+
+const webhookFields: FieldTable = { apiVersion: 'string', kind: 'string', kubeConfigFile: 'string' };
+
 interface PluginEntry {
   readonly name: string;
   readonly path?: string;
@@ -64,10 +73,15 @@ interface PluginEntry {
 }
 
 /** Nothing is configured without the option. Throws OptionsError. */
-export async function readAdmissionConfig(values: ApiServerValues, dialect: Dialect): Promise<AdmissionConfig> {
+export async function readAdmissionConfig(
+  values: ApiServerValues,
+  dialect: Dialect,
+  clock: Clock,
+): Promise<AdmissionConfig> {
   const path = values[option];
   const text = await readOptionalFile(option, path);
-  if (path === undefined || text === undefined) return { limitedByQuota: [], unconfigurable: [] };
+  if (path === undefined || text === undefined)
+    return { limitedByQuota: [], webhookCredentials: new Map(), unconfigurable: [] };
   const file = decoded(path, parseConfigText, text, { fields: fileFields, kind: 'AdmissionConfiguration', dialect });
   const plugins = (file['plugins'] ?? []) as readonly PluginEntry[];
   const limitedByQuota: LimitedResource[] = [];
@@ -77,8 +91,24 @@ export async function readAdmissionConfig(values: ApiServerValues, dialect: Dial
     const as = { fields: quotaFields, kind: 'ResourceQuotaConfiguration', dialect };
     limitedByQuota.push(...limitedOf(decoded(own.path, plain, own.configuration, as), own.path));
   }
-  const unconfigurable = plugins.map(({ name }) => name).filter((name) => name !== 'ResourceQuota');
-  return { limitedByQuota, unconfigurable };
+  const webhookCredentials = new Map<string, WebhookCredentials>();
+  for (const plugin of plugins.filter(({ name }) => webhookPlugins.has(name))) {
+    const own = await ownConfiguration(plugin, path);
+    if (own === undefined) continue;
+    const as = { fields: webhookFields, kind: 'WebhookAdmissionConfiguration', dialect };
+    const { kubeConfigFile = '' } = decoded(own.path, plain, own.configuration, as) as { kubeConfigFile?: string };
+    if (kubeConfigFile === '') continue;
+    if (!isAbsolute(kubeConfigFile)) {
+      const why = `kubeConfigFile: Invalid value: ${JSON.stringify(kubeConfigFile)}: must be an absolute file path`;
+      failFor(own.path, [why]);
+    }
+    const found = credentialsFrom(option, kubeConfigFile, await readOptionFile(option, kubeConfigFile), clock);
+    webhookCredentials.set(plugin.name, found);
+  }
+  const unconfigurable = plugins
+    .map(({ name }) => name)
+    .filter((name) => name !== 'ResourceQuota' && !webhookPlugins.has(name));
+  return { limitedByQuota, webhookCredentials, unconfigurable };
 }
 
 /** What the plugin is to know, and the file that says it; paths are meant from the configuration's own folder. */

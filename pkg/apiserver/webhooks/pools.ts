@@ -2,6 +2,7 @@
 import { Agent } from 'node:https';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
+import { Prover, userFor, type WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { targetOf, type WebhookTarget } from '#apiserver/webhooks/target.js';
 
 /** Configurations whose connections are kept: 1.24's figure. */
@@ -17,6 +18,8 @@ export interface Pool {
   readonly agent: Agent;
   /** Parsed once, not for every connection. Absent: the authorities of the system. */
   readonly trust?: SecureContext;
+  /** Who asks; absent: nobody in particular. */
+  readonly prover?: Prover;
   /** Under way. */
   calls: number;
 }
@@ -29,11 +32,13 @@ export class Pools {
   readonly #byTarget = new Map<string, Pool>();
   /** Objects of the cache stay the same until they change. */
   #byConfig = new WeakMap<WebhookClientConfig, string>();
+  readonly #numbers = new Map<WebhookCredentials | undefined, number>();
   #closed = false;
 
   /** Throws WebhookCallError for a configuration that leads nowhere. */
-  of(config: WebhookClientConfig): Pool {
-    const key = this.#key(config);
+  of(config: WebhookClientConfig, credentials?: WebhookCredentials): Pool {
+    // Connections are those of who has proved himself.
+    const key = `${this.#numberOf(credentials)} ${this.#key(config)}`;
     const known = this.#byTarget.get(key);
     if (known !== undefined) {
       // The last used one is the last to go.
@@ -42,8 +47,10 @@ export class Pools {
       return known;
     }
     const target = targetOf(config);
+    const user = credentials && userFor(credentials, target.authority);
     const pool: Pool = {
       target,
+      ...(user === undefined ? {} : { prover: new Prover(user, target.ca) }),
       agent: new Agent({
         keepAlive: !this.#closed,
         maxSockets: maxConnections,
@@ -63,6 +70,13 @@ export class Pools {
     this.#closed = true;
     for (const { agent, calls } of this.#byTarget.values()) if (calls === 0) agent.destroy();
     this.#byTarget.clear();
+  }
+
+  /** There are as many as configured plugins. */
+  #numberOf(credentials: WebhookCredentials | undefined): number {
+    const number = this.#numbers.get(credentials) ?? this.#numbers.size;
+    this.#numbers.set(credentials, number);
+    return number;
   }
 
   #key(config: WebhookClientConfig): string {

@@ -6,6 +6,7 @@
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
+import type { SecureContext } from 'node:tls';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
 import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
@@ -13,6 +14,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { answerFailure, reasonOf, tooManyCalls, WebhookCallError } from '#apiserver/webhooks/call-error.js';
+import type { Proof, Prover, WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { type Pool, Pools } from '#apiserver/webhooks/pools.js';
 import { type Address, type ServicePort, shownAddress } from '#apiserver/webhooks/target.js';
 
@@ -31,6 +33,8 @@ export interface WebhookCall {
   /** JSON. */
   readonly body: Buffer;
   readonly timeoutMs: number;
+  /** As whom; absent: as nobody. */
+  readonly credentials?: WebhookCredentials | undefined;
   /** Ends the call when nobody waits for it any more. */
   readonly cancellation?: Cancellation;
   /** Of the answer; absent: as much as any review needs. */
@@ -55,7 +59,7 @@ export class WebhookClient {
    * WebhookCallError, and with a StatusError of code 429 where too many calls are under way.
    */
   async post(call: WebhookCall): Promise<unknown> {
-    const pool = this.#pools.of(call.config);
+    const pool = this.#pools.of(call.config, call.credentials);
     const { maxCalls } = this.#options;
     if (pool.calls >= maxCalls) throw tooManyCalls(pool.target.url, pool.calls);
     pool.calls += 1;
@@ -102,8 +106,9 @@ export class WebhookClient {
     const { target } = pool;
     const { service } = target;
     const address = service === undefined ? target : await unlessAborted(this.#options.resolve(service), signal);
+    const proof = pool.prover && (await unlessAborted(proven(pool.prover), signal));
     signal.throwIfAborted();
-    const response = await this.#send(pool, { call, address, signal });
+    const response = await this.#send(pool, { call, address, proof, signal });
     try {
       return await answerOf(response, call.maxAnswerBytes ?? defaultAnswerBytes);
     } catch (error) {
@@ -127,7 +132,11 @@ export class WebhookClient {
     }
   }
 
-  #sendOnce({ target, agent, trust }: Pool, { call, address, signal }: Attempt, kept = true): Promise<IncomingMessage> {
+  #sendOnce(
+    { target, agent, trust }: Pool,
+    { call, address, proof, signal }: Attempt,
+    kept = true,
+  ): Promise<IncomingMessage> {
     const { userAgent, lookup } = this.#options;
     return new Promise((resolve, reject) => {
       const outgoing = httpsRequest({
@@ -139,8 +148,9 @@ export class WebhookClient {
         servername: isIP(target.serverName) === 0 ? target.serverName : '',
         lookup,
         signal,
-        ...(trust === undefined ? {} : { secureContext: trust }),
+        ...secured(proof?.context ?? trust),
         headers: {
+          ...proof?.headers,
           host: target.authority,
           'content-type': 'application/json',
           'content-length': call.body.length,
@@ -163,7 +173,21 @@ export class WebhookClient {
 interface Attempt {
   readonly call: WebhookCall;
   readonly address: Address;
+  readonly proof: Proof | undefined;
   readonly signal: AbortSignal;
+}
+
+function secured(secureContext: SecureContext | undefined): { readonly secureContext?: SecureContext } {
+  return secureContext === undefined ? {} : { secureContext };
+}
+
+/** Files that cannot be read make the webhook's configuration unusable, not the server. */
+async function proven(prover: Prover): Promise<Proof> {
+  try {
+    return await prover.proof();
+  } catch (error) {
+    throw new WebhookCallError('unusable', messageOf(error), { cause: error });
+  }
 }
 
 class StaleConnection extends WebhookCallError {

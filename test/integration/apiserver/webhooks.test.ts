@@ -1,5 +1,8 @@
 /** Admission webhooks as real servers: what they are asked, what becomes of their answers, and of what is none. */
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import type { ServerResponse } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
@@ -458,4 +461,32 @@ t.test('webhooks see again what others changed after them', async (t) => {
     ['early:', 'late:early', 'early:early+late'],
     'in the order of names; once more where it was asked for',
   );
+});
+
+t.test('webhooks are asked as whom the configuration of their plugin says', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'credentials-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const file = async (name: string, value: object) => {
+    await writeFile(join(folder, name), JSON.stringify(value));
+    return join(folder, name);
+  };
+  const users = [{ name: '127.0.0.*', user: { token: 'no' } }];
+  const kubeConfigFile = await file('users', {
+    users: [...users, { name: '*', user: { token: 'secret' } }],
+  });
+  const apiVersion = kubernetesDialect.apiServerConfigVersion;
+  const configuration = { apiVersion, kind: 'WebhookAdmissionConfiguration', kubeConfigFile };
+  const plugins = [{ name: 'ValidatingAdmissionWebhook', configuration }];
+  const path = await file('admission', { apiVersion, kind: 'AdmissionConfiguration', plugins });
+  const cluster = await setUp(t, kubernetesDialect, [`--admission-control-config-file=${path}`]);
+  const seen: (string | undefined)[] = [];
+  const server = await startWebhook(t, (text, response, request) => {
+    seen.push(request.headers.authorization);
+    respond(response, JSON.parse(text), { allowed: true });
+  });
+  const hook: Hook = { server, asked: [], answer: {} };
+  await cluster.configure('Mutating', 'nobody', [webhook(hook)]);
+  await cluster.configure('Validating', 'somebody', [webhook(hook)]);
+  t.equal((await cluster.send('POST', maps, map('one'))).status, 201);
+  t.same(seen, [undefined, 'Bearer secret']);
 });

@@ -33,6 +33,7 @@ import { ValidatingWebhooks } from '#apiserver/admission/webhook/validating-webh
 import { WebhookSource } from '#apiserver/admission/webhook/webhook-source.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { QuotaEvaluators } from '#quota/evaluators.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 
@@ -50,6 +51,8 @@ export interface PluginDependencies {
   readonly unreachableSeconds: number;
   /** What may be used only where a quota covers it. */
   readonly limitedByQuota: readonly LimitedResource[];
+  /** As whom a plugin asks webhooks, by its name; absent: all ask as nobody. */
+  readonly webhookCredentials?: ReadonlyMap<string, WebhookCredentials>;
   /** How webhooks are asked. */
   readonly webhooks: Pick<WebhookEnvironment, 'client' | 'log' | 'metrics' | 'newUID'>;
 }
@@ -78,11 +81,19 @@ const plugins: Readonly<Record<string, PluginRow>> = {
   // These come last, since they see what is going to be stored, and quotas count what all others let through.
   MutatingAdmissionWebhook: {
     byDefault: true,
-    make: (d) => new MutatingWebhooks(webhookSource(d, mutatingwebhookconfigurations), { ...d, ...d.webhooks }),
+    make: (d) =>
+      new MutatingWebhooks(
+        webhookSource(d, mutatingwebhookconfigurations),
+        environmentOf(d, 'MutatingAdmissionWebhook'),
+      ),
   },
   ValidatingAdmissionWebhook: {
     byDefault: true,
-    make: (d) => new ValidatingWebhooks(webhookSource(d, validatingwebhookconfigurations), { ...d, ...d.webhooks }),
+    make: (d) =>
+      new ValidatingWebhooks(
+        webhookSource(d, validatingwebhookconfigurations),
+        environmentOf(d, 'ValidatingAdmissionWebhook'),
+      ),
   },
   ResourceQuota: {
     byDefault: true,
@@ -98,6 +109,10 @@ const plugins: Readonly<Record<string, PluginRow>> = {
     },
   },
 };
+
+function environmentOf(d: PluginDependencies, plugin: string): WebhookEnvironment {
+  return { ...d, ...d.webhooks, credentials: d.webhookCredentials?.get(plugin) };
+}
 
 function webhookSource<T extends WebhookConfiguration>(
   { reader, clock, storageOf, webhooks: { log } }: PluginDependencies,

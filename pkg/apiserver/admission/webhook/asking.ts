@@ -14,6 +14,7 @@ import { nameOf } from '#apiserver/admission/webhook/webhook-source.js';
 import { timed } from '#apiserver/http/context.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
+import type { WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -21,6 +22,8 @@ export interface WebhookEnvironment {
   readonly dialect: Dialect;
   readonly reader: ObjectReader;
   readonly client: WebhookClient;
+  /** As whom webhooks are asked; absent: as nobody. */
+  readonly credentials?: WebhookCredentials | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: WebhookMetrics;
@@ -35,7 +38,7 @@ const slowMs = 1000;
  * dry run that it does not support.
  */
 export async function ask(
-  { dialect, client, newUID }: WebhookEnvironment,
+  { dialect, client, credentials, newUID }: WebhookEnvironment,
   invocation: Invocation,
   subject: Subject,
 ): Promise<Answer> {
@@ -69,7 +72,7 @@ export async function ask(
   const { clientConfig: config, timeoutMs } = webhook;
   const { cancellation } = scope.context;
   const given = await client
-    .post({ config, body: Buffer.from(text), timeoutMs, cancellation })
+    .post({ config, body: Buffer.from(text), timeoutMs, credentials, cancellation })
     .catch((error: unknown) => {
       if (!(error instanceof WebhookCallError)) throw error;
       const { code, failure, message } = error;

@@ -1,0 +1,63 @@
+import t from 'tap';
+import type { RuleWithOperations } from '#api/admissionregistration/v1/types.gen.js';
+import { concernsResource, matchesRule } from '#apiserver/admission/webhook/rules.js';
+
+const all: RuleWithOperations = { operations: ['*'], apiGroups: ['*'], apiVersions: ['*'], resources: ['*'] };
+const pod = { group: '', version: 'v1', resource: 'pods' };
+const asked = { operation: 'CREATE', subresource: '', namespaced: true } as const;
+
+const rows: [name: string, rule: Partial<RuleWithOperations>, subresource: string, matches: boolean][] = [
+  ['everything', {}, '', true],
+  ['everything is not what is below', {}, 'status', false],
+  ['really everything', { resources: ['*/*'] }, 'status', true],
+  ['really everything, and the resource itself', { resources: ['*/*'] }, '', true],
+  ['everybody’s status', { resources: ['*/status'] }, 'status', true],
+  ['everybody’s status, and another one', { resources: ['*/status'] }, 'exec', false],
+  ['everybody’s status is not the resource', { resources: ['*/status'] }, '', false],
+  ['all below pods', { resources: ['pods/*'] }, 'exec', true],
+  ['pods and all below them', { resources: ['pods/*'] }, '', true],
+  ['pods', { resources: ['pods'] }, '', true],
+  ['pods are not what is below', { resources: ['pods'] }, 'exec', false],
+  ['one of several', { resources: ['nodes', 'pods/exec'] }, 'exec', true],
+  ['another resource', { resources: ['nodes', 'nodes/*'] }, '', false],
+  ['its group', { apiGroups: [''] }, '', true],
+  ['another group', { apiGroups: ['apps'] }, '', false],
+  ['its version', { apiVersions: ['v2', 'v1'] }, '', true],
+  ['another version', { apiVersions: ['v2'] }, '', false],
+  ['its operation', { operations: ['DELETE', 'CREATE'] }, '', true],
+  ['another operation', { operations: ['DELETE'] }, '', false],
+  ['its scope', { scope: 'Namespaced' }, '', true],
+  ['any scope', { scope: '*' }, '', true],
+  ['another scope', { scope: 'Cluster' }, '', false],
+  ['nothing', { resources: [] }, '', false],
+  ['no operations', { operations: [] }, '', false],
+];
+
+t.test('which requests rules speak of', async (t) => {
+  for (const [name, rule, subresource, matches] of rows) {
+    t.equal(matchesRule({ ...all, ...rule }, pod, { ...asked, subresource }), matches, name);
+    if (matches) t.ok(concernsResource({ ...all, ...rule }, pod), `${name}: the resource is not passed over`);
+  }
+});
+
+t.test('scopes of what is in no namespace', async (t) => {
+  for (const [scope, matches] of [
+    ['Cluster', true],
+    ['Namespaced', false],
+    ['*', true],
+    [undefined, true],
+  ] as const) {
+    const rule = scope === undefined ? all : { ...all, scope };
+    t.equal(
+      matchesRule(rule, { ...pod, resource: 'nodes' }, { ...asked, namespaced: false }),
+      matches,
+      scope ?? 'none',
+    );
+  }
+});
+
+t.test('resources that are none of a rule’s business', async (t) => {
+  t.notOk(concernsResource({ ...all, resources: ['nodes'] }, pod));
+  t.notOk(concernsResource({ ...all, apiGroups: ['apps'] }, pod));
+  t.ok(concernsResource({ ...all, resources: ['pods/status'] }, pod), 'something below it may match');
+});

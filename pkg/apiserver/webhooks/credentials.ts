@@ -1,0 +1,65 @@
+/**
+ * Who the server is to webhooks: users of a client config file, by the webhook's address (1.24:
+ * `util/webhook/authentication.go`).
+ */
+import { createSecureContext, type SecureContext } from 'node:tls';
+import type { TlsMaterial, TlsSource, TokenSource } from '#client/http/credentials.js';
+
+export interface WebhookUser {
+  readonly tls: TlsSource;
+  readonly token?: TokenSource | undefined;
+  readonly headers?: Readonly<Record<string, string | string[]>> | undefined;
+}
+
+export interface WebhookCredentials {
+  /** By the user's name: `hooks.shop.svc`, `hooks.shop.svc:8443`, `*.svc`, `*`. */
+  readonly users: ReadonlyMap<string, WebhookUser>;
+  /** Of the current context: for all others. */
+  readonly current?: WebhookUser | undefined;
+}
+
+/** Undefined: whoever asks that webhook is nobody. `target`: its host, and its port where the address names one. */
+export function userFor({ users, current }: WebhookCredentials, target: string): WebhookUser | undefined {
+  const steps = target.split('.');
+  const names = [target, ...steps.slice(1).map((_, i) => `*.${steps.slice(i + 1).join('.')}`)];
+  for (const name of names) {
+    const user = users.get(name);
+    if (user !== undefined) return user;
+  }
+  if (target.endsWith(':443')) return userFor({ users, current }, target.slice(0, -':443'.length));
+  return users.get('*') ?? current;
+}
+
+/** What a call proves itself with. */
+export interface Proof {
+  readonly context: SecureContext | undefined;
+  readonly headers: Readonly<Record<string, string | string[]>>;
+}
+
+/** The proofs of one user to servers of one authority; parsed again only when the user's files have changed. */
+export class Prover {
+  readonly #user: WebhookUser;
+  readonly #ca: string | undefined;
+  #known: { readonly material: TlsMaterial; readonly context: SecureContext } | undefined;
+
+  constructor(user: WebhookUser, ca: string | undefined) {
+    this.#user = user;
+    this.#ca = ca;
+  }
+
+  async proof(): Promise<Proof> {
+    const { tls, token, headers = {} } = this.#user;
+    const [material, bearer] = await Promise.all([tls.current(), token?.token()]);
+    if (this.#known?.material !== material) {
+      const { cert, key } = material;
+      const context = createSecureContext({
+        ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+        ...(cert === undefined ? {} : { cert }),
+        ...(key === undefined ? {} : { key }),
+      });
+      this.#known = { material, context };
+    }
+    const authorization = bearer === undefined || bearer === '' ? {} : { authorization: `Bearer ${bearer}` };
+    return { context: this.#known.context, headers: { ...headers, ...authorization } };
+  }
+}
