@@ -151,7 +151,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     publisher,
     pool,
     bootstrapped: () => control.tell('bootstrapped'),
-    rotation: control.rotation,
+    rotation: control.rotation(),
   };
   const parts = await serverParts({ ...setup, metrics }, part);
   storages.found = parts.dependencies.storages;
@@ -166,7 +166,7 @@ export async function buildApiServerWorker(setup: ApiServerSetup, link: WorkerLi
     await serverParts(setup, {
       link,
       address: () => worker?.server.address,
-      rotation: link.control.rotation,
+      rotation: link.control.rotation(link.data.index),
     }),
     link,
   );

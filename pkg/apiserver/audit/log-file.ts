@@ -104,7 +104,10 @@ export class LogFile {
     if (!rotation.tryLock()) return file;
     try {
       if (isSame(await present(path), await file.stat())) {
-        await rename(path, backupName(path, clock.now()));
+        let atMs = clock.now();
+        // Nothing that was put aside is written over.
+        while ((await present(backupName(path, atMs))) !== undefined) atMs += 1;
+        await rename(path, backupName(path, atMs));
         clock.setTimer(() => {
           cleanBackups(path, retention, clock.now()).catch((err: unknown) =>
             log.warn({ err, path }, 'Cannot remove old audit logs'),

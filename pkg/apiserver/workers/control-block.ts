@@ -10,6 +10,11 @@ const slotLength = 8;
 
 export type Counted = 'connections' | 'readOnly' | 'mutating';
 
+/** Zero is nobody. */
+function holderOf(worker: number | undefined): number {
+  return worker === undefined ? 1 : worker + 2;
+}
+
 /** Wakes those who wait in `letOthersAccept` at the latest after so long. */
 const acceptWaitMs = 1;
 
@@ -38,11 +43,14 @@ export class ControlBlock {
     Atomics.store(this.#numbers, header[what], 1);
   }
 
-  /** Only one thread at a time puts a log aside that all write. */
-  readonly rotation = {
-    tryLock: () => Atomics.compareExchange(this.#numbers, header.rotating, 0, 1) === 0,
-    unlock: () => void Atomics.store(this.#numbers, header.rotating, 0),
-  };
+  /** Only one thread at a time puts a log aside that all write: a lock for that worker; absent: for the main thread. */
+  rotation(worker?: number): { tryLock(): boolean; unlock(): void } {
+    const holder = holderOf(worker);
+    return {
+      tryLock: () => Atomics.compareExchange(this.#numbers, header.rotating, 0, holder) === 0,
+      unlock: () => void Atomics.compareExchange(this.#numbers, header.rotating, holder, 0),
+    };
+  }
 
   /** Says that a thread is not held; absent: the main thread. */
   beat(worker?: number): void {
@@ -87,6 +95,7 @@ export class ControlBlock {
   /** Nothing is left of what a worker has counted. */
   clear(worker: number): void {
     this.setServing(worker, false);
+    this.rotation(worker).unlock();
     for (const what of ['connections', 'readOnly', 'mutating'] as const) {
       Atomics.store(this.#numbers, this.#at(worker, what), 0);
     }
