@@ -141,10 +141,9 @@ async function fromFiles(invocation: Invocation, { client }: State): Promise<Sub
   for (const manifest of manifests) {
     const verdict = await verdictOf(invocation.api, manifest);
     const pod = podOf(manifest);
-    // What refuses a pod itself is told below, with what would help.
-    const isRefused = verdict.outcome === 'Refused' && manifest.object.kind !== 'Pod';
-    if (pod === undefined || isRefused || verdict.webhooks.length > 0) subjects.push({ verdict });
-    if (pod === undefined || isRefused) continue;
+    // Where there are pods, these are what is asked for, unless webhooks have a say in what makes them.
+    if (pod === undefined || verdict.webhooks.length > 0) subjects.push({ verdict });
+    if (pod === undefined) continue;
     const { name = 'pod', namespace = '', ...metadata } = pod.metadata;
     const sent = { ...pod, metadata: { ...metadata, namespace, generateName: `${name}-` } };
     try {
