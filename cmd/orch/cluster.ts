@@ -260,7 +260,9 @@ export class ClusterProcess {
     });
     const dns = nodeDns(values, { informers, clock, random, log, metrics, nodeName: node.name });
     this.#inform(informers);
-    await Promise.all([this.#start(agent), ...(dns === undefined ? [] : [this.#start(dns)])]);
+    // Nobody waits for it: where its port is somebody else's, the cluster comes up all the same.
+    if (dns !== undefined) this.#launch(dns);
+    await this.#start(agent);
     return agent;
   }
 
@@ -328,11 +330,17 @@ export class ClusterProcess {
   }
 
   async #start(daemon: Daemon): Promise<void> {
+    const { work } = this.#launch(daemon);
+    await Promise.race([daemon.ready(), work]);
+  }
+
+  #launch(daemon: Daemon): { readonly work: Promise<void> } {
     const work = daemon.start(this.#stop.signal);
     // Whoever waits for the daemon hears of a failure; nobody else has to.
     work.catch(() => undefined);
-    this.#running.push({ daemon, work });
-    await Promise.race([daemon.ready(), work]);
+    const launched = { daemon, work };
+    this.#running.push(launched);
+    return launched;
   }
 }
 

@@ -177,6 +177,25 @@ t.test('a resolver that asks this server is left out', async (t) => {
   t.match(await ask('www.example.com'), { rcode: 'REFUSED' }, 'no question goes in circles');
 });
 
+t.test('an address that is in use is waited for', async (t) => {
+  const other = createSocket('udp4');
+  await new Promise<void>((resolve) => other.bind(0, '127.0.0.1', resolve));
+  const { port } = other.address();
+  const { ask } = await setUp(t, {
+    port,
+    log: Object.assign(Object.create(log), { error: () => other.close() }) as Logger,
+  });
+  t.equal(told(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
+});
+
+t.test('connections that send no questions are closed', async (t) => {
+  const { tcp } = await setUp(t);
+  const sent = Buffer.from([0xff, 0xff, 0, 0]);
+  const socket = connect(tcp, '127.0.0.1', () => socket.write(sent));
+  await new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  t.pass('at once');
+});
+
 t.test('where nobody can be asked, the cluster is answered for all the same', async (t) => {
   const { ask } = await setUp(t, { hostResolvers: async () => ({ upstreams: [], searches: [] }) });
   t.equal(told(await ask('www.example.com')), 'REFUSED');

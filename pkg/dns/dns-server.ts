@@ -11,6 +11,7 @@ import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { aborted } from '#apimachinery/async/aborted.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -161,6 +162,7 @@ export class DnsServer implements Daemon {
   /** Again and again: whatever takes the address away, names are to be found when it is back. */
   async #listen(signal: AbortSignal): Promise<void> {
     const { clock, log, addresses, port, prepare } = this.#options;
+    let told = '';
     while (!signal.aborted) {
       const failed = deferred<Error>();
       const onError = (error: Error) => failed.resolve(error);
@@ -169,11 +171,14 @@ export class DnsServer implements Daemon {
         await prepare?.();
         for (const address of addresses) await this.#listenAt(address, { open, onError });
         this.#listeners = open;
+        told = '';
         log.info({ addresses, port }, 'Answering questions about names');
         const error = await Promise.race([failed.promise, aborted(signal)]);
         if (error !== undefined) log.error({ err: error }, 'The name server has lost a socket; listening again');
       } catch (error) {
-        log.error({ err: error, addresses, port }, 'The name server cannot listen; trying again');
+        // Each second the same would fill the log.
+        if (messageOf(error) !== told) log.error({ err: error, addresses, port }, 'The name server cannot listen yet');
+        told = messageOf(error);
       }
       this.#listeners = [];
       await Promise.all(open.map((listener) => listener.close()));

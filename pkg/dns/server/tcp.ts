@@ -7,6 +7,8 @@ const maxConnections = 500;
 /** Questions of one connection that wait for their answers; more are not read. */
 const maxWaiting = 64;
 const idleMs = 10_000;
+/** A name and some options: longer ones are no questions, and are not waited for. */
+const maxQueryBytes = 4096;
 
 /** Rejects when the address cannot be had. */
 export async function listenTcp(options: ListenerOptions & { readonly clock: Clock }): Promise<Listener> {
@@ -63,6 +65,10 @@ function serve(socket: Socket, { clock, responder }: ListenerOptions & { readonl
   const read = () => {
     while (!isBusy() && received.length >= 2) {
       const end = 2 + received.readUInt16BE(0);
+      if (end > 2 + maxQueryBytes) {
+        socket.destroy();
+        return;
+      }
       if (received.length < end) break;
       const message = received.subarray(2, end);
       received = received.subarray(end);
