@@ -35,7 +35,10 @@ fi
 hack/install-node.sh
 source hack/node.sh
 # Not `npm ci`: it insists on packages of other platforms that a registry may not have.
-if [ ! -d node_modules ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+# The lock file's sum rather than its age: git gives an older file a new age, and a newer one an old.
+locked=$(sha256sum package-lock.json)
+if [ "$(cat node_modules/.installed 2>/dev/null)" != "$locked" ]; then
   echo "Installing npm packages"
   npm install --no-save --no-audit --no-fund --loglevel=error
+  echo "$locked" >node_modules/.installed
 fi
