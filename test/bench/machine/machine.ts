@@ -10,6 +10,7 @@ import {
   type Calibration,
   disturbance,
   hadCore,
+  median,
   outpaces,
   paceOf,
   type Spin,
@@ -22,13 +23,15 @@ export interface Judged<T> {
   readonly value: T;
   /** Why the value does not count. */
   readonly starved: Starvation | undefined;
-  /** How fast the cores were, as a part of what they were when nothing ran; undefined where it was too short to tell. */
+  /** How fast the cores were, as a part of their pace when calibrated; undefined where it was too short to tell. */
   readonly pace: number | undefined;
 }
 
 /** Spins in a row that make one probe: 20 ms. */
 const spinsOfProbe = 10;
 const probesOfCalibration = 20;
+/** How long the cores are kept busy to learn the pace of a spin now and then in such company (longer on halves of cores). */
+const companyMs = 2000;
 /** How often a calibration is tried on a machine that others use. */
 const calibrations = 5;
 const calibrationPauseMs = 1000;
@@ -38,33 +41,39 @@ const probePauseMs = 100;
 const betweenSpinsMs = 100;
 
 export class Machine {
-  readonly #probes: readonly Probe[];
+  /** Spins alone, or now and then beside what is measured. */
+  readonly #probe: Probe;
   readonly #calibration: Calibration;
   readonly #disturbed: boolean;
   /** A probe was faster than the calibration has found possible. */
   #outpaced = false;
 
-  private constructor(probes: readonly Probe[], calibration: Calibration, disturbed: boolean) {
-    this.#probes = probes;
+  private constructor(probe: Probe, calibration: Calibration, disturbed: boolean) {
+    this.#probe = probe;
     this.#calibration = calibration;
     this.#disturbed = disturbed;
   }
 
   /** To be called before anything else is started: what spins take then is what all others are compared with. */
   static async calibrated(): Promise<Machine> {
-    const probes: Probe[] = [];
-    for (let i = 0; i < availableParallelism(); i++) probes.push(await Probe.start());
-    for (let left = calibrations; ; left--) {
-      const { calibration, disturbed } = await calibrate(probes);
-      if (!disturbed || left === 1) return new Machine(probes, calibration, disturbed);
-      await realClock.sleep(calibrationPauseMs);
+    const probe = await Probe.start();
+    const company: Probe[] = [];
+    for (let i = 0; i < availableParallelism(); i++) company.push(await Probe.start());
+    try {
+      for (let left = calibrations; ; left--) {
+        const { calibration, disturbed } = await calibrate(probe, company);
+        if (!disturbed || left === 1) return new Machine(probe, calibration, disturbed);
+        await realClock.sleep(calibrationPauseMs);
+      }
+    } finally {
+      for (const each of company) each.close();
     }
   }
 
-  /** `a core spins in 2.31 ms, each of 2 in 2.40 ms` */
+  /** `a core spins in 2.31 ms, in company in 2.40 ms of it` */
   get description(): string {
-    const { alone, together } = this.#calibration;
-    return `a core spins in ${alone.wallMs.toFixed(2)} ms, each of ${this.#probes.length} in ${together.wallMs.toFixed(2)} ms`;
+    const { alone, inCompany } = this.#calibration;
+    return `a core spins in ${alone.wallMs.toFixed(2)} ms, in company in ${inCompany.cpuMs.toFixed(2)} ms of it`;
   }
 
   /**
@@ -79,9 +88,9 @@ export class Machine {
   async judge<T>(work: () => Promise<T>): Promise<Judged<T>> {
     const before = await this.#wholeCore();
     const { value, ...taken } = await takenByOthers(async () => {
-      this.#first.order({ everyMs: betweenSpinsMs });
+      this.#probe.order({ everyMs: betweenSpinsMs });
       const result = await work();
-      return { result, during: await this.#first.answer<Spin[]>({ stop: true }) };
+      return { result, during: await this.#probe.answer<Spin[]>({ stop: true }) };
     });
     const { result, during } = value;
     const conditions = { before, during, ...taken };
@@ -90,18 +99,12 @@ export class Machine {
   }
 
   close(): void {
-    for (const probe of this.#probes) probe.close();
-  }
-
-  get #first(): Probe {
-    const [probe] = this.#probes;
-    if (probe === undefined) throw new Error('the machine has no core');
-    return probe;
+    this.#probe.close();
   }
 
   async #wholeCore(): Promise<Spin> {
     for (let left = probesBefore; ; left--) {
-      const spin = await spins(this.#first);
+      const spin = await spins(this.#probe);
       this.#outpaced ||= outpaces(this.#calibration, spin);
       if (hadCore(spin) || left === 1) return spin;
       await realClock.sleep(probePauseMs);
@@ -162,26 +165,24 @@ async function takenByOthers<T>(work: () => Promise<T>): Promise<Taken & { reado
   };
 }
 
-async function calibrate(probes: readonly Probe[]): Promise<{ calibration: Calibration; disturbed: boolean }> {
+/** What spins take alone, and now and then while every core has something else to do, as it is in a measurement. */
+async function calibrate(
+  probe: Probe,
+  company: readonly Probe[],
+): Promise<{ calibration: Calibration; disturbed: boolean }> {
   const alone: Spin[] = [];
-  const together: Spin[] = [];
+  let inCompany: readonly Spin[] = [];
   const taken = await takenByOthers(async () => {
-    for (let i = 0; i < probesOfCalibration; i++) {
-      for (const probe of probes.slice(0, 1)) alone.push(await spins(probe));
-      // One that begins late or ends late has the core for itself for a moment.
-      together.push(slowest(await Promise.all(probes.map(spins))));
-    }
+    for (let i = 0; i < probesOfCalibration; i++) alone.push(await spins(probe));
+    const busy = Math.ceil(companyMs / fastest(alone).wallMs);
+    const companions = company.map((each) => each.answer<Spin>({ spins: busy }));
+    probe.order({ everyMs: betweenSpinsMs });
+    await Promise.all(companions);
+    inCompany = await probe.answer<Spin[]>({ stop: true });
   });
   return {
-    calibration: { alone: fastest(alone), together: fastest(together) },
+    calibration: { alone: fastest(alone), inCompany: { cpuMs: median(inCompany.map(({ cpuMs }) => cpuMs)) } },
     disturbed: disturbance(taken) !== undefined,
-  };
-}
-
-function slowest(all: readonly Spin[]): Spin {
-  return {
-    wallMs: Math.max(...all.map(({ wallMs }) => wallMs)),
-    cpuMs: Math.max(...all.map(({ cpuMs }) => cpuMs)),
   };
 }
 

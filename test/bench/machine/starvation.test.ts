@@ -1,7 +1,7 @@
 import { test } from 'tap';
 import { type Conditions, keepsPace, median, paceOf, starvation } from '#test/bench/machine/starvation.js';
 
-const calibration = { alone: { wallMs: 2, cpuMs: 2 }, together: { wallMs: 3.1, cpuMs: 3 } };
+const calibration = { alone: { wallMs: 2, cpuMs: 2 }, inCompany: { cpuMs: 3 } };
 const quiet: Conditions = {
   before: { wallMs: 2.1, cpuMs: 2.1 },
   // They waited for the measurement's own processes, which is how it should be.

@@ -13,8 +13,11 @@ export interface Spin {
 export interface Calibration {
   /** Of one process. */
   readonly alone: Spin;
-  /** Of as many processes at once as there are cores: cores can be halves of one. */
-  readonly together: Spin;
+  /**
+   * Now and then, while every core has something else to do: cores can be halves of one, and who comes back to a core
+   * finds it cold. What it waits for the core says nothing.
+   */
+  readonly inCompany: Pick<Spin, 'cpuMs'>;
 }
 
 /** What went to others during a measurement. */
@@ -37,7 +40,7 @@ export interface Conditions extends Taken {
 const leastShare = 0.85;
 /** Cores wander by themselves, with their host's load and clock; this far from a row's usual pace they count as the same. */
 const mostWander = 0.15;
-/** Less of the pace that they had when nothing ran is no wandering. */
+/** Less of the pace that they had in the company of the calibration is no wandering. */
 const leastPace = 0.6;
 /** Most that others may take, in cores. */
 const mostOthers = 0.1;
@@ -70,11 +73,11 @@ export function starvation(calibration: Calibration, conditions: Conditions): St
 }
 
 /**
- * How fast the cores were during a measurement, as a part of what they were when nothing ran; undefined without spins.
+ * How fast the cores were during a measurement, as a part of their pace when calibrated; undefined without spins.
  * The measurement itself uses all cores, so what a spin waited says nothing, and each has the pace that it has in company.
  */
 export function paceOf(calibration: Calibration, { during }: Pick<Conditions, 'during'>): number | undefined {
-  return during.length === 0 ? undefined : calibration.together.cpuMs / median(during.map(({ cpuMs }) => cpuMs));
+  return during.length === 0 ? undefined : calibration.inCompany.cpuMs / median(during.map(({ cpuMs }) => cpuMs));
 }
 
 /**
