@@ -69,8 +69,11 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
     sandbox?.id ?? '',
     ...(await cri.listContainers({ state: 'CONTAINER_RUNNING' })).map(({ id }) => id),
   ];
-  const inside = await Promise.all(running.map((id) => cgroups.processes(`${cgroup}/${id}`)));
-  t.equal(newer.process_stats.process_count, inside.flat().length);
+  // Probes begin and end processes between the two looks.
+  await eventually(async () => {
+    const inside = await Promise.all(running.map((id) => cgroups.processes(`${cgroup}/${id}`)));
+    return podOf(await ask()).process_stats.process_count === inside.flat().length;
+  }, 'the summary counts the processes that the kernel has');
   const page = () => read(agent().agent.port, '/metrics/cadvisor');
   await cadvisorOfWeb(t, page, cgroups, [cgroup, ...running.map((id) => `${cgroup}/${id}`)]);
   t.match(newer.network, { name: 'eth0', interfaces: [{ name: 'eth0' }] });

@@ -17,7 +17,7 @@ t.test('pods outlive what happens to agent, runtime and API server', { skip }, a
   t.comment(`SEED=${seed}`);
   const cluster = await startTestCluster({
     ...{ runtime: 'containerd', separate: true },
-    args: rangeArguments(ownRanges()),
+    args: rangeArguments(await ownRanges()),
   });
   t.teardown(() => cluster.destroy());
   const client = await adminClient(cluster);

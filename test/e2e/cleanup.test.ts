@@ -44,7 +44,7 @@ interface Trial {
 }
 
 async function leaveNothing(t: Test, { separate, crash }: Trial): Promise<void> {
-  const ranges = ownRanges();
+  const ranges = await ownRanges();
   const args = rangeArguments(ranges);
   const cluster = await startTestCluster({ separate, runtime: 'containerd', args });
   t.teardown(() => cluster.destroy());

@@ -41,7 +41,7 @@ for (const [name, skip, mode] of modes) t.test(name, { skip, timeout: 240_000 },
 
 async function leaving(t: Test, mode: Mode): Promise<void> {
   const real = mode.runtime === 'containerd';
-  const cluster = await startTestCluster({ ...mode, args: real ? rangeArguments(ownRanges()) : [] });
+  const cluster = await startTestCluster({ ...mode, args: real ? rangeArguments(await ownRanges()) : [] });
   t.teardown(() => cluster.destroy());
   const client = await adminClient(cluster);
   t.teardown(() => client.close());

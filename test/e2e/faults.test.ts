@@ -140,7 +140,7 @@ interface Trial {
 }
 
 async function survive(t: Test, { separate, faults }: Trial): Promise<void> {
-  const ranges = ownRanges();
+  const ranges = await ownRanges();
   const cluster = await startTestCluster({
     runtime,
     separate,

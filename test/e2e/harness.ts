@@ -3,6 +3,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { get as httpGet } from 'node:http';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -84,17 +85,29 @@ export interface TestCluster {
 }
 
 /**
- * Beginnings of two ranges of addresses, `10.120.` for services and `10.121.` for pods: other tests, of this checkout or
- * of another, run clusters on this machine at the same time.
+ * Beginnings of two ranges of addresses, `10.120.` for services and `10.121.` for pods, that are this process's for as
+ * long as it runs: other tests, of this checkout or of another, run clusters on this machine at the same time.
  */
-export function ownRanges(): readonly [string, string] {
-  const taken = parseHostNetworks(execFileSync('ip', listAddresses, { encoding: 'utf8' }));
+export async function ownRanges(): Promise<readonly [string, string]> {
   for (;;) {
     const second = 100 + 2 * Math.floor(Math.random() * 70);
     const ranges = [`10.${second}.`, `10.${second + 1}.`] as const;
+    if (!(await isClaimed(`orch-test-ranges-${second}`))) continue;
     // Another cluster, or what is left of one that was killed, may have its bridge there.
+    const taken = parseHostNetworks(execFileSync('ip', listAddresses, { encoding: 'utf8' }));
     if (!taken.some(({ address }) => ranges.some((range) => address.startsWith(range)))) return ranges;
   }
+}
+
+/** Whether the name was free. An abstract socket is one process's at a time, and goes with it. */
+async function isClaimed(name: string): Promise<boolean> {
+  const socket = createServer().unref();
+  const listening = new Promise<boolean>((resolve) => {
+    socket.once('error', () => resolve(false));
+    socket.once('listening', () => resolve(true));
+  });
+  socket.listen(`\0${name}`);
+  return listening;
 }
 
 /** The options that give a cluster these ranges. */

@@ -17,7 +17,7 @@ for (const [dialect, separate] of [
       dialect,
       separate,
       runtime: 'simulated',
-      args: rangeArguments(ownRanges()),
+      args: rangeArguments(await ownRanges()),
     });
     t.teardown(() => cluster.destroy());
     for (const program of programs) {

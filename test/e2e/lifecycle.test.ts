@@ -22,7 +22,7 @@ t.setTimeout(300_000);
 t.test('pods', { skip }, async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'oe2e-host-'));
   t.teardown(() => rmSync(folder, { recursive: true, force: true }));
-  const args = rangeArguments(ownRanges());
+  const args = rangeArguments(await ownRanges());
   const cluster = await startTestCluster({ runtime: 'containerd', args });
   t.teardown(() => cluster.destroy());
   const client = await adminClient(cluster);

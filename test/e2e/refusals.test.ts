@@ -20,7 +20,7 @@ async function succeeds(command: string, ...args: string[]): Promise<void> {
 t.test('a range that an interface of somebody else’s has', { skip: noContainers }, async (t) => {
   const dataDir = mkdtempSync(join(tmpdir(), 'oe2e-'));
   t.teardown(() => rmSync(dataDir, { recursive: true }));
-  const ranges = ownRanges();
+  const ranges = await ownRanges();
   const link = `tb${Math.floor(Math.random() * 2 ** 32).toString(16)}`;
   await succeeds('ip', 'link', 'add', link, 'type', 'bridge');
   t.teardown(() => succeeds('ip', 'link', 'delete', link));

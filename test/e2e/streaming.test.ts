@@ -41,7 +41,7 @@ t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
   const cluster = await startTestCluster({
     dialect: 'kubernetes',
     runtime: 'containerd',
-    args: rangeArguments(ownRanges()),
+    args: rangeArguments(await ownRanges()),
   });
   t.teardown(() => cluster.destroy());
   const image = 'orch/busybox:1.0';

@@ -29,7 +29,7 @@ export async function sessions(t: Test, dialect: DialectName): Promise<void> {
   if (programs.length === 0) t.pass('no kubectl on the PATH');
   if (programs.length === 0) return;
   t.comment(runtime);
-  const cluster = await startTestCluster({ dialect, runtime, args: rangeArguments(ownRanges()) });
+  const cluster = await startTestCluster({ dialect, runtime, args: rangeArguments(await ownRanges()) });
   t.teardown(() => cluster.destroy());
   for (const kubectl of programs) {
     const minor = await minorVersion(kubectl);

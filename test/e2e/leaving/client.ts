@@ -26,10 +26,14 @@ export interface Leaving {
   readonly random: () => number;
   /** Longest stay of one client; ms. */
   readonly stayMs: number;
+  /** Whether it certainly stays until the server has begun to answer. */
+  readonly untilAnswered: boolean;
 }
 
 /** How long a client waits for an answer that may never come. */
 const patienceMs = 300;
+/** And one that stays until it is answered. */
+const longPatienceMs = 20_000;
 
 /** What a client does on its connection until it is gone. May throw: it is cut at any point. */
 export type Visit = (socket: TLSSocket, leaving: Leaving) => Promise<void>;
@@ -39,7 +43,7 @@ export type Visit = (socket: TLSSocket, leaving: Leaving) => Promise<void>;
  * answered, if any; never rejects.
  */
 export async function visitAndLeave(server: Server, visit: Visit, leaving: Leaving): Promise<string | undefined> {
-  const { random, stayMs } = leaving;
+  const { random, stayMs, untilAnswered } = leaving;
   const { host, port, cert, key } = server;
   const socket = connect({ host, port, cert, key, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
   socket.on('error', () => undefined);
@@ -57,6 +61,7 @@ export async function visitAndLeave(server: Server, visit: Visit, leaving: Leavi
     visit(socket, leaving).catch(() => undefined);
   });
   const moment = random();
+  if (untilAnswered) await Promise.race([answered.promise, gone, realClock.sleep(longPatienceMs)]);
   // Some do not wait until they are connected, some not until they are answered, most stay a while.
   if (moment < 0.1) await realClock.sleep(random() * 20);
   else {

@@ -32,7 +32,7 @@ async function main(): Promise<number> {
   }
   console.log(`seed ${seed}, ${runtime}`);
   const real = runtime === 'containerd';
-  const args = real ? rangeArguments(ownRanges()) : [];
+  const args = real ? rangeArguments(await ownRanges()) : [];
   const cluster = await startTestCluster({ runtime, separate: values.separate, args });
   const client = await adminClient(cluster);
   try {

@@ -4,6 +4,9 @@ import { asks, spdy, uploads, type Visit, webSocket } from '#test/e2e/leaving/cl
 const get = (path: string, ...headers: string[]) =>
   asks(`GET ${path} HTTP/1.1\r\n${['Host: a', ...headers].join('\r\n')}\r\n\r\n`);
 
+/** Those that never say all that a server waits for. */
+export const leavesUnanswered = /^an upload|request/;
+
 /** @param pod Runs, and ends what it is told to run when its input ends. @param node Where it runs. */
 export function visits(pod: string, node: string, command: readonly string[]): Readonly<Record<string, Visit>> {
   const at = '/api/v1/namespaces/default';

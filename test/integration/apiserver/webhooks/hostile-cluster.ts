@@ -7,13 +7,20 @@ import { type HostileServer, startHostileServer } from '#test/integration/apiser
 export interface HostileCluster {
   readonly cluster: WebhookCluster;
   readonly hostile: HostileServer;
-  /** A request that an admission webhook is asked about. */
-  write(more?: string): Promise<Reply>;
+  /**
+   * A request that an admission webhook is asked about.
+   * @param patience Of the webhook's configuration: `short` ends answers that never come, `long` those that are slow only
+   *   because the machine is.
+   */
+  write(patience?: Patience): Promise<Reply>;
   /** One that takes a conversion. */
   convert(more?: string): Promise<Reply>;
   /** One of everybody else's. */
   other(): Promise<Reply>;
 }
+
+export type Patience = 'short' | 'long';
+const timeoutSeconds: Readonly<Record<Patience, number>> = { short: 1, long: 30 };
 
 const definition = (clientConfig: object) => ({
   apiVersion: 'apiextensions.k8s.io/v1',
@@ -43,38 +50,36 @@ export async function startHostileCluster(
   const { send } = cluster;
   const clientConfig = { url: `https://127.0.0.1:${hostile.port}/`, caBundle: hostile.caBundle };
   const maps = '/api/v1/namespaces/default/configmaps';
-  await cluster.configure('Validating', 'hostile', [
-    {
-      name: 'hostile.b.test',
+  await cluster.configure(
+    'Validating',
+    'hostile',
+    (['short', 'long'] as const).map((patience) => ({
+      name: `${patience}.hostile.b.test`,
       clientConfig,
       rules: [{ operations: ['CREATE'], apiGroups: [''], apiVersions: ['v1'], resources: ['configmaps'] }],
-      objectSelector: { matchLabels: { path: 'hostile' } },
+      objectSelector: { matchLabels: { path: 'hostile', patience } },
       sideEffects: 'None',
       admissionReviewVersions: ['v1'],
-      timeoutSeconds: 1,
-    },
-  ]);
+      timeoutSeconds: timeoutSeconds[patience],
+    })),
+  );
   await send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition(clientConfig));
   const things = (version: string) => `/apis/hostile.example.com/${version}/namespaces/default/things`;
   const thing = { apiVersion: 'hostile.example.com/v1', kind: 'Thing', metadata: { name: 'one' } };
   while ((await send('POST', things('v1'), thing)).status !== 201) await new Promise(setImmediate);
-  const labelled = {
-    apiVersion: 'v1',
-    kind: 'ConfigMap',
-    metadata: { generateName: 'm-', labels: { path: 'hostile' } },
-  };
+  const map = (metadata: object) => ({ apiVersion: 'v1', kind: 'ConfigMap', metadata });
   let made = 0;
   return {
     cluster,
     hostile,
-    write: (more = '') => send('POST', `${maps}?dryRun=All${more}`, labelled),
+    write: (patience = 'short') =>
+      send('POST', `${maps}?dryRun=All`, map({ generateName: 'm-', labels: { path: 'hostile', patience } })),
     // What was converted is kept with the object: each is another one.
     convert: async (more = '') => {
       const name = `made-${made++}`;
       await send('POST', things('v1'), { ...thing, metadata: { name } });
       return send('GET', `${things('v2')}/${name}?${more}`);
     },
-    other: () =>
-      send('POST', '/api/v1/namespaces/default/configmaps?dryRun=All', { ...labelled, metadata: { name: 'other' } }),
+    other: () => send('POST', `${maps}?dryRun=All`, map({ name: 'other' })),
   };
 }
