@@ -62,7 +62,8 @@ t.test('a real etcd', { skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on 
     t.equal(old.status, 200, old.text);
     const refused = await call(a, 'POST', `${path}?timeout=2s`, { body: configMap('lost') });
     t.ok([503, 504].includes(refused.status), refused.text);
-    const unready = await call(a, 'GET', '/readyz?timeout=2s');
+    // The check gives up after two seconds, which is long before the request does.
+    const unready = await call(a, 'GET', '/readyz');
     t.equal(unready.status, 500, `${unready.status} ${unready.text}`);
     await etcd.restart();
     for (;;) {
