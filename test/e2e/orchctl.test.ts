@@ -4,14 +4,23 @@ import { join } from 'node:path';
 import t from 'tap';
 import type { StatefulSet } from '#api/apps/v1/types.gen.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
-import { eventually, httpBody, Running, root, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
+import {
+  eventually,
+  httpBody,
+  ownRanges,
+  Running,
+  rangeArguments,
+  root,
+  startTestCluster,
+  type TestCluster,
+} from '#test/e2e/harness.js';
 
 t.setTimeout(300_000);
 const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
 const runtime = noContainers === undefined ? 'containerd' : 'simulated';
 const orchctl = join(root, 'bin', 'orchctl');
 
-const args = ['--cluster-cidr=10.232.0.0/16', '--service-cluster-ip-range=10.233.0.0/16'];
+const args = rangeArguments(await ownRanges());
 const cluster: TestCluster = await startTestCluster({ runtime, args });
 t.teardown(() => cluster.destroy());
 
