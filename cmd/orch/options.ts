@@ -99,6 +99,12 @@ export const upOptions = {
     meaning:
       'Who answers questions of pods about names: built-in, the address of a name server that runs in the cluster, or none for the resolvers of this machine.',
   },
+  'local-storage': {
+    type: 'bool',
+    default: true,
+    section: 'Storage',
+    meaning: 'Make the StorageClass local, whose volumes are directories of the nodes, where it is not there.',
+  },
   'scheduler-config': {
     type: 'string',
     section: 'Daemons',

@@ -10,6 +10,7 @@ import type { Closable } from '#cmd/orch/closable.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import { startInfrastructure } from '#cmd/orch/infrastructure.js';
 import { layoutOf } from '#cmd/orch/layout.js';
+import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { writeIdentity } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, type ServeMessage, step } from '#cmd/orch/progress.js';
@@ -139,6 +140,7 @@ async function startCluster(
     ? (await import('#cmd/orch/separate.js')).runSeparately
     : (await import('#cmd/orch/together.js')).runTogether;
   const cluster = await run(context, infrastructure);
+  if (start.localStorage) await setUpLocalStorage(cluster.client);
   const patience = AbortSignal.any([signal, AbortSignal.timeout(nodesReadyMs)]);
   const count = `${settings.nodes.length} of ${settings.nodes.length}`;
   await step(

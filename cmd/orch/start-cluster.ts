@@ -29,6 +29,7 @@ import {
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess } from '#cmd/orch/cluster.js';
+import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { ensureClusterPki, ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
 import { freePort } from '#cmd/orch/settings.js';
@@ -139,6 +140,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         key: serving.privateKeyFile,
       };
       await Promise.all(names.map((name) => startNode(process, { dialect, clock, name, folder, files, featureGates })));
+      await setUpLocalStorage(process.api.client);
       const patience = AbortSignal.timeout(nodesReadyMs);
       await process.untilScheduled(names, patience);
       await untilPodsAreAdmitted(process.api.client, patience);

@@ -13,6 +13,8 @@ export interface StartOptions {
   readonly foreignEtcd: ForeignEtcd | undefined;
   /** What answers the pods' questions about names: `built-in`, `none`, or somebody's address. */
   readonly clusterDns: string;
+  /** Make the class of volumes that are directories of nodes. */
+  readonly localStorage: boolean;
   /** Of all daemons. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   /** Path of the scheduler's configuration file. */

@@ -58,6 +58,7 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
       bindAddress: options['bind-address'],
       nodeIPs: checkedNodeIPs(options['node-ip']),
       clusterDns: checkedClusterDns(options['cluster-dns']),
+      localStorage: options['local-storage'],
       verbosity: options.v,
       featureGates: options['feature-gates'],
       schedulerConfig: readable(options['scheduler-config']),

@@ -243,6 +243,8 @@ function makeDialect(w: Words) {
       boundByController: `pv.${w.label}/bound-by-controller`,
       /** Of volumes: who made them for a claim. */
       provisionedBy: `pv.${w.label}/provisioned-by`,
+      /** Of volumes that are directories of a node: its name. */
+      localVolumeNode: `pv.${w.label}/local-directory-node`,
       /** Of volumes: the group that the processes of pods are in which use it. */
       volumeGroup: `pv.beta.${w.label}/gid`,
       /** Of claims: who is to make a volume. */

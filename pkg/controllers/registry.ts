@@ -19,6 +19,7 @@ import type { ControllerFactory } from '#controllers/factory.js';
 import { GarbageCollector } from '#controllers/garbagecollector/controller.js';
 import { HorizontalPodAutoscalerController } from '#controllers/horizontalpodautoscaling/controller.js';
 import { JobController } from '#controllers/job/controller.js';
+import { LocalStorageCapacityController } from '#controllers/localstoragecapacity/controller.js';
 import { NamespaceController } from '#controllers/namespace/controller.js';
 import { NodeIPAMController } from '#controllers/nodeipam/controller.js';
 import { nodeRanges, serviceRanges } from '#controllers/nodeipam/ranges.js';
@@ -132,6 +133,7 @@ export const controllerFactories: Readonly<Record<string, ControllerFactory>> = 
       readyPods: gates.enabled('JobReadyPods'),
     });
   },
+  'local-storage-capacity': (context) => new LocalStorageCapacityController(context),
   namespace: (context, { values }) =>
     new NamespaceController(context, {
       concurrency: values['concurrent-namespace-syncs'],

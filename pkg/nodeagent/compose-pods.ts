@@ -54,6 +54,11 @@ import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
 import type { StaticPods } from '#nodeagent/sources/static-pods.js';
 import { StatusManager } from '#nodeagent/status/manager.js';
+import {
+  LocalDirectories,
+  type LocalVolumeDirectories,
+  SimulatedLocalDirectories,
+} from '#nodeagent/volumes/local-directories.js';
 import { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 
 export interface PodPartsInput {
@@ -81,6 +86,7 @@ export interface PodParts extends CgroupParts {
   readonly volumes: ReturnType<typeof newVolumes>;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
+  readonly localVolumes: LocalVolumeDirectories;
   /** Ends probes and watches. */
   close(): void;
 }
@@ -186,17 +192,22 @@ interface PodFiles {
   readonly logLinks?: LogLinks;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
+  /** For claims. */
+  readonly localVolumes: LocalVolumeDirectories;
 }
 
 async function filesOf(values: NodeAgentOptions, deps: NodeAgentDependencies): Promise<PodFiles> {
   const logFiles = deps.logFiles ?? new DiskLogFiles();
   const podLogsDir = values['pod-logs-dir'];
-  if (deps.writeFiles === false) return { logFiles, podLogsDir };
+  const root = values['local-volumes-dir'] ?? join(values['root-dir'], 'local-volumes');
+  if (deps.writeFiles === false) return { logFiles, podLogsDir, localVolumes: new SimulatedLocalDirectories(root) };
   const { dialect } = deps.informers.client;
   const directories = await PodDirectories.open(values['root-dir'], dialect.labelDomain);
   // Beside the logs: /var/log/containers for /var/log/pods.
   const logLinks = new LogLinks(join(dirname(podLogsDir), 'containers'));
-  return { logFiles, logLinks, podLogsDir, directories };
+  const localVolumes = new LocalDirectories({ root, pods: directories, log: deps.log, random: deps.random });
+  await localVolumes.start();
+  return { logFiles, logLinks, podLogsDir, directories, localVolumes };
 }
 
 interface StarterInput extends PodPartsInput, PodFiles, CgroupParts {

@@ -12,6 +12,7 @@ import { endings, initialisation } from '#test/e2e/lifecycle/course.js';
 import { crashes, images, liveness, restarts, slowPods } from '#test/e2e/lifecycle/failures.js';
 import { readiness, rollback } from '#test/e2e/lifecycle/service.js';
 import { sets } from '#test/e2e/lifecycle/sets.js';
+import { storage } from '#test/e2e/lifecycle/storage.js';
 import { adminClient, openRuntime } from '#test/e2e/observe.js';
 import { StatusHistory } from '#test/e2e/status-history.js';
 
@@ -43,6 +44,7 @@ t.test('pods', { skip }, async (t) => {
   await t.test('serve while they are ready', (t) => readiness(t, bench));
   await t.test('are rolled back', (t) => rollback(t, bench));
   await t.test('belong to sets', (t) => sets(t, bench));
+  await t.test('have storage of their claims', (t) => storage(t, bench));
   await t.test('restart as their policy says', (t) => restarts(t, bench));
   await t.test('are restarted when they are not alive', (t) => liveness(t, bench));
   await t.test('wait when they crash', (t) => crashes(t, bench));

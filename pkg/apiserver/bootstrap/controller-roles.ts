@@ -104,6 +104,11 @@ const controllerRules: Readonly<Record<string, readonly string[]>> = {
     'create delete list patch watch | core | pods',
     events,
   ],
+  'local-storage-capacity-controller': [
+    'get list watch | core | nodes persistentvolumes',
+    'get list watch | storage | storageclasses',
+    'create delete get list update watch | storage | csistoragecapacities',
+  ],
   'namespace-controller': [
     'delete get list watch | core | namespaces',
     'update | core | namespaces/finalize namespaces/status',
@@ -131,6 +136,8 @@ const controllerRules: Readonly<Record<string, readonly string[]>> = {
     'create delete get | core | services',
     'get | core | secrets',
     'get list watch | core | nodes',
+    // Directories of nodes, for volumes.
+    'delete update | core | nodes/proxy',
     'watch | core | events',
     events,
   ],

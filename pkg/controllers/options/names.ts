@@ -1,7 +1,7 @@
 /** The controllers that `--controllers` selects. */
 import type { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
-/** Name → whether `*` includes it. All of release 1.24, written yet or not. */
+/** Name → whether `*` includes it. All of release 1.24, and one for volumes that are directories of nodes. */
 export const controllerNames: Readonly<Record<string, { readonly onByDefault: boolean }>> = Object.fromEntries(
   [
     'attachdetach',
@@ -22,6 +22,7 @@ export const controllerNames: Readonly<Record<string, { readonly onByDefault: bo
     'garbagecollector',
     'horizontalpodautoscaling',
     'job',
+    'local-storage-capacity',
     'namespace',
     'nodeipam',
     'nodelifecycle',

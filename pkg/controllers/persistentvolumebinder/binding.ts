@@ -52,6 +52,12 @@ export function provisioningClaim(
   });
 }
 
+/** The claim for which the scheduler is to pick another node. */
+export function unselectedClaim(claim: PersistentVolumeClaim, { annotations }: Dialect): PersistentVolumeClaim {
+  const { [annotations.selectedNode]: selected, ...kept } = claim.metadata.annotations ?? {};
+  return selected === undefined ? claim : { ...claim, metadata: { ...claim.metadata, annotations: kept } };
+}
+
 /** The claim in a phase other than `Bound`, in which it has no volume. */
 export function claimInPhase(claim: PersistentVolumeClaim, phase: 'Pending' | 'Lost'): PersistentVolumeClaim {
   const { accessModes: _accessModes, capacity: _capacity, ...kept } = claim.status ?? {};

@@ -16,13 +16,14 @@ import {
   claimBoundTo,
   claimInPhase,
   provisioningClaim,
+  unselectedClaim,
   volumeInPhase,
 } from '#controllers/persistentvolumebinder/binding.js';
-import { type HostPathVolumes, hostPathPlugin, hostPathVolume } from '#controllers/persistentvolumebinder/host-path.js';
 import type { OperationTimes } from '#controllers/persistentvolumebinder/metrics.js';
 import { type Notice, normal, warning } from '#controllers/persistentvolumebinder/notice.js';
 import type { BoundObjects } from '#controllers/persistentvolumebinder/objects.js';
 import { type ClaimObservation, type ClaimPlan, planClaim } from '#controllers/persistentvolumebinder/plan-claim.js';
+import { VolumeElsewhereError, type VolumeMaker } from '#controllers/persistentvolumebinder/volume-maker.js';
 
 export interface ClaimSyncOptions {
   readonly context: ControllerContext;
@@ -33,8 +34,10 @@ export interface ClaimSyncOptions {
   readonly times: OperationTimes;
   /** Whether volumes are made for claims. */
   readonly provisioning: boolean;
-  /** Absent: no directories are made. */
-  readonly hostPaths: HostPathVolumes | undefined;
+  /** By the names of their plugins. */
+  readonly makers: ReadonlyMap<string, VolumeMaker>;
+  /** Has `make` called with the claim of that key. */
+  readonly makeLater: (key: string) => void;
 }
 
 export class ClaimSync {
@@ -45,19 +48,8 @@ export class ClaimSync {
   }
 
   async sync(claim: PersistentVolumeClaim): Promise<void> {
-    const { context, objects, classes, provisioning, hostPaths } = this.#options;
-    const { dialect } = context;
-    const observed: ClaimObservation = {
-      dialect,
-      claim,
-      named: objects.volume(claim.spec.volumeName ?? ''),
-      candidates: objects.candidates(claim),
-      storageClass: classes.get(storageClassOf(claim, dialect)),
-      waitingPods: this.#waitingPods(claim),
-      provisioning,
-      hostPaths: hostPaths !== undefined,
-    };
-    const plan = await this.#plan(observed);
+    const { objects, makeLater } = this.#options;
+    const plan = await this.#plan(this.#observe(claim));
     switch (plan.step) {
       case 'bind':
         return this.#bind(claim, plan.volume);
@@ -68,7 +60,7 @@ export class ClaimSync {
       case 'provision':
         return this.#provision(claim, plan.provisioner, plan.notice);
       case 'make':
-        return this.#make(claim, plan.storageClass);
+        return makeLater(keyOf(claim));
       case 'stuck':
         this.#tell(claim, plan.notice);
         return;
@@ -83,6 +75,27 @@ export class ClaimSync {
       default:
         plan satisfies never;
     }
+  }
+
+  /** Makes the claim's volume, where the manager is to make it. It may wait for a node. */
+  async make(claim: PersistentVolumeClaim): Promise<void> {
+    const plan = await this.#plan(this.#observe(claim));
+    if (plan.step === 'make') await this.#make(claim, plan.storageClass);
+  }
+
+  #observe(claim: PersistentVolumeClaim): ClaimObservation {
+    const { context, objects, classes, provisioning, makers } = this.#options;
+    const { dialect } = context;
+    return {
+      dialect,
+      claim,
+      named: objects.volume(claim.spec.volumeName ?? ''),
+      candidates: objects.candidates(claim),
+      storageClass: classes.get(storageClassOf(claim, dialect)),
+      waitingPods: this.#waitingPods(claim),
+      provisioning,
+      ownProvisioners: makers,
+    };
   }
 
   /**
@@ -132,21 +145,22 @@ export class ClaimSync {
   }
 
   async #make(claim: PersistentVolumeClaim, storageClass: StorageClass): Promise<void> {
-    const { objects, context, times, hostPaths } = this.#options;
+    const { objects, context, times, makers } = this.#options;
     const { dialect } = context;
-    const plugin = hostPathPlugin(dialect);
+    const { provisioner: plugin } = storageClass;
     times.begin(keyOf(claim), plugin, 'provision');
     try {
       const told = await objects.saveClaim(claim, provisioningClaim(claim, plugin, dialect));
-      const volume = hostPathVolume(told, storageClass, dialect);
-      await hostPaths?.make(volume);
-      const message = `Successfully provisioned volume ${volume.metadata.name} using ${plugin}`;
+      const volume = await makers.get(plugin)?.make(told, storageClass);
+      const message = `Successfully provisioned volume ${volume?.metadata.name} using ${plugin}`;
       this.#tell(claim, normal('ProvisioningSucceeded', message));
     } catch (error) {
       times.failed(keyOf(claim));
       const which = `Failed to provision volume with StorageClass "${storageClass.metadata.name}"`;
       if (!isConflict(error)) this.#tell(claim, warning('ProvisioningFailed', `${which}: ${messageOf(error)}`));
-      throw error;
+      if (!(error instanceof VolumeElsewhereError)) throw error;
+      const latest = objects.claim(keyOf(claim)) ?? claim;
+      await objects.saveClaim(latest, unselectedClaim(latest, dialect));
     }
   }
 

@@ -8,14 +8,18 @@ import { indexByClaim, sharedInformer } from '#controllers/framework/informers.j
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { ClaimSync } from '#controllers/persistentvolumebinder/claims.js';
 import { type HostDirectories, HostPathVolumes } from '#controllers/persistentvolumebinder/host-path.js';
+import { LocalDirectoryVolumes } from '#controllers/persistentvolumebinder/local-directory.js';
 import { OperationTimes, registerCounts } from '#controllers/persistentvolumebinder/metrics.js';
 import { BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
 import { Recycler } from '#controllers/persistentvolumebinder/recycler.js';
 import type { Recyclers } from '#controllers/persistentvolumebinder/recycling.js';
+import type { VolumeMaker } from '#controllers/persistentvolumebinder/volume-maker.js';
 import { VolumeSync } from '#controllers/persistentvolumebinder/volumes.js';
 
 /** Claims and volumes worked on at once, of each as many as in 1.24: two claims would try for the same volume. */
 const concurrency = 1;
+/** Volumes made, and volumes deleted, at once: each waits for its node, and some nodes do not answer. */
+const nodesAtOnce = 16;
 
 export interface PersistentVolumeBinderOptions {
   /** `--pvclaimbinder-sync-period`: how often all claims and volumes are looked at; 0: only when they change. */
@@ -38,6 +42,10 @@ export class PersistentVolumeBinder implements Controller {
   readonly #recycler: Recycler;
   readonly #claims: ReconcileLoop;
   readonly #volumes: ReconcileLoop;
+  /** By the keys of claims. */
+  readonly #makes: ReconcileLoop;
+  /** By the names of volumes. */
+  readonly #deletes: ReconcileLoop;
 
   constructor(context: ControllerContext, options: PersistentVolumeBinderOptions) {
     const { informers, metrics, clock } = context;
@@ -49,22 +57,30 @@ export class PersistentVolumeBinder implements Controller {
     indexByClaim(pods);
     const classes = sharedInformer(informers, storageclasses);
     const { provisioning, hostDirectories } = options;
-    const hostPaths = hostDirectories && new HostPathVolumes(context.client, hostDirectories);
-    const claims = new ClaimSync({ context, objects, classes, pods, times, provisioning, hostPaths });
+    const ownMakers: readonly VolumeMaker[] = [
+      new LocalDirectoryVolumes(context.client),
+      ...(hostDirectories === undefined ? [] : [new HostPathVolumes(context.client, hostDirectories)]),
+    ];
+    const makers = new Map(ownMakers.map((maker) => [maker.plugin, maker]));
+    const claims = new ClaimSync({
+      ...{ context, objects, classes, pods, times, provisioning, makers },
+      makeLater: (key) => this.#makes.queue.add(key),
+    });
     this.#recycler = new Recycler({ client: context.client, pods, recyclers: options.recyclers });
     const volumes = new VolumeSync({
       context,
       objects,
       times,
       recycler: this.#recycler,
-      hostPaths,
+      makers,
       honorPolicy: options.honorPolicy,
       syncClaim: (key) => this.#claims.queue.add(key),
+      deleteLater: (name) => this.#deletes.queue.add(name),
     });
     this.#objects = objects;
     this.#times = times;
-    const loop = (name: string, reconcile: (key: string) => Promise<Outcome>) =>
-      new ReconcileLoop(context, { name, concurrency, reconcile });
+    const loop = (name: string, reconcile: (key: string) => Promise<Outcome>, atOnce = concurrency) =>
+      new ReconcileLoop(context, { name, concurrency: atOnce, reconcile });
     this.#claims = loop('claims', async (key) => {
       const claim = objects.claim(key);
       if (claim !== undefined) await claims.sync(claim);
@@ -76,6 +92,18 @@ export class PersistentVolumeBinder implements Controller {
       else await volumes.sync(volume);
       return done;
     });
+    const make = async (key: string) => {
+      const claim = objects.claim(key);
+      if (claim !== undefined) await claims.make(claim);
+      return done;
+    };
+    this.#makes = loop('provisions', make, nodesAtOnce);
+    const remove = async (key: string) => {
+      const volume = objects.volume(key);
+      if (volume !== undefined) await volumes.delete(volume);
+      return done;
+    };
+    this.#deletes = loop('deletes', remove, nodesAtOnce);
   }
 
   async run(signal: AbortSignal): Promise<void> {
@@ -111,6 +139,9 @@ export class PersistentVolumeBinder implements Controller {
       this.#recycler.watch(addVolume),
       registerCounts(metrics, { volumes: volumeCache, claims: claimCache }, dialect),
     ];
-    await Promise.all([this.#claims.run(signal, watches), this.#volumes.run(signal)]);
+    await Promise.all([
+      this.#claims.run(signal, watches),
+      ...[this.#volumes, this.#makes, this.#deletes].map((loop) => loop.run(signal)),
+    ]);
   }
 }

@@ -6,7 +6,6 @@ import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyOf } from '#apimachinery/object-key.js';
-import { hostPathPlugin } from '#controllers/persistentvolumebinder/host-path.js';
 import { type Notice, normal, warning } from '#controllers/persistentvolumebinder/notice.js';
 
 export interface ClaimObservation {
@@ -22,8 +21,8 @@ export interface ClaimObservation {
   readonly waitingPods: readonly string[];
   /** Whether volumes are made for claims at all. */
   readonly provisioning: boolean;
-  /** Whether directories of the manager's machine may be volumes. */
-  readonly hostPaths: boolean;
+  /** Provisioners that the manager itself is. */
+  readonly ownProvisioners: { has(name: string): boolean };
 }
 
 export type ClaimPlan =
@@ -70,7 +69,13 @@ function waiting(pods: readonly string[]): Notice {
   return normal('WaitForPodScheduled', `waiting for ${which} to be scheduled`);
 }
 
-function planProvisioning({ claim, storageClass, provisioning, hostPaths, dialect }: ClaimObservation): ClaimPlan {
+function planProvisioning({
+  claim,
+  storageClass,
+  provisioning,
+  ownProvisioners,
+  dialect,
+}: ClaimObservation): ClaimPlan {
   if (!provisioning) return { step: 'stuck' };
   if (storageClass === undefined) {
     const kind = `storageclass.${dialect.groupName('storage')}`;
@@ -78,7 +83,7 @@ function planProvisioning({ claim, storageClass, provisioning, hostPaths, dialec
     return { step: 'stuck', notice: warning('ProvisioningFailed', message) };
   }
   const { provisioner } = storageClass;
-  if (hostPaths && provisioner === hostPathPlugin(dialect)) return { step: 'make', storageClass };
+  if (ownProvisioners.has(provisioner)) return { step: 'make', storageClass };
   // Names with the product's domain are those of plugins within the manager, of which there is no other.
   if (provisioner.startsWith(`${dialect.labelDomain}/`)) {
     const message = `no volume plugin matched name: ${provisioner}`;

@@ -210,7 +210,7 @@ t.test('what is done about a claim', (t) => {
       storageClass: undefined,
       waitingPods: [],
       provisioning: true,
-      hostPaths: false,
+      ownProvisioners: new Set(),
       ...observed,
     });
     t.equal(plan.step, want.step, name);

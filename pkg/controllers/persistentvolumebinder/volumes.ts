@@ -6,24 +6,26 @@ import { keyOf } from '#apimachinery/object-key.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { pluginLabel } from '#controllers/framework/volume-plugins.js';
 import { unboundVolume, volumeInPhase } from '#controllers/persistentvolumebinder/binding.js';
-import { type HostPathVolumes, hostPathPlugin } from '#controllers/persistentvolumebinder/host-path.js';
 import type { OperationTimes } from '#controllers/persistentvolumebinder/metrics.js';
 import { type Notice, warning } from '#controllers/persistentvolumebinder/notice.js';
 import { type BoundObjects, claimKeyOf } from '#controllers/persistentvolumebinder/objects.js';
 import { planVolume, reclaimFailure } from '#controllers/persistentvolumebinder/plan-volume.js';
 import type { Recycler } from '#controllers/persistentvolumebinder/recycler.js';
+import type { VolumeMaker } from '#controllers/persistentvolumebinder/volume-maker.js';
 
 export interface VolumeSyncOptions {
   readonly context: ControllerContext;
   readonly objects: BoundObjects;
   readonly times: OperationTimes;
   readonly recycler: Recycler;
-  /** Absent: no directories are deleted. */
-  readonly hostPaths: HostPathVolumes | undefined;
+  /** By the names of their plugins. */
+  readonly makers: ReadonlyMap<string, VolumeMaker>;
   /** The gate HonorPVReclaimPolicy. */
   readonly honorPolicy: boolean;
   /** Has a claim seen to. */
   readonly syncClaim: (key: string) => void;
+  /** Has `delete` called with the volume of that name. */
+  readonly deleteLater: (name: string) => void;
 }
 
 export class VolumeSync {
@@ -75,7 +77,7 @@ export class VolumeSync {
   }
 
   async #release(volume: PersistentVolume): Promise<void> {
-    const { context, objects, times, honorPolicy, hostPaths } = this.#options;
+    const { context, objects, times, honorPolicy, deleteLater } = this.#options;
     const { dialect } = context;
     const { name = '' } = volume.metadata;
     const released = isReleased(volume)
@@ -85,10 +87,7 @@ export class VolumeSync {
     if (released.spec.persistentVolumeReclaimPolicy === 'Delete') {
       const provisioner = released.metadata.annotations?.[dialect.annotations.provisionedBy];
       times.begin(name, provisioner ?? pluginLabel(released.spec, dialect), 'delete');
-      const leaves = released.metadata.deletionTimestamp === undefined || honorPolicy;
-      if (hostPaths !== undefined && provisioner === hostPathPlugin(dialect) && leaves) {
-        return this.#delete(released, hostPaths);
-      }
+      if (this.#makerOf(released) !== undefined) return deleteLater(name);
     }
     const failure = reclaimFailure(released, dialect, honorPolicy);
     if (failure === undefined || released.status?.phase === 'Failed') return;
@@ -96,13 +95,26 @@ export class VolumeSync {
     await this.#fail(released, failure);
   }
 
-  async #delete(volume: PersistentVolume, hostPaths: HostPathVolumes): Promise<void> {
+  /** Deletes a released volume that the manager has made, with what is in it. It may wait for a node. */
+  async delete(volume: PersistentVolume): Promise<void> {
+    const { context, times } = this.#options;
+    const maker = this.#makerOf(volume);
+    if (maker === undefined || !isReleased(volume)) return;
+    if (planVolume({ dialect: context.dialect, volume, claim: await this.#claimOf(volume) }).step !== 'release') return;
     try {
-      await hostPaths.delete(volume);
+      await maker.delete(volume);
     } catch (error) {
-      this.#options.times.failed(volume.metadata.name ?? '');
+      times.failed(volume.metadata.name ?? '');
       if (volume.status?.phase !== 'Failed') await this.#fail(volume, warning('VolumeFailedDelete', messageOf(error)));
     }
+  }
+
+  /** Who is to delete the volume, among those that make volumes within the manager. */
+  #makerOf({ metadata, spec }: PersistentVolume): VolumeMaker | undefined {
+    const { context, makers, honorPolicy } = this.#options;
+    if (spec.persistentVolumeReclaimPolicy !== 'Delete') return undefined;
+    if (metadata.deletionTimestamp !== undefined && !honorPolicy) return undefined;
+    return makers.get(metadata.annotations?.[context.dialect.annotations.provisionedBy] ?? '');
   }
 
   async #recycle(volume: PersistentVolume): Promise<void> {

@@ -31,6 +31,11 @@ export const generalOptions = {
     section: 'General',
     meaning: 'Directory of the pods’ volumes and files.',
   },
+  'local-volumes-dir': {
+    type: 'string',
+    section: 'General',
+    meaning: 'Directory of the volumes that are made on the node for claims. Default: local-volumes below --root-dir.',
+  },
   'pod-logs-dir': {
     type: 'string',
     default: '/var/log/pods',

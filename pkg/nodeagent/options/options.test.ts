@@ -46,6 +46,7 @@ t.test('every option of the specification, with its default and whether a file s
     Object.keys(table).filter((name) => !specified.has(name)),
     [
       'dialect',
+      'local-volumes-dir',
       'pod-logs-dir',
       'node-status-report-frequency',
       'node-lease-duration-seconds',

@@ -12,6 +12,7 @@ import type { CgroupHierarchy, SystemPaths } from '#nodeagent/resources/cgroup-s
 import type { PodCgroups } from '#nodeagent/resources/cgroups.js';
 import type { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
+import type { LocalVolumeDirectories } from '#nodeagent/volumes/local-directories.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import type { PodVolumes } from '#nodeagent/volumes/pod-volumes.js';
 
@@ -43,6 +44,7 @@ export interface ServedNode {
   readonly volumes: Pick<PodVolumes, 'nameOf'>;
   /** Absent on nodes that write no files. */
   readonly directories?: PodDirectories;
+  readonly localVolumes: LocalVolumeDirectories;
   /** Absent where pods have none. */
   readonly cgroups?: PodCgroups;
   /** Absent for a node that is no machine. */

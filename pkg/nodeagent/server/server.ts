@@ -19,6 +19,7 @@ import { readLog } from '#nodeagent/logs/reader.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServer, AgentServerInput } from '#nodeagent/server/agent-server.js';
 import { agentHttpMetrics } from '#nodeagent/server/http-metrics.js';
+import { addLocalVolumeRoutes } from '#nodeagent/server/local-volume-routes.js';
 import { logContainer, parseLogRequest, podOnNode } from '#nodeagent/server/log-route.js';
 import { addMetricsRoutes } from '#nodeagent/server/metrics-routes.js';
 import { plain, refusalText, refuseAll, refuseOtherMethods } from '#nodeagent/server/plain-answers.js';
@@ -113,6 +114,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     attributes: accessAttributes(options.nodeName),
     routes: (app) => {
       addRoutes(app, input, measured);
+      addLocalVolumeRoutes(app, input.node);
       if (debugging) addDebuggingRoutes(app, input, sessions, options);
       else refuseDebugging(app);
     },

@@ -42,10 +42,15 @@ export class PodDirectories {
     return join(this.pod(uid), 'plugins', `${this.#domain}~${plugin}`, name, 'ready');
   }
 
-  /** Where other pods have a volume of that name. */
+  /** Where pods have a volume of that name, or would have it. */
+  async ofAll(plugin: string, name: string): Promise<string[]> {
+    return (await this.list()).map((uid) => this.volume(uid, plugin, name));
+  }
+
+  /** The same without one of the pods. */
   async ofOthers(uid: string, plugin: string, name: string): Promise<string[]> {
-    const others = (await this.list()).filter((other) => other !== uid);
-    return others.map((other) => this.volume(other, plugin, name));
+    const own = this.volume(uid, plugin, name);
+    return (await this.ofAll(plugin, name)).filter((path) => path !== own);
   }
 
   /** Where a part of a volume is mounted for a container. @param index Of the container's volume mount. */

@@ -1,0 +1,95 @@
+/** Claims of the default class get directories of nodes, on simulated ones. */
+import t from 'tap';
+import { statefulsets } from '#api/apps/v1/resources.gen.js';
+import { nodes, persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
+import type { PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import { storageclasses } from '#api/storage/v1/resources.gen.js';
+import { startCluster } from '#cmd/orch/start-cluster.js';
+import { eventually } from '#test/e2e/harness.js';
+
+t.setTimeout(120_000);
+const namespace = 'default';
+
+const claim = (name: string, storage: string): PersistentVolumeClaim => ({
+  metadata: { name, namespace },
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage } } },
+});
+const container = { name: 'main', image: 'db:1', volumeMounts: [{ name: 'data', mountPath: '/data' }] };
+const user = (name: string, claimName: string): Pod => ({
+  metadata: { name, namespace },
+  spec: { containers: [container], volumes: [{ name: 'data', persistentVolumeClaim: { claimName } }] },
+});
+
+for (const dialect of ['orch', 'kubernetes'] as const) {
+  t.test(`${dialect}: volumes are where their pods are, and go with their claims`, async (t) => {
+    const cluster = await startCluster({ dialect, nodes: 2 });
+    t.teardown(() => cluster.close());
+    const { client } = cluster;
+    const byDefault = `storageclass.${cluster.dialect.labelDomain}/is-default-class`;
+    t.equal((await client.resource(storageclasses).get('local')).metadata.annotations?.[byDefault], 'true');
+    await client.resource(statefulsets).create({
+      metadata: { name: 'db', namespace },
+      spec: {
+        ...{ serviceName: 'db', replicas: 2, selector: { matchLabels: { app: 'db' } } },
+        template: { metadata: { labels: { app: 'db' } }, spec: { containers: [container] } },
+        volumeClaimTemplates: [claim('data', '1Gi')],
+      },
+    });
+    await eventually('both pods run', async () => {
+      const { status } = await client.resource(statefulsets).get('db', { namespace });
+      return status?.readyReplicas === 2;
+    });
+    const volumes = await client.resource(persistentvolumes).list();
+    const { items: running } = await client.resource(pods).list({ namespace });
+    const placeOf = (pod: string) => running.find(({ metadata }) => metadata.name === pod)?.spec.nodeName;
+    for (const { spec, status } of volumes.items) {
+      t.equal(status?.phase, 'Bound');
+      const [term] = spec.nodeAffinity?.required?.nodeSelectorTerms ?? [];
+      const pod = spec.claimRef?.name?.replace('data-', '') ?? '';
+      t.same(term?.matchExpressions?.[0]?.values, [placeOf(pod)], `${pod} and its volume are on one node`);
+    }
+
+    await client.resource(statefulsets).delete('db', { namespace, propagationPolicy: 'Foreground' });
+    for (const name of ['data-db-0', 'data-db-1'])
+      await client.resource(persistentvolumeclaims).delete(name, { namespace });
+    await eventually('the volumes are gone', async () => {
+      return (await client.resource(persistentvolumes).list()).items.length === 0;
+    });
+  });
+}
+
+t.test('no node is given more than it has', async (t) => {
+  const cluster = await startCluster({ nodes: 2 });
+  t.teardown(() => cluster.close());
+  const { client } = cluster;
+  const { items } = await client.resource(nodes).list();
+  const bytes = Math.max(...items.map(({ status }) => Number(quantity(status?.allocatable?.['ephemeral-storage']))));
+  const most = String(Math.floor(bytes * 0.7));
+  const made = ['a', 'b', 'c'];
+  for (const name of made) {
+    await client.resource(persistentvolumeclaims).create(claim(name, most));
+    await client.resource(pods).create(user(name, name));
+    if (name === 'c') break;
+    await eventually(`${name} runs`, async () => {
+      return (await client.resource(pods).get(name, { namespace })).status?.phase === 'Running';
+    });
+  }
+  const placeOf = async (name: string) => (await client.resource(pods).get(name, { namespace })).spec.nodeName;
+  t.not(await placeOf('a'), await placeOf('b'), 'each has a node of its own');
+  await eventually('the third waits for room', async () => {
+    const { status } = await client.resource(pods).get('c', { namespace });
+    const [condition] = status?.conditions ?? [];
+    return condition?.message?.includes('did not have enough free storage') === true;
+  });
+  await client.resource(pods).delete('a', { namespace });
+  await client.resource(persistentvolumeclaims).delete('a', { namespace });
+  await eventually('the third runs where the first was', async () => {
+    return (await client.resource(pods).get('c', { namespace })).status?.phase === 'Running';
+  });
+});
+
+/** In bytes; simulated nodes say it in binary units or none. */
+function quantity(text = '0'): number {
+  const [, digits = '0', unit = ''] = /^(\d+)([KMGT]i)?$/.exec(text) ?? [];
+  return Number(digits) * 1024 ** ['', 'Ki', 'Mi', 'Gi', 'Ti'].indexOf(unit);
+}
