@@ -7,7 +7,7 @@ import { isAlreadyExists } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 
 /** @param isDefault Of claims that name no class. Pure. */
-export function localStorageClass(dialect: Dialect, isDefault: boolean): StorageClass {
+function localStorageClass(dialect: Dialect, isDefault: boolean): StorageClass {
   const annotations = isDefault ? { [defaultAnnotation(dialect)]: 'true' } : {};
   return {
     metadata: { name: 'local', annotations },
@@ -19,7 +19,7 @@ export function localStorageClass(dialect: Dialect, isDefault: boolean): Storage
 }
 
 /** Makes the scheduler ask which nodes have room. No volume is attached by it. Pure. */
-export function localStorageDriver(dialect: Dialect): CSIDriver {
+function localStorageDriver(dialect: Dialect): CSIDriver {
   return {
     metadata: { name: localDirectoryProvisioner(dialect) },
     spec: { attachRequired: false, podInfoOnMount: false, storageCapacity: true, volumeLifecycleModes: ['Persistent'] },

@@ -23,16 +23,12 @@ export interface HostDirectories {
 
 const root = '/tmp/hostpath_pv';
 
-export function hostPathPlugin(dialect: Dialect): string {
+function hostPathPlugin(dialect: Dialect): string {
   return `${dialect.labelDomain}/host-path`;
 }
 
 /** Throws why there can be none. Pure. */
-export function hostPathVolume(
-  claim: PersistentVolumeClaim,
-  storageClass: StorageClass,
-  dialect: Dialect,
-): PersistentVolume {
+function hostPathVolume(claim: PersistentVolumeClaim, storageClass: StorageClass, dialect: Dialect): PersistentVolume {
   const plugin = hostPathPlugin(dialect);
   const { mountOptions = [], metadata } = storageClass;
   if (mountOptions.length > 0) {

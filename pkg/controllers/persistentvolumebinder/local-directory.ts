@@ -49,7 +49,7 @@ export function refusalOf({ spec }: PersistentVolumeClaim, storageClass: Storage
 }
 
 /** Throws VolumeElsewhereError for a node without the label that volumes find it by. Pure. */
-export function localVolume(
+function localVolume(
   claim: PersistentVolumeClaim,
   storageClass: StorageClass,
   { node, path, dialect }: { readonly node: Node; readonly path: string; readonly dialect: Dialect },
