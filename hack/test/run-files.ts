@@ -4,6 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
+import type { ChildrenCpu } from './cost.js';
 import { TapCount } from './tap-count.js';
 
 /** Whole clusters take minutes where tap would wait for half of one. */
@@ -18,12 +19,14 @@ const together = fileURLToPath(new URL('./together.js', import.meta.url));
 export interface Result {
   readonly passed: number;
   readonly failed: number;
+  readonly skipped: number;
   /** What is to be shown of those that failed. */
   readonly failures: readonly string[];
+  readonly cpuSeconds: number;
 }
 
 /** Never rejects: files that cannot be run, or whose process ends as it should not, have failed. */
-export function runFiles(files: readonly string[]): Promise<Result> {
+export function runFiles(files: readonly string[], cpu: ChildrenCpu): Promise<Result> {
   const child = spawn(process.execPath, ['--enable-source-maps', ...(files.length > 1 ? [together] : []), ...files], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: { ...process.env, TAP_TIMEOUT: String(timeoutSeconds) },
@@ -38,19 +41,24 @@ export function runFiles(files: readonly string[]): Promise<Result> {
   const overdue = setTimeout(() => child.kill('SIGKILL'), timeoutSeconds * 1000 + patienceMs);
   return new Promise((resolve) => {
     let end = 'did not end';
+    let cpuSeconds = 0;
     const finish = () => {
       clearTimeout(overdue);
       child.stdout.destroy();
       if (rest !== '') tap.add(rest);
-      const { passed, failed, failures } = tap;
-      if (end === '' || failed > 0) resolve({ passed, failed, failures });
-      else resolve({ passed, failed: 1, failures: [...failures, `not ok - ${files.join(' ')}: ${end}`] });
+      const { passed, failed, skipped, failures } = tap;
+      if (end === '' || failed > 0) resolve({ passed, failed, skipped, failures, cpuSeconds });
+      else {
+        const whole = `not ok - ${files.join(' ')}: ${end}`;
+        resolve({ passed, failed: 1, skipped, failures: [...failures, whole], cpuSeconds });
+      }
     };
     child.once('error', (error) => {
       end = error.message;
       finish();
     });
     child.once('exit', (code, signal) => {
+      cpuSeconds = cpu.takeSeconds();
       end = code === 0 ? '' : `ended with ${signal ?? code}`;
       const linger = setTimeout(finish, lingerMs);
       child.once('close', () => {
