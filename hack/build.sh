@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Compiles into dist/; installs the npm packages first where they are missing.
+# Compiles into dist/; installs the npm packages first where they are missing or others.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-hack/install-node.sh
+hack/install-npm.sh
 source hack/node.sh
-[ -d node_modules ] || npm install --no-save --no-audit --no-fund --loglevel=error
 hack/generate-types.sh
 node_modules/.bin/tsc -p tsconfig.json
 hack/build-info.sh >dist/build.json

@@ -6,12 +6,16 @@ t.test('the time of children stands behind a name that may contain anything', as
   t.equal(cpuSecondsOfChildren('7 (a) b (c) S 1 7 7 0 -1 4194304 1 2 3 4 500 600 1234 66 20 0 1 0'), 13);
 });
 
-t.test('children that ended count, with their own', { skip: process.platform !== 'linux' && 'Linux only' }, async (t) => {
-  const cpu = new ChildrenCpu();
-  spawnSync('sh', ['-c', `'${process.execPath}' -e 'while (process.cpuUsage().user < 150_000);'; true`]);
-  t.ok(cpu.takeSeconds() > 0.1);
-  t.equal(cpu.takeSeconds(), 0);
-});
+t.test(
+  'children that ended count, with their own',
+  { skip: process.platform !== 'linux' && 'Linux only' },
+  async (t) => {
+    const cpu = new ChildrenCpu();
+    spawnSync('sh', ['-c', `'${process.execPath}' -e 'while (process.cpuUsage().user < 150_000);'; true`]);
+    t.ok(cpu.takeSeconds() > 0.1);
+    t.equal(cpu.takeSeconds(), 0);
+  },
+);
 
 t.test('the dearest come first, and the sum last', async (t) => {
   const cost = (name: string, cpuSeconds: number) => ({ name, cpuSeconds, seconds: 2 });

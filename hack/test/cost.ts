@@ -43,6 +43,10 @@ export function costLines(costs: readonly Cost[], limit = 20): string[] {
   const sum = (of: (cost: Cost) => number) => costs.reduce((total, cost) => total + of(cost), 0);
   return [
     ...dearest.map(({ seconds, cpuSeconds, name }) => line(seconds, cpuSeconds, name)),
-    line(sum((cost) => cost.seconds), sum((cost) => cost.cpuSeconds), `all ${costs.length}`),
+    line(
+      sum((cost) => cost.seconds),
+      sum((cost) => cost.cpuSeconds),
+      `all ${costs.length}`,
+    ),
   ];
 }

@@ -1,12 +1,17 @@
-/** Runs the compiled tests, nearly every file in a process of its own, and ends with one line: `N passed, N failed`. */
+/**
+ * Runs the compiled tests, and ends with one line: `N passed, N failed`, and what was skipped. Arguments: `--lint` (runs
+ * hack/lint.sh beside them), test files and folders (default: `dist`).
+ */
 import { existsSync, readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { ChildrenCpu, type Cost, costLines } from './cost.js';
 import { inOrder } from './order.js';
-import { runFiles } from './run-files.js';
+import { type Result, runFiles, runProgram } from './run-files.js';
 
-const batches = inOrder((process.argv.length > 2 ? process.argv.slice(2) : ['dist']).flatMap(testFiles));
+const { values, positionals } = parseArgs({ options: { lint: { type: 'boolean' } }, allowPositionals: true });
+const batches = inOrder((positionals.length > 0 ? positionals : ['dist']).flatMap(testFiles));
 if (batches.length === 0) {
   console.error('no test found; is dist/ built?');
   process.exit(1);
@@ -15,12 +20,12 @@ const count = { passed: 0, failed: 0, skipped: 0 };
 const costs: Cost[] = [];
 const cpu = new ChildrenCpu();
 // Tests of whole clusters, which come first, mostly wait: for each that runs there is one from the end, which computes.
-await Promise.all(
-  Array.from({ length: availableParallelism() }, () => [
-    runEach(() => batches.shift()),
-    runEach(() => batches.pop()),
-  ]).flat(),
-);
+const runs = Array.from({ length: availableParallelism() }, () => [
+  runEach(() => batches.shift()),
+  runEach(() => batches.pop()),
+]).flat();
+if (values.lint === true) runs.push(measured('hack/lint.sh', () => runProgram('hack/lint.sh', cpu)));
+await Promise.all(runs);
 console.log(['# What the dearest took:', ...costLines(costs)].join('\n'));
 const skipped = count.skipped === 0 ? '' : `, ${count.skipped} skipped`;
 console.log(`${count.passed} passed, ${count.failed} failed${skipped}`);
@@ -28,17 +33,24 @@ process.exitCode = count.failed === 0 ? 0 : 1;
 
 async function runEach(next: () => string[] | undefined): Promise<void> {
   for (let files = next(); files !== undefined; files = next()) {
-    const startedMs = performance.now();
-    const { passed, failed, skipped, failures, cpuSeconds } = await runFiles(files, cpu);
-    count.passed += passed;
-    count.failed += failed;
-    count.skipped += skipped;
-    const name = files.length === 1 ? (files[0] as string) : `${files[0]} and ${files.length - 1} more`;
-    const seconds = (performance.now() - startedMs) / 1000;
-    costs.push({ name, seconds, cpuSeconds });
-    const result = `${failed === 0 ? 'ok' : 'not ok'} ${costs.length} - ${name}`;
-    console.log([...failures, `${result} # time=${(seconds * 1000).toFixed(0)}ms cpu=${cpuSeconds.toFixed(1)}s`].join('\n'));
+    const some = files;
+    const [first = ''] = some;
+    await measured(some.length === 1 ? first : `${first} and ${some.length - 1} more`, () => runFiles(some, cpu));
   }
+}
+
+async function measured(name: string, work: () => Promise<Result>): Promise<void> {
+  const startedMs = performance.now();
+  const { passed, failed, skipped, failures, cpuSeconds } = await work();
+  count.passed += passed;
+  count.failed += failed;
+  count.skipped += skipped;
+  const seconds = (performance.now() - startedMs) / 1000;
+  costs.push({ name, seconds, cpuSeconds });
+  const result = `${failed === 0 ? 'ok' : 'not ok'} ${costs.length} - ${name}`;
+  console.log(
+    [...failures, `${result} # time=${(seconds * 1000).toFixed(0)}ms cpu=${cpuSeconds.toFixed(1)}s`].join('\n'),
+  );
 }
 
 function testFiles(path: string): string[] {

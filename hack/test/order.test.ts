@@ -15,8 +15,23 @@ const cases: readonly (readonly [string, string[], string[][]])[] = [
   ],
   [
     'some share a process',
-    ['dist/pkg/api/core/b.test.js', 'dist/pkg/api/apps/a.test.js', 'dist/pkg/apiserver/c.test.js'],
-    [['dist/pkg/api/apps/a.test.js', 'dist/pkg/api/core/b.test.js'], ['dist/pkg/apiserver/c.test.js']],
+    [
+      'dist/pkg/api/core/b.test.js',
+      'dist/pkg/api/apps/a.test.js',
+      'dist/pkg/apiserver/c.test.js',
+      'dist/pkg/pki/d.test.js',
+    ],
+    [
+      ['dist/pkg/api/apps/a.test.js', 'dist/pkg/api/core/b.test.js'],
+      ['dist/pkg/apiserver/c.test.js'],
+      ['dist/pkg/pki/d.test.js'],
+    ],
   ],
 ];
 for (const [name, files, expected] of cases) t.test(name, async (t) => t.same(inOrder(files), expected));
+
+t.test('not too many share one', async (t) => {
+  const files = Array.from({ length: 40 }, (_, i) => `dist/pkg/api/${10 + i}.test.js`);
+  t.same(inOrder(files).flat(), files);
+  t.ok(inOrder(files).length > 1);
+});

@@ -2,7 +2,7 @@
  * Files of tests in a process of their own. A test that uses tap writes TAP when it is run by itself; tap's own runner
  * gives each process a dozen loaders that no test here needs, which took a minute of every five.
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ChildrenCpu } from './cost.js';
 import { TapCount } from './tap-count.js';
@@ -11,6 +11,7 @@ import { TapCount } from './tap-count.js';
 const timeoutSeconds = 900;
 /** What a test may take, after its time is up, to say which of its parts hung. */
 const patienceMs = 30_000;
+const maxOutputBytes = 64 * 1024 * 1024;
 /** How long something that a test left behind may keep its output open. */
 const lingerMs = 5000;
 
@@ -65,6 +66,17 @@ export function runFiles(files: readonly string[], cpu: ChildrenCpu): Promise<Re
         clearTimeout(linger);
         finish();
       });
+    });
+  });
+}
+
+/** One that passes when it ends with 0; its output is shown when it does not. Never rejects. */
+export function runProgram(path: string, cpu: ChildrenCpu): Promise<Result> {
+  return new Promise((resolve) => {
+    execFile(path, { maxBuffer: maxOutputBytes }, (error, stdout, stderr) => {
+      const failures = error === null ? [] : [`not ok - ${path}: ${error.message.split('\n')[0]}`, stdout, stderr];
+      const failed = error === null ? 0 : 1;
+      resolve({ passed: 1 - failed, failed, skipped: 0, failures, cpuSeconds: cpu.takeSeconds() });
     });
   });
 }

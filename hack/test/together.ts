@@ -2,4 +2,7 @@
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-for (const file of process.argv.slice(2)) await import(pathToFileURL(resolve(file)).href);
+const files = process.argv.slice(2);
+// tap names folders by all of the command line, which may be longer than a name may be.
+process.argv.splice(3);
+for (const file of files) await import(pathToFileURL(resolve(file)).href);

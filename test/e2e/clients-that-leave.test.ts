@@ -8,6 +8,7 @@ import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
 import {
   type ClusterOptions,
   eventually,
+  extremesOf,
   kubectls,
   ownRanges,
   rangeArguments,
@@ -122,9 +123,8 @@ async function leaving(t: Test, mode: Mode): Promise<void> {
 
 /** Every kubectl, killed while it runs something. */
 async function kubectlsThatAreKilled(t: Test, kubeconfig: string, command: readonly string[]): Promise<void> {
-  const all = await kubectls();
-  // The oldest and the newest; those between speak as one of them does.
-  for (const kubectl of new Set([...all.slice(0, 1), ...all.slice(-1)])) {
+  // Those between speak as one of them does.
+  for (const kubectl of extremesOf(await kubectls())) {
     for (const [args, signal] of [
       [['exec', '-i', 'host', '--', ...command], 'SIGKILL'],
       [['exec', '-i', 'host', '--', ...command], 'SIGINT'],

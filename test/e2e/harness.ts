@@ -174,7 +174,10 @@ async function logTail(dataDir: string): Promise<string> {
 /** Clients that the tests have brought themselves (hack/install-clients.sh). */
 export const tools = join(root, '.tools');
 
-/** Every kubectl on the PATH, the versioned ones (`kubectl.1.31`) there or beside it, and the old one of .tools. */
+/**
+ * Every kubectl on the PATH, the versioned ones (`kubectl.1.31`) there or beside it, and the old one of .tools: the oldest
+ * first.
+ */
 export async function kubectls(): Promise<string[]> {
   const found = new Map<string, string>();
   for (const folder of [...(process.env['PATH'] ?? '').split(delimiter), join(tools, 'bin')]) {
@@ -190,7 +193,22 @@ export async function kubectls(): Promise<string[]> {
   }
   // The plain one may only choose among the others.
   if (found.size > 1) found.delete('kubectl');
-  return [...found.values()].sort();
+  return [...found.keys()].sort().map((name) => found.get(name) as string);
+}
+
+/** The oldest and the newest. */
+export function extremesOf<T>(sorted: readonly T[]): Set<T> {
+  return new Set([...sorted.slice(0, 1), ...sorted.slice(-1)]);
+}
+
+/**
+ * Of programs (the oldest first) those to try with a dialect: between the two dialects every one has its turn, and the
+ * oldest and the newest are tried with both.
+ */
+export function kubectlsFor<T>(dialect: DialectName, sorted: readonly T[]): T[] {
+  const extremes = extremesOf(sorted);
+  const turn = dialect === 'orch' ? 1 : 0;
+  return sorted.filter((program, index) => extremes.has(program) || index % 2 === turn);
 }
 
 /** The minor version of a kubectl: 32 for 1.32. */

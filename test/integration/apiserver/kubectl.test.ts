@@ -1,4 +1,4 @@
-/** Existing clients against the server: every kubectl of this machine, in both dialects. */
+/** Existing clients against the server: every kubectl of this machine, in one dialect or both. */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -7,7 +7,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
-import { kubectls, minorVersion } from '#test/e2e/harness.js';
+import { kubectls, kubectlsFor, minorVersion } from '#test/e2e/harness.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
 const run = promisify(execFile);
@@ -51,7 +51,7 @@ if (programs.length === 0) t.pass('no kubectl on this machine: nothing to try', 
 t.setTimeout(300_000);
 
 for (const dialect of [kubernetesDialect, orchDialect]) {
-  for (const program of programs) {
+  for (const program of kubectlsFor(dialect.name, programs)) {
     t.test(`${dialect.name} dialect, ${program}`, async (t) => {
       const server = await startServer(t, { https: true, dialect });
       const directory = await mkdtemp(join(tmpdir(), 'kubectl-'));
