@@ -6,7 +6,8 @@ import type { Connections } from '#apiserver/aggregation/connections.js';
 import type { ServiceAddresses } from '#apiserver/aggregation/proxy.js';
 import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-service.js';
 import { userHeaders } from '#apiserver/aggregation/user-headers.js';
-import { authority, type Backend } from '#apiserver/streaming/backend.js';
+import { authority } from '#apiserver/service-routing/address.js';
+import type { Backend } from '#apiserver/streaming/backend.js';
 import { openRequest } from '#apiserver/streaming/http-proxy.js';
 
 export interface DiscoveryCheckOptions {

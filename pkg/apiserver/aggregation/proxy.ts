@@ -9,20 +9,21 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf, tooManyRequests } from '#apimachinery/errors/status.js';
 import type { ApiServices } from '#apiserver/aggregation/api-services.js';
 import type { Connections } from '#apiserver/aggregation/connections.js';
-import { type RemoteService, rootOf, type ServicePlace } from '#apiserver/aggregation/remote-service.js';
+import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-service.js';
 import { userHeaders } from '#apiserver/aggregation/user-headers.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import { isLongRunning } from '#apiserver/pipeline/long-running.js';
-import { authority, type Backend, forwardedHeaders } from '#apiserver/streaming/backend.js';
+import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
+import { type Backend, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 /** Where a Service is reached. Rejects with the reason why it is not. */
 export interface ServiceAddresses {
-  resolve(place: ServicePlace): Promise<Pick<Backend, 'host' | 'port'>>;
+  resolve(place: ServicePlace): Promise<Address>;
 }
 
 export interface AggregationProxyOptions {

@@ -1,6 +1,7 @@
 /** An APIService whose version of a group another server serves. */
 import type { APIService } from '#api/apiregistration/v1/types.gen.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
+import type { ServicePlace } from '#apiserver/service-routing/address.js';
 import type { BackendTLS } from '#apiserver/streaming/backend.js';
 
 export interface RemoteService {
@@ -18,12 +19,6 @@ export interface RemoteService {
   readonly trust: Pick<BackendTLS, 'ca' | 'systemTrust' | 'serverName'>;
   /** Changes with everything that connections depend on. */
   readonly connectionKey: string;
-}
-
-export interface ServicePlace {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
 }
 
 const defaultPort = 443;

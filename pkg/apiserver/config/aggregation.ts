@@ -8,7 +8,7 @@ import { readOptionalFile } from '#apiserver/config/files.js';
 import { followFiles } from '#apiserver/config/serving-files.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
-import { ServiceResolver } from '#apiserver/webhooks/service-resolver.js';
+import { ServiceResolver } from '#apiserver/service-routing/service-resolver.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface AggregationDependencies {

@@ -3,8 +3,8 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
+import { ServiceResolver } from '#apiserver/service-routing/service-resolver.js';
 import type { ResolveName } from '#apiserver/streaming/reachable.js';
-import { ServiceResolver } from '#apiserver/webhooks/service-resolver.js';
 import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
 import { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 

@@ -2,6 +2,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
+import type { Address } from '#apiserver/service-routing/address.js';
 
 export interface BackendTLS {
   /** PEM of the client certificate and key to show. */
@@ -15,9 +16,7 @@ export interface BackendTLS {
   readonly serverName?: string;
 }
 
-export interface Backend {
-  readonly host: string;
-  readonly port: number;
+export interface Backend extends Address {
   /** What `host` stands for, where it is a name that was resolved before; nothing else is dialled then. */
   readonly addresses?: readonly LookupAddress[];
   /** Absent: plain HTTP. */
@@ -51,11 +50,6 @@ export function tlsOptions(
     ...(tls.cert === undefined ? {} : { cert: tls.cert }),
     ...(tls.key === undefined ? {} : { key: tls.key }),
   };
-}
-
-/** `host:port`, with brackets around IPv6 addresses. */
-export function authority({ host, port }: Pick<Backend, 'host' | 'port'>): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
 /** Headers of the client's request that the backend must not see: they are for this server, or for this connection. */

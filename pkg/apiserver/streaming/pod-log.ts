@@ -9,7 +9,7 @@ import { flag } from '#apiserver/http/request-info.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
-import { authority } from '#apiserver/streaming/backend.js';
+import { authority } from '#apiserver/service-routing/address.js';
 import { bodyProtocol, sendOverWebSocket } from '#apiserver/streaming/body-websocket.js';
 import { bodyText, chunks, openRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';

@@ -4,7 +4,8 @@ import { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
-import { authority, forwardedHeaders } from '#apiserver/streaming/backend.js';
+import { authority } from '#apiserver/service-routing/address.js';
+import { forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 

@@ -1,21 +1,7 @@
 /** Where a webhook is, out of its client configuration. Pure. */
-import { isIP } from 'node:net';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
+import type { Address, ServicePlace } from '#apiserver/service-routing/address.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
-
-/** A port of a Service of the cluster. */
-export interface ServicePort {
-  readonly namespace: string;
-  readonly name: string;
-  readonly port: number;
-}
-
-/** What a connection is made to. */
-export interface Address {
-  /** A name or an IP address, without brackets. */
-  readonly host: string;
-  readonly port: number;
-}
 
 export interface WebhookTarget extends Address {
   /** As messages show it: `https://hooks.shop.svc:443/check`. */
@@ -29,7 +15,7 @@ export interface WebhookTarget extends Address {
   /** PEM of the authorities that vouch for it; absent: those of the system. */
   readonly ca?: string;
   /** To be resolved to an address; absent: `host` and `port` are the address. */
-  readonly service?: ServicePort;
+  readonly service?: ServicePlace;
 }
 
 const defaultPort = 443;
@@ -82,9 +68,4 @@ function certificatesOf(bundle: string | undefined): { readonly ca?: string } {
     throw new WebhookCallError('unusable', 'unable to load root certificates: unable to parse bytes as PEM block');
   }
   return { ca };
-}
-
-/** `host:port`, with brackets around IPv6 addresses. */
-export function shownAddress({ host, port }: Address): string {
-  return isIP(host) === 6 ? `[${host}]:${port}` : `${host}:${port}`;
 }

@@ -2,9 +2,10 @@ import { lookup } from 'node:dns/promises';
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
+import type { Address } from '#apiserver/service-routing/address.js';
+import { ServiceUnreachableError } from '#apiserver/service-routing/service-resolver.js';
 import { type CallFailure, WebhookCallError } from '#apiserver/webhooks/call-error.js';
 import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
-import type { Address } from '#apiserver/webhooks/target.js';
 import { type Answer, sendJson, startWebhook, type WebhookServer } from '#apiserver/webhooks/testing/webhook-server.js';
 import { type WebhookCall, WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 
@@ -14,7 +15,7 @@ const patientMs = 20_000;
 function makeClient(t: Test, resolve?: () => Promise<Address>, maxCalls = 100): WebhookClient {
   const client = new WebhookClient({
     clock: realClock,
-    resolve: resolve ?? (() => Promise.reject(new WebhookCallError('unreachable', 'no services'))),
+    resolve: resolve ?? (() => Promise.reject(new ServiceUnreachableError('no services'))),
     lookup: sharedLookup((name) => lookup(name, { all: true })),
     userAgent: 'test-admission',
     maxCalls,

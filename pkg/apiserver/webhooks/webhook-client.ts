@@ -13,15 +13,16 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
+import { ServiceUnreachableError } from '#apiserver/service-routing/service-resolver.js';
 import { answerFailure, reasonOf, tooManyCalls, WebhookCallError } from '#apiserver/webhooks/call-error.js';
 import type { Proof, Prover, WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { type Pool, Pools } from '#apiserver/webhooks/pools.js';
-import { type Address, type ServicePort, shownAddress } from '#apiserver/webhooks/target.js';
 
 export interface WebhookClientOptions {
   readonly clock: Clock;
-  /** Where a Service is. Rejects with a WebhookCallError. */
-  readonly resolve: (service: ServicePort) => Promise<Address>;
+  /** Where a Service is. Rejects with a ServiceUnreachableError. */
+  readonly resolve: (service: ServicePlace) => Promise<Address>;
   readonly lookup: LookupFunction;
   readonly userAgent: string;
   /** Calls of one target that may be under way; further ones fail at once. */
@@ -105,7 +106,7 @@ export class WebhookClient {
   async #ask(pool: Pool, call: WebhookCall, signal: AbortSignal): Promise<unknown> {
     const { target } = pool;
     const { service } = target;
-    const address = service === undefined ? target : await unlessAborted(this.#options.resolve(service), signal);
+    const address = service === undefined ? target : await this.#locate(service, signal);
     const proof = pool.prover && (await unlessAborted(proven(pool.prover), signal));
     signal.throwIfAborted();
     const response = await this.#send(pool, { call, address, proof, signal });
@@ -116,7 +117,16 @@ export class WebhookClient {
       response.destroy();
       throw error instanceof WebhookCallError
         ? error
-        : new WebhookCallError('unreachable', reasonOf(error, shownAddress(address)), { cause: error });
+        : new WebhookCallError('unreachable', reasonOf(error, authority(address)), { cause: error });
+    }
+  }
+
+  async #locate(service: ServicePlace, signal: AbortSignal): Promise<Address> {
+    try {
+      return await unlessAborted(this.#options.resolve(service), signal);
+    } catch (error) {
+      if (!(error instanceof ServiceUnreachableError)) throw error;
+      throw new WebhookCallError('unreachable', error.message, { cause: error });
     }
   }
 
@@ -162,7 +172,7 @@ export class WebhookClient {
       outgoing.once('response', resolve);
       outgoing.once('error', (error: NodeJS.ErrnoException) => {
         const wasKept = outgoing.reusedSocket && (error.code === 'ECONNRESET' || error.code === 'EPIPE');
-        const failure = new WebhookCallError('unreachable', reasonOf(error, shownAddress(address)), { cause: error });
+        const failure = new WebhookCallError('unreachable', reasonOf(error, authority(address)), { cause: error });
         reject(wasKept ? new StaleConnection(failure) : failure);
       });
       outgoing.end(call.body);

@@ -1,4 +1,5 @@
 /** One webhook asked about one request: what both kinds of webhooks have in common. */
+import { reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -49,8 +50,8 @@ export async function ask(
   if (dryRun && !webhook.heedsDryRun) throw dryRunUnsupported(name);
   const version = webhook.reviewVersion;
   if (version === undefined) {
-    const why =
-      'could not create admission objects: webhook does not accept known AdmissionReview versions (v1, v1beta1)';
+    const known = reviewVersions.join(', ');
+    const why = `could not create admission objects: webhook does not accept known AdmissionReview versions (${known})`;
     throw new CallingWebhookError(name, why, { code: 400 });
   }
   const uid = newUID();

@@ -40,8 +40,8 @@ export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration
       }
       if (webhook.reinvokedIfNeeded) reinvocation.invoked(webhook.id);
     }
-    // Nobody is curious otherwise, and the object may be large.
-    if (reinvocation.someMayReturn) reinvocation.output = textOf(attributes);
+    // Nobody is curious otherwise, and the object may be large. There is no third round.
+    if (reinvocation.round === 0 && reinvocation.someMayReturn) reinvocation.output = textOf(attributes);
   }
 
   /** True when the webhook changed the object. */

@@ -1,8 +1,5 @@
 /** A complete API server with a front proxy's certificate, as a cluster has it. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { Test } from 'tap';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIService, APIServiceCondition } from '#api/apiregistration/v1/types.gen.js';
@@ -11,18 +8,14 @@ import type { Service } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
-import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options/options.js';
-import { type ClusterPki, ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
-import { silentLogger } from '#daemon/log/logger.js';
-import { parseOptions } from '#daemon/options/parse.js';
+import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import { issueCertificate } from '#pki/certificate.js';
-import { MemoryStore } from '#storage/memory/memory-store.js';
 import {
   type Extension,
   type ExtensionOptions,
   startExtension,
 } from '#test/integration/apiserver/aggregation/extension-server.js';
+import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 
 export interface Aggregating {
   readonly server: CompleteApiServer;
@@ -31,49 +24,15 @@ export interface Aggregating {
   readonly dialect: Dialect;
 }
 
-export async function startAggregating(t: Test, extra: readonly string[] = []): Promise<Aggregating> {
-  const dialect = orchDialect;
-  const directory = await mkdtemp(join(tmpdir(), 'aggregation-'));
-  const store = new MemoryStore({ clock: realClock });
-  const pki = await ensureClusterPki(directory, { dialect, names: [], ips: ['10.0.0.1'], now: Date.now() });
-  const tokens = 'admin,admin,1,"system:masters"\nalice,alice,2,"dev,ops: all"\nnobody,nobody,3,none\n';
-  await writeFile(join(directory, 'tokens.csv'), tokens);
-  const file = (name: string) => join(directory, name);
-  const argv = [
-    ...['--bind-address', '127.0.0.1', '--advertise-address', '192.0.2.9', '--secure-port', '0'],
-    ...['--tls-cert-file', file('apiserver.crt'), '--tls-private-key-file', file('apiserver.key')],
-    ...['--client-ca-file', file('ca.crt'), '--token-auth-file', file('tokens.csv'), '--authorization-mode', 'RBAC'],
-    ...['--service-account-issuer', 'https://api.example', '--service-cluster-ip-range', '10.0.0.0/24'],
-    ...['--service-account-signing-key-file', file('sa.key'), '--service-account-key-file', file('sa.pub')],
-    ...['--requestheader-client-ca-file', file('front-proxy-ca.crt')],
-    ...[
-      '--proxy-client-cert-file',
-      file('front-proxy-client.crt'),
-      '--proxy-client-key-file',
-      file('front-proxy-client.key'),
-    ],
-    ...extra,
-  ];
-  const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
-  if (parsed.kind !== 'run') throw new Error(parsed.kind);
-  const server = await buildApiServer({
-    dialect,
-    clock: realClock,
-    log: silentLogger,
-    random: Math.random,
-    store,
-    values: parsed.values,
-    listenOnAnyPort: true,
-  });
-  const stopping = new AbortController();
-  const work = server.start(stopping.signal);
-  await server.ready();
-  t.teardown(async () => {
-    stopping.abort();
-    await work;
-    await store.close();
-    await rm(directory, { recursive: true });
-  });
+const tokens = 'admin,admin,1,"system:masters"\nalice,alice,2,"dev,ops: all"\nnobody,nobody,3,none\n';
+
+export async function startAggregating(
+  t: Test,
+  extra: readonly string[] = [],
+  dialect: Dialect = orchDialect,
+): Promise<Aggregating> {
+  const { pki, argv } = await clusterCredentials(t, dialect, tokens);
+  const server = await startCompleteServer(t, { dialect, argv: [...argv, ...extra], listens: true });
   return { server, port: server.address?.port ?? 0, pki, dialect };
 }
 

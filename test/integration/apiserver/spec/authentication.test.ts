@@ -1,18 +1,10 @@
 /** Specification 1, 5: who may do what with events, on a server with its real authenticators and authorizers. */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { request } from 'node:https';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options/options.js';
-import { ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
-import { silentLogger } from '#daemon/log/logger.js';
-import { parseOptions } from '#daemon/options/parse.js';
 import { issueCertificate } from '#pki/certificate.js';
 import { startEtcd } from '#test/etcd.js';
+import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 import { covers } from '#test/integration/apiserver/spec/rules.js';
 import { mergePatch, openStore, SpecClient, withEtcd } from '#test/integration/apiserver/spec/spec-server.js';
 
@@ -61,42 +53,13 @@ interface Complete {
 async function startComplete(t: Test, more: readonly string[] = []): Promise<Complete> {
   const etcd = await startEtcd();
   t.teardown(() => etcd.stop());
-  const directory = await mkdtemp(join(tmpdir(), 'spec-'));
-  t.teardown(() => rm(directory, { recursive: true }));
-  const pki = await ensureClusterPki(directory, { dialect, names: [], ips: ['10.0.0.1'], now: Date.now() });
-  await writeFile(join(directory, 'tokens.csv'), 'admin-token,admin,1,"system:masters"\nalice-token,alice,2,dev\n');
-  const file = (name: string) => join(directory, name);
-  const argv = [
-    ...['--bind-address', '127.0.0.1', '--advertise-address', '192.0.2.9', '--secure-port', '0'],
-    ...['--tls-cert-file', file('apiserver.crt'), '--tls-private-key-file', file('apiserver.key')],
-    ...['--client-ca-file', file('ca.crt'), '--token-auth-file', file('tokens.csv'), '--authorization-mode', 'RBAC'],
-    ...['--service-account-issuer', 'https://api.example', '--service-cluster-ip-range', '10.0.0.0/24'],
-    ...['--service-account-signing-key-file', file('sa.key'), '--service-account-key-file', file('sa.pub')],
-    ...more,
-  ];
-  const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
-  if (parsed.kind !== 'run') throw new Error(parsed.kind);
+  const tokens = 'admin-token,admin,1,"system:masters"\nalice-token,alice,2,dev\n';
+  const { pki, argv } = await clusterCredentials(t, dialect, tokens);
   const store = openStore(etcd);
-  const server = await buildApiServer({
-    dialect,
-    clock: realClock,
-    log: silentLogger,
-    random: Math.random,
-    store,
-    values: parsed.values,
-    listenOnAnyPort: true,
-  });
-  const stopping = new AbortController();
-  const work = server.start(stopping.signal);
-  await server.ready();
-  const port = server.server.address?.port ?? 0;
+  const server = await startCompleteServer(t, { dialect, argv: [...argv, ...more], store, listens: true });
+  const port = server.address?.port ?? 0;
   const client = new SpecClient(port);
-  t.teardown(async () => {
-    client.close();
-    stopping.abort();
-    await work;
-    await store.close();
-  });
+  t.teardown(() => client.close());
   const certificate = async (user: string) => {
     const issued = await issueCertificate(pki.authority, {
       subject: { commonName: user, organizations: [] },

@@ -5,15 +5,11 @@ import { join } from 'node:path';
 import type { Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { buildApiServer } from '#apiserver/config.js';
-import { apiServerOptions } from '#apiserver/options/options.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { readAll } from '#client/rest/response.js';
-import { silentLogger as log } from '#daemon/log/logger.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
-import { parseOptions } from '#daemon/options/parse.js';
 import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#pki/keys.js';
-import { MemoryStore } from '#storage/memory/memory-store.js';
+import { startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 
 export interface Reply {
   readonly status: number;
@@ -55,28 +51,9 @@ export async function startWebhookCluster(
     '--disable-admission-plugins=ServiceAccount',
     ...args,
   ];
-  const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
-  if (parsed.kind !== 'run') throw new TypeError('no options');
-  const store = new MemoryStore({ clock });
+  t.teardown(() => rm(folder, { recursive: true, force: true }));
   const metrics = createRegistry({ dialect });
-  const api = await buildApiServer({
-    values: parsed.values,
-    dialect,
-    clock,
-    log,
-    random: Math.random,
-    store,
-    metrics,
-  });
-  const stopping = new AbortController();
-  const work = api.start(stopping.signal);
-  t.teardown(async () => {
-    stopping.abort();
-    await work;
-    await store.close();
-    await rm(folder, { recursive: true, force: true });
-  });
-  await api.ready();
+  const api = await startCompleteServer(t, { dialect, argv, metrics });
   const user = { name: 'alice', uid: 'u1', groups: [dialect.groups.masters], extra: { team: ['a'] } };
   const transport = new InProcessTransport({ handler: api.handler, user });
   const send = async (method: string, path: string, body?: object, contentType = 'application/json') => {

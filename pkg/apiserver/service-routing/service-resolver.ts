@@ -2,8 +2,12 @@
 import { endpoints, services } from '#api/core/v1/resources.gen.js';
 import type { Endpoints, Service } from '#api/core/v1/types.gen.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
-import type { Address, ServicePort } from '#apiserver/webhooks/target.js';
+import type { Address, ServicePlace } from '#apiserver/service-routing/address.js';
+
+/** There is no such Service, or nobody behind it; in the words of 1.24. */
+export class ServiceUnreachableError extends Error {
+  override readonly name = 'ServiceUnreachableError';
+}
 
 export interface ServiceResolverOptions {
   readonly reader: Pick<ObjectReader, 'get'>;
@@ -20,8 +24,8 @@ export class ServiceResolver {
     this.#options = options;
   }
 
-  /** Throws WebhookCallError where nobody answers for the Service. */
-  async resolve({ namespace, name, port }: ServicePort): Promise<Address> {
+  /** Throws a ServiceUnreachableError where nobody answers for the Service. */
+  async resolve({ namespace, name, port }: ServicePlace): Promise<Address> {
     const { reader, random, toEndpoints } = this.#options;
     const service = await reader.get(services, namespace, name);
     if (service === undefined) throw unreachable(`service ${JSON.stringify(name)} not found`);
@@ -67,6 +71,6 @@ function portOf({ metadata, spec }: Service, port: number) {
   throw unreachable(`no service port ${port} found for service ${JSON.stringify(metadata?.name ?? '')}`);
 }
 
-function unreachable(message: string): WebhookCallError {
-  return new WebhookCallError('unreachable', message);
+function unreachable(message: string): ServiceUnreachableError {
+  return new ServiceUnreachableError(message);
 }

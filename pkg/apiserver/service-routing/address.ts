@@ -1,0 +1,20 @@
+/** Places of servers that this one asks. */
+
+/** A port of a Service of the cluster. */
+export interface ServicePlace {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+}
+
+/** What a connection is made to. */
+export interface Address {
+  /** A name or an IP address, without brackets. */
+  readonly host: string;
+  readonly port: number;
+}
+
+/** `host:port`, with brackets around IPv6 addresses. */
+export function authority({ host, port }: Address): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
