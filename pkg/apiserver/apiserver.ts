@@ -262,6 +262,7 @@ export class ApiServer implements Daemon {
         metrics: new ConversionMetrics(dependencies.metrics),
       },
     });
+    const proxy = dependencies.aggregation?.proxy;
     const pipeline = new Pipeline({
       dialect,
       clock,
@@ -278,6 +279,8 @@ export class ApiServer implements Daemon {
       inFlight: dependencies.inFlight,
       auditor: this.#auditor,
       parseAhead: (request) => parseAhead(request, { dialect, turns, yaml: this.#yaml }),
+      passesOn: ({ info, request }) =>
+        (info.resourceRequest && info.subresource === 'proxy') || proxy?.find({ info, request }) !== undefined,
       requestTimeoutMs: this.#options.requestTimeoutMs,
     });
     const router = new ResourceRouter(registry, {
@@ -288,7 +291,6 @@ export class ApiServer implements Daemon {
     const endpoint = this.#endpoint(router);
     this.#handle = (request) => pipeline.run(request, endpoint);
     this.handler = async (request) => this.#handle(request);
-    const proxy = dependencies.aggregation?.proxy;
     this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy });
   }
 

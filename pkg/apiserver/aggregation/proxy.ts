@@ -18,6 +18,7 @@ import { isLongRunning } from '#apiserver/pipeline/long-running.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
 import { type Backend, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
+import { bodyToPass } from '#apiserver/streaming/passed-body.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -141,7 +142,7 @@ export class AggregationProxy {
           'x-forwarded-proto': 'https',
           'x-forwarded-uri': info.path,
         },
-        body: request.body,
+        body: await bodyToPass(request),
         signal: isDiscovery ? AbortSignal.any([context.signal, timeout.signal]) : context.signal,
         links: { prefix: '', hosts: [authority(backend)] },
         whole: true,

@@ -3,7 +3,7 @@
  * to the same handler, so a cluster in one process needs no sockets.
  */
 
-import type { Duplex } from 'node:stream';
+import type { Duplex, Readable } from 'node:stream';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 
@@ -30,6 +30,8 @@ export interface ApiRequest {
    * with a StatusError (413 for a body over the limit).
    */
   readonly readBody?: (() => Promise<Buffer>) | undefined;
+  /** The same as it comes, whatever its size, for those who pass it on; once, and instead of `readBody`. */
+  readonly openBody?: (() => StreamedBody) | undefined;
   readonly remoteAddress: string;
   /** DER of the verified client certificate, if the client presented one that the TLS layer accepted. */
   readonly clientCertificate?: Buffer | undefined;
@@ -43,6 +45,16 @@ export interface ApiRequest {
   readonly cancellation?: Cancellation;
   /** Aborts `signal` for another reason: that the time is over. Absent: the signal is not the handler's to abort. */
   cancel?(reason: unknown): void;
+}
+
+/** A request's body on its way. */
+export interface StreamedBody {
+  /** The client is held back until it is read. Fails when the client breaks off. */
+  readonly source: Readable;
+  /** In bytes, as announced; undefined: only its end will tell. */
+  readonly length: number | undefined;
+  /** What is left of it is not wanted. Idempotent. */
+  leave(): void;
 }
 
 export interface ApiResponse {

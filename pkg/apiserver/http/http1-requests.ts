@@ -6,11 +6,11 @@ import { andThen } from '#apimachinery/async/maybe-promise.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import type { Connection, Connections } from '#apiserver/http/connections.js';
-import type { UpgradeHandler } from '#apiserver/http/exchange.js';
+import type { StreamedBody, UpgradeHandler } from '#apiserver/http/exchange.js';
 import { hostAnswer, hostFailure } from '#apiserver/http/host-header.js';
 import { Chunks, Http1Answer } from '#apiserver/http/http1-answer.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
-import { lingerAfterAnswer } from '#apiserver/http/linger.js';
+import { drainAbandoned, lingerAfterAnswer } from '#apiserver/http/linger.js';
 import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
 import { clientGone, headSent, type RequestServer } from '#apiserver/http/request-server.js';
 import { type Peer, ServerRequest } from '#apiserver/http/server-request.js';
@@ -153,12 +153,18 @@ export class Http1Requests {
 
   #request(raw: IncomingMessage, exchange: Exchange): ServerRequest {
     const { peer, gone, response } = exchange;
+    const goOn = () => {
+      if (!exchange.asks) return;
+      exchange.asks = false;
+      response.writeContinue();
+    };
     const body = () => {
-      if (exchange.asks && !announcesMore(raw, this.#options.maxBodyBytes)) {
-        exchange.asks = false;
-        response.writeContinue();
-      }
+      if (!announcesMore(raw, this.#options.maxBodyBytes)) goOn();
       return this.#body(raw, exchange);
+    };
+    const open = () => {
+      goOn();
+      return this.#open(raw, exchange);
     };
     return new ServerRequest({
       method: raw.method ?? 'GET',
@@ -169,7 +175,27 @@ export class Http1Requests {
       peer,
       gone,
       readBody: hasBody(raw) ? body : undefined,
+      openBody: hasBody(raw) ? open : undefined,
     });
+  }
+
+  /** The body as it comes. What is left of it when its reader leaves is in the way of the next request on the connection. */
+  #open(raw: IncomingMessage, { answer }: Exchange): StreamedBody {
+    const { maxBodyBytes, clock, lingerMs } = this.#options;
+    const length = raw.headers['content-length'];
+    let left = false;
+    const leave = () => {
+      if (left || raw.destroyed) return;
+      left = true;
+      if (raw.complete) {
+        // Node.js reads nothing more from the connection while this waits.
+        raw.resume();
+        return;
+      }
+      if (answer !== undefined) answer.closes = true;
+      drainAbandoned(raw, { clock, bytes: lingerBodies * maxBodyBytes, ms: lingerMs });
+    };
+    return { source: raw, length: length === undefined ? undefined : Number(length), leave };
   }
 
   /** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */

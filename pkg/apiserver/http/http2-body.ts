@@ -1,4 +1,6 @@
 /** The body of a request over HTTP/2, as it comes in: held back by the stream's window until somebody reads it. */
+import { Readable } from 'node:stream';
+import type { StreamedBody } from '#apiserver/http/exchange.js';
 import { BodyTooLargeError } from '#apiserver/http/request-body.js';
 import type { ServerStream } from '#http2/server-stream.js';
 
@@ -18,6 +20,10 @@ export class Http2Body {
   #broken = false;
   #refused = false;
   #reading: Reading | undefined;
+  /** For who takes it part by part. */
+  #source: Readable | undefined;
+  /** The source has room. */
+  #wanted = false;
 
   constructor(stream: ServerStream) {
     this.#stream = stream;
@@ -28,6 +34,7 @@ export class Http2Body {
     if (this.#refused) return;
     this.#parts.push(chunk);
     this.#size += chunk.length;
+    if (this.#source !== undefined) return this.#pass();
     if (this.#reading === undefined) return;
     this.#stream.took(chunk.length);
     this.#look();
@@ -38,7 +45,8 @@ export class Http2Body {
     if (this.#ended) return;
     this.#ended = true;
     this.#broken = broken;
-    this.#look();
+    if (this.#source !== undefined) this.#pass();
+    else this.#look();
   }
 
   /** The whole body; once. Rejects with a BodyTooLargeError as soon as more than `maxBytes` are announced or have come. */
@@ -51,6 +59,37 @@ export class Http2Body {
     });
   }
 
+  /** The body part by part; once. */
+  open(): StreamedBody {
+    const source = new Readable({
+      read: () => {
+        this.#wanted = true;
+        this.#pass();
+      },
+    });
+    this.#source = source;
+    const leave = () => {
+      this.#refused = true;
+      this.#parts = [];
+      source.destroy();
+    };
+    return { source, length: this.#stream.form.length, leave };
+  }
+
+  /** To the source, as far as it has room. */
+  #pass(): void {
+    const source = this.#source;
+    if (source === undefined || source.destroyed) return;
+    while (this.#wanted) {
+      const part = this.#parts.shift();
+      if (part === undefined) break;
+      this.#stream.took(part.length);
+      this.#wanted = source.push(part);
+    }
+    if (this.#broken) source.destroy(brokenOff());
+    else if (this.#ended && this.#parts.length === 0) source.push(null);
+  }
+
   #look(): void {
     const reading = this.#reading;
     if (reading === undefined) return;
@@ -59,10 +98,14 @@ export class Http2Body {
       this.#refused = true;
       this.#parts = [];
       reading.reject(new BodyTooLargeError());
-    } else if (this.#broken) reading.reject(new Error('the request was broken off'));
+    } else if (this.#broken) reading.reject(brokenOff());
     else if (this.#ended) {
       const [only = nothing] = this.#parts;
       reading.resolve(this.#parts.length <= 1 ? only : Buffer.concat(this.#parts, this.#size));
     }
   }
+}
+
+function brokenOff(): Error {
+  return new Error('the request was broken off');
 }

@@ -2,6 +2,7 @@
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
 import type { Connection } from '#apiserver/http/connections.js';
+import type { StreamedBody } from '#apiserver/http/exchange.js';
 import { Http2Body } from '#apiserver/http/http2-body.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { BodyTooLargeError } from '#apiserver/http/request-body.js';
@@ -61,6 +62,7 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
       peer: connection.peer,
       gone: this.gone,
       readBody: hasBody ? () => this.#readBody() : undefined,
+      openBody: hasBody ? () => this.#openBody() : undefined,
     });
   }
 
@@ -127,14 +129,24 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
   /** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
   async #readBody(): Promise<Buffer> {
     const { maxBodyBytes } = this.#options;
-    const expects = this.request.headers['expect'] !== undefined;
-    if (expects && (this.#stream.form.length ?? 0) <= maxBodyBytes) this.#stream.head(goOn);
+    if ((this.#stream.form.length ?? 0) <= maxBodyBytes) this.#goOn();
     try {
       return (await this.#body?.read(maxBodyBytes)) ?? nothing;
     } catch (error) {
       if (error instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
       throw badRequest(String(error), error);
     }
+  }
+
+  #openBody(): StreamedBody {
+    this.#goOn();
+    this.#body ??= new Http2Body(this.#stream);
+    return this.#body.open();
+  }
+
+  /** To a client that waits to be told to send its body. */
+  #goOn(): void {
+    if (this.request.headers['expect'] !== undefined) this.#stream.head(goOn);
   }
 }
 

@@ -36,3 +36,17 @@ export function lingerAfterAnswer(request: IncomingMessage, { clock, bytes, ms }
     }
   };
 }
+
+/**
+ * The same for a body of which a part was passed on, whose answer may be on its way already and have promised that the
+ * connection stays: it does, if the rest comes soon.
+ */
+export function drainAbandoned(request: IncomingMessage, options: LingerOptions): void {
+  const { socket } = request;
+  lingerAfterAnswer(request, options);
+  const timer = options.clock.setTimer(() => {
+    if (!request.complete) socket.destroy();
+  }, options.ms);
+  socket.once('close', () => timer.cancel());
+  request.once('end', () => timer.cancel());
+}

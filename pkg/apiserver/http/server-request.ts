@@ -1,6 +1,6 @@
 /** A request of Node.js's servers as the handler sees it. */
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import type { ApiRequest } from '#apiserver/http/exchange.js';
+import type { ApiRequest, StreamedBody } from '#apiserver/http/exchange.js';
 import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import type { HeaderField } from '#http2/hpack.js';
 
@@ -20,6 +20,7 @@ export interface ServerRequestOptions {
   readonly peer: Peer;
   readonly gone: LazyAbort;
   readonly readBody: (() => Promise<Buffer>) | undefined;
+  readonly openBody: (() => StreamedBody) | undefined;
 }
 
 const noBody = Buffer.alloc(0);
@@ -34,17 +35,19 @@ export class ServerRequest implements ApiRequest {
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly peer: Peer;
   readonly readBody: (() => Promise<Buffer>) | undefined;
+  readonly openBody: (() => StreamedBody) | undefined;
   body = noBody;
   readonly #rawHeaders: readonly string[] | readonly HeaderField[];
   readonly #gone: LazyAbort;
 
-  constructor({ method, url, headers, rawHeaders, peer, gone, readBody }: ServerRequestOptions) {
+  constructor({ method, url, headers, rawHeaders, peer, gone, readBody, openBody }: ServerRequestOptions) {
     this.method = method;
     this.url = url;
     this.headers = headers;
     this.#rawHeaders = rawHeaders;
     this.peer = peer;
     this.readBody = readBody;
+    this.openBody = openBody;
     this.#gone = gone;
   }
 

@@ -44,6 +44,8 @@ export interface PipelineOptions {
   readonly auditor?: Auditor | undefined;
   /** Makes a body ready to be read quickly; undefined where it is. Absent: all are. */
   readonly parseAhead?: (request: ApiRequest) => Promise<void> | undefined;
+  /** True where the body is passed on as it comes, by who answers; absent: nowhere. */
+  readonly passesOn?: (context: RequestContext) => boolean;
   /** Longest time a request that is not long-running may take. */
   readonly requestTimeoutMs: number;
 }
@@ -248,9 +250,10 @@ export class Pipeline {
   }
 
   #allowed(scope: RequestScope, endpoint: Endpoint, startedMs: number): MaybePromise<ApiResponse> {
-    const { clock, metrics, parseAhead } = this.#options;
+    const { clock, metrics, parseAhead, passesOn } = this.#options;
     const { request } = scope;
     metrics.filters.authorization.observe((clock.monotonic() - startedMs) / 1000);
+    if (passesOn?.(scope) === true) return endpoint(scope);
     // Only now that its sender may send it.
     if (request.readBody !== undefined) return this.#withBody(scope, endpoint, request.readBody());
     const ahead = parseAhead?.(request);

@@ -5,11 +5,14 @@ import { type Agent, request as httpsRequest } from 'node:https';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { Clock } from '#apimachinery/clock.js';
-import { messageOf } from '#apimachinery/errors/message.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { authority } from '#apiserver/service-routing/address.js';
+import { reasonOf } from '#apiserver/service-routing/dial-failure.js';
 import { type Backend, dialTarget, tlsOptions } from '#apiserver/streaming/backend.js';
 import { type LinkContext, LinkRewriter, rewriteLink } from '#apiserver/streaming/html-links.js';
+import { framing, isWhole, type PassedBody, send } from '#apiserver/streaming/passed-body.js';
+import { maxHeaderBytes } from '#daemon/serving/connection-limits.js';
 
 export interface BackendRequest {
   readonly backend: Backend;
@@ -17,7 +20,7 @@ export interface BackendRequest {
   /** Path and query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string | readonly string[]>>;
-  readonly body?: Buffer;
+  readonly body?: PassedBody;
   /** Of kept connections, for backends with TLS; absent: a connection of the request's own. */
   readonly agent?: Agent;
   /** Aborting it ends the request, and with it the streamed answer. */
@@ -32,6 +35,9 @@ export interface ProxyRequest extends BackendRequest {
   /** Longest time that the body takes; absent: any. */
   readonly limit?: { readonly clock: Clock; readonly ms: number };
 }
+
+/** For a connection to be made, TLS included: 1.24's. */
+const dialMs = 30_000;
 
 const hopHeaders = new Set([
   'connection',
@@ -48,11 +54,13 @@ const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRAC
 
 /** The backend's answer as its head arrives. Rejects with the network's error when it cannot be reached. */
 export async function openRequest(request: BackendRequest): Promise<IncomingMessage> {
-  return send(request).catch((failure: Failure) => {
+  const { agent: _, ...alone } = request;
+  // A body that passes once needs a connection that is there for sure.
+  const first = request.body === undefined || isWhole(request.body) ? request : alone;
+  return attempt(first).catch((failure: Failure) => {
     // A kept connection that the backend has closed meanwhile.
     if (!failure.reused || !repeatable.has(request.method) || request.signal.aborted) throw failure.error;
-    const { agent: _, ...alone } = request;
-    return send(alone).catch((second: Failure) => {
+    return attempt(alone).catch((second: Failure) => {
       throw second.error;
     });
   });
@@ -64,12 +72,9 @@ interface Failure {
   readonly reused: boolean;
 }
 
-function send(request: BackendRequest): Promise<IncomingMessage> {
+function attempt(request: BackendRequest): Promise<IncomingMessage> {
   const { backend, method, path, body, signal, agent } = request;
-  const headers = {
-    ...request.headers,
-    ...(body === undefined || body.length === 0 ? {} : { 'content-length': String(body.length) }),
-  };
+  const headers = { ...request.headers, ...(body === undefined ? {} : framing(body)) };
   const options: RequestOptions = {
     ...dialTarget(backend),
     method,
@@ -77,21 +82,30 @@ function send(request: BackendRequest): Promise<IncomingMessage> {
     headers,
     signal,
     agent: agent ?? false,
+    maxHeaderSize: maxHeaderBytes,
+    timeout: dialMs,
   };
   return new Promise((resolve, reject) => {
     const { tls } = backend;
     const outgoing = tls === undefined ? httpRequest(options) : httpsRequest({ ...options, ...tlsOptions(tls) });
+    outgoing.once('socket', (socket) => {
+      const connected = () => outgoing.setTimeout(0);
+      if (outgoing.reusedSocket) connected();
+      else socket.once(tls === undefined ? 'connect' : 'secureConnect', connected);
+    });
+    outgoing.once('timeout', () => outgoing.destroy(new Error(`dial tcp ${authority(backend)}: i/o timeout`)));
     outgoing.once('response', resolve);
     // Once it has answered, failures are those of the answer's body.
     outgoing.on('error', (error) => reject({ error, reused: outgoing.reusedSocket } satisfies Failure));
-    outgoing.end(body);
+    if (body === undefined) outgoing.end();
+    else send(body, outgoing);
   });
 }
 
 /** Passes the request on, and the answer back. Throws 503 when the backend cannot be reached. */
 export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> {
   const response = await openRequest(request).catch((error: unknown) => {
-    const why = messageOf(error);
+    const why = reasonOf(error, authority(request.backend));
     // No time to wait is named: clients would only hide the failure behind their retries.
     throw serviceUnavailable(`error trying to reach service: ${why}`, 0);
   });

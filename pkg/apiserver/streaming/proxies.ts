@@ -14,6 +14,7 @@ import { authority } from '#apiserver/service-routing/address.js';
 import { type Backend, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
+import { bodyToPass } from '#apiserver/streaming/passed-body.js';
 import { proxyableAddress, proxyableHost, type ResolveName } from '#apiserver/streaming/reachable.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
 
@@ -62,7 +63,7 @@ function proxyEndpoint({ dialect, clock }: ProxyOptions, resource: string, locat
         method: request.method,
         path: target + query,
         headers,
-        body: request.body,
+        body: await bodyToPass(request),
         signal,
       });
     },

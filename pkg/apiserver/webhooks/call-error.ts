@@ -20,46 +20,6 @@ export class WebhookCallError extends Error {
   }
 }
 
-/** What systems' and TLS' codes are called by the original's library, where it connects. */
-const connectWords: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'connect: connection refused',
-  EHOSTUNREACH: 'connect: no route to host',
-  ENETUNREACH: 'connect: network is unreachable',
-  EADDRNOTAVAIL: 'connect: cannot assign requested address',
-  EACCES: 'connect: permission denied',
-  ETIMEDOUT: 'i/o timeout',
-};
-
-const unknownAuthority = 'x509: certificate signed by unknown authority';
-
-const otherWords: Readonly<Record<string, string>> = {
-  ECONNRESET: 'EOF',
-  EPIPE: 'write: broken pipe',
-  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
-  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
-  CERT_UNTRUSTED: unknownAuthority,
-  CERT_HAS_EXPIRED: 'x509: certificate has expired or is not yet valid',
-  CERT_NOT_YET_VALID: 'x509: certificate has expired or is not yet valid',
-  ERR_SSL_WRONG_VERSION_NUMBER: 'http: server gave HTTP response to HTTPS client',
-};
-
-/** What a failed connection or request comes to; `dialled` is the address that was tried. */
-export function reasonOf(error: unknown, dialled: string): string {
-  if (!(error instanceof Error)) return String(error);
-  const { code = '', hostname } = error as NodeJS.ErrnoException & { readonly hostname?: string };
-  const connecting = connectWords[code];
-  if (connecting !== undefined) return `dial tcp ${dialled}: ${connecting}`;
-  if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${hostname ?? dialled}: no such host`;
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const { reason = error.message } = error as Error & { readonly reason?: string };
-    return `x509: certificate is not valid: ${reason}`;
-  }
-  return otherWords[code] ?? error.message;
-}
-
 const fixedWords: Readonly<Record<number, string>> = {
   400: 'the server rejected our request for an unknown reason',
   401: 'the server has asked for the client to provide credentials',

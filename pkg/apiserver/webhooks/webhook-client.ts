@@ -14,8 +14,9 @@ import type { Clock } from '#apimachinery/clock.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
+import { reasonOf } from '#apiserver/service-routing/dial-failure.js';
 import { ServiceUnreachableError } from '#apiserver/service-routing/service-resolver.js';
-import { answerFailure, reasonOf, tooManyCalls, WebhookCallError } from '#apiserver/webhooks/call-error.js';
+import { answerFailure, tooManyCalls, WebhookCallError } from '#apiserver/webhooks/call-error.js';
 import type { Proof, Prover, WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { type Pool, Pools } from '#apiserver/webhooks/pools.js';
 

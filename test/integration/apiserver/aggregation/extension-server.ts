@@ -27,6 +27,8 @@ export interface Extension {
   readonly open: Map<string, number>;
   /** Bytes that `huge` has been asked for. */
   sent: number;
+  /** Requests whose bodies nobody reads. */
+  readonly deaf: IncomingMessage[];
   /** Paths in the order in which they were asked for. */
   readonly asked: string[];
 }
@@ -38,7 +40,7 @@ export async function startExtension(t: Test, options: ExtensionOptions): Promis
   const asked: string[] = [];
   const server = createServer({ cert, key, ca: frontProxyAuthority, requestCert: true, rejectUnauthorized: true });
   server.keepAliveTimeout = 0;
-  const extension: { -readonly [K in keyof Extension]: Extension[K] } = { port: 0, server, open, sent: 0, asked };
+  const extension: { -readonly [K in keyof Extension]: Extension[K] } = { port: 0, server, open, sent: 0, asked, deaf: [] };
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? '').split('?')[0] ?? '';
     asked.push(`${request.method} ${request.url}`);
@@ -97,6 +99,19 @@ async function serve(name: string, request: IncomingMessage, response: ServerRes
     case 'huge':
       response.writeHead(200, { 'content-type': 'application/octet-stream' });
       await endless(response, extension);
+      return;
+    case 'mirror':
+      response.writeHead(200, { 'content-type': 'application/octet-stream' });
+      response.flushHeaders();
+      request.pipe(response);
+      return;
+    case 'deaf':
+      response.writeHead(200, { 'content-type': 'application/octet-stream' });
+      response.flushHeaders();
+      extension.deaf.push(request);
+      return;
+    case 'refusing':
+      response.writeHead(413, { 'content-type': 'text/plain' }).end('too much');
       return;
     case 'watched':
       response.writeHead(200, { 'content-type': 'application/json' });

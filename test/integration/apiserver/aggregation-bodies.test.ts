@@ -1,0 +1,168 @@
+/** Bodies of requests that are passed on: of any size, part by part, and no faster than who gets them takes them. */
+import { once } from 'node:events';
+import { type ClientHttp2Session, connect } from 'node:http2';
+import { request } from 'node:https';
+import type { Socket } from 'node:net';
+import t, { type Test } from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import {
+  type Aggregating,
+  addExtension,
+  ask,
+  condition,
+  startAggregating,
+} from '#test/integration/apiserver/aggregation/aggregating-server.js';
+import type { Extension } from '#test/integration/apiserver/aggregation/extension-server.js';
+
+const root = '/apis/bodies.example.com/v1';
+const mebibyte = 1024 * 1024;
+const part = Buffer.alloc(mebibyte, 'x');
+
+let aggregating: Aggregating;
+let extension: Extension;
+t.before(async () => {
+  aggregating = await startAggregating(t);
+  extension = await addExtension(t, aggregating, 'bodies');
+  await condition(aggregating, 'v1.bodies.example.com', ({ status }) => status === 'True');
+});
+
+async function until(met: () => boolean): Promise<void> {
+  while (!met()) await realClock.sleep(20);
+}
+
+function post1(path: string, headers: Record<string, string | number> = {}) {
+  const outgoing = request({
+    ...{ host: '127.0.0.1', port: aggregating.port, method: 'POST', path: `${root}/${path}` },
+    headers: { authorization: 'Bearer admin', ...headers },
+    rejectUnauthorized: false,
+    agent: false,
+  });
+  outgoing.on('error', () => undefined);
+  return outgoing;
+}
+
+async function session(t: Test): Promise<ClientHttp2Session> {
+  const made = connect(`https://127.0.0.1:${aggregating.port}`, { rejectUnauthorized: false });
+  made.on('error', () => undefined);
+  t.teardown(() => made.destroy());
+  await once(made, 'connect');
+  return made;
+}
+
+function post2(client: ClientHttp2Session, path: string, method = 'POST') {
+  const stream = client.request(
+    { ':method': method, ':path': `${root}/${path}`, authorization: 'Bearer admin' },
+    { endStream: false },
+  );
+  stream.on('error', () => undefined);
+  return stream;
+}
+
+/** Writes parts as long as they are taken; the bytes that were, once nothing has been for a while. */
+async function fill(stream: NodeJS.WritableStream & { readonly destroyed?: boolean }): Promise<number> {
+  let bytes = 0;
+  const more = () => {
+    bytes += part.length;
+    if (bytes < 200 * mebibyte && stream.destroyed !== true) stream.write(part, more);
+  };
+  more();
+  let last = -1;
+  while (bytes !== last) {
+    last = bytes;
+    await realClock.sleep(300);
+  }
+  return bytes;
+}
+
+t.test('more than the server would take itself, with a length and without', async (t) => {
+  const whole = Buffer.alloc(12 * mebibyte, 'x');
+  const known = await ask(aggregating, 'admin', 'POST', `${root}/echoes`, { body: whole });
+  t.match(known, { status: 200, json: { bytes: whole.length, headers: { 'content-length': String(whole.length) } } });
+  const client = await session(t);
+  for (const method of ['PUT', 'DELETE']) {
+    const stream = post2(client, 'echoes/a', method);
+    stream.end(whole);
+    const parts: Buffer[] = [];
+    for await (const chunk of stream as AsyncIterable<Buffer>) parts.push(chunk);
+    const told = JSON.parse(Buffer.concat(parts).toString()) as { bytes: number; headers: object; method: string };
+    t.match(told, { method, bytes: whole.length, headers: { 'transfer-encoding': 'chunked' } });
+  }
+});
+
+t.test('each part is passed on at once, both ways', async (t) => {
+  const stream = post2(await session(t), 'mirror');
+  for (const word of ['one', 'two', 'three']) {
+    stream.write(word);
+    const [echo] = (await once(stream, 'data')) as [Buffer];
+    t.equal(echo.toString(), word);
+  }
+  stream.end();
+  await once(stream, 'end');
+  const outgoing = post1('mirror');
+  outgoing.write('four');
+  const [response] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
+  const [echo] = (await once(response, 'data')) as [Buffer];
+  t.equal(echo.toString(), 'four');
+  outgoing.destroy();
+  await until(() => extension.open.get(`${root}/mirror`) === 0);
+});
+
+t.test('who sends more than is taken is held back, and when it leaves nothing is left', async (t) => {
+  const outgoing = post1('deaf');
+  const over1 = await fill(outgoing);
+  const client = await session(t);
+  const stream = post2(client, 'deaf');
+  const over2 = await fill(stream);
+  t.ok(over1 < 40 * mebibyte && over2 < 40 * mebibyte, 'held back', { over1, over2 });
+  t.equal(extension.open.get(`${root}/deaf`), 2);
+  outgoing.destroy();
+  stream.close(8);
+  // Whoever does not read does not hear that the other side has gone.
+  for (const each of extension.deaf) each.resume();
+  await until(() => extension.open.get(`${root}/deaf`) === 0);
+  t.notOk(client.destroyed, 'the connection is there for others');
+});
+
+t.test('an answer before the end of the body arrives, and the connection goes on', async (t) => {
+  const outgoing = post1('refusing', { 'content-length': 8 * mebibyte });
+  void fill(outgoing);
+  const [response] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
+  t.equal(response.statusCode, 413);
+  const [text] = (await once(response, 'data')) as [Buffer];
+  t.equal(text.toString(), 'too much');
+  outgoing.destroy();
+  const client = await session(t);
+  const stream = post2(client, 'refusing');
+  stream.write(part);
+  const [head] = (await once(stream, 'response')) as [{ ':status': number }];
+  t.equal(head[':status'], 413);
+  stream.close();
+  const next = post2(client, 'echoes');
+  next.end('after');
+  const parts: Buffer[] = [];
+  for await (const chunk of next as AsyncIterable<Buffer>) parts.push(chunk);
+  t.match(Buffer.concat(parts).toString(), /"body":"after"/);
+});
+
+t.test('a client that waits to be told sends its body when it is wanted', async (t) => {
+  const outgoing = post1('echoes', { expect: '100-continue', 'content-length': mebibyte });
+  outgoing.flushHeaders();
+  await once(outgoing, 'continue');
+  outgoing.end(part);
+  const [response] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
+  const parts: Buffer[] = [];
+  for await (const chunk of response as AsyncIterable<Buffer>) parts.push(chunk);
+  t.match(JSON.parse(Buffer.concat(parts).toString()), { bytes: mebibyte });
+});
+
+t.test('two requests on one connection, of which the first is answered early', async (t) => {
+  const outgoing = post1('refusing', { 'content-length': 2 * mebibyte, connection: 'keep-alive' });
+  outgoing.write(part);
+  const [socket] = (await once(outgoing, 'socket')) as [Socket];
+  const [response] = (await once(outgoing, 'response')) as [import('node:http').IncomingMessage];
+  t.equal(response.statusCode, 413);
+  response.resume();
+  outgoing.end(part);
+  // It is closed in the end: what comes on it cannot be told from the body.
+  if (!socket.destroyed) await once(socket, 'close');
+});
