@@ -13,6 +13,7 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
+import { builtInVersions, type LocalVersion } from '#apiserver/aggregation/registration/local-services.js';
 import { RangeRepair } from '#apiserver/allocators/repair.js';
 import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
 import { keepAggregated } from '#apiserver/bootstrap/aggregation.js';
@@ -67,6 +68,8 @@ export class CompleteApiServer implements Daemon {
   readonly #closing = new AbortController();
   readonly #ready = deferred();
   readonly #client: RestClient;
+  /** What it serves before it has read any definition. */
+  readonly #builtIn: ReadonlyMap<string, LocalVersion>;
   #bootstrapped = false;
   #work: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
@@ -86,6 +89,7 @@ export class CompleteApiServer implements Daemon {
     const healthChecks = [...(dependencies.healthChecks ?? []), bootstrapCheck];
     this.server = new ApiServer(parts.options, { ...dependencies, healthChecks });
     this.name = this.server.name;
+    this.#builtIn = builtInVersions(this.server.resources.all());
     const { dialect, clock } = dependencies;
     const user = { name: dialect.users.apiServer, groups: [dialect.groups.masters] };
     const transport = new InProcessTransport({ handler: this.server.handler, user });
@@ -218,6 +222,7 @@ export class CompleteApiServer implements Daemon {
       followCertificate(this.server, this.#parts, signal),
       aggregation.followIdentity(signal),
       aggregation.keepAvailability(this.#client, signal),
+      aggregation.keepLocal(this.#client, this.#builtIn, signal),
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
       new DefinitionController({ reader, client: this.#client, clock, log }).run(signal),
       periodMs > 0

@@ -10,6 +10,8 @@ import { Connections } from '#apiserver/aggregation/connections.js';
 import { checkDiscovery } from '#apiserver/aggregation/discovery-check.js';
 import { availabilityMetrics } from '#apiserver/aggregation/metrics.js';
 import { AggregationProxy, type ServiceAddresses } from '#apiserver/aggregation/proxy.js';
+import type { LocalVersion } from '#apiserver/aggregation/registration/local-services.js';
+import { RegistrationController } from '#apiserver/aggregation/registration/registration-controller.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -55,6 +57,13 @@ export class Aggregation {
   /** Shows another certificate when its files are replaced, until the signal aborts. */
   async followIdentity(signal: AbortSignal): Promise<void> {
     await this.#options.followIdentity((next) => this.#identity.replace(next), signal);
+  }
+
+  /** Keeps an APIService for each version that this server serves itself, until the signal aborts. */
+  async keepLocal(client: Client, builtIn: ReadonlyMap<string, LocalVersion>, signal: AbortSignal): Promise<void> {
+    const { apiServices } = this;
+    const { reader, clock, log } = this.#options;
+    await new RegistrationController({ apiServices, builtIn, reader, client, clock, log }).run(signal);
   }
 
   /** Keeps the conditions of APIServices until the signal aborts: for one thread of a server. */

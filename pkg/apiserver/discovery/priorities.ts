@@ -36,8 +36,8 @@ const priorities: Readonly<Partial<Record<GroupKey, Priorities>>> = {
 };
 
 /** Of groups that are not built in, and of their versions: as 1.24 registers those of definitions. */
-const otherGroup = 1_000;
-const otherVersion = 100;
+export const otherGroup = 1_000;
+export const otherVersion = 100;
 /** Of versions of built-in groups: alpha, beta, stable. */
 const usualVersions = [1, 9, 15] as const;
 

@@ -219,3 +219,59 @@ t.test('what is not to be believed, or does not answer, is not available', async
   t.match(metrics.text, /aggregator_unavailable_apiservice\{name="v1.strange.example.com"\} 1/);
   t.notMatch(metrics.text, /aggregator_unavailable_apiservice\{name="v1.ill/);
 });
+
+t.test('what this server serves itself is registered, and kept', async (t) => {
+  const { server, dialect } = aggregating;
+  const own = server.client.resource<APIService>(apiservices);
+  const until = async (name: string, wanted: (found: APIService | undefined) => boolean) => {
+    for (;;) {
+      const found = await own.get(name).catch(() => undefined);
+      if (wanted(found)) return found;
+      await realClock.sleep(10);
+    }
+  };
+  const is = (found: APIService | undefined) => found !== undefined;
+  const labels = (value: string) => ({ [dialect.labels.autoManaged]: value });
+  t.match(await until('v1.', is), {
+    metadata: { labels: labels('onstart') },
+    spec: { version: 'v1', groupPriorityMinimum: 18_000, versionPriority: 15 },
+    status: { conditions: [{ type: 'Available', status: 'True', reason: 'Local' }] },
+  });
+  t.match(await until(`v2.${dialect.groupName('autoscaling')}`, is), {
+    spec: { groupPriorityMinimum: 17_500, versionPriority: 30 },
+  });
+  t.equal(await own.get(`v1.${dialect.groupName('apiregistration')}`).catch(() => undefined), undefined);
+  await own.delete('v1.batch');
+  const group = 'kept.example.com';
+  const definitions = `/apis/${dialect.apiVersion('apiextensions', 'v1')}/customresourcedefinitions`;
+  const version = (name: string) => ({
+    name,
+    served: true,
+    storage: name === 'v1',
+    schema: { openAPIV3Schema: { type: 'object' } },
+  });
+  const names = { plural: 'things', kind: 'Thing' };
+  const definition = {
+    apiVersion: dialect.apiVersion('apiextensions', 'v1'),
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `things.${group}` },
+    spec: { group, scope: 'Namespaced', names, versions: [version('v1'), version('v2')] },
+  };
+  await server.client.request('POST', definitions, definition);
+  t.match(await until(`v2.${group}`, is), {
+    metadata: { labels: labels('true') },
+    spec: { group, version: 'v2', groupPriorityMinimum: 1000, versionPriority: 100 },
+  });
+  const made = (await until(`v1.${group}`, is)) as APIService;
+  await own.update({ ...made, spec: { ...made.spec, versionPriority: 7 } });
+  await until(`v1.${group}`, (found) => found?.spec.versionPriority === 100);
+  await own.delete(`v1.${group}`);
+  const isAnother = (found: APIService | undefined) => is(found) && found?.metadata.uid !== made.metadata.uid;
+  const again = (await until(`v1.${group}`, isAnother)) as APIService;
+  // Without the label it is whoever took it off who says what becomes of it.
+  await own.update({ ...again, metadata: { ...again.metadata, labels: {} } });
+  await server.client.request('DELETE', `${definitions}/things.${group}`);
+  await until(`v2.${group}`, (found) => found === undefined);
+  t.match((await own.get(`v1.${group}`)).spec, { group });
+  t.equal(await own.get('v1.batch').catch(() => undefined), undefined, 'a built-in one is kept on start only');
+});

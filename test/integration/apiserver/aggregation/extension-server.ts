@@ -40,7 +40,14 @@ export async function startExtension(t: Test, options: ExtensionOptions): Promis
   const asked: string[] = [];
   const server = createServer({ cert, key, ca: frontProxyAuthority, requestCert: true, rejectUnauthorized: true });
   server.keepAliveTimeout = 0;
-  const extension: { -readonly [K in keyof Extension]: Extension[K] } = { port: 0, server, open, sent: 0, asked, deaf: [] };
+  const extension: { -readonly [K in keyof Extension]: Extension[K] } = {
+    port: 0,
+    server,
+    open,
+    sent: 0,
+    asked,
+    deaf: [],
+  };
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
     const path = (request.url ?? '').split('?')[0] ?? '';
     asked.push(`${request.method} ${request.url}`);
