@@ -59,6 +59,8 @@ export interface CompleteApiServerParts extends FollowedCertificate {
 
 const bootstrapPatienceMs = 60_000;
 const bootstrapRetryMs = 1000;
+/** Webhooks may be asked about APIServices, too. */
+const registrationPatienceMs = 10_000;
 const leavePatienceMs = 2000;
 
 export class CompleteApiServer implements Daemon {
@@ -71,6 +73,7 @@ export class CompleteApiServer implements Daemon {
   /** What it serves before it has read any definition. */
   readonly #builtIn: ReadonlyMap<string, LocalVersion>;
   #bootstrapped = false;
+  #registering: Promise<void> | undefined;
   #work: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
 
@@ -177,10 +180,27 @@ export class CompleteApiServer implements Daemon {
         await clock.sleep(bootstrapRetryMs, signal);
       }
     }
+    await this.#register(signal);
     this.#bootstrapped = true;
     this.#parts.bootstrapped?.();
     log.info({ ms: Math.round(clock.monotonic() - started) }, "The cluster's own objects exist");
     this.#ready.resolve();
+  }
+
+  /** What is served shows as registered to whoever asks when the server is ready, unless that does not work out. */
+  async #register(signal: AbortSignal): Promise<void> {
+    const { aggregation, dependencies } = this.#parts;
+    const { clock, log } = dependencies;
+    const { settled, over } = aggregation.keepLocal(this.#client, this.#builtIn, signal);
+    // Whoever keeps the server running hears of it.
+    over.catch(() => undefined);
+    this.#registering = over;
+    const patience = new AbortController();
+    const late = clock.sleep(registrationPatienceMs, AbortSignal.any([signal, patience.signal])).then(() => 'late');
+    if ((await Promise.race([settled, over, late])) === 'late' && !signal.aborted) {
+      log.warn('Not all APIServices of built-in groups could be registered yet');
+    }
+    patience.abort();
   }
 
   async #bootstrap(signal: AbortSignal): Promise<void> {
@@ -222,7 +242,7 @@ export class CompleteApiServer implements Daemon {
       followCertificate(this.server, this.#parts, signal),
       aggregation.followIdentity(signal),
       aggregation.keepAvailability(this.#client, signal),
-      aggregation.keepLocal(this.#client, this.#builtIn, signal),
+      this.#registering,
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
       new DefinitionController({ reader, client: this.#client, clock, log }).run(signal),
       periodMs > 0

@@ -30,6 +30,13 @@ export interface AggregationOptions {
   readonly requestTimeoutMs: number;
 }
 
+export interface KeptServices {
+  /** Resolves when each version that is built in has been looked after once. */
+  readonly settled: Promise<void>;
+  /** Resolves when the work is over. */
+  readonly over: Promise<void>;
+}
+
 export class Aggregation {
   readonly apiServices = new ApiServices();
   readonly proxy: AggregationProxy;
@@ -60,10 +67,11 @@ export class Aggregation {
   }
 
   /** Keeps an APIService for each version that this server serves itself, until the signal aborts. */
-  async keepLocal(client: Client, builtIn: ReadonlyMap<string, LocalVersion>, signal: AbortSignal): Promise<void> {
+  keepLocal(client: Client, builtIn: ReadonlyMap<string, LocalVersion>, signal: AbortSignal): KeptServices {
     const { apiServices } = this;
     const { reader, clock, log } = this.#options;
-    await new RegistrationController({ apiServices, builtIn, reader, client, clock, log }).run(signal);
+    const controller = new RegistrationController({ apiServices, builtIn, reader, client, clock, log });
+    return { settled: controller.settled(), over: controller.run(signal) };
   }
 
   /** Keeps the conditions of APIServices until the signal aborts: for one thread of a server. */

@@ -6,6 +6,7 @@ import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.j
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIService } from '#api/apiregistration/v1/types.gen.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import {
@@ -50,6 +51,7 @@ export class RegistrationController implements Follower<CustomResourceDefinition
   readonly #queue: WorkQueue;
   readonly #atStart = new Set<string>();
   readonly #settled = new Set<string>();
+  readonly #allSettled = deferred();
   /** By the names of definitions: what they serve. */
   readonly #defined = new Map<string, readonly LocalVersion[]>();
   /** By the names of APIServices: how many definitions serve that version. */
@@ -59,6 +61,11 @@ export class RegistrationController implements Follower<CustomResourceDefinition
     this.#options = options;
     const rateLimiter = new ItemExponentialRateLimiter<string>(firstRetryMs, maxRetryMs);
     this.#queue = new WorkQueue({ clock: options.clock, rateLimiter });
+  }
+
+  /** Resolves when each version that was there from the start has been looked after once. */
+  settled(): Promise<void> {
+    return this.#allSettled.promise;
   }
 
   /** Runs until the signal aborts. */
@@ -143,6 +150,9 @@ export class RegistrationController implements Follower<CustomResourceDefinition
       default:
     }
     this.#settled.add(name);
+    if (this.#settled.size >= builtIn.size && [...builtIn.keys()].every((each) => this.#settled.has(each))) {
+      this.#allSettled.resolve();
+    }
     return { kind: 'done' };
   }
 }
