@@ -100,6 +100,8 @@ export interface ResourceWatchOptions {
   readonly match?: (entry: Entry) => boolean;
   /** Some of what `match` says, by which the watch is found without calling it. */
   readonly only?: Only;
+  /** Names what `match` selects; watches of the resource with the same name select the same. */
+  readonly selection?: string;
   /** Send BOOKMARK events. */
   readonly bookmarks: boolean;
   /** Begin with the current state as ADDED events and close it with a marked bookmark (`sendInitialEvents`). */

@@ -139,13 +139,13 @@ export class RequestMetrics {
     this.#failures.handshakeFailed();
   }
 
-  /** Where a watch counts each event that it sends, with its bytes. */
-  watchEvents(group: string, version: string, kind: string): (bytes: number) => void {
+  /** Where a watch counts the events that it sends, with the bytes of each. */
+  watchEvents(group: string, version: string, kind: string): (sizes: readonly number[]) => void {
     const count = this.#watchEvents.labels(group, version, kind);
     const sizes = this.#watchEventSizes.labels(group, version, kind);
     return (bytes) => {
-      count.inc();
-      sizes.observe(bytes);
+      count.inc(bytes.length);
+      for (let i = 0; i < bytes.length; i++) sizes.observe(bytes[i] as number);
     };
   }
 

@@ -35,6 +35,17 @@ export function selection(resource: ServedResource, info: Selecting): ((entry: E
   };
 }
 
+/** Selections of one resource with the same name select the same. */
+export function selectionName({ apiVersion, edition }: ServedResource, { query, name }: Selecting): string {
+  return JSON.stringify([
+    apiVersion,
+    edition,
+    name,
+    query.get('labelSelector') ?? '',
+    query.get('fieldSelector') ?? '',
+  ]);
+}
+
 /** A selector beside a name has to select that name, as in 1.24: whoever may see one object sees no other. */
 function fieldsFor(resource: ServedResource, { fields, name }: Selecting): FieldSelector {
   if (fields instanceof StatusError) throw fields;

@@ -40,6 +40,9 @@ const watchOver = new Error('the watch is over');
 /** A bookmark is asked for this long before a watch's time is over, so that the client can go on from there. */
 const lastBookmarkMs = 2000;
 
+/** More events wait only for one who begins, or is slow: nobody else will be sent the same ones. */
+const mostShared = 400;
+
 export class WatchFrames extends PushedBody implements WatchListener {
   readonly #registry: WatchFramesContext;
   readonly #resource: ServedResource;
@@ -50,7 +53,7 @@ export class WatchFrames extends PushedBody implements WatchListener {
   /** For `start`. */
   #beginning: Pick<WatchFramesOptions, 'info' | 'lifetimeMs' | 'bookmarks'> | undefined;
   #sink: BodySink | undefined;
-  #sent: ((bytes: number) => void) | undefined;
+  #sent: ((sizes: readonly number[]) => void) | undefined;
   #closed: (() => void) | undefined;
   #timer: Timer | undefined;
   #bookmark: Timer | undefined;
@@ -159,12 +162,12 @@ export class WatchFrames extends PushedBody implements WatchListener {
 
   /** False when the sink takes nothing more for now. */
   #encode(batch: readonly ResourceEvent[]): boolean {
-    const [event] = batch;
     const { form } = this.#encoder;
-    if (form === undefined || event === undefined || batch.length > 1) return this.#passOn(pieces(this.#parts(batch)));
-    const frame = this.#registry.frames.bytes(event, form, () => this.#encoder.event(event));
-    this.#sent?.(frame.length);
-    return this.#sink?.part(frame) === true;
+    if (form === undefined || batch.length > mostShared) return this.#passOn(pieces(this.#parts(batch)));
+    const run = this.#registry.frames.run(batch, 0, form, this.#encoder);
+    if (run.events.length < batch.length) return this.#passOn(this.#runs(batch, form));
+    this.#sent?.(run.sizes);
+    return this.#sink?.part(run.bytes) === true;
   }
 
   /** Gives the sink what it takes; false when some of it is left, or nothing more is to come for now. */
@@ -177,6 +180,16 @@ export class WatchFrames extends PushedBody implements WatchListener {
     return true;
   }
 
+  /** In pieces that watches share. */
+  *#runs(batch: readonly ResourceEvent[], form: string): Generator<Buffer> {
+    for (let at = 0; at < batch.length; ) {
+      const { bytes, sizes } = this.#registry.frames.run(batch, at, form, this.#encoder);
+      this.#sent?.(sizes);
+      at += sizes.length;
+      yield bytes;
+    }
+  }
+
   *#parts(batch: readonly ResourceEvent[]): Generator<Buffer> {
     for (const event of batch) {
       let bytes = 0;
@@ -184,7 +197,7 @@ export class WatchFrames extends PushedBody implements WatchListener {
         bytes += part.length;
         yield part;
       }
-      this.#sent?.(bytes);
+      this.#sent?.([bytes]);
     }
   }
 }

@@ -9,7 +9,7 @@ import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { onlyField, selection } from '#apiserver/registry/selection.js';
+import { onlyField, selection, selectionName } from '#apiserver/registry/selection.js';
 import { WatchFrames, type WatchFramesContext } from '#apiserver/registry/watch-frames.js';
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { includeObject } from '#apiserver/representation/table.js';
@@ -64,7 +64,7 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
     bookmarks,
     signal: end,
     ...(sendInitialEvents ? { sendInitialEvents } : {}),
-    ...(match === undefined ? {} : { match }),
+    ...(match === undefined ? {} : { match, selection: selectionName(resource, context.info) }),
     ...(only === undefined ? {} : { only }),
   });
   const { cancellation, info } = context;

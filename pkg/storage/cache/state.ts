@@ -62,7 +62,7 @@ export class CacheState {
   readonly ring: EventRing;
   readonly snapshots: Snapshots;
   readonly watchers = new WatcherSet();
-  readonly notifications = new NotificationQueue();
+  readonly notifications: NotificationQueue;
   readonly #options: CacheStateOptions;
   readonly #ahead = new Map<string, Ahead>();
   readonly #waiting = new Set<{ readonly revision: Revision; readonly done: () => void }>();
@@ -78,6 +78,7 @@ export class CacheState {
 
   constructor(options: CacheStateOptions) {
     this.#options = options;
+    this.notifications = new NotificationQueue(options.clock);
     this.ring = new EventRing({
       clock: options.clock,
       capacity: options.historyCapacity,
@@ -129,6 +130,10 @@ export class CacheState {
 
   /** Takes in writes in revision order, complete up to `revision`. */
   apply(writes: readonly Write[], revision: Revision): void {
+    this.notifications.gather(() => this.#apply(writes, revision));
+  }
+
+  #apply(writes: readonly Write[], revision: Revision): void {
     for (const write of writes) {
       if (write.revision <= this.#revision) continue;
       this.#settleAhead(write.key, write.revision);
@@ -149,6 +154,10 @@ export class CacheState {
 
   /** Takes in the whole state at `revision`, sorted by key; what differs becomes events. */
   replace(listed: readonly CacheEntry[], revision: Revision): void {
+    this.notifications.gather(() => this.#replace(listed, revision));
+  }
+
+  #replace(listed: readonly CacheEntry[], revision: Revision): void {
     if (this.#filled && revision < this.#revision) this.#startOver();
     const now = listed.map((entry) => this.#kept(entry));
     const before = this.entries.slice({});

@@ -6,7 +6,8 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import type { Change } from '#storage/cache/event-ring.js';
 import type { CacheState } from '#storage/cache/state.js';
-import { eventFor, Watcher, WatchOverflowError } from '#storage/cache/watcher.js';
+import { eventFor } from '#storage/cache/watch-log.js';
+import { Watcher, WatchOverflowError } from '#storage/cache/watcher.js';
 import { watchTooOld } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type {
@@ -183,10 +184,13 @@ export class WatchSession implements ResourceWatch {
     const { state, prefix, bufferSize, metrics, resource } = this.#options;
     const watch = this.#watch;
     const { match, only, bookmarks } = watch;
+    const selection = match === undefined ? '' : watch.selection;
     const watcher = new Watcher({
       scope: prefix + watch.scope,
       match,
       only,
+      // Who has seen what is still to come here does not see what others see.
+      selection: seen > state.revision ? undefined : selection,
       seen,
       bufferSize,
       bookmarks,

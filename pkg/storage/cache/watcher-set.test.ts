@@ -1,4 +1,5 @@
 import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
 import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
 import { objectOf, show, thing } from '#storage/cache/cache-fixture.js';
 import { Change } from '#storage/cache/event-ring.js';
@@ -23,7 +24,7 @@ function watcherOf(color: string | undefined): Watcher {
     seen: 0n,
     bufferSize: 100,
     bookmarks: false,
-    notifications: new NotificationQueue(),
+    notifications: new NotificationQueue(realClock),
     match: color === undefined ? undefined : match,
     only: color === undefined ? undefined : { field: 'color', read: colorOf, value: color },
   });

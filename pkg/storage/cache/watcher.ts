@@ -1,8 +1,8 @@
-/** One client's watch: which changes concern it, what they mean to it, and the bounded buffer between it and the cache. */
+/** One client's watch: how far it has come in the events that concern it, and when it is told of more. */
 
-import type { Change } from '#storage/cache/event-ring.js';
 import type { NotificationQueue } from '#storage/cache/notification-queue.js';
-import type { Entry, Only, ResourceEvent } from '#storage/resource-storage.js';
+import type { LogReader, WatchLog, WatchLogOptions } from '#storage/cache/watch-log.js';
+import type { Only, ResourceEvent } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 
 /** The consumer was too slow for its buffer: it may watch again from the last version it has seen. */
@@ -13,98 +13,93 @@ export class WatchOverflowError extends Error {
   }
 }
 
-export interface WatcherOptions {
-  /** Keys (below the resource's prefix) that start with this. */
-  readonly scope: string;
-  readonly match: ((entry: Entry) => boolean) | undefined;
+export interface WatcherOptions extends WatchLogOptions {
   /** Implied by `match`. */
   readonly only?: Only | undefined;
-  /** What the client has seen or will see without this watcher: changes up to this revision are not for it. */
-  readonly seen: Revision;
-  /** Events that may wait at once. */
-  readonly bufferSize: number;
+  /** Names what `match` selects: watchers of one scope with the same name share what they see. Absent: nobody sees the same. */
+  readonly selection?: string | undefined;
   readonly bookmarks: boolean;
   /** Shared by the watchers of a resource. */
   readonly notifications: NotificationQueue;
 }
 
-/**
- * What a change means to one who selects: an object that starts or stops matching is added or deleted. Throws 500 for an
- * object that cannot be read; nobody has seen it then, so what comes after it is as if there had been none.
- */
-export function eventFor(change: Change, match: WatcherOptions['match']): ResourceEvent | undefined {
-  const { entry, deleted } = change;
-  const previous = change.previous?.unreadable === undefined ? change.previous : undefined;
-  if (!deleted) entry.checkReadable();
-  const matchedBefore = previous !== undefined && (match === undefined || match(previous));
-  const matchesNow = !deleted && (match === undefined || match(entry));
-  if (matchesNow) return change.event(matchedBefore ? 'MODIFIED' : 'ADDED', entry);
-  if (!matchedBefore) return undefined;
-  return change.event('DELETED', change.departed(previous));
+interface OwnEvent {
+  /** The number of the event of the log that it comes before. */
+  readonly before: number;
+  readonly event: ResourceEvent;
 }
 
-export class Watcher {
+export class Watcher implements LogReader {
   readonly options: WatcherOptions;
-  /** The newest revision that an event or bookmark has carried, or the one to start behind. */
-  sentRevision: Revision;
-  #queue: ResourceEvent[] = [];
+  next = 0;
+  waits = false;
+  #log: WatchLog | undefined;
+  /** Bookmarks that wait; hardly ever any. */
+  #own: OwnEvent[] | undefined;
+  #bookmarked: Revision;
   #wake: (() => void) | undefined;
-  #end: { readonly error: unknown } | undefined;
+  /** `before`: the number of the first event that is not delivered any more. */
+  #end: { readonly error: unknown; readonly before: number } | undefined;
 
   constructor(options: WatcherOptions) {
     this.options = options;
-    this.sentRevision = options.seen;
+    this.#bookmarked = options.seen;
   }
 
   get ended(): boolean {
     return this.#end !== undefined;
   }
 
-  /** Appends an event; a watcher whose buffer is full ends. */
-  push(event: ResourceEvent): void {
-    if (this.#end !== undefined) return;
-    if (this.#queue.length >= this.options.bufferSize) {
-      this.#queue = [];
-      this.end(new WatchOverflowError());
-      return;
-    }
-    this.#queue.push(event);
-    this.sentRevision = event.revision;
-    this.#notify();
+  /** The newest revision that an event or bookmark has carried, or the one to start behind. */
+  get sentRevision(): Revision {
+    const events = this.#log?.revision;
+    if (events !== undefined && events > this.#bookmarked) return events;
+    return this.#bookmarked;
+  }
+
+  /** For the log. */
+  reads(log: WatchLog): void {
+    this.#log = log;
+    this.next = log.end;
+  }
+
+  /** For the log. */
+  leaves(): void {
+    this.#end = { error: this.#end?.error, before: this.next };
+    this.#own = undefined;
+    this.notify();
+  }
+
+  /** For the log. */
+  overflow(): void {
+    const before = this.#log?.end ?? 0;
+    this.next = before;
+    this.#own = undefined;
+    this.#end = { error: this.#end === undefined ? new WatchOverflowError() : this.#end.error, before };
+    this.notify();
   }
 
   /** Says how far the watch has come, when that is news and there is room. */
-  bookmark(revision: Revision, initialEventsEnd = false): void {
-    if (!initialEventsEnd && (revision <= this.sentRevision || this.#queue.length >= this.options.bufferSize)) return;
-    this.push({ type: 'BOOKMARK', revision, ...(initialEventsEnd && { initialEventsEnd }) });
-  }
-
-  /** Delivers a change if it is new to this watcher and concerns it; one that cannot be read ends the watch. */
-  offer(change: Change): void {
-    if (change.revision <= this.options.seen || !change.entry.key.startsWith(this.options.scope)) return;
-    let event: ResourceEvent | undefined;
-    try {
-      event = eventFor(change, this.options.match);
-    } catch (err) {
-      this.end(err);
-      return;
-    }
-    if (event !== undefined) this.push(event);
+  bookmark(revision: Revision): void {
+    const log = this.#log;
+    if (log === undefined || this.#end !== undefined || revision <= this.sentRevision) return;
+    if (log.end - this.next >= this.options.bufferSize) return;
+    this.#bookmarked = revision;
+    this.#own ??= [];
+    this.#own.push({ before: log.end, event: { type: 'BOOKMARK', revision } });
+    this.notify();
   }
 
   /** No more events come; without an error the iteration just ends. What waits is delivered first. */
   end(error?: unknown): void {
-    this.#end ??= { error };
-    this.#notify();
+    this.#end ??= { error, before: this.#log?.end ?? 0 };
+    this.notify();
   }
 
   /** Everything that waits; `ended` behind the last event, undefined when there is nothing yet. Throws what the watch ended with. */
   poll(): readonly ResourceEvent[] | 'ended' | undefined {
-    if (this.#queue.length > 0) {
-      const batch = this.#queue;
-      this.#queue = [];
-      return batch;
-    }
+    const batch = this.#batch();
+    if (batch !== undefined) return batch;
     if (this.#end === undefined) return undefined;
     if (this.#end.error !== undefined) throw this.#end.error;
     return 'ended';
@@ -113,6 +108,7 @@ export class Watcher {
   /** Calls `news` once when there is something to poll; only when there was nothing. */
   wait(news: () => void): void {
     this.#wake = news;
+    this.#log?.wait(this);
   }
 
   /** Everything that waits, undefined at the end. */
@@ -124,9 +120,28 @@ export class Watcher {
     }
   }
 
-  #notify(): void {
+  /** For the log. */
+  notify(): void {
     const wake = this.#wake;
     this.#wake = undefined;
     if (wake !== undefined) this.options.notifications.add(wake);
+  }
+
+  #batch(): readonly ResourceEvent[] | undefined {
+    const log = this.#log;
+    if (log === undefined) return undefined;
+    const own = this.#own;
+    let { next } = this;
+    const end = this.#end?.before ?? log.end;
+    if (next >= end && own === undefined) return undefined;
+    this.next = end;
+    if (own === undefined) return log.slice(next, end);
+    this.#own = undefined;
+    const batch: ResourceEvent[] = [];
+    for (const { before, event } of own) {
+      batch.push(...log.slice(next, before), event);
+      next = before;
+    }
+    return batch.concat(log.slice(next, end));
   }
 }

@@ -2,6 +2,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { generateKeyPairSync } from 'node:crypto';
 import { once } from 'node:events';
+import { rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -51,6 +52,24 @@ function follow(child: ChildProcess): () => string {
   return () => text;
 }
 
+/** Ends the process with this one, whatever ends that: an error, an interrupt. The result takes it back. */
+function endsWithThis(child: ChildProcess): () => void {
+  const kill = () => void child.kill('SIGKILL');
+  process.on('exit', kill);
+  return () => process.off('exit', kill);
+}
+
+/** An interrupt ends a process without a word to those who wait for its exit, unless somebody listens. */
+function exitOnSignals(): void {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+    ['SIGHUP', 129],
+  ] as const) {
+    if (process.listenerCount(signal) === 0) process.once(signal, () => process.exit(code));
+  }
+}
+
 async function end(child: ChildProcess): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
@@ -64,8 +83,11 @@ export async function apiPeer(
   nodeArgs: readonly string[] = [],
   args: readonly string[] = [],
 ): Promise<ApiPeer> {
+  exitOnSignals();
   const etcd = await startEtcd({ args: ['--quota-backend-bytes', String(8 * 2 ** 30)] });
   const directory = await mkdtemp(join(tmpdir(), 'bench-access-'));
+  const remove = () => rmSync(directory, { recursive: true, force: true });
+  process.on('exit', remove);
   const file = (name: string) => join(directory, name);
   const { privateKey, publicKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });
   await writeFile(file('tokens.csv'), `${token},admin,1,"system:masters"\n`);
@@ -94,6 +116,7 @@ export async function apiPeer(
       stdio: ['ignore', 'ignore', 'pipe'],
       env: { ...process.env, ...(program === undefined ? daemonEnvironment : {}) },
     });
+    const ended = endsWithThis(child);
     const log = follow(child);
     const headers = { authorization: `Bearer ${token}` };
     const http1 = new Connections({ port, headers, http2: false });
@@ -114,6 +137,7 @@ export async function apiPeer(
     const stop = async () => {
       await Promise.all([http1.close(), http2.close()]);
       await end(child);
+      ended();
     };
     const podKey = (pod: string) => `/registry/pods/default/${pod}`;
     return {
@@ -132,6 +156,7 @@ export async function apiPeer(
   };
   const destroy = async () => {
     await etcd.stop();
+    process.off('exit', remove);
     await rm(directory, { recursive: true, force: true });
   };
   return { name, start, directory, destroy };
@@ -145,6 +170,7 @@ export async function startBare(directory: string): Promise<RunningServer> {
   const child = spawn(process.execPath, [module('test/bench/peers/bare-server.js'), etcd.endpoint, ...files], {
     stdio: ['ignore', 'pipe', 'pipe'],
   });
+  const ended = endsWithThis(child);
   const log = follow(child);
   const line = await Promise.race([
     once(createInterface({ input: child.stdout }), 'line').then(([text]) => String(text)),
@@ -158,6 +184,7 @@ export async function startBare(directory: string): Promise<RunningServer> {
   const stop = async () => {
     await Promise.all([http1.close(), http2.close()]);
     await end(child);
+    ended();
     await etcd.stop();
   };
   const url = `https://127.0.0.1:${ports.http1}`;

@@ -1,0 +1,180 @@
+/**
+ * Many watches over few HTTP/2 connections, by a client that looks at nothing but the heads of frames, so that it can take
+ * what a server has for a thousand clients on the same cores. Of one watch of each connection it reads the events, too.
+ */
+import { once } from 'node:events';
+import { connect, type TLSSocket } from 'node:tls';
+import {
+  defaultFrameBytes,
+  frame,
+  frameFlag,
+  frameHeadBytes,
+  frameType,
+  maxWindow,
+  numberFrame,
+  preface,
+  setting,
+  settingsFrame,
+} from '#http2/frames.js';
+import { encodeHeaders } from '#http2/hpack.js';
+import type { RunningServer } from '#test/bench/access/servers.js';
+
+const host = '127.0.0.1';
+const lineFeed = 10;
+const nothing = Buffer.alloc(0);
+
+/** Told of each event of the watches that are read. */
+export type OnEvent = (event: Buffer) => void;
+
+export class RawWatches {
+  readonly #server: RunningServer;
+  readonly #onEvent: OnEvent;
+  readonly #connections: RawConnection[] = [];
+
+  constructor(server: RunningServer, onEvent: OnEvent) {
+    this.#server = server;
+    this.#onEvent = onEvent;
+  }
+
+  /** One more connection with so many watches of that path; resolves when the server has answered all. */
+  async open(path: string, count: number): Promise<void> {
+    const { port, headers } = this.#server.http2.options;
+    const head = encodeHeaders([
+      [':method', 'GET'],
+      [':scheme', 'https'],
+      [':path', path],
+      [':authority', host],
+      ...Object.entries(headers),
+    ]);
+    const connection = new RawConnection(port, this.#onEvent);
+    this.#connections.push(connection);
+    await connection.open(head, count);
+  }
+
+  /** Bytes of each watch, in the order of their opening. Throws when a connection or a watch has ended. */
+  bytes(): number[] {
+    return this.#connections.flatMap((connection) => connection.bytes());
+  }
+
+  /** DATA frames of all. */
+  get frames(): number {
+    return this.#connections.reduce((sum, { frames }) => sum + frames, 0);
+  }
+
+  close(): void {
+    for (const connection of this.#connections) connection.close();
+  }
+}
+
+class RawConnection {
+  /** DATA frames received. */
+  frames = 0;
+  readonly #onEvent: OnEvent;
+  readonly #socket: TLSSocket;
+  /** By the number of the stream. */
+  #received: number[] = [];
+  #answered = 0;
+  #settled: (() => void) | undefined;
+  #failure: Error | undefined;
+  /** The head of a frame of which the rest is still to come. */
+  readonly #head = Buffer.alloc(frameHeadBytes);
+  #headLength = 0;
+  /** Bytes of the present frame's payload that are still to come. */
+  #left = 0;
+  #sampled = false;
+  /** What has come of an event. */
+  #line: Buffer = nothing;
+
+  constructor(port: number, onEvent: OnEvent) {
+    this.#onEvent = onEvent;
+    this.#socket = connect({ host, port, ALPNProtocols: ['h2'], rejectUnauthorized: false });
+    this.#socket.on('data', (chunk: Buffer) => this.#take(chunk));
+    const fail = (error: Error) => {
+      this.#failure ??= error;
+    };
+    this.#socket.on('error', fail);
+    this.#socket.on('close', () => fail(new Error('a connection has ended')));
+  }
+
+  async open(head: Buffer, count: number): Promise<void> {
+    const socket = this.#socket;
+    await once(socket, 'secureConnect');
+    socket.write(preface);
+    socket.write(settingsFrame([[setting.INITIAL_WINDOW_SIZE, maxWindow]]));
+    socket.write(numberFrame(frameType.WINDOW_UPDATE, 0, maxWindow - defaultFrameBytes * 4));
+    this.#received = new Array<number>(2 * count).fill(0);
+    await new Promise<void>((resolve) => {
+      this.#settled = resolve;
+      for (let n = 0; n < count; n++) {
+        socket.write(frame(frameType.HEADERS, frameFlag.END_HEADERS | frameFlag.END_STREAM, 2 * n + 1, head));
+      }
+    });
+    this.bytes();
+  }
+
+  bytes(): number[] {
+    if (this.#failure !== undefined) throw this.#failure;
+    return this.#received.filter((_, streamId) => streamId % 2 === 1);
+  }
+
+  close(): void {
+    this.#socket.destroy();
+  }
+
+  #take(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length) {
+      if (this.#left > 0) {
+        const end = Math.min(chunk.length, at + this.#left);
+        if (this.#sampled) this.#read(chunk.subarray(at, end));
+        this.#left -= end - at;
+        at = end;
+        continue;
+      }
+      if (this.#headLength === 0 && chunk.length - at >= frameHeadBytes) {
+        this.#begin(chunk, at);
+        at += frameHeadBytes;
+        continue;
+      }
+      const copied = chunk.copy(this.#head, this.#headLength, at);
+      at += copied;
+      this.#headLength += copied;
+      if (this.#headLength < frameHeadBytes) continue;
+      this.#headLength = 0;
+      this.#begin(this.#head, 0);
+    }
+  }
+
+  #begin(head: Buffer, at: number): void {
+    const length = head.readUIntBE(at, 3);
+    const type = head[at + 3] as number;
+    const flags = head[at + 4] as number;
+    const streamId = head.readUInt32BE(at + 5);
+    this.#left = length;
+    this.#sampled = type === frameType.DATA && streamId === 1;
+    if (type === frameType.DATA) {
+      this.frames++;
+      this.#received[streamId] = (this.#received[streamId] ?? 0) + length;
+    } else if (type === frameType.HEADERS) {
+      this.#answered += 2;
+      if (this.#answered === this.#received.length) this.#settled?.();
+    } else if (type === frameType.SETTINGS && flags === 0) {
+      this.#socket.write(frame(frameType.SETTINGS, frameFlag.ACK, 0, nothing));
+    } else if (type === frameType.RST_STREAM || type === frameType.GOAWAY) {
+      this.#failure ??= new Error('the server has ended a watch');
+    }
+    const ends = type === frameType.DATA || type === frameType.HEADERS ? flags & frameFlag.END_STREAM : 0;
+    if (ends !== 0) this.#failure ??= new Error('a watch has ended');
+  }
+
+  #read(part: Buffer): void {
+    let from = 0;
+    for (let end = part.indexOf(lineFeed); end >= 0; end = part.indexOf(lineFeed, from)) {
+      const rest = part.subarray(from, end);
+      this.#onEvent(this.#line.length === 0 ? rest : Buffer.concat([this.#line, rest]));
+      this.#line = nothing;
+      from = end + 1;
+    }
+    if (from < part.length) this.#line = Buffer.concat([this.#line, part.subarray(from)]);
+  }
+}
