@@ -4,6 +4,9 @@
  *
  * `hack/bench.sh access [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 9] [--only create,get]`
  *
+ * `--limits` measures what the limits against the peer are about, and nothing else, in about ten minutes for both servers, and
+ * prints one table at the end: create, the first 1,000 creates, get, list, status, patch, watch, memory.
+ *
  * Rounds in which the machine was starved are made again, up to `--repeats` times as many as there should be. `--many 0`
  * leaves the second, larger run out. `--markdown` prints the table for a document at the end, `--json FILE` keeps the
  * figures. The program of the other server may also be given as `PEER`.
@@ -13,9 +16,9 @@ import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { apis, type Field } from '#test/bench/access/field.js';
 import { forgetPeak, peakTreeBytes, residentTreeBytes } from '#test/bench/access/memory.js';
-import { ask, podBody, podName, podPath, podsPath, prepare } from '#test/bench/access/pods.js';
+import { ask, podBody, podName, podPath, podsPath, prepare, touchAll, ways } from '#test/bench/access/pods.js';
 import { getRows, listRows, pagesRow, representationRows, selectorRow } from '#test/bench/access/read-rows.js';
-import { Report, type RowFigures, rowsMarkdown } from '#test/bench/access/report.js';
+import { limitsTable, Report, type RowFigures, rowsMarkdown } from '#test/bench/access/report.js';
 import { inRounds, type RoundsOptions, spread, type Work } from '#test/bench/access/rounds.js';
 import { type ApiPeer, apiPeer, type RunningServer, startBare } from '#test/bench/access/servers.js';
 import { version, watchRow } from '#test/bench/access/watch-rows.js';
@@ -30,10 +33,13 @@ const { values } = parseArgs({
   options: {
     peer: { type: 'string', default: process.env['PEER'] ?? '' },
     pods: { type: 'string', default: '5000' },
-    many: { type: 'string', default: '50000' },
-    rounds: { type: 'string', default: '9' },
+    /** Absent: 50000, with `--limits` 0. */
+    many: { type: 'string' },
+    /** Absent: 9, with `--limits` 5. */
+    rounds: { type: 'string' },
     repeats: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
+    limits: { type: 'boolean', default: false },
     markdown: { type: 'boolean', default: false },
     json: { type: 'string', default: '' },
     /** Options of `node` for our server: `--node=--cpu-prof`. */
@@ -49,7 +55,15 @@ const groups = [
 const only = values.only.split(',').filter((name) => name !== '');
 const unknown = only.filter((name) => !groups.includes(name));
 if (unknown.length > 0) throw new Error(`no rows ${unknown.join(', ')}; there are ${groups.join(', ')}`);
-const wanted = (name: string): boolean => only.length === 0 || only.includes(name);
+/** Of `--limits`; `peak` makes memory grow as the other rows would. */
+const limited = ['create', 'get', 'list', 'update', 'watch', 'peak', 'first'];
+const inLimits = values.limits;
+const wanted = (name: string): boolean => {
+  if (inLimits) return limited.includes(name);
+  return name !== 'peak' && (only.length === 0 || only.includes(name));
+};
+const rounds = values.rounds ?? (inLimits ? '5' : '9');
+const many = values.many ?? (inLimits ? '0' : '50000');
 
 /** What a server still does after it has answered for the first time. */
 const settleMs = 5000;
@@ -125,7 +139,7 @@ async function startRow(sides: readonly Side[], field: Field): Promise<void> {
 async function firstRows(sides: readonly Side[], field: Field): Promise<void> {
   let bare: RunningServer | undefined;
   try {
-    await firstCreatesRows(field, async () => {
+    await firstCreatesRows(field, inLimits ? [1000] : [1000, 6000], async () => {
       await bare?.stop();
       await restart(sides);
       bare = await startBare(sides[0]?.peer.directory ?? '');
@@ -162,6 +176,18 @@ async function loopRows({ orch: server, pods, report, ...options }: Field): Prom
   report.add({ name: '  its longest delay', unit: 'ms', figures: of('max'), limits: {}, rounds });
 }
 
+/** What takes most memory of all that the whole benchmark does, once: lists that are made anew, and many connections. */
+async function reachPeak(field: Field): Promise<void> {
+  const list = `${podsPath}?resourceVersion=0`;
+  for (const server of apis(field)) {
+    for (const headers of [{}, { accept: 'application/vnd.kubernetes.protobuf' }, { 'accept-encoding': 'gzip' }]) {
+      await touchAll(server);
+      await Promise.all(Array.from({ length: 4 }, () => ask(server, 'GET', list, { headers, discard: true })));
+    }
+  }
+  await watchRow(field, 1000, 'http1');
+}
+
 async function measure(sides: readonly Side[], field: Field): Promise<Record<string, number>> {
   const { pods, report } = field;
   const growing: Record<string, number> = {};
@@ -180,22 +206,24 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
     limits: { peer: memoryOfPeer, ...(small && { most: loadedLimitBytes }) },
   });
   for (const { server } of sides) forgetPeak(server.pid);
-  if (wanted('create')) growing['create'] = await createRow(field);
-  if (wanted('get')) await getRows(field);
+  const some = inLimits ? (['http1'] as const) : ways;
+  if (wanted('create')) growing['create'] = await createRow(field, some);
+  if (wanted('get')) await getRows(field, some);
   if (wanted('list')) growing['list'] = await listRows(field);
   if (wanted('pages')) growing['pages'] = await pagesRow(field);
   if (wanted('selector')) growing['selector'] = await selectorRow(field);
-  if (wanted('update')) await updateRows(field);
+  if (wanted('update')) await updateRows(field, some);
   if (wanted('lease')) await leaseRow(field);
   if (wanted('follow')) await followRow(field);
   if (wanted('representations')) await representationRows(field);
-  if (wanted('watch')) {
-    await watchRow(field, 200, 'http1');
+  if (wanted('watch')) await watchRow(field, 200, 'http1');
+  if (wanted('watch') && !inLimits) {
     await watchRow(field, 200, 'http2');
     await watchRow(field, 1000, 'http1');
     await watchRow(field, 1000, 'multiplexed');
   }
   if (wanted('loop')) await loopRows(field);
+  if (wanted('peak')) await reachPeak(field);
   const peak = figuresOf(sides.map(({ server }) => peakTreeBytes(server.pid)));
   report.add({
     name: 'memory, peak',
@@ -238,12 +266,12 @@ async function measureWith(pods: number, options: RoundsOptions, report: Report)
 async function main(): Promise<void> {
   const machine = await Machine.calibrated();
   const report = new Report((text) => process.stdout.write(text));
-  const options = { judge: machine, rounds: Number(values.rounds), repeats: Number(values.repeats) };
+  const options = { judge: machine, rounds: Number(rounds), repeats: Number(values.repeats) };
   report.say(machineLine());
   report.say(machine.description);
   report.say(`CPU of the server's process for each operation, medians of ${options.rounds} rounds on a warm server`);
   try {
-    const sizes = [Number(values.pods), Number(values.many)].filter((size) => size > 0);
+    const sizes = [Number(values.pods), Number(many)].filter((size) => size > 0);
     const all: Record<string, number>[] = [];
     for (const pods of sizes) all.push(await measureWith(pods, options, report));
     const [small, large] = all;
@@ -264,6 +292,7 @@ async function main(): Promise<void> {
   if (machine.badlyCalibrated) {
     report.say('THE MACHINE WAS STARVED WHEN THE BENCHMARK BEGAN: nothing can be said of these figures.');
   }
+  if (inLimits) report.say(`\n${limitsTable(report.rows)}`);
   if (values.markdown) report.say(`\n${rowsMarkdown(report.rows)}`);
   const description = { machine: machineLine(), spins: machine.description, badlyCalibrated: machine.badlyCalibrated };
   if (values.json !== '')

@@ -1,6 +1,6 @@
 /** Rows of what is read: single pods and lists. */
 import { compare, concurrency, type Field, get, load, type WorkOf } from '#test/bench/access/field.js';
-import { ask, podPath, podsPath, slots, touchAll, ways, wayText } from '#test/bench/access/pods.js';
+import { ask, podPath, podsPath, slots, touchAll, type Way, ways, wayText } from '#test/bench/access/pods.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 
 const page = 500;
@@ -9,10 +9,10 @@ const gzip = { 'accept-encoding': 'gzip' };
 const getOfPeer = 0.2;
 const listOfPeer = 0.08;
 
-export async function getRows(field: Field): Promise<void> {
+export async function getRows(field: Field, over: readonly Way[] = ways): Promise<void> {
   await load(field, 'pod', podPath(0));
   const operations = 4000;
-  for (const way of ways) {
+  for (const way of over) {
     const bare = { operations, concurrency, operation: () => get(field.bare, '/ready/pod', { way }) };
     const gets = (query: string): WorkOf => {
       const path = (n: number) => `${podPath(n % field.pods)}${query}`;

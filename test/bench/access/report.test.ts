@@ -1,5 +1,5 @@
 import { test } from 'tap';
-import { discardedText, type Row, rowsMarkdown, rowText, verdicts } from '#test/bench/access/report.js';
+import { discardedText, limitsTable, type Row, rowsMarkdown, rowText, verdicts } from '#test/bench/access/report.js';
 
 const rounds = { discarded: [], starved: false, pace: 1.02 };
 const create: Row = {
@@ -75,4 +75,12 @@ test('a table', async (t) => {
       '',
     ].join('\n'),
   );
+});
+
+test('the limits as a table', async (t) => {
+  const lines = limitsTable([create, memory, { ...memory, name: 'no limit', limits: {} }]).split('\n');
+  t.equal(lines.length, 5);
+  t.match(lines[1], /^create +0\.600 ms +2\.00 ms +0\.30 +≤ 0\.33 +holds +0$/);
+  t.match(lines[2], /^memory +200 MB +– +– +≤ 178 MB +MISSES +0$/);
+  t.match(lines[3], /^memory +200 MB +800 MB +0\.25 +≤ 0\.20 +MISSES +0$/);
 });

@@ -155,6 +155,33 @@ export function rowsMarkdown(rows: readonly Row[]): string {
   return `| ${heads.join(' | ')} |\n|${'---|'.repeat(heads.length)}\n${lines.join('')}`;
 }
 
+/**
+ * What the limits say, row by row, as text: each row with its ratio to the peer, or to the bare server where there is no
+ * peer, and whether that holds. Rows without a limit are left out.
+ */
+export function limitsTable(rows: readonly Row[]): string {
+  const lines = rows.flatMap((row) => {
+    const { name, unit, figures, rounds } = row;
+    const show = (value: number | undefined) => (value === undefined ? '–' : units[unit](value));
+    return verdicts(row).flatMap(({ against, figure, limit, held }) => {
+      if (limit === undefined) return [];
+      const ratio = against === 'peer' ? part : units.times;
+      const beside = against === 'limit' ? '–' : ratio(figure);
+      const atMost = against === 'limit' ? show(limit) : ratio(limit);
+      const verdict = held === undefined ? 'starved' : held ? 'holds' : 'MISSES';
+      const wandered = rounds?.discarded.length ?? 0;
+      const other = against === 'limit' ? '–' : show(figures[against]);
+      return [[name.trim(), show(figures.orch), other, beside, `≤ ${atMost}`, verdict, String(wandered)]];
+    });
+  });
+  const all = [['what', 'orch', 'other', 'ratio', 'limit', 'verdict', 'discarded'], ...lines];
+  const widths = all[0]?.map((_, column) => Math.max(...all.map((line) => line[column]?.length ?? 0))) ?? [];
+  return all
+    .map((line) => line.map((cell, i) => (i === 0 ? cell.padEnd(widths[i] ?? 0) : cell.padStart(widths[i] ?? 0))))
+    .map((line) => `${line.join('  ').trimEnd()}\n`)
+    .join('');
+}
+
 /** The costs of orch, of the peer where there is one, and of the bare server where it takes part, in this order. */
 export function costFigures({ costs }: Pick<Costs, 'costs'>, peer: boolean): Required<Pick<Row, 'figures' | 'etcd'>> {
   const sides = (figure: 'server' | 'etcd'): RowFigures => ({

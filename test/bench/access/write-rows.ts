@@ -17,7 +17,7 @@ import type { RunningServer } from '#test/bench/access/servers.js';
 
 const operations = 1000;
 
-export async function createRow(field: Field): Promise<number> {
+export async function createRow(field: Field, over: readonly Way[] = ways): Promise<number> {
   await load(field, 'pod', podPath(0));
   const create = (way: Way) => {
     const body = (n: number) => podBody(podName(n), n, 'scratch');
@@ -37,23 +37,27 @@ export async function createRow(field: Field): Promise<number> {
       },
     );
   };
-  const overHttp1 = await create('http1');
-  await create('http2');
-  return overHttp1;
+  const [first = 'http1', ...others] = over;
+  const figure = await create(first);
+  for (const way of others) await create(way);
+  return figure;
 }
 
-/** How many creates after a start are looked at, and what they should cost. */
-const firstCreates: readonly { readonly until: number; readonly limits: RowLimits }[] = [
-  { until: 1000, limits: { peer: 0.6 } },
-  { until: 6000, limits: { bare: 2.7 } },
-];
+/** What the first creates after a start should cost, by how many of them are looked at. */
+const firstLimits: ReadonlyMap<number, RowLimits> = new Map([
+  [1000, { peer: 0.6 }],
+  [6000, { bare: 2.7 }],
+]);
 
 /**
- * What servers take for their first creates, when most of their code is not compiled yet. `restart` starts all of them anew
+ * What servers take for their first creates, up to each of `until`, when most of their code is not compiled yet. `restart` starts all of them anew
  * and gives back those that run then.
  */
-export async function firstCreatesRows(field: Field, restart: () => Promise<Field>): Promise<void> {
-  const until = firstCreates.map((row) => row.until);
+export async function firstCreatesRows(
+  field: Field,
+  until: readonly number[],
+  restart: () => Promise<Field>,
+): Promise<void> {
   const { values, ...rounds } = await inRounds({ ...field, rounds: 3 }, async (round) => {
     const started = await restart();
     await load(started, 'pod', '/api/v1/namespaces/default');
@@ -70,11 +74,11 @@ export async function firstCreatesRows(field: Field, restart: () => Promise<Fiel
     for (const server of apis(started)) await ask(server, 'DELETE', scratchPath);
     return costs;
   });
-  for (const [i, row] of firstCreates.entries()) {
+  for (const [i, creates] of until.entries()) {
     const ofRow = values.map((costs): readonly Cost[] => costs[i] ?? []);
     const figures = costFigures(medians({ values: ofRow, ...rounds }), field.peer !== undefined);
-    const name = `create, the first ${row.until} after a start`;
-    field.report.add({ name, unit: 'ms', ...figures, limits: row.limits, rounds });
+    const name = `create, the first ${creates} after a start`;
+    field.report.add({ name, unit: 'ms', ...figures, limits: firstLimits.get(creates) ?? {}, rounds });
   }
 }
 
@@ -88,7 +92,7 @@ const changedStatus = (status: object, n: number) => ({
   conditions: [{ type: 'Ready', status: 'False', reason: 'Bench', message: `round ${n}` }],
 });
 
-export async function updateRows(field: Field): Promise<void> {
+export async function updateRows(field: Field, over: readonly Way[] = ways): Promise<void> {
   await load(field, 'pod', podPath(0));
   const { body } = await ask(field.orch, 'GET', podPath(0));
   const pod = JSON.parse(body.toString()) as PodObject;
@@ -102,7 +106,7 @@ export async function updateRows(field: Field): Promise<void> {
   const limits = { bare: 3, peer: 0.2 };
   const patchBody = (n: number) => JSON.stringify({ metadata: { annotations: { 'example.com/round': String(n) } } });
   const headers = { 'content-type': 'application/strategic-merge-patch+json' };
-  for (const way of ways) {
+  for (const way of over) {
     const path = (n: number) => podPath(n % field.pods);
     await compare(field, `status, PUT${wayText(way)}`, limits, {
       bare: { operations, concurrency, operation: (n) => put(n, statusBody(n), way) },

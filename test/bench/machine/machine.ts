@@ -174,8 +174,7 @@ async function calibrate(
   let inCompany: readonly Spin[] = [];
   const taken = await takenByOthers(async () => {
     for (let i = 0; i < probesOfCalibration; i++) alone.push(await spins(probe));
-    const busy = Math.ceil(companyMs / fastest(alone).wallMs);
-    const companions = company.map((each) => each.answer<Spin>({ spins: busy }));
+    const companions = company.map((each) => each.answer<number>({ busyMs: companyMs }));
     probe.order({ everyMs: betweenSpinsMs });
     await Promise.all(companions);
     inCompany = await probe.answer<Spin[]>({ stop: true });

@@ -3,11 +3,17 @@
  * that of others. Talks to the process that has forked it:
  * - `{ spins: N }` is answered by what one of N in a row took
  * - `{ everyMs: N }` makes one now and then until `{ stop: true }`, which is answered by the list of them
+ * - `{ busyMs: N }` keeps a core busy for so long, as servers and their clients do, and is answered at the end
  */
+import { createHash } from 'node:crypto';
 import { realClock } from '#apimachinery/clock.js';
 import type { Spin } from '#test/bench/machine/starvation.js';
 
-export type SpinOrder = { readonly spins: number } | { readonly everyMs: number } | { readonly stop: true };
+export type SpinOrder =
+  | { readonly spins: number }
+  | { readonly everyMs: number }
+  | { readonly stop: true }
+  | { readonly busyMs: number };
 
 /** Nothing but arithmetic, which depends on nothing in memory and leaves nothing there. */
 function work(): number {
@@ -30,12 +36,32 @@ function spin(times: number): Spin {
   return { wallMs: wallMs / times, cpuMs: (user + system) / 1000 / times };
 }
 
+/** What a server's cores do: copy more than fits into their own caches, encrypt, parse. */
+function busy(ms: number): number {
+  const from = Buffer.alloc(4 * 2 ** 20, 'server');
+  const to = Buffer.alloc(from.length);
+  const text = JSON.stringify(
+    Array.from({ length: 100 }, (_, n) => ({ name: `object-${n}`, labels: { n: String(n) } })),
+  );
+  const end = realClock.monotonic() + ms;
+  let done = 0;
+  while (realClock.monotonic() < end) {
+    from.copy(to);
+    done += createHash('sha256')
+      .update(to.subarray(0, 64 * 1024))
+      .digest().length;
+    for (let i = 0; i < 20; i++) done += (JSON.parse(text) as unknown[]).length;
+  }
+  return done;
+}
+
 // Compiled before anything counts.
 spin(20);
 let taken: Spin[] = [];
 let ticking: NodeJS.Timeout | undefined;
 process.on('message', (order: SpinOrder) => {
   if ('spins' in order) process.send?.(spin(order.spins));
+  else if ('busyMs' in order) process.send?.(busy(order.busyMs));
   else if ('everyMs' in order) {
     taken = [];
     ticking = setInterval(() => taken.push(spin(1)), order.everyMs);

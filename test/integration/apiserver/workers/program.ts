@@ -104,7 +104,11 @@ export async function startServerProcess({ workers, teardown, argv = [] }: Start
     { stdio: ['ignore', 'ignore', 'pipe'] },
   );
   let server = new ServerProcess(child, port, '');
+  /** For a process that ends without tearing down. */
+  const killNow = () => void child.kill('SIGKILL');
+  process.on('exit', killNow);
   teardown(async () => {
+    process.off('exit', killNow);
     if (child.exitCode === null) child.kill('SIGKILL');
     await server.exited;
   });
