@@ -131,7 +131,7 @@ const fanOut: Scenario = async (server, workers) => {
 const scenarios: Readonly<Record<string, Scenario>> = {
   get: requests(4000, (server, n) => ask(server, 'GET', `${podPath(n % pods)}?resourceVersion=0`)),
   create: requests(500, (server, n) => ask(server, 'POST', scratchPath, { body: podBody(podName(n), n, 'scratch') })),
-  list: requests(16, (server) => ask(server, 'GET', `${podsPath}?resourceVersion=0`)),
+  list: requests(64, (server) => ask(server, 'GET', `${podsPath}?resourceVersion=0`)),
   watch: fanOut,
 };
 

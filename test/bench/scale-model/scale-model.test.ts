@@ -46,11 +46,23 @@ test('leases are of nodes, endpoint slices go to all of them', async (t) => {
 
 test('the simulation is as busy as the paper says, and a thread that is too busy falls behind', async (t) => {
   const all: Activity[] = [{ name: 'writes', perSecond: 200, serveMs: 4, changes: 1, watchers: 100 }];
-  const costs = { ...defaultCosts, watchEvent: 0.01, follow: 1, notice: 0 };
+  const costs = { ...defaultCosts, watchEvent: 0.01, joinedEvent: 0.01, follow: 1, notice: 0 };
   const run = (workers: number) => simulate({ activities: all, costs, workers, seconds: 20, random: seededRandom(7) });
   const two = run(2);
   t.ok(Math.abs(two.busiestWorker - 0.5) < 0.05, `${two.busiestWorker}`);
   t.ok(Math.abs(two.follower - 0.2) < 0.02, `${two.follower}`);
   t.ok(two.servedP99Ms > 4 && two.servedP99Ms < 40);
   t.ok(run(1).servedP99Ms > 5 * two.servedP99Ms, 'one worker has exactly all that it can do');
+});
+
+test('many watchers are told several things at once when there is no time for each', async (t) => {
+  const all: Activity[] = [{ name: 'writes', perSecond: 100, serveMs: 0.1, changes: 1, watchers: 1000 }];
+  const run = (joinedEvent: number) => {
+    const costs = { ...defaultCosts, watchEvent: 0.02, joinedEvent, follow: 0.1, notice: 0 };
+    return simulate({ activities: all, costs, workers: 1, seconds: 20, random: seededRandom(7) });
+  };
+  t.ok(run(0.02).busiestWorker > 1, 'nothing is spared');
+  const joined = run(0.001);
+  t.ok(joined.busiestWorker < 0.9, `${joined.busiestWorker}`);
+  t.ok(joined.toldP99Ms < 200, `${joined.toldP99Ms}`);
 });

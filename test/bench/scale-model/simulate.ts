@@ -1,6 +1,7 @@
 /**
  * By simulation: requests come at random moments to workers, whose connections are spread evenly; each change goes through
- * etcd to the one following thread, and from there to every worker, which tells its watchers. What a thread does is not
+ * etcd to the one following thread, and from there to every worker, which tells its watchers. Where those are many, what
+ * happens while they are being told, and during the rest behind that, is told to them together. What a thread does is not
  * interrupted: all else waits for it.
  */
 import { KeyedHeap } from '#apimachinery/collections/keyed-heap.js';
@@ -16,7 +17,7 @@ export interface SimulationOptions {
   readonly random: () => number;
   /** From a write's request to etcd to etcd's word of it; ms. */
   readonly etcdMs?: number;
-  /** A worker tells so many watchers before it lets others have their turn. */
+  /** A worker tells so many watchers before it lets others have their turn (`NotificationQueue`). */
   readonly watchersPerTurn?: number;
 }
 
@@ -29,6 +30,19 @@ export interface Simulated {
   readonly servedP99Ms: number;
   /** From etcd's word of a change until the last watcher is told, 99 of 100; ms. */
   readonly toldP99Ms: number;
+}
+
+/** A worker rests behind telling many, as long as that took, but no longer. */
+const maxRestMs = 10;
+
+/** The watchers of one worker that are told the same, more than in one turn. */
+interface Crowd {
+  readonly thread: number;
+  readonly watchers: number;
+  /** They are being told something, or rest. */
+  busy: boolean;
+  /** When what waits for them happened. */
+  waiting: number[];
 }
 
 interface Task {
@@ -53,7 +67,7 @@ class Thread {
 }
 
 export function simulate(options: SimulationOptions): Simulated {
-  const { activities, costs, workers, seconds, random, etcdMs = 2, watchersPerTurn = 25 } = options;
+  const { activities, costs, workers, seconds, random, etcdMs = 2, watchersPerTurn = 64 } = options;
   const threads = Array.from({ length: workers }, () => new Thread());
   const follower = new Thread();
   const endMs = seconds * 1000;
@@ -63,20 +77,48 @@ export function simulate(options: SimulationOptions): Simulated {
   const served: number[] = [];
   const told: number[] = [];
 
-  const tell = (thread: number, watchers: number, atMs: number, sinceMs: number, extraMs: number) => {
-    const now = Math.min(watchers, watchersPerTurn);
-    const workMs = extraMs + now * costs.watchEvent;
-    add({
-      atMs,
-      thread,
-      workMs,
-      done(doneMs) {
-        if (watchers > now) tell(thread, watchers - now, doneMs, sinceMs, 0);
-        else told.push(doneMs - sinceMs);
-      },
-    });
+  const crowds = new Map<string, Crowd>();
+  /** Tells the crowd all that waits for it, in as many turns as that takes. */
+  const begin = (crowd: Crowd, atMs: number, extraMs: number) => {
+    const since = crowd.waiting;
+    crowd.waiting = [];
+    crowd.busy = true;
+    const each = costs.watchEvent + (since.length - 1) * costs.joinedEvent;
+    let startMs: number | undefined;
+    const turn = (left: number, turnAtMs: number, moreMs: number) => {
+      const now = Math.min(left, watchersPerTurn);
+      add({
+        atMs: turnAtMs,
+        thread: crowd.thread,
+        workMs: moreMs + now * each,
+        done(doneMs) {
+          if (left > now) {
+            startMs ??= doneMs;
+            turn(left - now, doneMs, 0);
+            return;
+          }
+          for (const sinceMs of since) told.push(doneMs - sinceMs);
+          const restMs = startMs === undefined ? 0 : Math.min(maxRestMs, doneMs - startMs);
+          const rested = () => {
+            crowd.busy = false;
+            if (crowd.waiting.length > 0) begin(crowd, doneMs + restMs, 0);
+          };
+          add({ atMs: doneMs + restMs, thread: crowd.thread, workMs: 0, done: rested });
+        },
+      });
+    };
+    turn(crowd.watchers, atMs, extraMs);
   };
-  const changed = (watchers: number, sinceMs: number) => {
+  const tell = (thread: number, name: string, watchers: number, atMs: number, sinceMs: number) => {
+    const key = `${thread} ${name}`;
+    const many = watchers > watchersPerTurn;
+    const crowd = (many ? crowds.get(key) : undefined) ?? { thread, watchers, busy: false, waiting: [] };
+    if (many) crowds.set(key, crowd);
+    crowd.waiting.push(sinceMs);
+    if (crowd.busy) add({ atMs, thread, workMs: costs.notice, done: () => undefined });
+    else begin(crowd, atMs, costs.notice);
+  };
+  const changed = ({ name, watchers }: Activity, sinceMs: number) => {
     add({
       atMs: sinceMs,
       thread: -1,
@@ -86,12 +128,13 @@ export function simulate(options: SimulationOptions): Simulated {
         for (let i = 0; i < workers; i++) {
           // What does not divide evenly is of some workers, each time others.
           const share = Math.floor(watchers / workers) + ((i + first) % workers < watchers % workers ? 1 : 0);
-          tell(i, share, doneMs, sinceMs, costs.notice);
+          tell(i, name, share, doneMs, sinceMs);
         }
       },
     });
   };
-  for (const { changes, perSecond, serveMs, watchers } of activities) {
+  for (const activity of activities) {
+    const { changes, perSecond, serveMs } = activity;
     if (perSecond <= 0) continue;
     const next = (atMs: number) => atMs - (Math.log(1 - random()) * 1000) / perSecond;
     for (let atMs = next(0); atMs < endMs; atMs = next(atMs)) {
@@ -102,7 +145,7 @@ export function simulate(options: SimulationOptions): Simulated {
         workMs: serveMs,
         done(doneMs) {
           served.push(doneMs - cameMs);
-          if (changes === 1) changed(watchers, doneMs + etcdMs);
+          if (changes === 1) changed(activity, doneMs + etcdMs);
         },
       });
     }
