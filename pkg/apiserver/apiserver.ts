@@ -424,7 +424,8 @@ export class ApiServer implements Daemon {
       remote: () => this.#remote(),
       serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
     });
-    const openapi = new OpenApi({ scheme: this.scheme, dialect, resources: this.resources });
+    const { turns, clock } = this.#deps;
+    const openapi = new OpenApi({ scheme: this.scheme, dialect, resources: this.resources, turns, clock });
     const health = new Health([...this.#ownChecks(), ...healthChecks], log);
     return (context) => {
       const { path } = context.info;

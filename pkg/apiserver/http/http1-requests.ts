@@ -1,5 +1,6 @@
 /** Requests over HTTP/1.1, by Node.js's server: one after the other on each connection, and upgrades. */
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { andThen } from '#apimachinery/async/maybe-promise.js';
@@ -81,6 +82,7 @@ export class Http1Requests {
 
   /** @param asks Whether the client waits to be told to send its body. */
   serve(raw: IncomingMessage, response: ServerResponse, asks: boolean): void {
+    readOn(raw.socket);
     const connection = this.#options.connections.of(raw.socket as TLSSocket);
     if (!this.#admit(raw, response, { connection, asks })) return;
     const gone = new LazyAbort();
@@ -211,6 +213,17 @@ export class Http1Requests {
       throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
     }
   }
+}
+
+/**
+ * Undoes that Node.js stops to read a connection whose last answer it has not got rid of to the last byte yet: its parser
+ * takes what TLS has decrypted by then for an error (HPE_PAUSED), and the connection of a client that has sent a long body
+ * at once is lost. How much is sent ahead is bounded by `maxWaiting`.
+ */
+function readOn(socket: Socket & { _paused?: boolean }): void {
+  if (socket._paused !== true) return;
+  socket._paused = false;
+  socket.resume();
 }
 
 /** A response on a connection that the server has given out of its hands, and which ends with it. */

@@ -13,6 +13,23 @@ export interface SchemaDocument {
   properties?: Record<string, SchemaDocument>;
   allOf?: readonly SchemaDocument[];
   oneOf?: readonly SchemaDocument[];
+  anyOf?: readonly SchemaDocument[];
+  not?: SchemaDocument;
+  title?: string;
+  nullable?: boolean;
+  multipleOf?: number;
+  maximum?: number;
+  exclusiveMaximum?: boolean;
+  minimum?: number;
+  exclusiveMinimum?: boolean;
+  maxLength?: number;
+  minLength?: number;
+  pattern?: string;
+  maxItems?: number;
+  minItems?: number;
+  uniqueItems?: boolean;
+  maxProperties?: number;
+  minProperties?: number;
   [extension: `x-${string}`]: unknown;
 }
 

@@ -1,16 +1,27 @@
-/** Serves `/openapi/v2` and `/openapi/v3…`; documents are made when first asked for and kept until the resources change. */
-import { createHash } from 'node:crypto';
+/**
+ * Serves `/openapi/v2` and `/openapi/v3…`. Documents are put together when they are asked for, from units that are kept
+ * compressed (`units.ts`): a definition that comes or changes costs its own unit, and only when somebody asks again.
+ * Source: 1.24, k8s.io/kube-openapi/pkg/{handler,handler3}/handler.go.
+ */
+
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { Clock } from '#apimachinery/clock.js';
 import { parseAccept } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { notAcceptable, pathNotFound } from '#apimachinery/errors/status.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { RequestContext } from '#apiserver/http/context.js';
-import { etagOf, hasEntity } from '#apiserver/http/etag.js';
+import { hasEntity } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { documentV2, documentV3 } from '#apiserver/openapi/documents.js';
-import { encodeDocumentV2 } from '#apiserver/openapi/protobuf-v2.js';
+import { PartsBody } from '#apiserver/http/parts-body.js';
+import { assembled, type DocumentContents } from '#apiserver/openapi/assembly.js';
+import { Digests } from '#apiserver/openapi/digests.js';
+import type { ForeignDocuments, ForeignVersion } from '#apiserver/openapi/foreign-documents.js';
+import { type DocumentFormat, formats } from '#apiserver/openapi/format.js';
+import { PackedRow, pack } from '#apiserver/openapi/packed.js';
+import type { OpenApiVersion } from '#apiserver/openapi/schemas.js';
+import { Units } from '#apiserver/openapi/units.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
-import { partsResponse } from '#apiserver/representation/streaming.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
@@ -18,139 +29,219 @@ export interface OpenApiOptions {
   readonly scheme: Scheme;
   readonly dialect: Dialect;
   readonly resources: ResourceTable;
+  readonly turns: Pick<TurnQueue, 'pause'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Absent: there are no other servers. */
+  readonly foreign?: ForeignDocuments | undefined;
 }
 
-interface Made {
-  readonly body: Buffer;
-  readonly etag: string;
+/** What is served at one time. */
+interface Index {
+  readonly resources: number;
+  readonly foreign: number;
+  readonly v2: DocumentContents;
+  /** By name: `api/v1`, `apis/apps/v1`. */
+  readonly v3: ReadonlyMap<string, DocumentContents>;
+  readonly others: ReadonlyMap<string, ForeignVersion>;
+  /** By name; of version 2 with an empty one. */
+  readonly digests: Map<string, string>;
+  /** By format and name. */
+  readonly documents: Map<string, Promise<PackedRow>>;
 }
 
-/** What clients ask for; `@` is not allowed in a media type, so the answer is named by the second form. */
-const protobufV2 = 'application/com.github.proto-openapi.spec.v2@v1.0+protobuf';
-const protobufV2Answer = 'application/com.github.proto-openapi.spec.v2.v1.0+protobuf';
+/** Shorter ones are sent as they are, as from 1.24. */
+const minGzipBytes = 1400;
+/** Larger ones are sent in parts. */
+const wholeBytes = 128 * 1024;
+const yearMs = 365 * 24 * 3600 * 1000;
+/** Memory that taking a unit apart takes. */
+const heldBytes = 256 * 1024;
 
 export class OpenApi {
   readonly #options: OpenApiOptions;
-  readonly #made = new Map<string, Made>();
-  #generation = -1;
-  #types: string | undefined;
+  readonly #units: Units;
+  readonly #digests: Digests;
+  #index: Index | undefined;
 
   constructor(options: OpenApiOptions) {
     this.#options = options;
+    this.#units = new Units(options);
+    this.#digests = new Digests(options.scheme);
   }
 
   /** Undefined for other paths. Throws 404 for group versions that are not served. */
-  serve(context: RequestContext): ApiResponse | undefined {
-    const parts = context.info.path.split('/').filter((part) => part !== '');
-    if (parts[0] !== 'openapi') return undefined;
-    if (this.#generation !== this.#options.resources.generation) {
-      this.#made.clear();
-      this.#types = undefined;
-      this.#generation = this.#options.resources.generation;
-    }
-    if (parts[1] === 'v2' && parts.length === 2) return this.#v2(context);
-    if (parts[1] !== 'v3') throw pathNotFound();
-    if (parts.length === 2) return this.#answer(context, 'application/json', this.#root());
-    return this.#v3(context, parts.slice(2).join('/'));
+  serve(context: RequestContext): Promise<ApiResponse> | undefined {
+    const [root, version, ...rest] = context.info.path.split('/').filter((part) => part !== '');
+    if (root !== 'openapi') return undefined;
+    const index = this.#current();
+    if (version === 'v2' && rest.length === 0) return this.#document(context, index, '', index.v2, 2);
+    if (version !== 'v3') throw pathNotFound();
+    if (rest.length === 0) return this.#root(context, index);
+    const name = rest.join('/');
+    const other = index.others.get(name);
+    if (other !== undefined) return other.serve(context);
+    const contents = index.v3.get(name);
+    if (contents === undefined) throw pathNotFound();
+    return this.#version(context, index, name, contents);
   }
 
-  #v2(context: RequestContext): ApiResponse {
-    const { scheme, dialect, resources } = this.#options;
-    const options = () => ({ scheme, dialect, resources: resources.all() });
-    for (const clause of parseAccept(context.request.headers['accept'] ?? 'application/json')) {
-      const media = `${clause.type}/${clause.subtype}`;
-      if (media === protobufV2 || media === protobufV2Answer) {
-        const made = this.#make('v2.pb', () => encodeDocumentV2(documentV2(options())));
-        return this.#answer(context, protobufV2Answer, made);
-      }
-      if (media === 'application/json' || media === '*/*' || media === 'application/*') {
-        return this.#answer(
-          context,
-          'application/json',
-          this.#make('v2', () => json(documentV2(options()))),
-        );
-      }
+  async #version(
+    context: RequestContext,
+    index: Index,
+    name: string,
+    contents: DocumentContents,
+  ): Promise<ApiResponse> {
+    const asked = context.info.query.get('hash');
+    const digest = this.#digest(index, name, contents);
+    // Whoever has an old link is sent to what there is now.
+    if (asked !== null && asked !== '' && asked !== digest) {
+      return { status: 301, headers: { location: linkOf(name, digest) }, body: undefined };
     }
-    throw notAcceptable(['application/json', protobufV2]);
-  }
-
-  #v3(context: RequestContext, name: string): ApiResponse {
-    const { scheme, dialect } = this.#options;
-    const resources = this.#groupVersions().get(name);
-    if (resources === undefined) throw pathNotFound();
-    const made = this.#make(name, () => json(documentV3({ scheme, dialect, resources })));
-    const response = this.#answer(context, 'application/json', made);
+    const response = await this.#document(context, index, name, contents, 3);
     // The root names each document by its digest, so that one with its digest never changes.
-    if (context.info.query.get('hash') === this.#digestOf(name))
+    if (asked === digest) {
       response.headers['cache-control'] = 'public, immutable';
+      response.headers['expires'] = new Date(this.#options.clock.now() + yearMs).toUTCString();
+    }
     return response;
   }
 
-  #root(): Made {
-    return this.#make('v3', () => {
-      const names = [...this.#groupVersions().keys()].sort();
-      const links = names.map((name) => [
-        name,
-        { serverRelativeURL: `/openapi/v3/${name}?hash=${this.#digestOf(name)}` },
-      ]);
-      return json({ paths: Object.fromEntries(links) });
-    });
+  async #document(
+    context: RequestContext,
+    index: Index,
+    name: string,
+    contents: DocumentContents,
+    version: OpenApiVersion,
+  ): Promise<ApiResponse> {
+    const format = negotiated(context, version);
+    const etag = `"${this.#digests.form(this.#digest(index, name, contents), format.name)}"`;
+    const headers = { etag, vary: 'Accept-Encoding, Accept' };
+    if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
+    const row = await this.#made(index, name, contents, format);
+    return answer(context, row, { ...headers, 'content-type': format.contentType });
   }
 
-  /** Of what a document is made of, so that the root needs none of them. */
-  #digestOf(name: string): string {
-    const { dialect } = this.#options;
-    const declarations = (this.#groupVersions().get(name) ?? []).map(({ declaration }) => declaration);
-    return digest(JSON.stringify([dialect.name, dialect.version, declarations, this.#typesDigest()]));
-  }
-
-  /** A field or a description that differs from one build to the next makes every document another one. */
-  #typesDigest(): string {
-    const { scheme } = this.#options;
-    this.#types ??= digest(
-      JSON.stringify(
-        scheme.typeNames().map((name) => {
-          const { doc, fields } = scheme.type(name);
-          return [name, doc, fields.map((field) => ({ ...field, type: field.type?.name }))];
-        }),
-      ),
-    );
-    return this.#types;
-  }
-
-  /** `api/v1`, `apis/apps/v1` → resources. */
-  #groupVersions(): Map<string, ServedResource[]> {
-    const groups = new Map<string, ServedResource[]>();
-    for (const resource of this.#options.resources.all()) {
-      const { version } = resource.declaration;
-      const name = resource.group === '' ? `api/${version}` : `apis/${resource.group}/${version}`;
-      groups.set(name, [...(groups.get(name) ?? []), resource]);
+  #made(index: Index, name: string, contents: DocumentContents, format: DocumentFormat): Promise<PackedRow> {
+    const key = `${format.name} ${name}`;
+    let made = index.documents.get(key);
+    if (made === undefined) {
+      const { product: title, version } = this.#options.dialect;
+      made = assembled(this.#units, format, { title, version }, contents);
+      index.documents.set(key, made);
+      made.catch(() => index.documents.delete(key));
     }
-    return groups;
-  }
-
-  #make(name: string, make: () => Buffer): Made {
-    const known = this.#made.get(name);
-    if (known !== undefined) return known;
-    const body = make();
-    const made = { body, etag: etagOf(body) };
-    this.#made.set(name, made);
     return made;
   }
 
-  #answer(context: RequestContext, contentType: string, { body, etag }: Made): ApiResponse {
+  async #root(context: RequestContext, index: Index): Promise<ApiResponse> {
+    const names = [...new Set([...index.v3.keys(), ...index.others.keys()])].sort();
+    const links = names.map((name) => [name, { serverRelativeURL: this.#link(index, name) }]);
+    const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(links) }));
+    const [json] = formats[3];
+    const etag = `"${this.#digests.document(
+      [],
+      links.map((link) => JSON.stringify(link)),
+    )}"`;
     const headers = { etag, vary: 'Accept-Encoding, Accept' };
     if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
-    const response = partsResponse([body], contentType, acceptsGzip(context.request));
-    Object.assign(response.headers, headers);
-    return response;
+    const plain = { ...headers, 'content-type': json.contentType };
+    if (body.length < minGzipBytes || !acceptsGzip(context.request)) return { status: 200, headers: plain, body };
+    return answer(context, new PackedRow([await pack([body])]), plain);
+  }
+
+  #link(index: Index, name: string): string {
+    const other = index.others.get(name);
+    if (other !== undefined) return linkOf(name, other.hash);
+    const contents = index.v3.get(name);
+    return linkOf(name, contents === undefined ? '' : this.#digest(index, name, contents));
+  }
+
+  #digest({ digests }: Index, name: string, { builtIn, custom, foreign }: DocumentContents): string {
+    let known = digests.get(name);
+    if (known === undefined) {
+      known = this.#digests.document(
+        [...builtIn, ...custom],
+        foreign.map(({ hash }) => hash),
+      );
+      digests.set(name, known);
+    }
+    return known;
+  }
+
+  #current(): Index {
+    const { resources, foreign } = this.#options;
+    const generations = { resources: resources.generation, foreign: foreign?.generation ?? 0 };
+    const known = this.#index;
+    if (known?.resources === generations.resources && known.foreign === generations.foreign) return known;
+    const others = new Map([...(foreign?.versions() ?? [])].map((version) => [version.name, version] as const));
+    const all = inOrder(resources.all());
+    const index: Index = {
+      ...generations,
+      v2: { ...split('all', all), foreign: [...(foreign?.parts() ?? [])] },
+      v3: groupVersions(all),
+      others,
+      digests: new Map(),
+      documents: new Map(),
+    };
+    this.#index = index;
+    return index;
   }
 }
 
-function digest(data: Buffer | string): string {
-  return createHash('sha256').update(data).digest('hex').toUpperCase();
+/** Versions of a definition one after the other, so that it is parsed once; the same in every server. */
+function inOrder(resources: readonly ServedResource[]): ServedResource[] {
+  const keyed = resources.map((resource) => {
+    const { declaration, group } = resource;
+    return [`${group} ${declaration.resource} ${declaration.version}`, resource] as const;
+  });
+  return keyed.sort(([a], [b]) => (a < b ? -1 : 1)).map(([, resource]) => resource);
 }
 
-function json(value: object): Buffer {
-  return Buffer.from(JSON.stringify(value));
+const isCustom = ({ edition }: ServedResource): boolean => edition !== undefined;
+
+function split(key: string, resources: readonly ServedResource[]): DocumentContents {
+  const builtIn = resources.filter((resource) => !isCustom(resource));
+  return { key, builtIn, custom: resources.filter(isCustom), foreign: [] };
+}
+
+function groupVersions(all: readonly ServedResource[]): Map<string, DocumentContents> {
+  const groups = new Map<string, ServedResource[]>();
+  for (const resource of all) {
+    const { version } = resource.declaration;
+    const name = resource.group === '' ? `api/${version}` : `apis/${resource.group}/${version}`;
+    const known = groups.get(name);
+    if (known === undefined) groups.set(name, [resource]);
+    else known.push(resource);
+  }
+  return new Map([...groups].map(([name, resources]) => [name, split(name, resources)]));
+}
+
+function linkOf(name: string, hash: string): string {
+  return hash === '' ? `/openapi/v3/${name}` : `/openapi/v3/${name}?hash=${hash}`;
+}
+
+function negotiated(context: RequestContext, version: OpenApiVersion): DocumentFormat {
+  const known = formats[version];
+  for (const clause of parseAccept(context.request.headers['accept'] ?? '*/*')) {
+    const media = `${clause.type}/${clause.subtype}`;
+    const found = known.find(({ accepted }) => accepted.includes(media));
+    if (found !== undefined) return found;
+  }
+  throw notAcceptable(known.flatMap(({ accepted: [first = ''] }) => [first]));
+}
+
+async function answer(context: RequestContext, row: PackedRow, headers: Record<string, string>): Promise<ApiResponse> {
+  const gzip = row.length >= minGzipBytes && acceptsGzip(context.request);
+  if (gzip) {
+    const packed = { ...headers, 'content-encoding': 'gzip' };
+    const { gzipLength: length } = row;
+    if (length <= wholeBytes) return { status: 200, headers: packed, body: Buffer.concat([...row.gzip()], length) };
+    return { status: 200, headers: packed, body: new PartsBody(row.gzip(), { length }) };
+  }
+  if (row.length > wholeBytes) {
+    return { status: 200, headers, body: new PartsBody(row.plain(), { length: row.length, held: heldBytes }) };
+  }
+  const parts: Buffer[] = [];
+  for await (const part of row.plain()) parts.push(part);
+  return { status: 200, headers, body: Buffer.concat(parts) };
 }

@@ -1,89 +1,26 @@
 /**
- * An OpenAPI 2.0 document as Protobuf: the messages of gnostic's `openapi.v2` package
+ * Parts of an OpenAPI 2.0 document as Protobuf: the messages of gnostic's `openapi.v2` package
  * (github.com/google/gnostic, openapiv2/OpenAPIv2.proto), which older clients ask for. Field numbers are that file's.
  */
-import { stringify } from 'yaml';
-import type { DocumentV2 } from '#apiserver/openapi/documents.js';
+import { any, extensions, Message, named } from '#apiserver/openapi/message.js';
 import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 
-/** One message under construction: fields are appended in the order of the calls. */
-class Message {
-  readonly #parts: Buffer[] = [];
-  #size = 0;
+/** Fields of `Document`; of `paths` and `definitions` the entries stand there one after the other. */
+export const documentV2Fields = { paths: 8, definitions: 9 } as const;
 
-  text(field: number, value: string | undefined): this {
-    if (value === undefined || value === '') return this;
-    return this.#delimited(field, [Buffer.from(value)]);
-  }
-
-  texts(field: number, values: readonly string[] | undefined): this {
-    for (const value of values ?? []) this.#delimited(field, [Buffer.from(value)]);
-    return this;
-  }
-
-  flag(field: number, value: boolean | undefined): this {
-    if (value !== true) return this;
-    return this.#push([varint(field * 8), Buffer.from([1])]);
-  }
-
-  message(field: number, value: Message | undefined): this {
-    return value === undefined ? this : this.#delimited(field, value.#parts);
-  }
-
-  bytes(): Buffer {
-    return Buffer.concat(this.#parts, this.#size);
-  }
-
-  #delimited(field: number, parts: readonly Buffer[]): this {
-    const size = parts.reduce((sum, part) => sum + part.length, 0);
-    return this.#push([varint(field * 8 + 2), varint(size)]).#push(parts);
-  }
-
-  /** Parts of a whole document are more than the arguments that a call can have. */
-  #push(parts: readonly Buffer[]): this {
-    for (const part of parts) {
-      this.#parts.push(part);
-      this.#size += part.length;
-    }
-    return this;
-  }
+/** What comes before the paths. */
+export function headV2(info: { readonly title: string; readonly version: string }): Buffer {
+  return new Message().text(1, '2.0').message(2, new Message().text(1, info.title).text(2, info.version)).bytes();
 }
 
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
-  let rest = value;
-  while (rest > 127) {
-    bytes.push((rest % 128) | 128);
-    rest = Math.floor(rest / 128);
-  }
-  bytes.push(rest);
-  return Buffer.from(bytes);
+/** An entry of `paths`. */
+export function pathV2(name: string, path: PathDocument): Buffer {
+  return new Message().message(2, named(name, pathItem(path))).bytes();
 }
 
-export function encodeDocumentV2(document: DocumentV2): Buffer {
-  const info = new Message().text(1, document.info.title).text(2, document.info.version);
-  const paths = new Message();
-  for (const [name, path] of Object.entries(document.paths)) paths.message(2, named(name, pathItem(path)));
-  const definitions = new Message();
-  for (const [name, schema] of Object.entries(document.definitions))
-    definitions.message(1, named(name, schemaOf(schema)));
-  return new Message().text(1, document.swagger).message(2, info).message(8, paths).message(9, definitions).bytes();
-}
-
-function named(name: string, value: Message): Message {
-  return new Message().text(1, name).message(2, value);
-}
-
-/** A value of any type: its YAML. */
-function any(value: unknown): Message {
-  return new Message().text(2, stringify(value));
-}
-
-function extensions(target: Message, field: number, source: object): Message {
-  for (const [name, value] of Object.entries(source)) {
-    if (name.startsWith('x-')) target.message(field, named(name, any(value)));
-  }
-  return target;
+/** An entry of `definitions`. */
+export function schemaV2(name: string, schema: SchemaDocument): Buffer {
+  return new Message().message(1, named(name, schemaOf(schema))).bytes();
 }
 
 const methodFields: readonly (readonly [string, number])[] = [
@@ -144,12 +81,30 @@ function parameterItem(parameter: ParameterDocument): Message {
 }
 
 function schemaOf(schema: SchemaDocument): Message {
-  const message = new Message().text(1, schema.$ref).text(2, schema.format).text(4, schema.description);
+  const message = new Message()
+    .text(1, schema.$ref)
+    .text(2, schema.format)
+    .text(3, schema.title)
+    .text(4, schema.description);
   if (schema.default !== undefined) message.message(5, any(schema.default));
+  message
+    .number(6, schema.multipleOf)
+    .number(7, schema.maximum)
+    .flag(8, schema.exclusiveMaximum)
+    .number(9, schema.minimum)
+    .flag(10, schema.exclusiveMinimum)
+    .count(11, schema.maxLength)
+    .count(12, schema.minLength)
+    .text(13, schema.pattern)
+    .count(14, schema.maxItems)
+    .count(15, schema.minItems)
+    .flag(16, schema.uniqueItems)
+    .count(17, schema.maxProperties)
+    .count(18, schema.minProperties);
   message.texts(19, schema.required);
   for (const value of schema.enum ?? []) message.message(20, any(value));
   const { additionalProperties } = schema;
-  if (typeof additionalProperties === 'boolean') message.message(21, new Message().flag(2, additionalProperties));
+  if (typeof additionalProperties === 'boolean') message.message(21, new Message().told(2, additionalProperties));
   else if (additionalProperties !== undefined) {
     message.message(21, new Message().message(1, schemaOf(additionalProperties)));
   }

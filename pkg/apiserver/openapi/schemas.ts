@@ -35,6 +35,8 @@ const objectProperties: Readonly<Record<string, SchemaDocument>> = {
 /** Collects the definitions that one document needs, following references. */
 export class SchemaCollector {
   readonly schemas: Record<string, SchemaDocument> = {};
+  /** Names of those that belong to a custom kind: all others are the same wherever they stand. */
+  readonly customNames = new Set<string>();
   readonly #dialect: Dialect;
   readonly #version: OpenApiVersion;
 
@@ -53,6 +55,7 @@ export class SchemaCollector {
     if (this.schemas[name] === undefined) {
       // Set before its fields are followed: types refer to themselves.
       this.schemas[name] = {};
+      if (type.prune !== undefined) this.customNames.add(name);
       const definition = this.#definition(type);
       this.schemas[name] = type.doc === undefined ? definition : { description: type.doc, ...definition };
     }
@@ -121,6 +124,7 @@ export class SchemaCollector {
       };
       extend(schema, this.#dialect, 'group-version-kind', [names]);
       this.schemas[name] = schema;
+      this.customNames.add(name);
     }
     return { $ref: items.$ref?.slice(0, -definitionName(type, this.#dialect).length) + name };
   }

@@ -293,6 +293,19 @@ t.test('requests that do not wait for answers are answered in order, up to a num
   t.pass('nothing of it is left');
 });
 
+t.test('a long body that comes before the last answer is gone', async (t) => {
+  const server = await start(t);
+  const body = (n: number) => JSON.stringify({ metadata: { name: `a${n}` }, data: { a: 'x'.repeat(200_000) } });
+  const { socket, until } = await raw(t, server);
+  for (let n = 0; n < 8; n++) {
+    const text = body(n);
+    const type = 'Content-Type: application/json';
+    socket.write(`POST ${path} HTTP/1.1\r\nHost: a\r\n${type}\r\nContent-Length: ${text.length}\r\n\r\n${text}`);
+  }
+  await until(/HTTP\/1\.1 201 Created/, 8);
+  t.pass('the connection stays');
+});
+
 t.test('floods over HTTP/2', async (t) => {
   const server = await start(t, { idleMs: 500 });
   const preface = Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), frame(4, 0, 0)]);

@@ -189,6 +189,7 @@ t.test('who has a document already does not get it again', async (t) => {
     ['/openapi/v2', v2],
     ['/openapi/v3', 'application/json'],
     [v3Link, 'application/json'],
+    [v3Link, v2.replaceAll('v2@', 'v3@')],
   ];
   const tags = new Set<string>();
   for (const [path, accept] of rows) {
@@ -206,7 +207,9 @@ t.test('who has a document already does not get it again', async (t) => {
     t.equal(other.status, 200);
   }
   t.equal(tags.size, rows.length, 'each form has its own tag');
-  t.match(await call(server, 'GET', v3Link), { headers: { 'cache-control': /immutable/ } });
+  t.match(await call(server, 'GET', v3Link), { headers: { 'cache-control': /immutable/, expires: /GMT$/ } });
+  const moved = await call(server, 'GET', '/openapi/v3/apis/apps/v1?hash=OLD');
+  t.match(moved, { status: 301, headers: { location: v3Link } }, 'an old link');
   // With the extensions of both dialects it is the largest.
   const larger = await startServer(t, { dialect: orchDialect });
   t.equal((await call(larger, 'GET', '/openapi/v2', { headers: { accept: v2 } })).status, 200);

@@ -1,0 +1,85 @@
+/**
+ * Bytes that are kept compressed, and put together in any order without being compressed again: each is a row of deflate's
+ * blocks that ends at a byte and is not the last one (RFC 1951), so that several in a row are one stream of gzip (RFC 1952).
+ */
+import { promisify } from 'node:util';
+import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
+import { combinedCrc32 } from '#apiserver/openapi/crc32.js';
+
+const deflate = promisify(deflateRaw);
+const inflate = promisify(inflateRaw);
+const level = 6;
+
+export interface Packed {
+  readonly blocks: Buffer;
+  /** Of what is in them. */
+  readonly length: number;
+  readonly crc: number;
+}
+
+/** Compresses them, beside this thread. */
+export async function pack(parts: readonly Buffer[]): Promise<Packed> {
+  const bytes = Buffer.concat(parts);
+  const blocks = await deflate(bytes, { level, finishFlush: constants.Z_SYNC_FLUSH });
+  // Of its own size: zlib's is a part of something larger.
+  const own = Buffer.allocUnsafeSlow(blocks.length);
+  own.set(blocks);
+  return { blocks: own, length: bytes.length, crc: crc32(bytes) };
+}
+
+/** Packs what is not worth compressing: one block of its own. At most 65,535 bytes. */
+export function wrap(bytes: Buffer): Packed {
+  const head = Buffer.alloc(5);
+  head.writeUInt16LE(bytes.length, 1);
+  head.writeUInt16LE(bytes.length ^ 0xffff, 3);
+  return { blocks: Buffer.concat([head, bytes]), length: bytes.length, crc: crc32(bytes) };
+}
+
+export async function unpack({ blocks }: Packed): Promise<Buffer> {
+  return inflate(blocks, { finishFlush: constants.Z_SYNC_FLUSH });
+}
+
+/** No name, no time, no system. */
+const gzipHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
+/** The last block, which is empty. */
+const lastBlock = Buffer.from([3, 0]);
+
+/** What several are in one. */
+export class PackedRow {
+  readonly parts: readonly Packed[];
+  /** Of what is in them. */
+  readonly length: number;
+  readonly #crc: number;
+
+  constructor(parts: readonly Packed[]) {
+    let crc = 0;
+    let length = 0;
+    for (const part of parts) {
+      crc = combinedCrc32(crc, part.crc, part.length);
+      length += part.length;
+    }
+    this.parts = parts;
+    this.length = length;
+    this.#crc = crc;
+  }
+
+  *gzip(): Generator<Buffer, void, void> {
+    yield gzipHead;
+    for (const { blocks } of this.parts) yield blocks;
+    const tail = Buffer.alloc(8);
+    tail.writeUInt32LE(this.#crc, 0);
+    tail.writeUInt32LE(this.length % 2 ** 32, 4);
+    yield lastBlock;
+    yield tail;
+  }
+
+  get gzipLength(): number {
+    let length = gzipHead.length + lastBlock.length + 8;
+    for (const { blocks } of this.parts) length += blocks.length;
+    return length;
+  }
+
+  async *plain(): AsyncGenerator<Buffer, void, void> {
+    for (const part of this.parts) yield await unpack(part);
+  }
+}
