@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 
 /** The tag of these bytes, quoted as in headers. */
-export function etagOf(bytes: Buffer): string {
+function etagOf(bytes: Buffer): string {
   return `"${createHash('sha256').update(bytes).digest('hex').toUpperCase()}"`;
 }
 
