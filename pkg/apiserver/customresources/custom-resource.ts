@@ -51,7 +51,9 @@ export class ServedCustomResource implements CustomResource {
     this.#forms = forms;
     this.#webhooks = webhooks;
     this.#version = version.name;
-    this.declaration = declarationOf(definition, version, () => kind.definitionOf(version.name));
+    // What the function uses it keeps, and the version has its whole schema.
+    const { name } = version;
+    this.declaration = declarationOf(definition, version, () => kind.definitionOf(name));
     this.group = kind.group;
     this.apiVersion = kind.apiVersion(version.name);
     this.qualified = { group: kind.group, resource: this.declaration.resource };

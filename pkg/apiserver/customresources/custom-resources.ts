@@ -52,9 +52,12 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
   }
 
   replaced(definitions: readonly CustomResourceDefinition[]): void {
-    const names = new Set(definitions.map(({ metadata }) => metadata.name ?? ''));
-    for (const name of [...this.#served.keys()]) if (!names.has(name)) this.#drop(name);
     for (const definition of definitions) this.changed(definition);
+    this.only(new Set(definitions.map(({ metadata }) => metadata.name ?? '')));
+  }
+
+  only(names: ReadonlySet<string>): void {
+    for (const name of [...this.#served.keys()]) if (!names.has(name)) this.#drop(name);
     this.#synced = true;
   }
 
@@ -93,10 +96,8 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
   }
 
   #resources(definition: CustomResourceDefinition, storage: LazyStorage, edition: string): ServedCustomResource[] {
-    const { scheme, storages, webhooks } = this.#options;
-    const name = definition.metadata.name ?? '';
-    const definitions = storages.storageOf(customresourcedefinitions);
-    const current = () => definitions.cached(name)?.object() as CustomResourceDefinition | undefined;
+    const { scheme, webhooks } = this.#options;
+    const current = this.#reading(definition.metadata.name ?? '');
     const kind = new CustomKind({ definition, current, scheme, patterns: this.#patterns });
     const forms = new StoredForms(kind);
     const terminating = isTerminating(definition);
@@ -106,6 +107,12 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
         const made = { definition, version, kind, forms, storage, isTerminating: terminating, edition, webhooks };
         return new ServedCustomResource(made);
       });
+  }
+
+  /** Reads a definition as it is. Made here, where no definition is at hand: functions keep all that those beside them use. */
+  #reading(name: string): () => CustomResourceDefinition | undefined {
+    const definitions = this.#options.storages.storageOf(customresourcedefinitions);
+    return () => definitions.cached(name)?.object() as CustomResourceDefinition | undefined;
   }
 }
 

@@ -8,7 +8,7 @@ import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.j
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { cleanUp, inProgress } from '#apiserver/customresources/clean-up.js';
-import { planStatus } from '#apiserver/customresources/naming.js';
+import { type NamedDefinition, planStatus } from '#apiserver/customresources/naming.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -22,9 +22,16 @@ export interface DefinitionControllerOptions {
 
 const retryMs = 1000;
 
+/** What is kept of a definition: what it has means something to others of its group. */
+interface Known extends NamedDefinition {
+  readonly group: string;
+  /** The latest that this controller was told or has written. */
+  readonly resourceVersion: bigint;
+}
+
 export class DefinitionController implements Follower<CustomResourceDefinition> {
   readonly #options: DefinitionControllerOptions;
-  readonly #definitions = new Map<string, CustomResourceDefinition>();
+  readonly #definitions = new Map<string, Known>();
   /** By group: names of definitions. */
   readonly #groups = new Map<string, Set<string>>();
   readonly #dirty = new Set<string>();
@@ -37,26 +44,39 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
   }
 
   replaced(definitions: readonly CustomResourceDefinition[]): void {
-    this.#definitions.clear();
-    this.#groups.clear();
     for (const definition of definitions) this.changed(definition);
+    this.only(new Set(definitions.map(({ metadata }) => metadata.name ?? '')));
+  }
+
+  only(names: ReadonlySet<string>): void {
+    for (const name of [...this.#definitions.keys()]) if (!names.has(name)) this.#forget(name);
   }
 
   changed(definition: CustomResourceDefinition): void {
     const { name = '' } = definition.metadata;
-    const { group } = definition.spec;
-    this.#definitions.set(name, definition);
-    const names = this.#groups.get(group) ?? new Set<string>();
-    this.#groups.set(group, names.add(name));
+    this.#know(definition);
     this.#mark(name);
   }
 
-  removed({ metadata, spec }: CustomResourceDefinition): void {
-    const { name = '' } = metadata;
+  removed({ metadata }: CustomResourceDefinition): void {
+    this.#forget(metadata.name ?? '');
+  }
+
+  #know({ metadata, spec, status }: CustomResourceDefinition): void {
+    const { name = '', resourceVersion = '0' } = metadata;
+    const { group } = spec;
+    const known = { name, group, acceptedNames: status?.acceptedNames, resourceVersion: BigInt(resourceVersion) };
+    this.#definitions.set(name, known);
+    const names = this.#groups.get(group) ?? new Set<string>();
+    this.#groups.set(group, names.add(name));
+  }
+
+  #forget(name: string): void {
+    const group = this.#definitions.get(name)?.group ?? '';
     this.#definitions.delete(name);
-    const names = this.#groups.get(spec.group);
+    const names = this.#groups.get(group);
     names?.delete(name);
-    if (names?.size === 0) this.#groups.delete(spec.group);
+    if (names?.size === 0) this.#groups.delete(group);
     // Its names are free now.
     for (const other of names ?? []) this.#mark(other);
   }
@@ -89,20 +109,22 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
   }
 
   async #settle(name: string, signal: AbortSignal): Promise<void> {
-    const definition = this.#definitions.get(name);
-    if (definition === undefined) return;
-    const { client, clock } = this.#options;
-    const now = formatTime(clock.now());
-    const group = [...(this.#groups.get(definition.spec.group) ?? [])].flatMap((one) => {
-      const other = this.#definitions.get(one);
-      return other === undefined ? [] : [other];
-    });
-    const wanted = planStatus({ definition, group, dialect: client.dialect, now });
+    const known = this.#definitions.get(name);
+    if (known === undefined) return;
+    const { client, clock, reader } = this.#options;
     try {
+      const definition = await reader.get(customresourcedefinitions, '', name);
+      // What was written last comes soon, and is looked at then.
+      if (definition === undefined || BigInt(definition.metadata.resourceVersion ?? '0') < known.resourceVersion)
+        return;
+      const now = formatTime(clock.now());
+      const names = this.#groups.get(known.group) ?? [];
+      const group = [...names].flatMap((one) => this.#definitions.get(one) ?? []);
+      const wanted = planStatus({ definition, group, dialect: client.dialect, now });
       if (wanted !== definition) {
         const written = await client.resource(customresourcedefinitions).updateStatus(wanted, { signal });
         // The next definition of the group must not be given the same names.
-        if (this.#definitions.get(name) === definition) this.#definitions.set(name, written);
+        if (this.#definitions.has(name)) this.#know(written);
       } else if (definition.metadata.deletionTimestamp !== undefined) this.#end(definition, signal);
     } catch (err) {
       this.#failed(name, err, signal);

@@ -13,7 +13,15 @@ function definition(names: CustomResourceDefinitionNames, group = 'example.com')
 }
 
 const settled = (one: CustomResourceDefinition, ...others: CustomResourceDefinition[]) =>
-  planStatus({ definition: one, group: [one, ...others], dialect, now });
+  planStatus({
+    definition: one,
+    group: [one, ...others].map(({ metadata, status }) => ({
+      name: metadata.name ?? '',
+      acceptedNames: status?.acceptedNames,
+    })),
+    dialect,
+    now,
+  });
 const conditions = ({ status }: CustomResourceDefinition) =>
   (status?.conditions ?? []).map(({ type, status: is, reason, message }) => [type, is, reason, message]);
 

@@ -14,10 +14,16 @@ import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '#a
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
+/** Of a definition, what it may take from others. */
+export interface NamedDefinition {
+  readonly name: string;
+  readonly acceptedNames: CustomResourceDefinitionNames | undefined;
+}
+
 export interface NamingInput {
   readonly definition: CustomResourceDefinition;
   /** All definitions of the group, this one among them. */
-  readonly group: Iterable<CustomResourceDefinition>;
+  readonly group: Iterable<NamedDefinition>;
   readonly dialect: Dialect;
   /** RFC 3339. */
   readonly now: string;
@@ -58,9 +64,8 @@ interface Taken {
 function takenNames({ definition, group }: NamingInput): Taken {
   const resources = new Set<string>();
   const kinds = new Set<string>();
-  for (const { metadata, status } of group) {
-    if (metadata.name === definition.metadata.name) continue;
-    const names = status?.acceptedNames;
+  for (const { name: other, acceptedNames: names } of group) {
+    if (other === definition.metadata.name) continue;
     if (names === undefined) continue;
     for (const name of [names.plural, names.singular, ...(names.shortNames ?? [])]) {
       if (name !== undefined && name !== '') resources.add(name);

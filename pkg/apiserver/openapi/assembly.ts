@@ -46,7 +46,7 @@ export async function assembled(
     format.separator,
   );
   const [head, middle, tail] = format.frame(info, { paths: lengthOf(paths), schemas: lengthOf(schemas) });
-  return new PackedRow([wrap(head), ...paths, wrap(middle), ...schemas, wrap(tail)]);
+  return PackedRow.of([wrap(head), ...paths, wrap(middle), ...schemas, wrap(tail)], units.turns);
 }
 
 async function unless<T>(isExpected: (error: unknown) => boolean, work: Promise<T>): Promise<T | undefined> {

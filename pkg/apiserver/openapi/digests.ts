@@ -1,5 +1,6 @@
 /** Digests of what documents are made of, so that telling of a document takes none. */
 import { createHash } from 'node:crypto';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -8,7 +9,8 @@ export class Digests {
   readonly #dialect: Dialect;
   readonly #scheme: Scheme;
   readonly #known = new WeakMap<ServedResource, string>();
-  #types: string | undefined;
+  #types = '';
+  #ready: Promise<void> | undefined;
 
   constructor(scheme: Scheme) {
     this.#dialect = scheme.dialect;
@@ -18,7 +20,7 @@ export class Digests {
   /** Of a document of these resources and of others' parts. The same in every server of that build. */
   document(resources: readonly ServedResource[], parts: readonly string[]): string {
     const { name, version } = this.#dialect;
-    const hash = createHash('sha256').update(`${name}\n${version}\n${this.#ofTypes()}\n`);
+    const hash = createHash('sha256').update(`${name}\n${version}\n${this.#types}\n`);
     for (const resource of resources) hash.update(`${this.#resource(resource)}\n`);
     for (const part of parts) hash.update(`part ${part}\n`);
     return hash.digest('hex').toUpperCase();
@@ -40,17 +42,23 @@ export class Digests {
     return known;
   }
 
-  /** A field or a description that differs from one build to the next makes every document another one. */
-  #ofTypes(): string {
-    this.#types ??= digest(
-      JSON.stringify(
-        this.#scheme.typeNames().map((name) => {
-          const { doc, fields } = this.#scheme.type(name);
-          return [name, doc, fields.map((field) => ({ ...field, type: field.type?.name }))];
-        }),
-      ),
-    );
-    return this.#types;
+  /**
+   * To be awaited before the first digest: a field or a description that differs from one build to the next makes every
+   * document another one, and there are many.
+   */
+  ready(turns: Pick<TurnQueue, 'pause'>): Promise<void> {
+    this.#ready ??= this.#digestTypes(turns);
+    return this.#ready;
+  }
+
+  async #digestTypes(turns: Pick<TurnQueue, 'pause'>): Promise<void> {
+    const hash = createHash('sha256');
+    for (const name of this.#scheme.typeNames()) {
+      await turns.pause();
+      const { doc, fields } = this.#scheme.type(name);
+      hash.update(JSON.stringify([name, doc, fields.map((field) => ({ ...field, type: field.type?.name }))]));
+    }
+    this.#types = hash.digest('hex');
   }
 }
 

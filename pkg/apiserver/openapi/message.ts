@@ -2,34 +2,32 @@
 import { stringify } from 'yaml';
 
 export class Message {
-  readonly #parts: Buffer[] = [];
+  /** Numbers are varints; what was added must not change any more. */
+  readonly #parts: (number | string | Buffer | Message)[] = [];
   #size = 0;
 
   text(field: number, value: string | undefined): this {
-    if (value === undefined || value === '') return this;
-    return this.#delimited(field, [Buffer.from(value)]);
+    return value === undefined || value === '' ? this : this.#text(field, value);
   }
 
   texts(field: number, values: readonly string[] | undefined): this {
-    for (const value of values ?? []) this.#delimited(field, [Buffer.from(value)]);
+    for (const value of values ?? []) this.#text(field, value);
     return this;
   }
 
   /** A `bool`; false and absent are the same. */
   flag(field: number, value: boolean | undefined): this {
-    if (value !== true) return this;
-    return this.#push([varint(field * 8), Buffer.from([1])]);
+    return value === true ? this.told(field, value) : this;
   }
 
   /** The same, told where it is false too. */
   told(field: number, value: boolean): this {
-    return this.#push([varint(field * 8), Buffer.from([value ? 1 : 0])]);
+    return this.#varint(field * 8).#varint(value ? 1 : 0);
   }
 
   /** An `int64` that is not negative. */
   count(field: number, value: number | undefined): this {
-    if (value === undefined || value <= 0) return this;
-    return this.#push([varint(field * 8), varint(value)]);
+    return value === undefined || value <= 0 ? this : this.#varint(field * 8).#varint(value);
   }
 
   /** A `double`. */
@@ -37,46 +35,74 @@ export class Message {
     if (value === undefined) return this;
     const bytes = Buffer.alloc(8);
     bytes.writeDoubleLE(value);
-    return this.#push([varint(field * 8 + 1), bytes]);
+    return this.#varint(field * 8 + 1).#push(bytes, bytes.length);
   }
 
   message(field: number, value: Message | undefined): this {
-    return value === undefined ? this : this.#delimited(field, value.#parts);
+    if (value === undefined) return this;
+    return this.#varint(field * 8 + 2)
+      .#varint(value.#size)
+      .#push(value, value.#size);
   }
 
   bytes(): Buffer {
-    return Buffer.concat(this.#parts, this.#size);
+    const target = Buffer.allocUnsafe(this.#size);
+    this.#write(target, 0);
+    return target;
   }
 
-  #delimited(field: number, parts: readonly Buffer[]): this {
-    const size = parts.reduce((sum, part) => sum + part.length, 0);
-    return this.#push([varint(field * 8 + 2), varint(size)]).#push(parts);
+  #text(field: number, value: string): this {
+    const length = Buffer.byteLength(value);
+    return this.#varint(field * 8 + 2)
+      .#varint(length)
+      .#push(value, length);
   }
 
-  /** Parts of a large message are more than the arguments that a call can have. */
-  #push(parts: readonly Buffer[]): this {
-    for (const part of parts) {
-      this.#parts.push(part);
-      this.#size += part.length;
-    }
+  #varint(value: number): this {
+    return this.#push(value, varintLength(value));
+  }
+
+  #push(part: number | string | Buffer | Message, length: number): this {
+    this.#parts.push(part);
+    this.#size += length;
     return this;
+  }
+
+  /** Where the next one comes. */
+  #write(target: Buffer, at: number): number {
+    let to = at;
+    for (const part of this.#parts) {
+      if (typeof part === 'number') to = writeVarint(target, to, part);
+      else if (typeof part === 'string') to += target.write(part, to);
+      else if (part instanceof Message) to = part.#write(target, to);
+      else {
+        target.set(part, to);
+        to += part.length;
+      }
+    }
+    return to;
   }
 }
 
-function varint(value: number): Buffer {
-  const bytes: number[] = [];
+function varintLength(value: number): number {
+  let length = 1;
+  for (let rest = value; rest > 127; rest = Math.floor(rest / 128)) length++;
+  return length;
+}
+
+function writeVarint(target: Buffer, at: number, value: number): number {
+  let to = at;
   let rest = value;
-  while (rest > 127) {
-    bytes.push((rest % 128) | 128);
-    rest = Math.floor(rest / 128);
-  }
-  bytes.push(rest);
-  return Buffer.from(bytes);
+  for (; rest > 127; rest = Math.floor(rest / 128)) target[to++] = (rest % 128) | 128;
+  target[to++] = rest;
+  return to;
 }
 
 /** What stands before a message of that length. */
 export function delimiter(field: number, length: number): Buffer {
-  return Buffer.concat([varint(field * 8 + 2), varint(length)]);
+  const target = Buffer.alloc(varintLength(field * 8 + 2) + varintLength(length));
+  writeVarint(target, writeVarint(target, 0, field * 8 + 2), length);
+  return target;
 }
 
 /** An entry of a map. */

@@ -91,6 +91,7 @@ export class OpenApi {
     name: string,
     contents: DocumentContents,
   ): Promise<ApiResponse> {
+    await this.#digests.ready(this.#options.turns);
     const asked = context.info.query.get('hash');
     const digest = this.#digest(index, name, contents);
     // Whoever has an old link is sent to what there is now.
@@ -114,6 +115,7 @@ export class OpenApi {
     version: OpenApiVersion,
   ): Promise<ApiResponse> {
     const format = negotiated(context, version);
+    await this.#digests.ready(this.#options.turns);
     const etag = `"${this.#digests.form(this.#digest(index, name, contents), format.name)}"`;
     const headers = { etag, vary: 'Accept-Encoding, Accept' };
     if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
@@ -134,6 +136,7 @@ export class OpenApi {
   }
 
   async #root(context: RequestContext, index: Index): Promise<ApiResponse> {
+    await this.#digests.ready(this.#options.turns);
     const names = [...new Set([...index.v3.keys(), ...index.others.keys()])].sort();
     const links = names.map((name) => [name, { serverRelativeURL: this.#link(index, name) }]);
     const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(links) }));
@@ -146,7 +149,7 @@ export class OpenApi {
     if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
     const plain = { ...headers, 'content-type': json.contentType };
     if (body.length < minGzipBytes || !acceptsGzip(context.request)) return { status: 200, headers: plain, body };
-    return answer(context, new PackedRow([await pack([body])]), plain);
+    return answer(context, await PackedRow.of([await pack([body])], this.#options.turns), plain);
   }
 
   #link(index: Index, name: string): string {

@@ -4,6 +4,7 @@
  */
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { combinedCrc32 } from '#apiserver/openapi/crc32.js';
 
 const deflate = promisify(deflateRaw);
@@ -44,6 +45,9 @@ const gzipHead = Buffer.from([0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255]);
 /** The last block, which is empty. */
 const lastBlock = Buffer.from([3, 0]);
 
+/** Checksums that are put together between two looks at the time. */
+const partsOfStep = 64;
+
 /** What several are in one. */
 export class PackedRow {
   readonly parts: readonly Packed[];
@@ -51,16 +55,22 @@ export class PackedRow {
   readonly length: number;
   readonly #crc: number;
 
-  constructor(parts: readonly Packed[]) {
-    let crc = 0;
-    let length = 0;
-    for (const part of parts) {
-      crc = combinedCrc32(crc, part.crc, part.length);
-      length += part.length;
-    }
+  private constructor(parts: readonly Packed[], length: number, crc: number) {
     this.parts = parts;
     this.length = length;
     this.#crc = crc;
+  }
+
+  /** In turns, since there may be thousands. */
+  static async of(parts: readonly Packed[], turns: Pick<TurnQueue, 'pause'>): Promise<PackedRow> {
+    let crc = 0;
+    let length = 0;
+    for (const [i, part] of parts.entries()) {
+      if (i % partsOfStep === 0) await turns.pause();
+      crc = combinedCrc32(crc, part.crc, part.length);
+      length += part.length;
+    }
+    return new PackedRow(parts, length, crc);
   }
 
   *gzip(): Generator<Buffer, void, void> {

@@ -46,6 +46,11 @@ export class Units {
     this.#options = options;
   }
 
+  /** Those that long work here comes in. */
+  get turns(): UnitsOptions['turns'] {
+    return this.#options.turns;
+  }
+
   /** Rejects where the resource's definition is gone. */
   custom(resource: ServedResource, format: DocumentFormat): Promise<Unit> {
     return onceIn(this.#custom, resource, format, () => this.#makeCustom(resource, format));

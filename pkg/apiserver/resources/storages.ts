@@ -77,7 +77,8 @@ export class ResourceStorages {
     this.#log = options.log;
     // Every cache listens to it.
     setMaxListeners(0, this.#stop.signal);
-    const keeper = new ByteKeeper();
+    // Bytes that several threads read are where all of them find them.
+    const keeper = new ByteKeeper({ compresses: options.observer === undefined && options.feed === undefined });
     this.#makeCustom = (resource, own) => {
       // A thread that serves follows these by itself: the main thread does not know which ones somebody wants.
       const { feed: _, ...following } = rest;

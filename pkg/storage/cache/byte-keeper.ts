@@ -2,6 +2,7 @@
  * Keeps the bytes of cache entries: in one piece while an entry is warm, which is when it was written, told to watchers or
  * read lately; made of what others have too when it is not. Shared by the caches of a server.
  */
+import { CompressedBytes } from '#storage/segments/compressed-bytes.js';
 import type { SharedBytes } from '#storage/segments/shared-bytes.js';
 import { Templates } from '#storage/segments/templates.js';
 
@@ -16,6 +17,8 @@ export interface ByteKeeperOptions {
   /** Bytes of the warm ones, at most; the newest stays whatever its size. */
   readonly maxWarmBytes?: number;
   readonly maxTemplateBytes?: number;
+  /** Large ones that have little in common with others are compressed: where their bytes are this thread's own. */
+  readonly compresses?: boolean;
 }
 
 /** About as much as is made between two collections of young garbage: what goes sooner is never copied by them. */
@@ -25,12 +28,15 @@ const defaultTemplateBytes = 32 * 1024 * 1024;
 export class ByteKeeper {
   readonly #maxWarmBytes: number;
   readonly #templates: Templates;
+  readonly #compresses: boolean;
   /** In the order in which they became warm; those before the head have cooled. */
   #warm: (Warm | undefined)[] = [];
   #head = 0;
   #warmBytes = 0;
 
-  constructor({ maxWarmBytes = defaultWarmBytes, maxTemplateBytes = defaultTemplateBytes }: ByteKeeperOptions = {}) {
+  constructor(options: ByteKeeperOptions = {}) {
+    const { maxWarmBytes = defaultWarmBytes, maxTemplateBytes = defaultTemplateBytes, compresses = false } = options;
+    this.#compresses = compresses;
     this.#maxWarmBytes = maxWarmBytes;
     this.#templates = new Templates({ maxBytes: maxTemplateBytes });
   }
@@ -50,6 +56,11 @@ export class ByteKeeper {
   /** See `Templates.share`. */
   share(key: string, form: string, bytes: Buffer): SharedBytes | undefined {
     return this.#templates.share(key, form, bytes);
+  }
+
+  /** See `CompressedBytes.of`. */
+  compress(bytes: Buffer): CompressedBytes | undefined {
+    return this.#compresses ? CompressedBytes.of(bytes) : undefined;
   }
 
   #coolOldest(): void {

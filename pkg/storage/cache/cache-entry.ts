@@ -15,6 +15,7 @@ import {
   unsplice,
 } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
+import { CompressedBytes } from '#storage/segments/compressed-bytes.js';
 import { maxSharedBytes } from '#storage/segments/packed.js';
 import { type Bytes, isWhole, joined, type Segmented } from '#storage/segments/segmented.js';
 import { SharedBytes } from '#storage/segments/shared-bytes.js';
@@ -225,12 +226,20 @@ export class CacheEntry implements Entry, Warm {
     this.#isWarm = false;
     // What is in memory of several threads is there once for all of them.
     const isElsewhere = this.#json?.buffer instanceof SharedArrayBuffer;
-    if (this.#shared === undefined && this.unreadable === undefined && !isElsewhere)
-      this.#shared = this.#context.keeper?.share(this.key, 'json', this.#whole());
+    if (this.#shared === undefined && this.unreadable === undefined && !isElsewhere) this.#shared = this.#spared();
     if (this.#shared !== undefined) this.#json = undefined;
     if (this.#encodedName === undefined) return;
     this.#encodedBytes = this.#cooled(this.#encodedName, this.#encodedBytes as Bytes);
     for (const [name, bytes] of this.#encoded ?? []) this.#encoded?.set(name, this.#cooled(name, bytes));
+  }
+
+  /** In less memory, if there is a way. */
+  #spared(): Segmented | undefined {
+    const { keeper } = this.#context;
+    const whole = this.#whole();
+    // Where most of it is its own anyway, that is better compressed, and nobody else is like it.
+    const compressed = keeper?.match(this.key, 'json', whole) ?? keeper?.compress(whole);
+    return compressed ?? keeper?.share(this.key, 'json', whole);
   }
 
   #cooled(name: string, bytes: Bytes): Bytes {
@@ -275,6 +284,7 @@ export class CacheEntry implements Entry, Warm {
   /** The bytes in one piece until somebody else calls this. */
   #passing(): Buffer {
     if (this.#json !== undefined) return this.#json;
+    if (this.#shared instanceof CompressedBytes) return this.#shared.whole();
     this.#shared?.copyTo(scratch, 0);
     return scratch.subarray(0, this.size);
   }

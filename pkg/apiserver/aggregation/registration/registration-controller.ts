@@ -88,9 +88,12 @@ export class RegistrationController implements Follower<CustomResourceDefinition
   }
 
   replaced(definitions: readonly CustomResourceDefinition[]): void {
-    const names = new Set(definitions.map(({ metadata }) => metadata.name ?? ''));
-    for (const name of [...this.#defined.keys()]) if (!names.has(name)) this.#define(name, []);
     for (const definition of definitions) this.changed(definition);
+    this.only(new Set(definitions.map(({ metadata }) => metadata.name ?? '')));
+  }
+
+  only(names: ReadonlySet<string>): void {
+    for (const name of [...this.#defined.keys()]) if (!names.has(name)) this.#define(name, []);
   }
 
   changed(definition: CustomResourceDefinition): void {

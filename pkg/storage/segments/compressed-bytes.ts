@@ -1,0 +1,50 @@
+/** Bytes of large objects that are seldom looked at, such as definitions of custom resources: kept compressed. Immutable. */
+import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { begins, type Segmented } from '#storage/segments/segmented.js';
+
+/** Of smaller ones there is little to gain; larger ones would hold the event loop for too long. */
+const minBytes = 16 * 1024;
+const maxBytes = 512 * 1024;
+/** What does not shrink to this part stays as it is. */
+const worthwhile = 0.5;
+const options = { level: constants.Z_BEST_SPEED };
+
+export class CompressedBytes implements Segmented {
+  readonly length: number;
+  readonly #deflated: Buffer;
+  /** In one piece, while somebody reads on. */
+  #whole: WeakRef<Buffer> | undefined;
+
+  private constructor(length: number, deflated: Buffer) {
+    this.length = length;
+    this.#deflated = deflated;
+  }
+
+  /** Undefined where it would save little, or take long. */
+  static of(bytes: Buffer): CompressedBytes | undefined {
+    if (bytes.length < minBytes || bytes.length > maxBytes) return undefined;
+    const deflated = deflateRawSync(bytes, options);
+    if (deflated.length > bytes.length * worthwhile) return undefined;
+    // Of its own size: zlib's is a part of something larger.
+    const own = Buffer.allocUnsafeSlow(deflated.length);
+    own.set(deflated);
+    return new CompressedBytes(bytes.length, own);
+  }
+
+  begins(prefix: Buffer): boolean {
+    return begins(this.whole(), prefix);
+  }
+
+  copyTo(target: Buffer, at: number, from = 0): void {
+    target.set(this.whole().subarray(from), at);
+  }
+
+  /** Not to be changed. */
+  whole(): Buffer {
+    const known = this.#whole?.deref();
+    if (known !== undefined) return known;
+    const whole = inflateRawSync(this.#deflated, { maxOutputLength: this.length });
+    this.#whole = new WeakRef(whole);
+    return whole;
+  }
+}
