@@ -17,23 +17,28 @@ import type { Entry } from '#storage/resource-storage.js';
 /** Knows of entries whether they are as they would be written now. */
 export class StoredForms {
   readonly #kind: CustomKind;
-  readonly #current = new WeakMap<Entry, boolean>();
+  /** Of which version they are; empty where something is to be changed in them. */
+  readonly #current = new WeakMap<Entry, string>();
 
   constructor(kind: CustomKind) {
     this.#kind = kind;
   }
 
-  /** True for an entry of that version in which nothing is to be changed. Looked at once. */
+  /** True for an entry of that version in which nothing is to be changed. Looked at once: lists ask for all that they have. */
   isCurrent(entry: Entry, apiVersion: string): boolean {
-    const known = this.#current.get(entry);
-    if (known === false) return false;
-    const object = entry.object() as ApiObjectShape;
-    if (object.apiVersion !== apiVersion) return false;
-    if (known === true) return true;
-    const schema = this.versionOf(object)?.schema;
-    const current = schema === undefined || !(wouldPrune(object, schema) || lacksDefaults(object, schema));
-    this.#current.set(entry, current);
-    return current;
+    let version = this.#current.get(entry);
+    if (version === undefined) {
+      version = this.#currentVersion(entry.object() as ApiObjectShape);
+      this.#current.set(entry, version);
+    }
+    return version === apiVersion;
+  }
+
+  #currentVersion(object: ApiObjectShape): string {
+    const version = this.versionOf(object);
+    if (version === undefined) return object.apiVersion ?? '';
+    const { schema, apiVersion } = version;
+    return wouldPrune(object, schema) || lacksDefaults(object, schema) ? '' : apiVersion;
   }
 
   /** The object as its own version has it by now, sharing nothing that might be changed. */
