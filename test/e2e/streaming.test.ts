@@ -61,7 +61,13 @@ t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
     apiVersion: 'v1',
     kind: 'Service',
     metadata: { name: 'echo' },
-    spec: { selector: { app: 'serving' }, ports: [{ name: 'main', port: 81, targetPort: echoPort }] },
+    spec: {
+      selector: { app: 'serving' },
+      ports: [
+        { name: 'main', port: 81, targetPort: echoPort },
+        { name: 'web', port: 80, targetPort: 8080 },
+      ],
+    },
   };
   const input = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: [...pods, service] });
   const orchctl = join(root, 'bin', 'orchctl');
@@ -81,7 +87,7 @@ t.test('clients that others wrote', { skip, timeout: 900_000 }, async (t) => {
   for (const [i, kubectl] of programs.entries()) {
     const minor = versions[i] ?? 0;
     const megabytes = extremes.includes(minor) ? 30 : 3;
-    const options = { cluster, kubectl, megabytes, pod: 'serving', image };
+    const options = { cluster, kubectl, megabytes, pod: 'serving', service: 'echo', image };
     runs.push(
       t.test(`kubectl 1.${minor}`, { buffered: true, timeout: 300_000 }, async (t) => {
         await kubectlStreams(t, options);

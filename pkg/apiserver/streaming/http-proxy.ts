@@ -95,6 +95,13 @@ function attempt(request: BackendRequest): Promise<IncomingMessage> {
     });
     outgoing.once('timeout', () => outgoing.destroy(new Error(`dial tcp ${authority(backend)}: i/o timeout`)));
     outgoing.once('response', resolve);
+    // Node.js would close the connection, and tell nobody.
+    outgoing.once('upgrade', ({ headers }, socket) => {
+      socket.destroy();
+      const protocol = JSON.stringify(headers.upgrade ?? '');
+      const error = new Error(`backend tried to switch protocol ${protocol} when "" was requested`);
+      reject({ error, reused: false } satisfies Failure);
+    });
     // Once it has answered, failures are those of the answer's body.
     outgoing.on('error', (error) => reject({ error, reused: outgoing.reusedSocket } satisfies Failure));
     if (body === undefined) outgoing.end();

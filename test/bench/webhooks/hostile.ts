@@ -5,7 +5,7 @@ import { type HostileMode, hostileModes } from '#test/integration/apiserver/webh
 export interface Hostile {
   readonly sorts: readonly HostileMode[];
   become(sort: HostileMode): Promise<void>;
-  /** Of those that suffer: half are writes, half are conversions. */
+  /** Of those that suffer: writes, conversions and requests to an extension server in turn. */
   suffer(): Promise<void>;
   others(): Promise<void>;
   /** Lets go whoever waits. */
@@ -16,14 +16,14 @@ export interface Hostile {
 export async function startHostile(): Promise<Hostile> {
   const ends: (() => unknown)[] = [];
   const teardown = (end: () => unknown) => void ends.unshift(end);
-  const { hostile, write, convert, other } = await startHostileCluster({ teardown } as never);
+  const { hostile, write, convert, serve, other } = await startHostileCluster({ teardown } as never);
   let turn = 0;
   return {
     sorts: hostileModes,
     become: async (sort) => hostile.become(sort),
     suffer: async () => {
       turn += 1;
-      await (turn % 2 === 0 ? write() : convert('timeout=1s'));
+      await [write, () => convert('timeout=1s'), serve][turn % 3]?.();
     },
     others: async () => {
       const { status } = await other();

@@ -16,6 +16,8 @@ export interface KubectlOptions {
   readonly megabytes: number;
   /** A pod that serves a megabyte at `:8080/big`. */
   readonly pod: string;
+  /** A Service before it, whose port for that has the name `web`. */
+  readonly service: string;
   readonly image: string;
 }
 
@@ -37,6 +39,7 @@ export async function kubectlStreams(t: Test, options: KubectlOptions): Promise<
   await terminal(t, options, directory);
   await copies(t, options, directory, run);
   await forwards(t, options);
+  await proxied(t, options, run);
   const logs = new Running(kubectl, ['logs', '-f', pod], { KUBECONFIG: cluster.config });
   await eventually('the log is followed', async () => logs.stdout.includes('ready\n'));
   await logs.stop();
@@ -127,6 +130,32 @@ function download(url: string): Promise<number> {
       response.on('error', reject);
     }).on('error', reject);
   });
+}
+
+/** What is behind the API server: by its path, by a proxy on this machine, and by a port that is forwarded to a Service. */
+async function proxied(
+  t: Test,
+  { cluster, kubectl, pod, service }: KubectlOptions,
+  run: (args: readonly string[]) => Promise<RunResult>,
+): Promise<void> {
+  const env = { KUBECONFIG: cluster.config };
+  const at = '/api/v1/namespaces/default';
+  const { stdout: node } = await run(['get', 'pod', pod, '-o', 'jsonpath={.spec.nodeName}']);
+  const paths = [`${at}/pods/${pod}:8080/proxy/big`, `${at}/services/${service}:web/proxy/big`];
+  for (const path of paths) t.equal((await run(['get', '--raw', path])).stdout.length, megabyte, path);
+  t.match((await run(['get', '--raw', `/api/v1/nodes/${node}/proxy/healthz`])).stdout, /^ok/);
+  t.match(await run(['cluster-info']), { code: 0, stdout: /is running at .*https:\/\// });
+  const proxy = new Running(kubectl, ['proxy', '--port=0'], env);
+  const url = await eventually('the proxy listens', async () => /on (127\.0\.0\.1:\d+)/.exec(proxy.stdout)?.[1]);
+  for (const path of paths) t.equal(await download(`http://${url}${path}`), megabyte, 'kubectl proxy');
+  await proxy.stop();
+  const forwarding = new Running(kubectl, ['port-forward', `svc/${service}`, ':web'], env);
+  const forwarded = await eventually(
+    'the forward listens',
+    async () => /from (127\.0\.0\.1:\d+)/.exec(forwarding.stdout)?.[1],
+  );
+  t.equal(await download(`http://${forwarded}/big`), megabyte, 'port-forward svc/…');
+  await forwarding.stop();
 }
 
 async function forwards(t: Test, { cluster, kubectl, pod }: KubectlOptions): Promise<void> {

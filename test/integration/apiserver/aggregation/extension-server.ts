@@ -9,6 +9,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import type { Test } from 'tap';
 import { WebSocketServer } from 'ws';
+import { behaviours } from '#test/integration/apiserver/aggregation/hostile-extension.js';
 
 export interface ExtensionOptions {
   readonly group: string;
@@ -91,18 +92,6 @@ export async function startExtension(t: Test, options: ExtensionOptions): Promis
 
 async function serve(name: string, request: IncomingMessage, response: ServerResponse, extension: Extension) {
   switch (name.split('/')[0]) {
-    case 'hanging':
-      return;
-    case 'crashing':
-      request.socket.destroy();
-      return;
-    case 'lying':
-      response.writeHead(200, { 'content-length': '1000', 'content-type': 'application/json' });
-      response.write('{"a":', () => request.socket.destroy());
-      return;
-    case 'leading':
-      response.writeHead(302, { location: 'http://169.254.169.254/latest' }).end();
-      return;
     case 'huge':
       response.writeHead(200, { 'content-type': 'application/octet-stream' });
       await endless(response, extension);
@@ -124,8 +113,10 @@ async function serve(name: string, request: IncomingMessage, response: ServerRes
       response.writeHead(200, { 'content-type': 'application/json' });
       response.write('{"type":"ADDED"}\n');
       return;
-    default:
-      return echo(request, response);
+    default: {
+      const [behave] = behaviours[name] ?? [];
+      return behave === undefined ? echo(request, response) : behave(request, response);
+    }
   }
 }
 

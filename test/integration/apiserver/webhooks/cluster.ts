@@ -21,6 +21,8 @@ export interface Reply {
 export interface WebhookCluster {
   readonly dialect: Dialect;
   send(method: string, path: string, body?: object, contentType?: string): Promise<Reply>;
+  /** A GET whose answer is read until it ends, breaks off, or the signal aborts. */
+  begin(path: string, signal: AbortSignal): Promise<void>;
   /** The events of a watch, when it is over. */
   events(path: string): Promise<unknown[]>;
   /** Configures webhooks, and waits until the server asks them. */
@@ -93,6 +95,14 @@ export async function startWebhookCluster(
   return {
     dialect,
     send,
+    async begin(path, signal) {
+      try {
+        const { body } = await transport.request({ method: 'GET', path, headers: {}, signal });
+        for await (const part of body) if (part.length === 0 || signal.aborted) break;
+      } catch {
+        // However it ends, it was this request's own.
+      }
+    },
     async events(path) {
       const { body } = await transport.request({ method: 'GET', path, headers: {} });
       const lines = (await readAll(body)).toString().split('\n');

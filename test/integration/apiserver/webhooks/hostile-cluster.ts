@@ -1,5 +1,6 @@
 /** A cluster whose webhooks, of admission and of conversion, are all the same hostile server. */
 import type { Test } from 'tap';
+import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { type Reply, startWebhookCluster, type WebhookCluster } from '#test/integration/apiserver/webhooks/cluster.js';
 import { type HostileServer, startHostileServer } from '#test/integration/apiserver/webhooks/hostile-server.js';
@@ -15,6 +16,8 @@ export interface HostileCluster {
   write(patience?: Patience): Promise<Reply>;
   /** One that takes a conversion. */
   convert(more?: string): Promise<Reply>;
+  /** One that an extension server is to answer, whose client waits a second for it. */
+  serve(): Promise<void>;
   /** One of everybody else's. */
   other(): Promise<Reply>;
 }
@@ -40,6 +43,39 @@ const definition = (clientConfig: object) => ({
   },
 });
 
+const servedGroup = 'served.example.com';
+
+/** Makes the hostile server one of an API, which looks well to who looks after it. */
+async function serveBy({ send }: WebhookCluster, port: number): Promise<void> {
+  const service = { type: 'ExternalName', externalName: 'localhost' };
+  await send('POST', '/api/v1/namespaces/default/services', {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name: 'served' },
+    spec: service,
+  });
+  const services = '/apis/apiregistration.k8s.io/v1/apiservices';
+  const name = `v1.${servedGroup}`;
+  await send('POST', services, {
+    apiVersion: 'apiregistration.k8s.io/v1',
+    kind: 'APIService',
+    metadata: { name },
+    spec: {
+      group: servedGroup,
+      version: 'v1',
+      service: { namespace: 'default', name: 'served', port },
+      groupPriorityMinimum: 1000,
+      versionPriority: 10,
+      insecureSkipTLSVerify: true,
+    },
+  });
+  for (;;) {
+    const { body } = await send('GET', `${services}/${name}`);
+    if (body.status?.conditions?.[0]?.status === 'True') return;
+    await realClock.sleep(20);
+  }
+}
+
 export async function startHostileCluster(
   t: Pick<Test, 'teardown'>,
   args: readonly string[] = [],
@@ -64,6 +100,7 @@ export async function startHostileCluster(
     })),
   );
   await send('POST', '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', definition(clientConfig));
+  await serveBy(cluster, hostile.port);
   const things = (version: string) => `/apis/hostile.example.com/${version}/namespaces/default/things`;
   const thing = { apiVersion: 'hostile.example.com/v1', kind: 'Thing', metadata: { name: 'one' } };
   while ((await send('POST', things('v1'), thing)).status !== 201) await new Promise(setImmediate);
@@ -79,6 +116,12 @@ export async function startHostileCluster(
       const name = `made-${made++}`;
       await send('POST', things('v1'), { ...thing, metadata: { name } });
       return send('GET', `${things('v2')}/${name}?${more}`);
+    },
+    serve: async () => {
+      const patience = new AbortController();
+      const timer = realClock.setTimer(() => patience.abort(), 1000);
+      await cluster.begin(`/apis/${servedGroup}/v1/things?timeout=1s`, patience.signal);
+      timer.cancel();
     },
     other: () => send('POST', `${maps}?dryRun=All`, map({ name: 'other' })),
   };
