@@ -21,7 +21,7 @@ const program = fileURLToPath(new URL('./operator.js', import.meta.url));
 const path = '/apis/demo.example.com/v1/namespaces/default/greetings';
 
 /** Starts an operator, which ends with the test. */
-export function startOperator(t: Pick<Test, 'teardown'>, { client, config }: OperatedCluster, name: string): Running {
+function startOperator(t: Pick<Test, 'teardown'>, { client, config }: OperatedCluster, name: string): Running {
   const { dialect } = client;
   const groups = [dialect.groupName('apiextensions'), dialect.groupName('coordination')];
   const operator = new Running(process.execPath, [program, config, name, ...groups], {});
