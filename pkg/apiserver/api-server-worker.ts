@@ -87,6 +87,7 @@ export class ApiServerWorker implements Daemon {
       idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
       followCertificate(this.server, this.#parts, signal),
       aggregation.followIdentity(signal),
+      aggregation.documents.run(signal),
       aborted(signal),
     ]);
   }

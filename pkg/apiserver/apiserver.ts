@@ -425,7 +425,14 @@ export class ApiServer implements Daemon {
       serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
     });
     const { turns, clock } = this.#deps;
-    const openapi = new OpenApi({ scheme: this.scheme, dialect, resources: this.resources, turns, clock });
+    const openapi = new OpenApi({
+      scheme: this.scheme,
+      dialect,
+      resources: this.resources,
+      turns,
+      clock,
+      foreign: this.#deps.aggregation?.documents,
+    });
     const health = new Health([...this.#ownChecks(), ...healthChecks], log);
     return (context) => {
       const { path } = context.info;

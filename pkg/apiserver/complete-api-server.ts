@@ -241,6 +241,7 @@ export class CompleteApiServer implements Daemon {
       idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
       followCertificate(this.server, this.#parts, signal),
       aggregation.followIdentity(signal),
+      aggregation.documents.run(signal),
       aggregation.keepAvailability(this.#client, signal),
       this.#registering,
       keepAggregated({ reader, client: this.#client, clock, log }, signal),

@@ -99,6 +99,11 @@ t.test('an API server of somebody else’s', async (t) => {
     t.match(succeeded(await client('get', 'flavors'), 'kubectl get'), /lemon[\s\S]*vanilla|vanilla[\s\S]*lemon/);
     t.match(succeeded(await client('get', 'flavor', 'lemon', '-o', 'jsonpath={.metadata.uid}'), 'one'), /^uid-\d+$/);
     succeeded(await client('delete', 'flavor', 'lemon'), 'kubectl delete');
+    const told = await eventually('its kinds are explained', async () => {
+      const { code, stdout } = await client('explain', 'flavors');
+      return code === 0 && stdout;
+    });
+    t.match(told, /Something to taste\.[\s\S]*taste\s+<string>/);
     const denied = await client('get', 'flavors', '--as=system:serviceaccount:default:default');
     t.match(denied.stderr, /forbidden/, 'who may not, may not');
   }

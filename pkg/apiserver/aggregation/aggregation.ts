@@ -8,11 +8,14 @@ import { AvailabilityController } from '#apiserver/aggregation/availability-cont
 import { type ClientIdentity, ClientIdentityHolder } from '#apiserver/aggregation/client-identity.js';
 import { Connections } from '#apiserver/aggregation/connections.js';
 import { checkDiscovery } from '#apiserver/aggregation/discovery-check.js';
+import { DocumentClient } from '#apiserver/aggregation/document-client.js';
 import { availabilityMetrics } from '#apiserver/aggregation/metrics.js';
 import { AggregationProxy, type ServiceAddresses } from '#apiserver/aggregation/proxy.js';
 import type { LocalVersion } from '#apiserver/aggregation/registration/local-services.js';
 import { RegistrationController } from '#apiserver/aggregation/registration/registration-controller.js';
+import { RemoteDocuments } from '#apiserver/aggregation/remote-documents.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { ServicePlace } from '#apiserver/service-routing/address.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -40,6 +43,7 @@ export interface KeptServices {
 export class Aggregation {
   readonly apiServices = new ApiServices();
   readonly proxy: AggregationProxy;
+  readonly documents: RemoteDocuments;
   readonly #options: AggregationOptions;
   readonly #identity: ClientIdentityHolder;
   readonly #connections: Connections;
@@ -53,6 +57,9 @@ export class Aggregation {
       if (apiServices.remote(name) === undefined) this.#connections.forget(name);
     });
     this.proxy = new AggregationProxy({ ...options, apiServices, connections: this.#connections });
+    const resolve = (place: ServicePlace) => options.addresses.resolve(place);
+    const client = new DocumentClient({ ...options, connections: this.#connections, resolve });
+    this.documents = new RemoteDocuments({ ...options, apiServices, client, proxy: this.proxy });
   }
 
   /** Resolves when all APIServices are known; follows them until the signal aborts. */

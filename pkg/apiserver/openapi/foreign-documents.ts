@@ -18,7 +18,7 @@ export interface ForeignPart {
   /** Another one whenever the part is. */
   readonly hash: string;
   readonly paths: Readonly<Record<string, PathDocument>>;
-  /** Those whose names are taken are left out: servers share the types that all have. */
+  /** Those whose names are taken get others: `NAME_v2`. */
   readonly definitions: Readonly<Record<string, SchemaDocument>>;
 }
 

@@ -7,6 +7,7 @@ import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { ForeignPart } from '#apiserver/openapi/foreign-documents.js';
+import { withFreeNames } from '#apiserver/openapi/foreign-names.js';
 import type { DocumentFormat } from '#apiserver/openapi/format.js';
 import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 import { addPaths } from '#apiserver/openapi/operations.js';
@@ -58,8 +59,8 @@ export class Units {
 
   foreign(part: ForeignPart, format: DocumentFormat, taken: ReadonlySet<string>): Promise<Unit> {
     return onceIn(this.#foreign, part, format, () => {
-      const free = Object.entries(part.definitions).filter(([name]) => !taken.has(name));
-      return this.#pack(format, Object.entries(part.paths), free, {});
+      const { paths, definitions } = withFreeNames(part, taken);
+      return this.#pack(format, Object.entries(paths), Object.entries(definitions), {});
     });
   }
 

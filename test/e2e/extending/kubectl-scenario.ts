@@ -7,7 +7,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
 import { eventually, minorVersion, type RunResult, run } from '#test/e2e/harness.js';
 
-export interface KubectlCluster {
+interface KubectlCluster {
   readonly client: Client;
   /** A client config. */
   readonly config: string;

@@ -6,7 +6,7 @@ import { isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import { eventually, Running } from '#test/e2e/harness.js';
 
-export interface OperatedCluster {
+interface OperatedCluster {
   readonly client: Client;
   /** A client config. */
   readonly config: string;

@@ -64,6 +64,8 @@ async function answer(request: IncomingMessage, response: ServerResponse): Promi
   if (allowedNames.length > 0 && !allowedNames.includes(String(peer))) return fail(response, 401, 'Unauthorized');
   const url = new URL(request.url ?? '/', 'https://sample');
   if (url.pathname === `/apis/${apiVersion}`) return send(response, 200, discovery);
+  const document = documents[url.pathname];
+  if (document !== undefined) return send(response, 200, document);
   const match = /^\/apis\/sample\.example\.com\/v1(?:\/namespaces\/([^/]+))?\/flavors(?:\/([^/]+))?$/.exec(
     url.pathname,
   );
@@ -177,6 +179,59 @@ const discovery = {
       verbs: ['create', 'delete', 'get', 'list', 'watch'],
     },
   ],
+};
+
+const schemaName = 'com.example.sample.v1.Flavor';
+const schemas = {
+  [schemaName]: {
+    type: 'object',
+    description: 'Something to taste.',
+    properties: { taste: { type: 'string', description: 'What it tastes like.' } },
+    'x-kubernetes-group-version-kind': [{ group, version: 'v1', kind: 'Flavor' }],
+  },
+};
+const operation = {
+  operationId: 'readFlavor',
+  'x-kubernetes-action': 'get',
+  'x-kubernetes-group-version-kind': { group, version: 'v1', kind: 'Flavor' },
+};
+/** Where clients look whether the server validates fields. */
+const patch = { ...operation, operationId: 'patchFlavor', 'x-kubernetes-action': 'patch' };
+const fieldValidation = { name: 'fieldValidation', in: 'query', uniqueItems: true };
+const flavorPath = `/apis/${apiVersion}/namespaces/{namespace}/flavors/{name}`;
+const info = { title: 'sample', version: '1' };
+const documents: Readonly<Record<string, object>> = {
+  '/openapi/v2': {
+    swagger: '2.0',
+    info,
+    paths: {
+      [flavorPath]: {
+        get: {
+          ...operation,
+          responses: { 200: { description: 'OK', schema: { $ref: `#/definitions/${schemaName}` } } },
+        },
+      },
+    },
+    definitions: schemas,
+  },
+  '/openapi/v3': {
+    paths: { [`apis/${apiVersion}`]: { serverRelativeURL: `/openapi/v3/apis/${apiVersion}?hash=1F` } },
+  },
+  [`/openapi/v3/apis/${apiVersion}`]: {
+    openapi: '3.0.0',
+    info,
+    paths: {
+      [flavorPath]: {
+        get: { ...operation, responses: { 200: { description: 'OK' } } },
+        patch: {
+          ...patch,
+          parameters: [{ ...fieldValidation, schema: { type: 'string' } }],
+          responses: { 200: { description: 'OK' } },
+        },
+      },
+    },
+    components: { schemas },
+  },
 };
 
 function valuesOf(request: IncomingMessage, name: string): string[] {

@@ -11,6 +11,17 @@ import type { Test } from 'tap';
 import { WebSocketServer } from 'ws';
 import { behaviours } from '#test/integration/apiserver/aggregation/hostile-extension.js';
 
+export const badDocuments = [
+  'hanging',
+  'huge',
+  'too-many-parts',
+  'no-json',
+  'deep',
+  'another-version',
+  'failing',
+] as const;
+export type BadDocument = (typeof badDocuments)[number];
+
 export interface ExtensionOptions {
   readonly group: string;
   readonly cert: string;
@@ -19,6 +30,8 @@ export interface ExtensionOptions {
   readonly frontProxyAuthority: string;
   /** Changes while it runs. */
   readonly health?: { status: number };
+  /** What is wrong with its documents; absent: nothing. */
+  readonly documents?: BadDocument;
 }
 
 export interface Extension {
@@ -35,7 +48,7 @@ export interface Extension {
 }
 
 export async function startExtension(t: Test, options: ExtensionOptions): Promise<Extension> {
-  const { group, cert, key, frontProxyAuthority, health = { status: 200 } } = options;
+  const { group, cert, key, frontProxyAuthority, health = { status: 200 }, documents } = options;
   const root = `/apis/${group}/v1`;
   const open = new Map<string, number>();
   const asked: string[] = [];
@@ -55,7 +68,9 @@ export async function startExtension(t: Test, options: ExtensionOptions): Promis
     open.set(path, (open.get(path) ?? 0) + 1);
     response.on('close', () => open.set(path, (open.get(path) ?? 1) - 1));
     if (path === root) return json(response, health.status, resourceList(group));
-    if (path === '/openapi/v2') return openApiV2(response, group);
+    if (path === '/openapi/v2') {
+      return documents === undefined ? openApiV2(response, group) : sendBad(documents, response, group);
+    }
     if (path === '/openapi/v3') {
       const paths = { [`apis/${group}/v1`]: { serverRelativeURL: `/openapi/v3/apis/${group}/v1?hash=A1` } };
       return json(response, 200, { paths });
@@ -161,6 +176,28 @@ function resourceList(group: string) {
     groupVersion: `${group}/v1`,
     resources: [{ name: 'echoes', singularName: '', namespaced: false, kind: 'Echo', verbs }],
   };
+}
+
+function sendBad(bad: BadDocument, response: ServerResponse, group: string): void {
+  const send = (text: string) => void response.writeHead(200, { 'content-type': 'application/json' }).end(text);
+  const path = JSON.stringify(`/apis/${group}/v1`);
+  switch (bad) {
+    case 'hanging':
+      return;
+    case 'huge':
+      return send(`"${'x'.repeat(5 * 1024 * 1024)}"`);
+    case 'too-many-parts':
+      return send(`[${'{},'.repeat(200_000)}{}]`);
+    case 'no-json':
+      return send('swagger: 2.0');
+    case 'deep':
+      return send(`{"swagger":"2.0","paths":{${path}:{"parameters":${'['.repeat(5000)}${']'.repeat(5000)}}}}`);
+    case 'another-version':
+      return send('{"openapi":"3.0.0"}');
+    case 'failing':
+      response.writeHead(500).end();
+      return;
+  }
 }
 
 /** One definition is its own, and one is named like another server's. */
