@@ -49,7 +49,7 @@ export interface ApiOptions {
 }
 
 /** Ends everything with the test, the store included. */
-export async function startApi(t: Test, options: ApiOptions): Promise<DaemonTest> {
+export async function startApi(t: Pick<Test, 'teardown'>, options: ApiOptions): Promise<DaemonTest> {
   const { dialect, mode = 'RBAC', store = new MemoryStore({ clock }) } = options;
   const folder = await mkdtemp(join(tmpdir(), 'daemons-'));
   const file = async (name: string, text: string) => {
