@@ -3,9 +3,10 @@
 /** Members that are `undefined` are left out, as JSON does. Not for anything with a prototype of its own. */
 export function copyJson<T>(value: T): T {
   if (typeof value !== 'object' || value === null) return value;
-  if (Array.isArray(value)) return value.map(copyJson) as T;
+  if (Array.isArray(value)) return copyList(value) as T;
   const copy: Record<string, unknown> = {};
-  for (const key of Object.keys(value)) {
+  // Without a list of the names: plain values have no others than their own.
+  for (const key in value) {
     const member = (value as Record<string, unknown>)[key];
     if (member === undefined) continue;
     // Assigning it would set the prototype instead.
@@ -13,6 +14,12 @@ export function copyJson<T>(value: T): T {
     else copy[key] = typeof member === 'object' ? copyJson(member) : member;
   }
   return copy as T;
+}
+
+function copyList(list: readonly unknown[]): unknown[] {
+  const copy: unknown[] = [];
+  for (const element of list) copy.push(typeof element === 'object' ? copyJson(element) : element);
+  return copy;
 }
 
 function define(object: object, value: unknown): void {

@@ -8,6 +8,7 @@ import {
   storedForm,
   unsplice,
 } from '#storage/layout.js';
+import type { Segmented } from '#storage/segments/segmented.js';
 
 const pod = {
   spec: { note: '"metadata":{ and \\"metadata\\":{' },
@@ -74,10 +75,16 @@ const managed = {
 };
 
 /** The object as it is served in version 17, with what its bytes are made of. */
-function servedForm(object: StorableObject): StoredVersion {
+function servedForm(object: StorableObject): StoredVersion & { readonly json: Buffer } {
   const { bytes, parts } = storedForm(object);
   const json = splice(bytes, 17n);
   return { object: JSON.parse(json.toString()) as StorableObject, json, parts };
+}
+
+/** The same bytes, as if they were not in one piece. */
+function segmented(bytes: Buffer): Segmented {
+  const copyTo = (target: Buffer, at: number, from = 0) => void bytes.copy(target, at, from);
+  return { length: bytes.length, copyTo, begins: (prefix) => bytes.indexOf(prefix) === 0 };
 }
 
 void t.test('large values are found again in the bytes', async (t) => {
@@ -122,7 +129,11 @@ void t.test('a version made of another one takes over its bytes', async (t) => {
     ['a manager goes', { ...old, metadata: { ...old.metadata, managedFields: old.metadata.managedFields.slice(1) } }],
     ['undefined members', { ...old, status: undefined, metadata: { name: undefined } } as StorableObject],
   ];
-  for (const [name, next] of nexts) t.strictSame(storedForm(next, before), storedForm(next), name);
+  const inPieces = { ...before, json: segmented(before.json) };
+  for (const [name, next] of nexts) {
+    t.strictSame(storedForm(next, before), storedForm(next), name);
+    t.strictSame(storedForm(next, inPieces), storedForm(next), `${name}, of bytes in pieces`);
+  }
   const { metadata: _, ...rest } = JSON.parse(storedForm(old).bytes.toString()) as typeof managed;
   t.strictSame(rest, JSON.parse(JSON.stringify({ ...managed, metadata: undefined })));
   // What is shared is taken over without a look at it.

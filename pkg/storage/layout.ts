@@ -7,6 +7,8 @@
  * Served: `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"17","name":"web-0",…`
  */
 import { oncePer } from '#apimachinery/memo/once-per.js';
+import { maxSharedBytes } from '#storage/segments/packed.js';
+import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 import type { Revision } from '#storage/store.js';
 
 /** An object as the API knows it; only its outermost shape matters here. */
@@ -19,6 +21,8 @@ export interface StorableObject {
 const metadataStart = Buffer.from('"metadata":{');
 /** In so many bytes the start of metadata is found by a plain loop, as long as apiVersion and kind are no longer than usual. */
 const headBytes = 256;
+/** Where a version's bytes are put together that are only copied from. */
+const scratch = Buffer.allocUnsafeSlow(maxSharedBytes);
 const openingBrace = '{'.charCodeAt(0);
 const closingBrace = '}'.charCodeAt(0);
 const lineFeed = '\n'.charCodeAt(0);
@@ -42,7 +46,7 @@ export interface StoredForm {
 export interface StoredVersion {
   readonly object: StorableObject;
   /** As served. */
-  readonly json: Buffer;
+  readonly json: Bytes;
   readonly parts: StoredParts;
 }
 
@@ -188,9 +192,17 @@ export function parseParts(json: Buffer, parts: StoredParts, { fieldSetOf, share
 /** Of values that are frozen: these are shared by many objects, see `KnownNodes` and `KnownMembers`. */
 const bytesOfFrozen = oncePer((value: object) => Buffer.from(JSON.stringify(value)));
 
-/** Puts stored bytes together out of new text and bytes that are there already. */
+/** Those of a version in one piece, until this is called again. */
+function passing(json: Bytes): Buffer {
+  if (isWhole(json)) return json;
+  if (json.length > scratch.length) return joined(json);
+  json.copyTo(scratch, 0);
+  return scratch.subarray(0, json.length);
+}
+
+/** Puts stored bytes together out of new text and bytes that are there already. To be finished in the same turn. */
 class StoredWriter {
-  readonly #before: StoredVersion | undefined;
+  readonly #before: { readonly json: Buffer; readonly parts: StoredParts } | undefined;
   /** Those of `before`, in the order of its parts. */
   readonly #known: readonly object[];
   readonly #ranges: number[] = [];
@@ -200,7 +212,7 @@ class StoredWriter {
   #size = 0;
 
   constructor(before: StoredVersion | undefined) {
-    this.#before = before;
+    this.#before = before && { json: passing(before.json), parts: before.parts };
     this.#known = before === undefined ? [] : largeValues(before.object);
   }
 

@@ -19,8 +19,12 @@ export interface MeasuredStoreOptions {
   readonly metrics: StorageMetrics;
 }
 
+type Observer = ReturnType<StorageMetrics['requestDuration']['labels']>;
+
 export class MeasuredStore extends ForwardingStore {
   readonly #options: MeasuredStoreOptions;
+  /** By operation, of those that there have been. */
+  readonly #durations = new Map<string, Observer>();
 
   constructor(below: Store, options: MeasuredStoreOptions) {
     super(below);
@@ -45,12 +49,21 @@ export class MeasuredStore extends ForwardingStore {
   }
 
   async #timed<T>(operation: string, call: () => Promise<T>): Promise<T> {
-    const { clock, metrics, resource: type } = this.#options;
+    const { clock } = this.#options;
     const startedMs = clock.monotonic();
     try {
       return await call();
     } finally {
-      metrics.requestDuration.labels(operation, type).observe((clock.monotonic() - startedMs) / 1000);
+      this.#duration(operation).observe((clock.monotonic() - startedMs) / 1000);
     }
+  }
+
+  #duration(operation: string): Observer {
+    const known = this.#durations.get(operation);
+    if (known !== undefined) return known;
+    const { metrics, resource } = this.#options;
+    const made = metrics.requestDuration.labels(operation, resource);
+    this.#durations.set(operation, made);
+    return made;
   }
 }

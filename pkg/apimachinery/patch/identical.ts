@@ -8,13 +8,11 @@ export function identicalJson(a: unknown, b: unknown): boolean {
     return true;
   }
   if (Array.isArray(b)) return false;
-  const names = Object.keys(a);
   const others = Object.keys(b);
-  if (names.length !== others.length) return false;
-  for (let i = 0; i < names.length; i++) {
-    const name = names[i] as string;
-    if (name !== others[i]) return false;
+  let place = 0;
+  for (const name in a) {
+    if (name !== others[place++]) return false;
     if (!identicalJson((a as Record<string, unknown>)[name], (b as Record<string, unknown>)[name])) return false;
   }
-  return true;
+  return place === others.length;
 }

@@ -37,13 +37,13 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   }
   if (!isObject(a) || !isObject(b)) return false;
   let members = 0;
-  for (const key of Object.keys(a)) {
+  for (const key in a) {
     const value = a[key];
     if (value === undefined) continue;
     if (!jsonEqual(value, member(b, key))) return false;
     members++;
   }
-  for (const key of Object.keys(b)) if (b[key] !== undefined) members--;
+  for (const key in b) if (b[key] !== undefined) members--;
   return members === 0;
 }
 

@@ -226,11 +226,11 @@ function written(entry: Entry): Outcome {
   return { written: { entry, created: false } };
 }
 
-/** True for the same object in whatever version. */
+/** True for the same object in whatever version. What a write changes is mostly found at once: all else is shared. */
 function sameObject(a: ApiObjectShape, b: ApiObjectShape): boolean {
   const unversioned = ({ metadata }: ApiObjectShape) => ({ ...metadata, resourceVersion: undefined });
   return (
-    jsonEqual(unversioned(a), unversioned(b)) && jsonEqual({ ...a, metadata: undefined }, { ...b, metadata: undefined })
+    jsonEqual({ ...a, metadata: undefined }, { ...b, metadata: undefined }) && jsonEqual(unversioned(a), unversioned(b))
   );
 }
 

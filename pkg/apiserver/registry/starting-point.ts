@@ -36,7 +36,7 @@ export function startingPoint(
   if (resource.conversion !== undefined) return { object, canonical: false };
   const { parts } = entry;
   if (parts !== undefined) {
-    return { object, canonical: true, before: { object: object as StorableObject, json: entry.json(), parts } };
+    return { object, canonical: true, before: { object: object as StorableObject, json: entry.jsonBytes(), parts } };
   }
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   try {
