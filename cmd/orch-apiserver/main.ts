@@ -6,7 +6,7 @@ import { run } from '#daemon/run.js';
 
 // V8's optimizing compiler runs beside the first thousands of requests and takes as much CPU as they do, mostly for functions
 // that it copies into their callers, and for some that hardly run again. Copying half as much, and waiting twice as long,
-// takes a fifth off the first thousand writes, and leaves later ones as they are. Newer releases wait for longer themselves.
+// takes a fifth off the first thousand writes, and hardly changes later ones. Newer releases wait for longer themselves.
 setFlagsFromString('--max-inlined-bytecode-size-cumulative=400');
 if (process.versions.v8.startsWith('11.')) setFlagsFromString('--interrupt-budget=135168');
 

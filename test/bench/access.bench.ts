@@ -67,6 +67,8 @@ const many = values.many ?? (inLimits ? '0' : '50000');
 
 /** What a server still does after it has answered for the first time. */
 const settleMs = 5000;
+/** By then it has collected once what busy times have left behind, which is not what an idle server costs. */
+const collectedMs = 15_000;
 const idleMs = 30_000;
 const idleLimit = 0.012;
 const loadedLimitBytes = 710e6 / 4;
@@ -102,7 +104,7 @@ function figuresOf([orch = Number.NaN, peer]: readonly number[]): RowFigures {
 }
 
 async function idleRow(field: Field): Promise<void> {
-  await realClock.sleep(settleMs);
+  await realClock.sleep(collectedMs);
   const { values: shares, ...rounds } = await inRounds({ ...field, rounds: 1 }, async () => {
     const before = apis(field).map(({ pid }) => treeCpuMs(pid));
     await realClock.sleep(idleMs);

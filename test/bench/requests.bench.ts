@@ -50,6 +50,7 @@ async function ask({ method, url, body = '', type = 'application/json' }: Ask): 
     peer,
     gone: new LazyAbort(),
     readBody: bytes.length === 0 ? undefined : async () => bytes,
+    openBody: undefined,
   });
   const { status, body: answer } = await api.handler(request);
   if (status >= 300) throw new Error(`${method} ${url}: ${status} ${String(answer)}`);
