@@ -200,6 +200,8 @@ function makeDialect(w: Words) {
       endpointSliceManagedBy: `endpointslice.${w.label}/managed-by`,
       skipMirror: `endpointslice.${w.label}/skip-mirror`,
       headlessService: `service.${w.label}/headless`,
+      /** Of services that another proxy than the standard one is for: its name. */
+      serviceProxyName: `service.${w.label}/service-proxy-name`,
       podTemplateHash: 'pod-template-hash',
       controllerRevisionHash: 'controller-revision-hash',
       podTemplateGeneration: 'pod-template-generation',
@@ -234,6 +236,7 @@ function makeDialect(w: Words) {
       nodeTTL: `node.alpha.${w.label}/ttl`,
       endpointsLastChange: `endpoints.${w.label}/last-change-trigger-time`,
       overCapacity: `endpoints.${w.label}/over-capacity`,
+      topologyAwareHints: `service.${w.label}/topology-aware-hints`,
       leader: `control-plane.alpha.${w.label}/leader`,
       controllerAttachDetach: `volumes.${w.label}/controller-managed-attach-detach`,
       enforceMountable: `${w.label}/enforce-mountable-secrets`,

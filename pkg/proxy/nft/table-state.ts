@@ -1,0 +1,253 @@
+/**
+ * What a table is to be, put together from what its owners contribute, and how that differs from what the kernel has.
+ * A change costs what it changes, however much else there is.
+ */
+import type { TableChange } from '#proxy/nft/commands.js';
+import { changeText, isEmptyChange } from '#proxy/nft/commands.js';
+import type { TableListing } from '#proxy/nft/listing.js';
+import {
+  type Contribution,
+  type NftChain,
+  type NftElement,
+  type NftSet,
+  type TableFrame,
+  versionChain,
+} from '#proxy/nft/table.js';
+
+/** Owners of one element, the first by name in front: where two want different data, it has its way. */
+interface Claim {
+  readonly owner: string;
+  readonly element: NftElement;
+  next: Claim | undefined;
+}
+
+interface Counted<T> {
+  readonly value: T;
+  owners: number;
+}
+
+const nothing: Contribution = { elements: [], chains: [] };
+
+export class TableState {
+  readonly frame: TableFrame;
+  readonly #contributions = new Map<string, Contribution>();
+  /** Set → key → claim. */
+  readonly #claims = new Map<string, Map<string, Claim>>();
+  readonly #chains = new Map<string, Counted<NftChain>>();
+  readonly #sets = new Map<string, Counted<NftSet>>();
+  /** What the kernel has, of what was touched since the last change was taken; undefined: nothing. */
+  readonly #touched = new Map<string, Map<string, NftElement | undefined>>();
+  readonly #touchedChains = new Map<string, boolean>();
+  readonly #touchedSets = new Map<string, boolean>();
+
+  constructor(frame: TableFrame) {
+    this.frame = frame;
+  }
+
+  get owners(): Iterable<string> {
+    return this.#contributions.keys();
+  }
+
+  /** Replaces what the owner contributed before; undefined takes it away. */
+  contribute(owner: string, contribution: Contribution | undefined): void {
+    const old = this.#contributions.get(owner) ?? nothing;
+    const now = contribution ?? nothing;
+    const kept = new Set<NftElement>();
+    const before = new Map(old.elements.map((element) => [`${element.set} ${element.key}`, element]));
+    for (const element of now.elements) {
+      const known = before.get(`${element.set} ${element.key}`);
+      if (known !== undefined && known.data === element.data && !kept.has(known)) kept.add(known);
+      else this.#claim(owner, element);
+    }
+    for (const element of old.elements) if (!kept.has(element)) this.#unclaim(owner, element);
+    for (const set of now.sets ?? []) count(this.#sets, this.#touchedSets, set);
+    for (const chain of now.chains) count(this.#chains, this.#touchedChains, chain);
+    for (const { name } of old.chains) discount(this.#chains, this.#touchedChains, name);
+    for (const { name } of old.sets ?? []) discount(this.#sets, this.#touchedSets, name);
+    if (contribution === undefined) this.#contributions.delete(owner);
+    else this.#contributions.set(owner, { ...now, elements: this.#sharedWith(now.elements, before, kept) });
+  }
+
+  /** Commands for what has changed since the last call; undefined: nothing. They must reach the kernel, or `differences` asked. */
+  takeChange(): string | undefined {
+    const change = this.#change();
+    this.#forgetTouched();
+    return isEmptyChange(change) ? undefined : changeText(this.frame.name, change);
+  }
+
+  /** Commands that make the kernel's table this one; undefined: it is. Afterwards `takeChange` starts from there. */
+  differences(listing: TableListing | undefined): string | undefined {
+    this.#forgetTouched();
+    if (listing === undefined || !this.#hasFrame(listing)) {
+      const begin = listing === undefined ? '' : `delete table inet ${this.frame.name}\n`;
+      return `${begin}add table inet ${this.frame.name}\n${changeText(this.frame.name, this.#everything())}`;
+    }
+    const change = this.#compare(listing);
+    return isEmptyChange(change) ? undefined : changeText(this.frame.name, change);
+  }
+
+  #forgetTouched(): void {
+    this.#touched.clear();
+    this.#touchedChains.clear();
+    this.#touchedSets.clear();
+  }
+
+  /** The old objects stay the ones that are kept: claims hold them. */
+  #sharedWith(
+    elements: readonly NftElement[],
+    before: ReadonlyMap<string, NftElement>,
+    kept: ReadonlySet<NftElement>,
+  ): NftElement[] {
+    return elements.map((element) => {
+      const known = before.get(`${element.set} ${element.key}`);
+      return known !== undefined && kept.has(known) ? known : element;
+    });
+  }
+
+  #claim(owner: string, element: NftElement): void {
+    const claims = this.#claims.get(element.set) ?? new Map<string, Claim>();
+    this.#claims.set(element.set, claims);
+    const first = claims.get(element.key);
+    this.#touch(element, first?.element);
+    const claim: Claim = { owner, element, next: undefined };
+    if (first === undefined || owner <= first.owner) {
+      claim.next = first;
+      claims.set(element.key, claim);
+      return;
+    }
+    let at = first;
+    while (at.next !== undefined && at.next.owner < owner) at = at.next;
+    claim.next = at.next;
+    at.next = claim;
+  }
+
+  #unclaim(owner: string, element: NftElement): void {
+    const claims = this.#claims.get(element.set);
+    const first = claims?.get(element.key);
+    if (claims === undefined || first === undefined) return;
+    this.#touch(element, first.element);
+    if (first.owner === owner && first.element === element) {
+      if (first.next === undefined) claims.delete(element.key);
+      else claims.set(element.key, first.next);
+      return;
+    }
+    for (let at = first; at.next !== undefined; at = at.next) {
+      if (at.next.owner !== owner || at.next.element !== element) continue;
+      at.next = at.next.next;
+      return;
+    }
+  }
+
+  #touch({ set, key }: NftElement, before: NftElement | undefined): void {
+    const touched = this.#touched.get(set) ?? new Map<string, NftElement | undefined>();
+    this.#touched.set(set, touched);
+    if (!touched.has(key)) touched.set(key, before);
+  }
+
+  #change(): TableChange {
+    const addElements: NftElement[] = [];
+    const deleteElements: NftElement[] = [];
+    const goingSets = new Set([...this.#touchedSets].flatMap(([name, was]) => (was && !this.#sets.has(name) ? name : [])));
+    for (const [set, touched] of this.#touched) {
+      if (goingSets.has(set)) continue;
+      for (const [key, before] of touched) {
+        const now = this.#claims.get(set)?.get(key)?.element;
+        if (before?.data === now?.data) continue;
+        if (before !== undefined) deleteElements.push(before);
+        if (now !== undefined) addElements.push(now);
+      }
+    }
+    return {
+      addSets: appeared(this.#touchedSets, this.#sets),
+      addChains: appeared(this.#touchedChains, this.#chains),
+      deleteElements,
+      addElements,
+      deleteChains: [...this.#touchedChains].flatMap(([name, was]) => (was && !this.#chains.has(name) ? name : [])),
+      deleteSets: [...goingSets],
+    };
+  }
+
+  #everything(): TableChange {
+    const elements: NftElement[] = [];
+    for (const claims of this.#claims.values()) for (const { element } of claims.values()) elements.push(element);
+    return {
+      addSets: [...this.frame.sets, ...[...this.#sets.values()].map(({ value }) => value)],
+      addChains: this.#allChains(),
+      deleteElements: [],
+      addElements: elements,
+      deleteChains: [],
+      deleteSets: [],
+    };
+  }
+
+  #allChains(): NftChain[] {
+    const version: NftChain = { name: versionChain(this.frame), rules: [] };
+    return [version, ...this.frame.chains, ...[...this.#chains.values()].map(({ value }) => value)];
+  }
+
+  #hasFrame({ sets, chains }: TableListing): boolean {
+    return (
+      chains.has(versionChain(this.frame)) &&
+      this.frame.sets.every(({ name }) => sets.has(name)) &&
+      this.frame.chains.every(({ name, rules }) => chains.get(name) === rules.length)
+    );
+  }
+
+  #compare(listing: TableListing): TableChange {
+    const addElements: NftElement[] = [];
+    const deleteElements: NftElement[] = [];
+    const sets = [...this.frame.sets, ...[...this.#sets.values()].map(({ value }) => value)];
+    const expected = new Set(sets.map(({ name }) => name));
+    for (const { name: set, isDynamic } of sets) {
+      if (isDynamic === true) continue;
+      const claims = this.#claims.get(set) ?? new Map<string, Claim>();
+      const listed = listing.sets.get(set) ?? new Map<string, string>();
+      for (const [key, { element }] of claims) {
+        const data = listed.get(key);
+        if (data === element.data) continue;
+        if (data !== undefined) deleteElements.push(element);
+        addElements.push(element);
+      }
+      for (const [key, data] of listed) if (!claims.has(key)) deleteElements.push({ set, key, data });
+    }
+    const chains = this.#allChains();
+    const names = new Set(chains.map(({ name }) => name));
+    return {
+      addSets: [...this.#sets.values()].flatMap(({ value }) => (listing.sets.has(value.name) ? [] : value)),
+      addChains: chains.filter(({ name, rules }) => listing.chains.get(name) !== rules.length),
+      deleteElements,
+      addElements,
+      deleteChains: [...listing.chains.keys()].filter((name) => !names.has(name)),
+      deleteSets: [...listing.sets.keys()].filter((name) => !expected.has(name)),
+    };
+  }
+}
+
+function count<T extends { readonly name: string }>(
+  all: Map<string, Counted<T>>,
+  touched: Map<string, boolean>,
+  value: T,
+): void {
+  const known = all.get(value.name);
+  if (known !== undefined) known.owners++;
+  else {
+    if (!touched.has(value.name)) touched.set(value.name, false);
+    all.set(value.name, { value, owners: 1 });
+  }
+}
+
+function discount<T>(all: Map<string, Counted<T>>, touched: Map<string, boolean>, name: string): void {
+  const known = all.get(name);
+  if (known === undefined) return;
+  known.owners--;
+  if (known.owners > 0) return;
+  if (!touched.has(name)) touched.set(name, true);
+  all.delete(name);
+}
+
+function appeared<T>(touched: ReadonlyMap<string, boolean>, all: ReadonlyMap<string, Counted<T>>): T[] {
+  return [...touched].flatMap(([name, was]) => {
+    const now = all.get(name);
+    return !was && now !== undefined ? [now.value] : [];
+  });
+}

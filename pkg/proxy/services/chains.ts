@@ -1,0 +1,126 @@
+/**
+ * The chains that packets for services come to. Services with as many endpoints share one, so that there are few of
+ * them, and their names tell all that is in them.
+ */
+import { createHash } from 'node:crypto';
+import type { NftChain, NftSet } from '#proxy/nft/table.js';
+import type { Family, ProxySettings } from '#proxy/services/view.js';
+
+/** How a packet for a service is passed on. */
+export interface PickedBy {
+  readonly family: Family;
+  /** By its address, or by its port at any address of the node. */
+  readonly by: 'address' | 'node-port';
+  /** `local`: from outside to endpoints of this node; pods and the node itself reach all endpoints there, too. */
+  readonly to: 'cluster' | 'external' | 'local';
+  /** Number of endpoints. */
+  readonly count: number;
+  /** Number of those of this node, for `local`. */
+  readonly localCount?: number;
+  /** Where clients stay at their endpoints: of the map that remembers them. */
+  readonly affinity?: string | undefined;
+}
+
+/** Endpoints of this node have their places from here on. */
+export const firstLocalSlot = 65_536;
+
+const digit = (family: Family): '4' | '6' => (family === 'IPv4' ? '4' : '6');
+
+/** `services4`: the set or map of a family. */
+export function familyName(name: string, family: Family): string {
+  return `${name}${digit(family)}`;
+}
+
+const header = (family: Family): 'ip' | 'ip6' => (family === 'IPv4' ? 'ip' : 'ip6');
+
+export const setMark = ({ masqueradeBit }: ProxySettings): string =>
+  `meta mark set meta mark | 0x${(2 ** masqueradeBit).toString(16).padStart(8, '0')}`;
+
+/** The chain of a pick, first, and those that it leads to. */
+export function pickChains(pick: PickedBy, settings: ProxySettings): [NftChain, ...NftChain[]] {
+  const name = chainName(pick);
+  const cidr = settings.clusterCIDRs[pick.family];
+  const ip = header(pick.family);
+  if (pick.to !== 'local') return [{ name, rules: [...sourceRules(pick, settings), ...choice(pick, pick.count)] }];
+  const everywhere = (to: 'cluster' | 'external') => pickChains({ ...without(pick), to }, settings)[0];
+  const fromPods = everywhere('cluster');
+  const fromNode = everywhere('external');
+  const { localCount = 0 } = pick;
+  const rules = [
+    // Whoever is inside reaches all endpoints: nobody's balancer has chosen this node for it.
+    ...(cidr === undefined || pick.count === 0 ? [] : [`${ip} saddr ${cidr} goto ${fromPods.name}`]),
+    ...(pick.count === 0 ? [] : [`fib saddr type local goto ${fromNode.name}`]),
+    ...(localCount === 0 ? ['drop'] : choice(pick, localCount, firstLocalSlot)),
+  ];
+  return [{ name, rules }, ...(pick.count === 0 ? [] : [fromPods, fromNode])];
+}
+
+function without({ localCount: _, ...pick }: PickedBy): PickedBy {
+  return pick;
+}
+
+function chainName({ affinity, by, count, family, localCount, to }: PickedBy): string {
+  const start = by === 'address' ? to : `node-port-${to}`;
+  const local = localCount === undefined ? '' : `-${localCount}`;
+  return `${familyName(start, family)}-${count}${local}${affinity === undefined ? '' : `-${affinity}`}`;
+}
+
+function sourceRules(pick: PickedBy, settings: ProxySettings): string[] {
+  const mark = setMark(settings);
+  if (pick.to === 'external') return [mark];
+  const ip = header(pick.family);
+  const cidr = settings.clusterCIDRs[pick.family];
+  const refused =
+    settings.isClusterIPInternal && cidr !== undefined ? [`${ip} saddr != ${cidr} fib saddr type != local return`] : [];
+  if (settings.masqueradeAll) return [...refused, mark];
+  return cidr === undefined ? [] : [...refused, `${ip} saddr != ${cidr} ${mark}`];
+}
+
+/** One of so many, by its number. */
+function choice({ affinity, by, family }: PickedBy, count: number, offset = 0): string[] {
+  const ip = header(family);
+  const key = by === 'address' ? `${ip} daddr . meta l4proto . th dport` : 'meta l4proto . th dport';
+  const map = familyName(by === 'address' ? 'endpoints' : 'node-port-endpoints', family);
+  const start = offset === 0 ? '' : ` offset ${offset}`;
+  return [
+    ...(affinity === undefined ? [] : [`${ports} dnat ${ip} to ${ip} saddr map @${affinity} : ${ip} saddr map @${portsOf(affinity)}`]),
+    `dnat ${ip} to ${key} . numgen random mod ${count}${start} map @${map}`,
+  ];
+}
+
+/** Names the map that remembers the clients of a service port. */
+export function affinityName(family: Family, port: string): string {
+  const id = createHash('sha256').update(port).digest('hex').slice(0, 12);
+  return `${familyName('affinity', family)}-${id}`;
+}
+
+const maxClients = 262_144;
+
+/** Where a rule may speak of ports. */
+const ports = 'meta l4proto { tcp, udp, sctp }';
+
+/** The map of ports beside a map of addresses: nft 1.0 has no room for both in one of IPv6. */
+export function portsOf(map: string): string {
+  return `${map}-ports`;
+}
+
+/** The client's address → its endpoint's address, and its port. */
+export function affinityMaps(family: Family, name: string): NftSet[] {
+  const address = family === 'IPv4' ? 'ipv4_addr' : 'ipv6_addr';
+  const map = (of: string, data: string): NftSet => ({
+    name: of,
+    kind: 'map',
+    declaration: `type ${address} : ${data}; flags dynamic,timeout; size ${maxClients};`,
+    isDynamic: true,
+  });
+  return [map(name, address), map(portsOf(name), 'inet_service')];
+}
+
+/** Remembers where a client was sent, for so many seconds after its last connection. */
+export function rememberChain(family: Family, map: string, seconds: number): NftChain {
+  const ip = header(family);
+  const client = `${ip} saddr timeout ${seconds}s`;
+  const rule = `update @${map} { ${client} : ${ip} daddr } update @${portsOf(map)} { ${client} : th dport }`;
+  // The number of seconds is in its name, as chains of one name are one.
+  return { name: `remember-${map}-${seconds}`, rules: [`${ports} ${rule}`] };
+}
