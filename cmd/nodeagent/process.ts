@@ -14,8 +14,8 @@ export interface NodeAgentProcessParts {
   /** Absent: there is no API. */
   readonly connection?: Connection;
   readonly cri: CRI;
-  /** The cluster's name server on this node; absent: somebody else is. */
-  readonly dns?: Daemon;
+  /** What the node has of its own: the cluster's name server, the service proxy. */
+  readonly beside: readonly Daemon[];
   readonly log: Logger;
   /** The local health endpoint; port 0 for none. */
   readonly health: { readonly address: string; readonly port: number };
@@ -38,20 +38,20 @@ export class NodeAgentProcess implements Daemon {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { agent, dns, informers, idleCollection } = this.#parts;
+    const { agent, beside, informers, idleCollection } = this.#parts;
     await this.#serveHealth();
     // What the agent watches ends after the agent: it reads its caches to the last.
     const watching = new AbortController();
     const watched = informers.start(watching.signal);
     const collecting = collectWhenIdle(idleCollection, watching.signal);
-    // It answers until the agent has ended: containers that end may still ask.
-    const answering = dns?.start(watching.signal);
+    // They go on until the agent has ended: containers that end may still ask.
+    const accompanying = beside.map((daemon) => daemon.start(watching.signal));
     try {
       // Without what it watches it would go on with what it knew once.
-      await Promise.race([agent.start(signal), watched, ...(answering === undefined ? [] : [answering])]);
+      await Promise.race([agent.start(signal), watched, ...accompanying]);
     } finally {
       watching.abort();
-      await Promise.all([watched, collecting, answering]);
+      await Promise.all([watched, collecting, ...accompanying]);
     }
   }
 

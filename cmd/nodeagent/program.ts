@@ -15,6 +15,7 @@ import { Connection } from '#client/rest/connection.js';
 import { cloudDependencies } from '#cmd/nodeagent/cloud.js';
 import { nodeDns } from '#cmd/nodeagent/dns.js';
 import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
+import { nodeServiceProxy } from '#cmd/nodeagent/service-proxy.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
@@ -115,9 +116,10 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   });
   // Where there is no API, there are no names either.
   const dns = connection && nodeDns(values, { informers, clock, random, log, metrics, nodeName });
+  const proxy = connection && nodeServiceProxy(values, { informers, clock, random, log, metrics, nodeName });
   return new NodeAgentProcess({
     agent,
-    ...(dns === undefined ? {} : { dns }),
+    beside: [dns, proxy].filter((daemon) => daemon !== undefined),
     informers,
     ...(connection === undefined ? {} : { connection }),
     cri,

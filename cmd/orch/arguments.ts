@@ -166,6 +166,15 @@ export interface NodeDnsArguments {
   readonly isOwn: boolean;
 }
 
+/** The service proxy of a cluster, in the process of one of its agents. */
+export interface NodeProxyArguments {
+  readonly table: string;
+  /** Of all pods: one range, or one of each family. */
+  readonly podRange: string;
+  /** All of them are this machine. */
+  readonly nodes: readonly string[];
+}
+
 export interface NodeAgentArguments {
   readonly dialect: Dialect;
   readonly nodeName: string;
@@ -181,6 +190,8 @@ export interface NodeAgentArguments {
   readonly pauseImage: string | undefined;
   /** Absent: pods ask the machine's resolvers. */
   readonly dns?: NodeDnsArguments | undefined;
+  /** Absent: another agent's process has it, or nobody. */
+  readonly proxy?: NodeProxyArguments | undefined;
   readonly featureGates?: Gates | undefined;
   readonly files: {
     readonly ca: string | undefined;
@@ -216,6 +227,12 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'dns-address': options.dns?.isOwn === true ? options.dns.server : undefined,
     'cluster-dns': options.dns?.server,
     'cluster-domain': options.dns === undefined ? undefined : clusterDomain,
+    'service-proxy': options.proxy === undefined ? undefined : true,
+    'service-proxy-table': options.proxy?.table,
+    'service-proxy-cluster-cidr': options.proxy?.podRange,
+    'service-proxy-nodes': options.proxy?.nodes,
+    // Several clusters of this machine may have the same addresses of services.
+    'service-proxy-cluster-ips-internal': options.proxy === undefined ? undefined : true,
     'feature-gates': gatesText(options.featureGates),
     address: options.nodeIPs[0],
     port: options.port,

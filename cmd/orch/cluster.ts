@@ -19,6 +19,7 @@ import { dropManagedFields } from '#client/informer/transforms.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { nodeDns } from '#cmd/nodeagent/dns.js';
+import { nodeServiceProxy } from '#cmd/nodeagent/service-proxy.js';
 import { takesPods } from '#cmd/orch/nodes-ready.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
@@ -258,10 +259,11 @@ export class ClusterProcess {
       }),
       ...node.dependencies,
     });
-    const dns = nodeDns(values, { informers, clock, random, log, metrics, nodeName: node.name });
+    const shared = { informers, clock, random, log, metrics, nodeName: node.name };
+    const beside = [nodeDns(values, shared), nodeServiceProxy(values, shared)];
     this.#inform(informers);
-    // Nobody waits for it: where its port is somebody else's, the cluster comes up all the same.
-    if (dns !== undefined) this.#launch(dns);
+    // Nobody waits for them: where a port is somebody else's, the cluster comes up all the same.
+    for (const daemon of beside) if (daemon !== undefined) this.#launch(daemon);
     await this.#start(agent);
     return agent;
   }

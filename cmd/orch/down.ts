@@ -16,6 +16,7 @@ import {
 } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, progressPrinter, step } from '#cmd/orch/progress.js';
 import { serviceAddressOf } from '#cmd/orch/service-address.js';
+import { removeServiceRules } from '#cmd/orch/service-proxy.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import { LeftBehindError, type RemovalStep, takeEveryStep, takeStepsTogether } from '#containerd/every-step.js';
 import { helpText } from '#daemon/options/help.js';
@@ -124,5 +125,6 @@ async function containerSteps(layout: Layout, settings: ClusterSettings, sink: P
     ['volumes', () => unmountVolumes(layout.root)],
     ['rule for the service address', () => serviceAddressOf(settings).close()],
     ['address of the name server', () => releaseNameServer(layout)],
+    ['rules of services', () => removeServiceRules(layout)],
   ];
 }

@@ -105,6 +105,14 @@ export const upOptions = {
     section: 'Storage',
     meaning: 'Make the StorageClass local, whose volumes are directories of the nodes, where it is not there.',
   },
+  'service-proxy': {
+    type: 'string',
+    default: 'built-in',
+    oneOf: ['built-in', 'none'],
+    section: 'Network',
+    meaning:
+      'Who leads addresses of Services to their pods and enforces network policies: built-in, which needs the program nft, or none, where another program does.',
+  },
   'scheduler-config': {
     type: 'string',
     section: 'Daemons',

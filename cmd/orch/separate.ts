@@ -26,6 +26,7 @@ import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { withClient } from '#cmd/orch/scheduler-config.js';
+import { setUpServiceProxy } from '#cmd/orch/service-proxy.js';
 import { choosePort, portIsFree } from '#cmd/orch/settings.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
 import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
@@ -99,6 +100,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   );
   const nodes = await infrastructure.nodes;
   const dns = await setUpNameServer(context);
+  const proxy = setUpServiceProxy(context);
   // They end beside each other; only the API server has to outlast them.
   const daemons = new PartGroup('controllers, scheduler and node agents');
   running.push(daemons);
@@ -115,6 +117,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
         runtime: node.runtime ?? { endpoint: simulatedEndpoint },
         pauseImage: node.pauseImage,
         dns: dns(place),
+        proxy: proxy(place),
         featureGates,
         verbosity,
         files: {

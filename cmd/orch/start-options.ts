@@ -15,6 +15,8 @@ export interface StartOptions {
   readonly clusterDns: string;
   /** Make the class of volumes that are directories of nodes. */
   readonly localStorage: boolean;
+  /** What leads services to their pods: `built-in`, or `none`. */
+  readonly serviceProxy: string;
   /** Of all daemons. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   /** Path of the scheduler's configuration file. */

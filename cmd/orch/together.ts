@@ -7,6 +7,7 @@ import {
   controllerManagerArguments,
   loopsInProcess,
   type NodeDnsArguments,
+  type NodeProxyArguments,
   nodeAgentArguments,
   preferredNodeAgentPort,
   schedulerArguments,
@@ -19,6 +20,7 @@ import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { hostAddresses } from '#cmd/orch/network.js';
 import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
+import { setUpServiceProxy } from '#cmd/orch/service-proxy.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { simulatedDependencies } from '#nodeagent/simulated/node.js';
@@ -69,8 +71,9 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
   await step(progress, 'controllers and scheduler', () => process.startLoops());
   const nodes = await infrastructure.nodes;
   const dns = await setUpNameServer(context);
+  const proxy = setUpServiceProxy(context);
   const agents = nodes.map(async (node, place) => {
-    const placed = { ...node, port: preferredNodeAgentPort(place), dns: dns(place) };
+    const placed = { ...node, port: preferredNodeAgentPort(place), dns: dns(place), proxy: proxy(place) };
     return process.startNode(await nodeOptions(context, infrastructure, placed));
   });
   await step(progress, 'node agents', () => Promise.all(agents));
@@ -80,7 +83,11 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
 async function nodeOptions(
   context: ClusterContext,
   infrastructure: Infrastructure,
-  node: NodeInfrastructure & { readonly port: number; readonly dns: NodeDnsArguments | undefined },
+  node: NodeInfrastructure & {
+    readonly port: number;
+    readonly dns: NodeDnsArguments | undefined;
+    readonly proxy: NodeProxyArguments | undefined;
+  },
 ): Promise<NodeOptions> {
   const { dialect, clock, layout, start } = context;
   const { name, runtime } = node;
@@ -102,6 +109,7 @@ async function nodeOptions(
       runtime,
       pauseImage: node.pauseImage,
       dns: node.dns,
+      proxy: node.proxy,
       featureGates: start.featureGates,
       verbosity: start.verbosity,
       files: {

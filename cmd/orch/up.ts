@@ -59,6 +59,7 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
       nodeIPs: checkedNodeIPs(options['node-ip']),
       clusterDns: checkedClusterDns(options['cluster-dns']),
       localStorage: options['local-storage'],
+      serviceProxy: options['service-proxy'],
       verbosity: options.v,
       featureGates: options['feature-gates'],
       schedulerConfig: readable(options['scheduler-config']),

@@ -123,6 +123,8 @@ function makeDialect(w: Words) {
     version: 'v1.24.0',
     /** What the names of the DNS server's series begin with. */
     dnsMetricsPrefix: w.dnsMetrics,
+    /** Of the series of the service proxy. */
+    proxyMetricsPrefix: `${w.short}proxy`,
     /** The API group's name on the wire; empty for core. */
     groupName,
     /** `v1`, `apps/v1`, `coordination.orch.io/v1`. */
@@ -167,6 +169,7 @@ function makeDialect(w: Words) {
       controllerManager: `${w.short}-controller-manager`,
       scheduler: `${w.short}-scheduler`,
       nodeAgent: w.agent,
+      serviceProxy: `${w.short}-proxy`,
       /** Name that pods use by default for their scheduler. */
       defaultScheduler: 'default-scheduler',
     },

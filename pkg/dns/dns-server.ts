@@ -6,6 +6,7 @@
 import type { Registry } from 'prom-client';
 import { services } from '#api/core/v1/resources.gen.js';
 import type { Service } from '#api/core/v1/types.gen.js';
+import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { aborted } from '#apimachinery/async/aborted.js';
@@ -22,7 +23,6 @@ import { maxMessageBytes } from '#dns/message/numbers.js';
 import { type Query, readQuery } from '#dns/message/query.js';
 import { type Content, udpBytes, writeResponse } from '#dns/message/response.js';
 import { DnsMetrics, type Transport } from '#dns/metrics/dns-metrics.js';
-import { keepNames } from '#dns/records/keep-names.js';
 import { RecordTable } from '#dns/records/table.js';
 import { ClusterZone } from '#dns/records/zone.js';
 import { Resolver } from '#dns/resolver.js';
@@ -84,7 +84,7 @@ export class DnsServer implements Daemon {
     const { dialect } = informers.client;
     this.#options = options;
     this.#services = informers.informer(services);
-    this.#slices = informers.informer(endpointslices, { transform: keepNames });
+    this.#slices = informers.informer(endpointslices, { transform: keepEndpoints });
     this.#metrics = new DnsMetrics(options.metrics, dialect, `dns://:${options.port}`);
     this.#table = new RecordTable(dialect.labels.serviceName);
     this.#domain = labelsOf(domain);

@@ -20,7 +20,7 @@ import { DnsServer } from '#dns/dns-server.js';
 import { readQuery } from '#dns/message/query.js';
 import { writeResponse } from '#dns/message/response.js';
 import { contentOf } from '#dns/records/content.js';
-import { keepNames } from '#dns/records/keep-names.js';
+import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
 import { RecordTable } from '#dns/records/table.js';
 import { ClusterZone } from '#dns/records/zone.js';
 import { figure, machineLine, megabytes } from '#test/bench/report.js';
@@ -96,7 +96,7 @@ function inMemory(): void {
   const started = cpuSeconds();
   for (let n = 0; n < serviceCount; n++) {
     table.setService(headless(n));
-    table.setSlice(keepNames(sliceOf(n, n * endpointCount)));
+    table.setSlice(keepEndpoints(sliceOf(n, n * endpointCount)));
   }
   const made = cpuSeconds() - started;
   figure(`${serviceCount} headless services, ${serviceCount * endpointCount} endpoints: CPU`, `${made.toFixed(2)} s`);
@@ -118,7 +118,7 @@ function inMemory(): void {
   const changes = rate(50_000, (n) => {
     const service = (n * 7919) % serviceCount;
     const first = (n + 1) * 16;
-    table.setSlice(keepNames(sliceOf(service, first)));
+    table.setSlice(keepEndpoints(sliceOf(service, first)));
     const [bytes] = [answer(queries[service] ?? none)];
     const ip = address(first).split('.').map(Number);
     // The only record that begins with the slice's first address.

@@ -178,6 +178,10 @@ function systemRoles({ components, shortName: short }: Dialect, role: MakeRole):
       events,
       'list watch | discovery | endpointslices',
     ]),
+    role(`system:${short}-network-policies`, [
+      'list watch | core | namespaces pods',
+      'list watch | networking | networkpolicies',
+    ]),
     role('system:persistent-volume-provisioner', [
       `create delete ${read} | core | persistentvolumes`,
       'get list update watch | core | persistentvolumeclaims',

@@ -7,6 +7,7 @@ import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { generalOptions } from '#nodeagent/options/general.js';
 import { podsOptions } from '#nodeagent/options/pods.js';
 import { resourcesOptions } from '#nodeagent/options/resources.js';
+import { serviceProxyOptions } from '#nodeagent/options/service-proxy.js';
 import { servingOptions } from '#nodeagent/options/serving.js';
 
 export const nodeAgentOptions = {
@@ -15,6 +16,7 @@ export const nodeAgentOptions = {
   ...servingOptions,
   ...resourcesOptions,
   ...podsOptions,
+  ...serviceProxyOptions,
   ...featureGateOptions,
   ...loggingOptions,
   ...legacyLoggingOptions,

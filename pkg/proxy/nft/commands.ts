@@ -18,7 +18,8 @@ export function isEmptyChange(change: TableChange): boolean {
 export function changeText(table: string, change: TableChange): string {
   const place = `inet ${table}`;
   const lines: string[] = [];
-  for (const { kind, name, declaration } of change.addSets) lines.push(`add ${kind} ${place} ${name} { ${declaration} }`);
+  for (const { kind, name, declaration } of change.addSets)
+    lines.push(`add ${kind} ${place} ${name} { ${declaration} }`);
   for (const { name, hook } of change.addChains) {
     lines.push(`add chain ${place} ${name}${hook === undefined ? '' : ` { ${hook} }`}`);
     // One of the same name may be there with other rules.

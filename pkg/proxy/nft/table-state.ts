@@ -147,7 +147,9 @@ export class TableState {
   #change(): TableChange {
     const addElements: NftElement[] = [];
     const deleteElements: NftElement[] = [];
-    const goingSets = new Set([...this.#touchedSets].flatMap(([name, was]) => (was && !this.#sets.has(name) ? name : [])));
+    const goingSets = new Set(
+      [...this.#touchedSets].flatMap(([name, was]) => (was && !this.#sets.has(name) ? name : [])),
+    );
     for (const [set, touched] of this.#touched) {
       if (goingSets.has(set)) continue;
       for (const [key, before] of touched) {

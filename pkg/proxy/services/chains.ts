@@ -83,7 +83,9 @@ function choice({ affinity, by, family }: PickedBy, count: number, offset = 0): 
   const map = familyName(by === 'address' ? 'endpoints' : 'node-port-endpoints', family);
   const start = offset === 0 ? '' : ` offset ${offset}`;
   return [
-    ...(affinity === undefined ? [] : [`${ports} dnat ${ip} to ${ip} saddr map @${affinity} : ${ip} saddr map @${portsOf(affinity)}`]),
+    ...(affinity === undefined
+      ? []
+      : [`${ports} dnat ${ip} to ${ip} saddr map @${affinity} : ${ip} saddr map @${portsOf(affinity)}`]),
     `dnat ${ip} to ${key} . numgen random mod ${count}${start} map @${map}`,
   ];
 }

@@ -4,9 +4,9 @@
  * number in another, and is masqueraded at the end where its answer would not come back this way otherwise.
  */
 import { createHash } from 'node:crypto';
+import type { NftChain, NftSet, TableFrame } from '#proxy/nft/table.js';
 import { familyOf } from '#proxy/services/addresses.js';
 import { familyName, pickChains, rememberChain } from '#proxy/services/chains.js';
-import type { NftChain, NftSet, TableFrame } from '#proxy/nft/table.js';
 import { type Family, families, type ProxySettings } from '#proxy/services/view.js';
 
 export function servicesFrame(settings: ProxySettings): TableFrame {
@@ -18,7 +18,10 @@ export function servicesFrame(settings: ProxySettings): TableFrame {
     ...pickChains({ family, by: 'node-port', to: 'local', count: 2, localCount: 1, affinity: 'a' }, settings),
     rememberChain(family, 'a', 1),
   ]);
-  const version = createHash('sha256').update(JSON.stringify([sets, chains, samples])).digest('hex').slice(0, 16);
+  const version = createHash('sha256')
+    .update(JSON.stringify([sets, chains, samples]))
+    .digest('hex')
+    .slice(0, 16);
   return { name: settings.table, sets, chains, version };
 }
 
@@ -152,4 +155,3 @@ function nodePortRules({ nodePortAddresses }: ProxySettings): string[] {
     return `${ip} daddr != { ${ranges.join(', ')} } return`;
   });
 }
-

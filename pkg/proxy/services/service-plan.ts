@@ -152,11 +152,7 @@ class PlanBuilder {
     return affinityName(family, `${metadata.namespace}/${metadata.name}:${name}/${protocol}`);
   }
 
-  #addFrontend(
-    at: FrontendPlace,
-    to: PickedBy['to'],
-    { cluster, hasAny, local }: Reachable,
-  ): void {
+  #addFrontend(at: FrontendPlace, to: PickedBy['to'], { cluster, hasAny, local }: Reachable): void {
     const { address, affinity, family } = at;
     const key = frontendKey(at);
     const by = address === undefined ? 'node-port' : 'address';
@@ -201,7 +197,7 @@ class PlanBuilder {
     const id = slotsKey(map, key, first);
     const slots = assignSlots(this.#context.previousSlots(id), targets);
     this.#slots.set(id, slots);
-    slots.forEach((target, place) => this.#add(map, `${key} . ${first + place}`, target));
+    for (const [place, target] of slots.entries()) this.#add(map, `${key} . ${first + place}`, target);
   }
 
   /** Who may reach the address of a load balancer. */

@@ -11,7 +11,8 @@ export function coveringRanges(ranges: readonly string[], family: Family): reado
   });
   if (blocks.some(({ prefix }) => prefix === 0)) return 'all';
   const widest = blocks.filter(
-    (block, i) => !blocks.some((other, j) => i !== j && blockHolds(other, block) && (other.prefix < block.prefix || j < i)),
+    (block, i) =>
+      !blocks.some((other, j) => i !== j && blockHolds(other, block) && (other.prefix < block.prefix || j < i)),
   );
   return widest.map(rangeText);
 }

@@ -1,0 +1,28 @@
+/** Who leads the services of a cluster to their pods. All its nodes are this machine, so one proxy does for them all. */
+import { createHash } from 'node:crypto';
+import type { NodeProxyArguments } from '#cmd/orch/arguments.js';
+import type { ClusterContext } from '#cmd/orch/cluster-context.js';
+import type { Layout } from '#cmd/orch/layout.js';
+import { runWithInput } from '#proxy/nft/nft.js';
+import { removeTables, tablesOf } from '#proxy/node-proxy.js';
+
+/** What the node agents are told, by their places; undefined: the agent has no proxy. */
+export type ServiceProxy = (place: number) => NodeProxyArguments | undefined;
+
+export function setUpServiceProxy({ layout, running, settings, start }: ClusterContext): ServiceProxy {
+  // Simulated pods have no network.
+  if (start.serviceProxy === 'none' || settings.runtime === 'simulated') return () => undefined;
+  running.push({ name: 'rules of services', close: () => removeServiceRules(layout) });
+  const { nodes, podRange } = settings;
+  return (place) => (place === 0 ? { table: tableOf(layout), podRange, nodes } : undefined);
+}
+
+/** Also those that an end by force has left. */
+export async function removeServiceRules(layout: Layout): Promise<void> {
+  await removeTables(runWithInput, tablesOf(tableOf(layout)));
+}
+
+/** Clusters of one machine have a table each. */
+export function tableOf({ root }: Layout): string {
+  return `orch-${createHash('sha256').update(root).digest('hex').slice(0, 8)}`;
+}

@@ -1,0 +1,58 @@
+/** Settings of the kernel without which packets for services do not come where the rules are. */
+import { readFile, writeFile } from 'node:fs/promises';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { RunWithInput } from '#proxy/nft/nft.js';
+import type { ProxySettings } from '#proxy/services/view.js';
+
+/** Files below /proc/sys, by their path there. */
+export interface KernelSettings {
+  /** Rejects where there is no such setting. */
+  read(name: string): Promise<string>;
+  write(name: string, value: string): Promise<void>;
+}
+
+export const kernelSettings: KernelSettings = {
+  read: async (name) => (await readFile(`/proc/sys/${name}`, 'utf8')).trim(),
+  write: (name, value) => writeFile(`/proc/sys/${name}`, value),
+};
+
+export interface PreparedKernel {
+  /** Packets between the ports of a bridge do not pass the packet filter. */
+  readonly isBridgeUnfiltered: boolean;
+}
+
+/** What cannot be set is told, and done without. */
+export async function prepareKernel(
+  kernel: KernelSettings,
+  run: RunWithInput,
+  { log, settings }: { readonly log: Logger; readonly settings: Pick<ProxySettings, 'nodePortAddresses'> },
+): Promise<PreparedKernel> {
+  const set = async (name: string): Promise<boolean> => {
+    try {
+      if ((await kernel.read(name)) !== '1') await kernel.write(name, '1');
+      return true;
+    } catch (error) {
+      log.debug({ setting: name, problem: messageOf(error) }, 'A kernel setting cannot be made');
+      return false;
+    }
+  };
+  const { nodePortAddresses: ranges } = settings;
+  const isAtLoopback = ranges.length === 0 || ranges.some((range) => range.startsWith('127.'));
+  if (isAtLoopback && !(await set('net/ipv4/conf/all/route_localnet')))
+    log.warn('Node ports cannot be reached at 127.0.0.1: net.ipv4.conf.all.route_localnet cannot be set');
+  const filters = async () =>
+    (await set('net/bridge/bridge-nf-call-iptables')) && (await set('net/bridge/bridge-nf-call-ip6tables'));
+  let isFiltered = await filters();
+  if (!isFiltered) {
+    // The module is not loaded yet, or there is none.
+    await run('modprobe', ['br_netfilter']).catch(() => undefined);
+    isFiltered = await filters();
+  }
+  if (!isFiltered) {
+    log.warn(
+      'Without the kernel module br_netfilter pods see the node as the client of services on their own node, and network policies do not hold between pods of one node',
+    );
+  }
+  return { isBridgeUnfiltered: !isFiltered };
+}

@@ -1,0 +1,141 @@
+/** Keeps one table of the kernel as it is to be: a change as it comes, and all of it after a failure or at a start. */
+
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
+import { Backoff } from '#apimachinery/backoff/backoff.js';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { ProxyMetrics } from '#proxy/metrics.js';
+import type { TableListing } from '#proxy/nft/listing.js';
+import type { Nft } from '#proxy/nft/nft.js';
+import type { TableState } from '#proxy/nft/table-state.js';
+
+/** Who says what is to be in the table. */
+export interface TableSource {
+  readonly state: TableState;
+  /** What the kernel had at the start, before the first `plan`. */
+  adopt(listing: TableListing | undefined): void;
+  /** Brings the state up to date with what was observed. */
+  plan(): void;
+  /** The kernel has what was planned. */
+  applied(): Promise<void>;
+}
+
+export interface TableLoopOptions {
+  readonly source: TableSource;
+  readonly nft: Nft;
+  readonly clock: Clock;
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: ProxyMetrics;
+  /** How often to see whether the table is still there. */
+  readonly syncPeriodMs: number;
+  /** Changes wait until the last ones are that old. */
+  readonly minSyncPeriodMs: number;
+}
+
+const firstRetryMs = 250;
+const longestRetryMs = 30_000;
+
+export class TableLoop {
+  readonly #options: TableLoopOptions;
+  readonly #backoff: Backoff;
+  readonly #ready: Deferred<void> = deferred();
+  /** Since when something waits to be brought to the kernel; undefined: nothing does. */
+  #queuedAt: number | undefined;
+  #wake: Deferred<void> = deferred();
+  /** The kernel may have something else than was brought there. */
+  #isUnknown = true;
+  #isFirst = true;
+  #lastSync = 0;
+
+  constructor(options: TableLoopOptions) {
+    this.#options = options;
+    const { random } = options;
+    this.#backoff = new Backoff({ initialMs: firstRetryMs, maxMs: longestRetryMs, jitter: 0.2, random });
+    this.#ready.promise.catch(() => undefined);
+  }
+
+  /** The kernel has had everything once. */
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  /** For health: milliseconds of the clock's `now`; zero and undefined until there are some. */
+  get times(): { readonly lastSync: number; readonly queuedAt: number | undefined } {
+    return { lastSync: this.#lastSync, queuedAt: this.#queuedAt };
+  }
+
+  /** There is something to plan. */
+  changed(): void {
+    const { clock, metrics } = this.#options;
+    this.#queuedAt ??= clock.now();
+    metrics.lastQueued.set(clock.now() / 1000);
+    this.#wake.resolve();
+  }
+
+  /** To be called when everything was observed. Ends with the signal; the table stays. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log, metrics, minSyncPeriodMs, syncPeriodMs } = this.#options;
+    const onAbort = () => this.#wake.resolve();
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      while (!signal.aborted) {
+        try {
+          await this.#sync();
+          this.#backoff.reset();
+          this.#ready.resolve();
+          await Promise.race([this.#wake.promise, clock.sleep(syncPeriodMs, signal)]);
+          await clock.sleep(minSyncPeriodMs, signal);
+        } catch (error) {
+          metrics.failures.inc();
+          this.#isUnknown = true;
+          const retryMs = this.#backoff.nextMs();
+          log.error({ err: error, retryMs: Math.round(retryMs) }, 'Bringing rules to the kernel failed');
+          await clock.sleep(retryMs, signal);
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', onAbort);
+      this.#ready.reject(new Error('the proxy was stopped before it was ready'));
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const { clock, log, metrics, nft, source } = this.#options;
+    const started = clock.monotonic();
+    this.#wake = deferred();
+    // From here on changes are those of the next time.
+    const queuedAt = this.#queuedAt;
+    this.#queuedAt = undefined;
+    try {
+      const { name } = source.state.frame;
+      // Somebody may have flushed all tables.
+      const isLookedFor = queuedAt === undefined && !this.#isUnknown;
+      if (isLookedFor && !(await nft.has(name))) {
+        log.warn({ table: name }, 'The table was taken away; it is made anew');
+        this.#isUnknown = true;
+      }
+      let commands: string | undefined;
+      if (this.#isUnknown) {
+        const listing = await nft.list(name);
+        if (this.#isFirst) source.adopt(listing);
+        this.#isFirst = false;
+        metrics.fullSyncs.inc();
+        source.plan();
+        commands = source.state.differences(listing);
+      } else {
+        source.plan();
+        commands = source.state.takeChange();
+      }
+      if (commands !== undefined) await nft.apply(commands);
+      this.#isUnknown = false;
+      await source.applied();
+      if (commands !== undefined) metrics.syncSeconds.observe((clock.monotonic() - started) / 1000);
+      this.#lastSync = clock.now();
+      metrics.lastSync.set(clock.now() / 1000);
+    } catch (error) {
+      this.#queuedAt ??= queuedAt ?? clock.now();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * Flows without connections go where their first packet went, for as long as they last: when an endpoint goes away, or
+ * the first one comes, the kernel's memory of them has to go, too.
+ */
+import type { Logger } from '#daemon/log/logger.js';
+import type { RunWithInput } from '#proxy/nft/nft.js';
+import { ProgramError } from '#proxy/nft/nft.js';
+import type { Frontend } from '#proxy/services/service-plan.js';
+
+/** Arguments of conntrack(8) for what a service's change leaves behind. Pure. */
+export function staleFlows(before: readonly Frontend[], after: readonly Frontend[]): string[][] {
+  const now = new Map(after.map((frontend) => [placeOf(frontend), frontend]));
+  const flows: string[][] = [];
+  for (const frontend of before) {
+    const { protocol, targets } = frontend;
+    if (protocol === 'TCP') continue;
+    const kept = now.get(placeOf(frontend));
+    const remaining = new Set((kept?.targets ?? []).map(addressOf));
+    const gone = new Set(targets.map(addressOf).filter((address) => !remaining.has(address)));
+    for (const address of gone) flows.push([...flowsTo(frontend), '--dst-nat', address]);
+  }
+  const old = new Map(before.map((frontend) => [placeOf(frontend), frontend]));
+  for (const frontend of after) {
+    // Until now such packets were refused or went on untranslated.
+    const had = old.get(placeOf(frontend))?.targets.length ?? 0;
+    if (frontend.protocol !== 'TCP' && had === 0 && frontend.targets.length > 0) flows.push(flowsTo(frontend));
+  }
+  return flows;
+}
+
+function placeOf({ address = '', family, port, protocol }: Frontend): string {
+  return `${family} ${protocol} ${address} ${port}`;
+}
+
+function addressOf(target: string): string {
+  return target.split(' ')[0] ?? '';
+}
+
+function flowsTo({ address, family, port, protocol }: Frontend): string[] {
+  const to = address === undefined ? [] : ['--orig-dst', address];
+  return ['--family', family.toLowerCase(), '--proto', protocol.toLowerCase(), ...to, '--dport', String(port)];
+}
+
+/** conntrack says so when there is nothing to delete. */
+const nothingDeleted = /0 flow entries have been deleted/;
+
+export class Conntrack {
+  readonly #run: RunWithInput;
+  readonly #log: Logger;
+  #isMissing = false;
+  #work: Promise<void> = Promise.resolve();
+
+  constructor(run: RunWithInput, log: Logger) {
+    this.#run = run;
+    this.#log = log;
+  }
+
+  /** One after the other, while the rules go on. What fails is told: stale flows end by themselves, later. */
+  forget(flows: readonly (readonly string[])[]): void {
+    if (flows.length === 0 || this.#isMissing) return;
+    this.#work = this.#work.then(() => this.#forget(flows));
+  }
+
+  /** Resolves when all that was to be forgotten is. */
+  async idle(): Promise<void> {
+    await this.#work;
+  }
+
+  async #forget(flows: readonly (readonly string[])[]): Promise<void> {
+    for (const flow of flows) {
+      if (this.#isMissing) return;
+      try {
+        await this.#run('conntrack', ['--delete', ...flow]);
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
+          this.#isMissing = true;
+          this.#log.warn(
+            'The program conntrack is missing (package conntrack): UDP clients notice late when an endpoint goes away',
+          );
+        } else if (!(error instanceof ProgramError && nothingDeleted.test(error.message))) {
+          this.#log.warn({ err: error, flow }, 'Forgetting stale flows failed');
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,248 @@
+/** Services of real containers: every type, from pods, from the node and from outside. */
+import { execFileSync } from 'node:child_process';
+import t from 'tap';
+import type { Pod, Service } from '#api/core/v1/types.gen.js';
+import { layoutOf } from '#cmd/orch/layout.js';
+import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { tableOf } from '#cmd/orch/service-proxy.js';
+import { eventually, httpBody, ownRanges, rangeArguments, run, startTestCluster } from '#test/e2e/harness.js';
+
+t.setTimeout(240_000);
+
+function whyNot(): string | undefined {
+  const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
+  if (noContainers !== undefined) return `${noContainers}: these need real ones`;
+  try {
+    execFileSync('nft', ['list', 'tables'], { stdio: 'ignore' });
+    return undefined;
+  } catch {
+    return 'nft is missing (package nftables), or may not be used';
+  }
+}
+
+const skip = whyNot() ?? false;
+/** Of documentation: nobody else has it. */
+const externalIP = '198.51.100.7';
+
+const server = (port: number) =>
+  `mkdir -p /www/cgi-bin; printf '#!/bin/sh\\necho; echo $HOSTNAME $REMOTE_ADDR\\n' >/www/cgi-bin/who; chmod +x /www/cgi-bin/who; exec httpd -f -p ${port} -h /www`;
+
+const manifest = `
+apiVersion: apps/v1
+kind: Deployment
+metadata: { name: web }
+spec:
+  replicas: 4
+  selector: { matchLabels: { app: web } }
+  strategy: { rollingUpdate: { maxUnavailable: 0, maxSurge: 2 } }
+  template:
+    metadata: { labels: { app: web } }
+    spec:
+      terminationGracePeriodSeconds: 10
+      containers:
+        - name: main
+          image: orch/busybox:1.0
+          command: [sh, -c, ${JSON.stringify(server(8080))}]
+          ports: [{ name: http, containerPort: 8080 }]
+          readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 }
+          lifecycle: { preStop: { exec: { command: [sleep, '2'] } } }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: web }
+spec: { selector: { app: web }, ports: [{ name: http, port: 80, targetPort: http }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: ported }
+spec: { type: NodePort, selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: sticky }
+spec: { sessionAffinity: ClientIP, selector: { app: web }, ports: [{ port: 80, targetPort: 8080 }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: local }
+spec:
+  type: NodePort
+  externalTrafficPolicy: Local
+  externalIPs: [${externalIP}]
+  selector: { app: web }
+  ports: [{ port: 80, targetPort: 8080 }]
+---
+apiVersion: v1
+kind: Service
+metadata: { name: nobody }
+spec: { selector: { app: nobody }, ports: [{ port: 80 }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: chosen }
+spec: { ports: [{ port: 80 }] }
+---
+apiVersion: v1
+kind: Service
+metadata: { name: echo }
+spec: { selector: { app: echo }, ports: [{ port: 7, targetPort: 7007, protocol: UDP }] }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: echo, labels: { app: echo } }
+spec:
+  terminationGracePeriodSeconds: 1
+  containers:
+    - { name: main, image: 'orch/busybox:1.0', command: [sh, -c, 'while :; do echo heard | nc -u -l -p 7007 -w 1; done'] }
+---
+apiVersion: v1
+kind: Pod
+metadata: { name: client }
+spec:
+  terminationGracePeriodSeconds: 1
+  containers: [{ name: main, image: 'orch/busybox:1.0', command: [sleep, '3600'] }]
+`;
+
+/** A place outside of the cluster, in a network of its own beside this machine. */
+class Outside {
+  readonly #name = `oe2e-${process.pid}`;
+  readonly #link = `oe${process.pid}`;
+  readonly gateway = '198.18.77.1';
+
+  constructor() {
+    const ip = (...args: string[]) => execFileSync('ip', args);
+    ip('netns', 'add', this.#name);
+    ip('link', 'add', this.#link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', this.#name);
+    ip('address', 'add', `${this.gateway}/24`, 'dev', this.#link);
+    ip('link', 'set', this.#link, 'up');
+    ip('-n', this.#name, 'address', 'add', '198.18.77.2/24', 'dev', 'eth0');
+    ip('-n', this.#name, 'link', 'set', 'eth0', 'up');
+    ip('-n', this.#name, 'route', 'add', 'default', 'via', this.gateway);
+  }
+
+  async fetch(url: string): Promise<string> {
+    return (await run('ip', ['netns', 'exec', this.#name, 'busybox', 'wget', '-q', '-T', '3', '-O-', url])).stdout;
+  }
+
+  close(): void {
+    execFileSync('ip', ['netns', 'delete', this.#name]);
+  }
+}
+
+t.test('services', { skip }, async (t) => {
+  const ranges = await ownRanges();
+  const cluster = await startTestCluster({
+    runtime: 'containerd',
+    nodes: 2,
+    store: 'memory',
+    args: rangeArguments(ranges),
+  });
+  t.teardown(() => cluster.destroy());
+  const apply = async (text: string) => {
+    const applied = await cluster.client('bin/orchctl', ['apply', '-f', '-'], { input: text });
+    if (applied.code !== 0) throw new Error(applied.stderr);
+  };
+  const get = async <T>(...what: string[]) => JSON.parse((await cluster.ctl('get', ...what, '-o', 'json')).stdout) as T;
+  const service = async (name: string) => (await get<Service>('service', name)).spec;
+  const webPods = async () => (await get<{ items: Pod[] }>('pods', '-l', 'app=web')).items;
+  const inside = async (...command: string[]) => {
+    const { stdout, stderr } = await cluster.ctl('exec', 'client', '--', ...command);
+    return stdout + stderr;
+  };
+  const fetch = (host: string) => inside('wget', '-q', '-T', '3', '-O-', `http://${host}/cgi-bin/who`);
+  await apply(manifest);
+  await cluster.ctl('wait', '--for=condition=Available', 'deployment/web', '--timeout=90s');
+  await cluster.ctl('wait', '--for=condition=Ready', 'pod/client', 'pod/echo', '--timeout=60s');
+  const web = (await service('web'))?.clusterIP ?? '';
+
+  await t.test('a cluster address, from a pod', async (t) => {
+    const seen = new Set<string>();
+    await eventually('all pods have answered', async () => {
+      const said = await fetch('web');
+      if (!said.startsWith('web-')) throw new Error(said);
+      seen.add(said.split(' ')[0] ?? '');
+      return seen.size === 4;
+    });
+    t.equal(seen.size, 4);
+  });
+  await t.test('from the node', async (t) => {
+    t.match(await httpBody(`http://${web}/cgi-bin/who`), /^web-/);
+  });
+  await t.test('from itself', async (t) => {
+    const pod = (await webPods())[0]?.metadata.name ?? '';
+    const itself = async () => {
+      const { stdout } = await cluster.ctl('exec', pod, '--', 'wget', '-q', '-T', '3', '-O-', `http://${web}/cgi-bin/who`);
+      if (!stdout.startsWith('web-')) throw new Error(`no answer: ${stdout}`);
+      return stdout.startsWith(pod);
+    };
+    t.ok(await eventually('a pod is led to itself', itself));
+  });
+  const outside = new Outside();
+  t.teardown(() => outside.close());
+  await t.test('a node port', async (t) => {
+    const port = (await service('ported'))?.ports?.[0]?.nodePort;
+    t.match(await outside.fetch(`http://${outside.gateway}:${port}/cgi-bin/who`), /^web-/, 'from outside');
+    t.match(await httpBody(`http://${outside.gateway}:${port}/cgi-bin/who`), /^web-/, 'from the node');
+    t.match(await httpBody(`http://127.0.0.1:${port}/cgi-bin/who`), /^web-/, 'from the node at its loopback address');
+    t.match(await fetch(`${outside.gateway}:${port}`), /^web-/, 'from a pod');
+  });
+  await t.test('endpoints of the node alone', async (t) => {
+    const port = (await service('local'))?.ports?.[0]?.nodePort;
+    for (const at of [`${outside.gateway}:${port}`, externalIP])
+      t.match(await outside.fetch(`http://${at}/cgi-bin/who`), / 198\.18\.77\.2/, `${at}: the client's address is kept`);
+    t.equal(await outside.fetch(`http://${web}/cgi-bin/who`), '', 'cluster addresses are for those inside');
+  });
+  await t.test('session affinity', async (t) => {
+    const first = await fetch('sticky');
+    t.match(first, /^web-/);
+    for (let i = 0; i < 8; i++) t.equal(await fetch('sticky'), first);
+  });
+  await t.test('nobody there', async (t) => {
+    t.match(await fetch('nobody'), /refused/);
+    const nobody = (await service('nobody'))?.clusterIP;
+    await t.rejects(httpBody(`http://${nobody}/`), /ECONNREFUSED/);
+  });
+  await t.test('endpoints that somebody else has chosen', async (t) => {
+    const address = (await webPods())[0]?.status?.podIP;
+    await apply(
+      JSON.stringify({
+        apiVersion: 'discovery.orch.io/v1',
+        kind: 'EndpointSlice',
+        metadata: { name: 'chosen', labels: { 'orch.io/service-name': 'chosen' } },
+        addressType: 'IPv4',
+        endpoints: [{ addresses: [address] }],
+        ports: [{ name: '', port: 8080, protocol: 'TCP' }],
+      }),
+    );
+    t.match(await eventually('it answers', async () => /web-.*/.exec(await fetch('chosen'))?.[0]), /^web-/);
+  });
+  await t.test('UDP', async (t) => {
+    const said = () => inside('sh', '-c', 'echo hello | timeout 2 nc -u -w 1 echo 7');
+    t.match(await eventually('it is heard', async () => /heard/.exec(await said())?.[0]), 'heard');
+  });
+  await t.test('a rolling update', async (t) => {
+    let ended = false;
+    const failures: string[] = [];
+    let answers = 0;
+    const asking = (async () => {
+      while (!ended) {
+        await httpBody(`http://${web}/cgi-bin/who`).then(
+          () => answers++,
+          (error: unknown) => failures.push(String(error)),
+        );
+      }
+    })();
+    await cluster.ctl('rollout', 'restart', 'deployment/web');
+    const { code, stderr } = await cluster.ctl('rollout', 'status', 'deployment/web', '--timeout=90s');
+    t.equal(code, 0, stderr);
+    ended = true;
+    await asking;
+    t.same(failures, [], `${answers} answers, none refused`);
+  });
+  await t.test('rules end with the cluster', async (t) => {
+    t.match((await run('nft', ['list', 'tables'])).stdout, /table inet orch-/);
+    await cluster.down();
+    const { stdout } = await run('nft', ['list', 'tables']);
+    t.notMatch(stdout, new RegExp(tableOf(layoutOf(cluster.dataDir))));
+  });
+});
