@@ -15,6 +15,7 @@ import { type KernelSettings, prepareKernel } from '#proxy/kernel.js';
 import { ProxyMetrics } from '#proxy/metrics.js';
 import { Nft, type RunWithInput } from '#proxy/nft/nft.js';
 import { TableLoop, type TableSource } from '#proxy/nft/table-loop.js';
+import { PolicyRules } from '#proxy/policies/policy-rules.js';
 import { Conntrack } from '#proxy/services/conntrack.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
 import { HealthCheckPorts } from '#proxy/services/health-check-ports.js';
@@ -99,7 +100,7 @@ export class NodeProxy implements Daemon {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { informers, kernel, log, nodeNames, run, settings } = this.#options;
+    const { informers, kernel, log, nodeNames, policies, run, settings } = this.#options;
     if (!(await this.#untilNft(signal))) return;
     const { isBridgeUnfiltered } = await prepareKernel(kernel, run, { log, settings });
     const healthChecks = new HealthCheckPorts(log);
@@ -114,6 +115,9 @@ export class NodeProxy implements Daemon {
         nft: this.#nft,
         metrics: this.#metrics,
       }),
+      ...(policies
+        ? [new PolicyRules({ informers, log, table: policiesTable(settings.table), nodeNames: new Set(nodeNames) })]
+        : []),
     ];
     const started = rules.map((source) => ({ source, loop: this.#loop(source) }));
     this.#loops = started.map(({ loop }) => loop);
@@ -167,7 +171,11 @@ export class NodeProxy implements Daemon {
 
 /** The tables of a proxy: that of services, and that of network policies. */
 export function tablesOf(table: string): string[] {
-  return [table, `${table}-policies`];
+  return [table, policiesTable(table)];
+}
+
+function policiesTable(table: string): string {
+  return `${table}-policies`;
 }
 
 /** Takes the tables away, with all their rules: services lead nowhere from then on. */

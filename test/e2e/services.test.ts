@@ -24,8 +24,14 @@ const skip = whyNot() ?? false;
 /** Of documentation: nobody else has it. */
 const externalIP = '198.51.100.7';
 
-const server = (port: number) =>
-  `mkdir -p /www/cgi-bin; printf '#!/bin/sh\\necho; echo $HOSTNAME $REMOTE_ADDR\\n' >/www/cgi-bin/who; chmod +x /www/cgi-bin/who; exec httpd -f -p ${port} -h /www`;
+/** Answers with the pod's name and the client's address. */
+const answer =
+  '#!/bin/sh\nprintf "Content-Type: text/plain\\r\\nConnection: close\\r\\n\\r\\n$(hostname) $REMOTE_ADDR\\n"\n';
+const server = [
+  'mkdir -p /www/cgi-bin; cd /www/cgi-bin',
+  `echo ${Buffer.from(answer).toString('base64')} | base64 -d >who`,
+  'chmod +x who; exec httpd -f -p 8080 -h /www',
+].join('; ');
 
 const manifest = `
 apiVersion: apps/v1
@@ -42,7 +48,7 @@ spec:
       containers:
         - name: main
           image: orch/busybox:1.0
-          command: [sh, -c, ${JSON.stringify(server(8080))}]
+          command: [sh, -c, ${JSON.stringify(server)}]
           ports: [{ name: http, containerPort: 8080 }]
           readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 }
           lifecycle: { preStop: { exec: { command: [sleep, '2'] } } }

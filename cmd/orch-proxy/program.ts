@@ -1,0 +1,104 @@
+/** The service proxy as a program of its own, for nodes whose agent has none in its process. */
+import { hostname } from 'node:os';
+import { SharedInformerFactory } from '#client/informer/factory.js';
+import { dropManagedFields } from '#client/informer/transforms.js';
+import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
+import { Connection } from '#client/rest/connection.js';
+import { ProxyProcess } from '#cmd/orch-proxy/process.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Daemon } from '#daemon/daemon.js';
+import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
+import { createRegistry } from '#daemon/metrics/registry.js';
+import { withDialectNames } from '#daemon/options/dialect-names.js';
+import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
+import { FeatureGates, featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
+import { genericOptions } from '#daemon/options/groups/generic.js';
+import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
+import type { OptionTable } from '#daemon/options/option.js';
+import type { Program, ProgramContext } from '#daemon/run.js';
+import { kernelSettings } from '#proxy/kernel.js';
+import { runWithInput } from '#proxy/nft/nft.js';
+import { NodeProxy, removeTables, tablesOf } from '#proxy/node-proxy.js';
+import { proxyOptions, proxyRules, rangesByFamily } from '#proxy/options.js';
+
+function proxyOptionTable(dialect: Dialect) {
+  const table = {
+    ...genericOptions,
+    ...proxyOptions,
+    ...clientConnectionOptions({ qps: 5, burst: 10, contentType: dialect.protobufMediaType }),
+    ...featureGateOptions,
+    ...loggingOptions,
+  } as const satisfies OptionTable;
+  return withDialectNames(
+    { ...table, orchconfig: { ...table.orchconfig, aliases: ['kubeconfig'] } } as const,
+    dialect,
+  );
+}
+
+type ProxyOptionTable = ReturnType<typeof proxyOptionTable>;
+
+/** `facts`: what the metrics tell of the process. */
+export function proxyProgram(facts: ProcessFacts): Program<ProxyOptionTable> {
+  return {
+    name: (dialect) => dialect.components.serviceProxy,
+    description: 'Leads addresses and ports of services to their endpoints on this node, and enforces network policies.',
+    options: proxyOptionTable,
+    rules: [proxyRules, loggingRules, featureGateRules],
+    actingGates: () => ['ProxyTerminatingEndpoints', 'TopologyAwareHints'],
+    create: (context) => create(context, facts),
+  };
+}
+
+async function create(context: ProgramContext<ProxyOptionTable>, facts: ProcessFacts): Promise<Daemon> {
+  const { clock, dialect, env, log, random, values } = context;
+  const name = dialect.components.serviceProxy;
+  const table = values['nftables-table'] === '' ? name : values['nftables-table'];
+  if (values.cleanup) return task(name, () => removeTables(runWithInput, tablesOf(table)));
+  const metrics = createRegistry({ dialect, process: facts });
+  const config = await configFromOptions(
+    { file: values.orchconfig, master: values.master, metrics },
+    { clock, dialect, env },
+  );
+  const connection = new Connection(config, {
+    ...{ dialect, clock, metrics },
+    program: name,
+    qps: values['orch-api-qps'],
+    burst: values['orch-api-burst'],
+    contentType: values['orch-api-content-type'],
+  });
+  const client = connection.client('proxy');
+  const informers = new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields });
+  const gates = new FeatureGates(values['feature-gates']);
+  const proxy = new NodeProxy({
+    ...{ informers, clock, random, log, metrics },
+    nodeNames: [(values['hostname-override'] ?? hostname()).trim().toLowerCase()],
+    settings: {
+      table,
+      clusterCIDRs: rangesByFamily(values['cluster-cidr']),
+      masqueradeBit: values['nftables-masquerade-bit'],
+      masqueradeAll: values['masquerade-all'],
+      nodePortAddresses: values['nodeport-addresses'],
+      isClusterIPInternal: false,
+    },
+    gates: {
+      topologyAwareHints: gates.enabled('TopologyAwareHints'),
+      proxyTerminatingEndpoints: gates.enabled('ProxyTerminatingEndpoints'),
+    },
+    policies: values['network-policies'],
+    syncPeriodMs: values['nftables-sync-period'],
+    minSyncPeriodMs: values['nftables-min-sync-period'],
+    run: runWithInput,
+    kernel: kernelSettings,
+  });
+  return new ProxyProcess({
+    ...{ name, proxy, informers, connection, metrics, clock, log },
+    healthzAddress: values['healthz-bind-address'],
+    metricsAddress: values['metrics-bind-address'],
+    syncPeriodMs: values['nftables-sync-period'],
+  });
+}
+
+/** A daemon whose work is over when that one thing is done. */
+function task(name: string, work: () => Promise<void>): Daemon {
+  return { name, start: work, ready: () => Promise.resolve(), close: () => Promise.resolve() };
+}
