@@ -1,11 +1,11 @@
 /** The service proxy as a program of its own, for nodes whose agent has none in its process. */
 import { hostname } from 'node:os';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
 import { Connection } from '#client/rest/connection.js';
 import { ProxyProcess } from '#cmd/orch-proxy/process.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
@@ -29,10 +29,7 @@ function proxyOptionTable(dialect: Dialect) {
     ...featureGateOptions,
     ...loggingOptions,
   } as const satisfies OptionTable;
-  return withDialectNames(
-    { ...table, orchconfig: { ...table.orchconfig, aliases: ['kubeconfig'] } } as const,
-    dialect,
-  );
+  return withDialectNames({ ...table, orchconfig: { ...table.orchconfig, aliases: ['kubeconfig'] } } as const, dialect);
 }
 
 type ProxyOptionTable = ReturnType<typeof proxyOptionTable>;
@@ -41,7 +38,8 @@ type ProxyOptionTable = ReturnType<typeof proxyOptionTable>;
 export function proxyProgram(facts: ProcessFacts): Program<ProxyOptionTable> {
   return {
     name: (dialect) => dialect.components.serviceProxy,
-    description: 'Leads addresses and ports of services to their endpoints on this node, and enforces network policies.',
+    description:
+      'Leads addresses and ports of services to their endpoints on this node, and enforces network policies.',
     options: proxyOptionTable,
     rules: [proxyRules, loggingRules, featureGateRules],
     actingGates: () => ['ProxyTerminatingEndpoints', 'TopologyAwareHints'],

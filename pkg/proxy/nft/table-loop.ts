@@ -84,7 +84,10 @@ export class TableLoop {
           await this.#sync();
           this.#backoff.reset();
           this.#ready.resolve();
-          await Promise.race([this.#wake.promise, clock.sleep(syncPeriodMs, signal)]);
+          const wake = this.#wake;
+          const timer = clock.setTimer(() => wake.resolve(), syncPeriodMs);
+          if (!signal.aborted) await wake.promise;
+          timer.cancel();
           await clock.sleep(minSyncPeriodMs, signal);
         } catch (error) {
           metrics.failures.inc();

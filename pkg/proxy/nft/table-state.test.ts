@@ -107,6 +107,10 @@ delete chain inet t old
 `,
   );
   t.match(state.differences(undefined), /^add table inet t\n/);
-  t.match(state.differences(parseListing('{"nftables":[]}')), /^delete table inet t\nadd table inet t\n/, 'another version');
+  t.match(
+    state.differences(parseListing('{"nftables":[]}')),
+    /^delete table inet t\nadd table inet t\n/,
+    'another version',
+  );
   t.end();
 });

@@ -1,11 +1,7 @@
 /** A network policy as rules of nft and the selections that they name. Pure. */
-import type {
-  NetworkPolicy,
-  NetworkPolicyPeer,
-  NetworkPolicyPort,
-} from '#api/networking/v1/types.gen.js';
-import { selectorFromObject } from '#apimachinery/selectors/labels.js';
+import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#api/networking/v1/types.gen.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
+import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { type Direction, header } from '#proxy/policies/frame.js';
 import { type SelectedPod, type Selection, selectionOf, selectionSet } from '#proxy/policies/selection.js';
 import { rangeText } from '#proxy/services/source-ranges.js';
@@ -31,9 +27,10 @@ export function compilePolicy({ metadata, spec }: NetworkPolicy): CompiledPolicy
   const selections = new Map<string, Selection>();
   const types = spec?.policyTypes ?? ['Ingress', ...((spec?.egress ?? []).length > 0 ? ['Egress'] : [])];
   const compile = new RuleCompiler(namespace, selections);
-  const ingress = (spec?.ingress ?? []).map(
-    ({ from = [], ports = [] }) => ({ peers: compile.peers(from, 'ingress'), ports }),
-  );
+  const ingress = (spec?.ingress ?? []).map(({ from = [], ports = [] }) => ({
+    peers: compile.peers(from, 'ingress'),
+    ports,
+  }));
   const egress = (spec?.egress ?? []).flatMap(({ ports = [], to = [] }) => compile.egressRules(to, ports));
   return {
     key: `${namespace}/${name}`,
@@ -72,7 +69,12 @@ class RuleCompiler {
     const numbered = ports.filter(({ port }) => typeof port !== 'string');
     const rules: string[] = [];
     if (numbered.length > 0 || ports.length === 0) {
-      rules.push(...combined(this.peers(to, 'egress'), portMatches(numbered, () => undefined)));
+      rules.push(
+        ...combined(
+          this.peers(to, 'egress'),
+          portMatches(numbered, () => undefined),
+        ),
+      );
     }
     const everybody: NetworkPolicyPeer = { namespaceSelector: {} };
     for (const { port, protocol = 'TCP' } of named) {

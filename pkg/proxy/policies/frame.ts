@@ -19,7 +19,10 @@ export function policiesFrame(name: string): TableFrame {
     { name: 'sent-input', hook: 'type filter hook input priority 10;', rules: ['jump sent'] },
     { name: 'taken-forward', hook: 'type filter hook forward priority 11;', rules: ['jump taken'] },
   ];
-  const version = createHash('sha256').update(JSON.stringify([sets, chains])).digest('hex').slice(0, 16);
+  const version = createHash('sha256')
+    .update(JSON.stringify([sets, chains]))
+    .digest('hex')
+    .slice(0, 16);
   return { name, sets, chains, version };
 }
 

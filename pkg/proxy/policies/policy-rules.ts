@@ -129,7 +129,8 @@ function keepForPolicies({ metadata, spec, status }: Pod): Pod {
       ...(spec.nodeName === undefined ? {} : { nodeName: spec.nodeName }),
       ...(spec.hostNetwork === true ? { hostNetwork: true } : {}),
       containers: spec.containers.flatMap(({ name: container, ports = [] }) => {
-        const named = (ports as typeof ports | null)?.filter((port) => port.name !== undefined && port.name !== '') ?? [];
+        const named =
+          (ports as typeof ports | null)?.filter((port) => port.name !== undefined && port.name !== '') ?? [];
         return named.length === 0 ? [] : [{ name: container, ports: named }];
       }),
     },

@@ -123,7 +123,11 @@ t.test('nobody answers', (t) => {
     t.same(lines(planService(service({}), slices, context())), ['no-endpoints4: 10.96.0.1 . tcp . 80 → goto refuse']);
   }
   const gates = { ...noGates, proxyTerminatingEndpoints: true };
-  t.match(lines(planService(service({}), [slice(ending)], context({ gates })))[0], /goto cluster4-1$/, 'better than none');
+  t.match(
+    lines(planService(service({}), [slice(ending)], context({ gates })))[0],
+    /goto cluster4-1$/,
+    'better than none',
+  );
   t.match(lines(planService(service({}), [slice(ending, b)], context({ gates })))[0], /goto cluster4-1$/);
   t.end();
 });
@@ -175,9 +179,17 @@ t.test('both families', (t) => {
 });
 
 t.test('who stays keeps its place', (t) => {
-  const before = planService(service({}), [slice(endpoint('10.0.0.1'), endpoint('10.0.0.2'), endpoint('10.0.0.3'))], context());
+  const before = planService(
+    service({}),
+    [slice(endpoint('10.0.0.1'), endpoint('10.0.0.2'), endpoint('10.0.0.3'))],
+    context(),
+  );
   const previousSlots = (key: string) => before.slots.get(key) ?? [];
-  const after = planService(service({}), [slice(endpoint('10.0.0.2'), endpoint('10.0.0.3'))], context({ previousSlots }));
+  const after = planService(
+    service({}),
+    [slice(endpoint('10.0.0.2'), endpoint('10.0.0.3'))],
+    context({ previousSlots }),
+  );
   t.same([...after.slots.values()], [['10.0.0.3 . 8080', '10.0.0.2 . 8080']]);
   t.end();
 });

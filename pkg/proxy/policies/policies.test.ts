@@ -1,0 +1,129 @@
+import t from 'tap';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import type { NetworkPolicy } from '#api/networking/v1/types.gen.js';
+import { compilePolicy } from '#proxy/policies/compile.js';
+import { type PolicyContext, planPod } from '#proxy/policies/pod-plan.js';
+
+const policy = (spec: NetworkPolicy['spec']): NetworkPolicy => ({ metadata: { name: 'p', namespace: 'shop' }, spec });
+
+const pod = (
+  labels: Record<string, string>,
+  more: { nodeName?: string; namespace?: string; ip?: string } = {},
+): Pod => {
+  const { nodeName = 'here', namespace = 'shop', ip = '10.0.0.1' } = more;
+  return {
+    metadata: { name: 'a', namespace, labels },
+    spec: { nodeName, containers: [{ name: 'main', ports: [{ name: 'http', containerPort: 8080, protocol: 'TCP' }] }] },
+    status: { phase: 'Running', podIPs: [{ ip }] },
+  };
+};
+
+function context(...policies: NetworkPolicy[]): PolicyContext {
+  const compiled = policies.map(compilePolicy);
+  const selections = new Map(compiled.flatMap((each) => each.selections).map((each) => [each.id, each]));
+  return {
+    policies: compiled,
+    selections: [...selections.values()],
+    nodeNames: new Set(['here']),
+    namespaceLabels: (name) => ({ name }),
+  };
+}
+
+/** Rules of the policies of a pod, without the names of sets. */
+function rules(subject: Pod, where: PolicyContext, direction: 'ingress' | 'egress'): string[] | undefined {
+  const { chains = [], elements = [] } = planPod(subject, where) ?? {};
+  const leads = elements.find(({ set }) => set === `${direction}4`)?.data;
+  const own = chains.find(({ name }) => leads === `goto ${name}`);
+  if (own === undefined) return undefined;
+  return own.rules.flatMap((rule) => {
+    const jumped = chains.find(({ name }) => rule === `jump ${name}`);
+    return (jumped?.rules ?? [rule]).map((text) => text.replace(/-[0-9a-f]{12}/g, ''));
+  });
+}
+
+t.test('what policies are about', (t) => {
+  const all = { podSelector: {} };
+  for (const { spec, ingress, egress } of [
+    { spec: all, ingress: true, egress: false },
+    { spec: { ...all, egress: [{}] }, ingress: true, egress: true },
+    { spec: { ...all, policyTypes: ['Egress'] }, ingress: false, egress: true },
+    { spec: { ...all, policyTypes: ['Ingress', 'Egress'] }, ingress: true, egress: true },
+  ]) {
+    const where = context(policy(spec));
+    t.equal(rules(pod({}), where, 'ingress') !== undefined, ingress, JSON.stringify(spec));
+    t.equal(rules(pod({}), where, 'egress') !== undefined, egress, JSON.stringify(spec));
+  }
+  t.end();
+});
+
+t.test('who is isolated', (t) => {
+  const where = context(policy({ podSelector: { matchLabels: { app: 'db' } } }));
+  t.same(rules(pod({ app: 'db' }), where, 'ingress'), ['drop']);
+  t.equal(rules(pod({ app: 'web' }), where, 'ingress'), undefined, 'another label');
+  t.equal(rules(pod({ app: 'db' }, { namespace: 'other' }), where, 'ingress'), undefined, 'another namespace');
+  t.equal(rules(pod({ app: 'db' }, { nodeName: 'there' }), where, 'ingress'), undefined, 'another node');
+  t.equal(planPod({ ...pod({}), spec: { ...pod({}).spec, hostNetwork: true } }, where), undefined, 'no own network');
+  t.end();
+});
+
+t.test('ingress', (t) => {
+  const where = context(
+    policy({
+      podSelector: {},
+      ingress: [
+        { from: [{ podSelector: { matchLabels: { app: 'web' } } }], ports: [{ port: 'http' }, { port: 'none' }] },
+        {
+          from: [{ ipBlock: { cidr: '192.0.2.0/24', except: ['192.0.2.128/25'] } }],
+          ports: [{ port: 53, protocol: 'UDP' }, { port: 8000, endPort: 8100 }, { protocol: 'SCTP' }],
+        },
+        {},
+      ],
+    }),
+  );
+  t.same(rules(pod({ app: 'web' }), where, 'ingress'), [
+    'ip saddr @pods4 tcp dport 8080 accept',
+    'ip6 saddr @pods6 tcp dport 8080 accept',
+    'ip saddr 192.0.2.0/24 ip saddr != 192.0.2.128/25 udp dport 53 accept',
+    'ip saddr 192.0.2.0/24 ip saddr != 192.0.2.128/25 tcp dport 8000-8100 accept',
+    'ip saddr 192.0.2.0/24 ip saddr != 192.0.2.128/25 meta l4proto sctp accept',
+    'accept',
+    'drop',
+  ]);
+  t.end();
+});
+
+t.test('egress', (t) => {
+  const where = context(
+    policy({
+      podSelector: {},
+      policyTypes: ['Egress'],
+      egress: [
+        { to: [{ namespaceSelector: { matchLabels: { name: 'other' } }, podSelector: {} }], ports: [{ port: 'http' }] },
+        { ports: [{ port: 53, protocol: 'UDP' }] },
+      ],
+    }),
+  );
+  t.same(rules(pod({}), where, 'egress'), [
+    'ip daddr . meta l4proto . th dport @ports4 accept',
+    'ip6 daddr . meta l4proto . th dport @ports6 accept',
+    'udp dport 53 accept',
+    'drop',
+  ]);
+  const { elements = [] } = planPod(pod({}, { namespace: 'other', nodeName: 'there', ip: '10.0.0.9' }), where) ?? {};
+  t.same(
+    elements.map(({ set, key }) => `${set.slice(0, 6)} ${key}`),
+    ['ports4 10.0.0.9 . tcp . 8080'],
+    'the number is that of the pod that is reached',
+  );
+  t.end();
+});
+
+t.test('several policies: what one lets through passes', (t) => {
+  const from = (app: string) =>
+    policy({ podSelector: {}, ingress: [{ from: [{ podSelector: { matchLabels: { app } } }] }] });
+  const where = context(from('a'), from('b'));
+  t.equal(rules(pod({}), where, 'ingress')?.length, 5);
+  const { elements = [] } = planPod(pod({ app: 'a' }), where) ?? {};
+  t.equal(elements.filter(({ set }) => set.startsWith('pods4')).length, 1, 'a pod is in the sets of what selects it');
+  t.end();
+});
