@@ -44,9 +44,6 @@ export class TableState {
     this.frame = frame;
   }
 
-  get owners(): Iterable<string> {
-    return this.#contributions.keys();
-  }
 
   /** Replaces what the owner contributed before; undefined takes it away. */
   contribute(owner: string, contribution: Contribution | undefined): void {
