@@ -23,6 +23,6 @@ export async function removeServiceRules(layout: Layout): Promise<void> {
 }
 
 /** Clusters of one machine have a table each. */
-function tableOf({ root }: Layout): string {
+export function tableOf({ root }: Layout): string {
   return `orch-${createHash('sha256').update(root).digest('hex').slice(0, 8)}`;
 }

@@ -44,7 +44,6 @@ export class TableState {
     this.frame = frame;
   }
 
-
   /** Replaces what the owner contributed before; undefined takes it away. */
   contribute(owner: string, contribution: Contribution | undefined): void {
     const old = this.#contributions.get(owner) ?? nothing;

@@ -4,11 +4,12 @@
  */
 import { createHash } from 'node:crypto';
 import type { NftChain, NftSet } from '#proxy/nft/table.js';
-import type { Family, ProxySettings } from '#proxy/services/view.js';
+import type { Family, Protocol, ProxySettings } from '#proxy/services/view.js';
 
 /** How a packet for a service is passed on. */
 export interface PickedBy {
   readonly family: Family;
+  readonly protocol: Protocol;
   /** By its address, or by its port at any address of the node. */
   readonly by: 'address' | 'node-port';
   /** `local`: from outside to endpoints of this node; pods and the node itself reach all endpoints there, too. */
@@ -29,6 +30,14 @@ const digit = (family: Family): '4' | '6' => (family === 'IPv4' ? '4' : '6');
 /** `services4`: the set or map of a family. */
 export function familyName(name: string, family: Family): string {
   return `${name}${digit(family)}`;
+}
+
+/**
+ * The map of endpoints. Each protocol has one: nft 1.0 takes ports of any protocol for no type of data, and looks at a
+ * packet's protocol first where it is the port of one.
+ */
+export function endpointsMap(by: PickedBy['by'], family: Family, protocol: Protocol): string {
+  return `${familyName(by === 'address' ? 'endpoints' : 'node-port-endpoints', family)}-${protocol.toLowerCase()}`;
 }
 
 const header = (family: Family): 'ip' | 'ip6' => (family === 'IPv4' ? 'ip' : 'ip6');
@@ -59,10 +68,10 @@ function without({ localCount: _, ...pick }: PickedBy): PickedBy {
   return pick;
 }
 
-function chainName({ affinity, by, count, family, localCount, to }: PickedBy): string {
+function chainName({ affinity, by, count, family, localCount, protocol, to }: PickedBy): string {
   const start = by === 'address' ? to : `node-port-${to}`;
   const local = localCount === undefined ? '' : `-${localCount}`;
-  return `${familyName(start, family)}-${count}${local}${affinity === undefined ? '' : `-${affinity}`}`;
+  return `${familyName(start, family)}-${protocol.toLowerCase()}-${count}${local}${affinity === undefined ? '' : `-${affinity}`}`;
 }
 
 function sourceRules(pick: PickedBy, settings: ProxySettings): string[] {
@@ -77,10 +86,10 @@ function sourceRules(pick: PickedBy, settings: ProxySettings): string[] {
 }
 
 /** One of so many, by its number. */
-function choice({ affinity, by, family }: PickedBy, count: number, offset = 0): string[] {
+function choice({ affinity, by, family, protocol }: PickedBy, count: number, offset = 0): string[] {
   const ip = header(family);
   const key = by === 'address' ? `${ip} daddr . meta l4proto . th dport` : 'meta l4proto . th dport';
-  const map = familyName(by === 'address' ? 'endpoints' : 'node-port-endpoints', family);
+  const map = endpointsMap(by, family, protocol);
   const start = offset === 0 ? '' : ` offset ${offset}`;
   return [
     ...(affinity === undefined

@@ -15,8 +15,8 @@ export function staleFlows(before: readonly Frontend[], after: readonly Frontend
     const { protocol, targets } = frontend;
     if (protocol === 'TCP') continue;
     const kept = now.get(placeOf(frontend));
-    const remaining = new Set((kept?.targets ?? []).map(addressOf));
-    const gone = new Set(targets.map(addressOf).filter((address) => !remaining.has(address)));
+    const remaining = new Set(kept?.targets ?? []);
+    const gone = new Set(targets.filter((target) => !remaining.has(target)).map(addressOf));
     for (const address of gone) flows.push([...flowsTo(frontend), '--dst-nat', address]);
   }
   const old = new Map(before.map((frontend) => [placeOf(frontend), frontend]));

@@ -6,16 +6,22 @@
 import { createHash } from 'node:crypto';
 import type { NftChain, NftSet, TableFrame } from '#proxy/nft/table.js';
 import { familyOf } from '#proxy/services/addresses.js';
-import { familyName, pickChains, rememberChain } from '#proxy/services/chains.js';
-import { type Family, families, type ProxySettings } from '#proxy/services/view.js';
+import { endpointsMap, familyName, type PickedBy, pickChains, rememberChain } from '#proxy/services/chains.js';
+import { type Family, families, type ProxySettings, protocols } from '#proxy/services/view.js';
 
 export function servicesFrame(settings: ProxySettings): TableFrame {
   const sets = families.flatMap(familySets);
   const chains = frameChains(settings);
   // Chains that services share are the same as long as this is.
   const samples = families.flatMap((family) => [
-    ...pickChains({ family, by: 'address', to: 'local', count: 2, localCount: 1, affinity: 'a' }, settings),
-    ...pickChains({ family, by: 'node-port', to: 'local', count: 2, localCount: 1, affinity: 'a' }, settings),
+    ...pickChains(
+      { family, protocol: 'TCP', by: 'address', to: 'local', count: 2, localCount: 1, affinity: 'a' },
+      settings,
+    ),
+    ...pickChains(
+      { family, protocol: 'TCP', by: 'node-port', to: 'local', count: 2, localCount: 1, affinity: 'a' },
+      settings,
+    ),
     rememberChain(family, 'a', 1),
   ]);
   const version = createHash('sha256')
@@ -31,16 +37,21 @@ function familySets(family: Family): NftSet[] {
   const service = `${address} . inet_proto . inet_service`;
   const nodePort = 'inet_proto . inet_service';
   const number = 'numgen random mod 2';
-  // The types of an address and of a port of any protocol: nft 1.0 trips over `th dport` here.
-  const target = `${ip} daddr . tcp dport`;
   const set = (kind: 'set' | 'map', name: string, declaration: string): NftSet => ({
     ...{ name: familyName(name, family), kind, declaration },
   });
   return [
     set('map', 'services', `type ${service} : verdict;`),
     set('map', 'node-ports', `type ${nodePort} : verdict;`),
-    set('map', 'endpoints', `typeof ${ip} daddr . meta l4proto . th dport . ${number} : ${target};`),
-    set('map', 'node-port-endpoints', `typeof meta l4proto . th dport . ${number} : ${target};`),
+    ...protocols.flatMap((protocol): NftSet[] => {
+      const target = `${ip} daddr . ${protocol.toLowerCase()} dport`;
+      const map = (by: PickedBy['by'], key: string): NftSet => ({
+        name: endpointsMap(by, family, protocol),
+        kind: 'map',
+        declaration: `typeof ${key} . ${number} : ${target};`,
+      });
+      return [map('address', `${ip} daddr . meta l4proto . th dport`), map('node-port', 'meta l4proto . th dport')];
+    }),
     set('map', 'no-endpoints', `type ${service} : verdict;`),
     set('map', 'no-node-port-endpoints', `type ${nodePort} : verdict;`),
     set('map', 'affinities', `type ${service} : verdict;`),

@@ -55,13 +55,13 @@ const b = endpoint('10.244.1.2', { nodeName: 'there' });
 t.test('a cluster address', (t) => {
   const plan = planService(service({}), [slice(b, a)], context());
   t.same(lines(plan), [
-    'services4: 10.96.0.1 . tcp . 80 → goto cluster4-2',
-    'endpoints4: 10.96.0.1 . tcp . 80 . 0 → 10.244.0.2 . 8080',
-    'endpoints4: 10.96.0.1 . tcp . 80 . 1 → 10.244.1.2 . 8080',
+    'services4: 10.96.0.1 . tcp . 80 → goto cluster4-tcp-2',
+    'endpoints4-tcp: 10.96.0.1 . tcp . 80 . 0 → 10.244.0.2 . 8080',
+    'endpoints4-tcp: 10.96.0.1 . tcp . 80 . 1 → 10.244.1.2 . 8080',
   ]);
-  t.same(rules(plan, 'cluster4-2'), [
+  t.same(rules(plan, 'cluster4-tcp-2'), [
     'ip saddr != 10.244.0.0/16 meta mark set meta mark | 0x00004000',
-    'dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 2 map @endpoints4',
+    'dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 2 map @endpoints4-tcp',
   ]);
   t.end();
 });
@@ -76,17 +76,17 @@ t.test('every address and port that leads to a service', (t) => {
   const status = { loadBalancer: { ingress: [{ ip: '192.0.2.9' }, { hostname: 'example.com' }] } };
   const endpoints = { ...slice(a), ports: [{ port: 5353, protocol: 'UDP' }] };
   t.same(lines(planService(service(spec, { status }), [endpoints], context())), [
-    'services4: 10.96.0.1 . udp . 53 → goto cluster4-1',
-    'endpoints4: 10.96.0.1 . udp . 53 . 0 → 10.244.0.2 . 5353',
-    'services4: 192.0.2.1 . udp . 53 → goto external4-1',
-    'endpoints4: 192.0.2.1 . udp . 53 . 0 → 10.244.0.2 . 5353',
-    'services4: 192.0.2.9 . udp . 53 → goto external4-1',
-    'endpoints4: 192.0.2.9 . udp . 53 . 0 → 10.244.0.2 . 5353',
+    'services4: 10.96.0.1 . udp . 53 → goto cluster4-udp-1',
+    'endpoints4-udp: 10.96.0.1 . udp . 53 . 0 → 10.244.0.2 . 5353',
+    'services4: 192.0.2.1 . udp . 53 → goto external4-udp-1',
+    'endpoints4-udp: 192.0.2.1 . udp . 53 . 0 → 10.244.0.2 . 5353',
+    'services4: 192.0.2.9 . udp . 53 → goto external4-udp-1',
+    'endpoints4-udp: 192.0.2.9 . udp . 53 . 0 → 10.244.0.2 . 5353',
     'firewalled4: 192.0.2.9 . udp . 53',
     'allowed-sources4: 192.0.2.9 . udp . 53 . 10.0.0.0/8',
     'allowed-sources4: 192.0.2.9 . udp . 53 . 192.0.2.77',
-    'node-ports4: udp . 30053 → goto node-port-external4-1',
-    'node-port-endpoints4: udp . 30053 . 0 → 10.244.0.2 . 5353',
+    'node-ports4: udp . 30053 → goto node-port-external4-udp-1',
+    'node-port-endpoints4-udp: udp . 30053 . 0 → 10.244.0.2 . 5353',
   ]);
   t.end();
 });
@@ -95,24 +95,24 @@ t.test('external traffic stays on the node where it is to', (t) => {
   const spec = { type: 'NodePort', externalTrafficPolicy: 'Local', ports: [{ port: 80, nodePort: 30_080 }] };
   const plan = planService(service(spec), [slice(a, b)], context());
   t.same(lines(plan).slice(3), [
-    'node-ports4: tcp . 30080 → goto node-port-local4-2-1',
-    'node-port-endpoints4: tcp . 30080 . 0 → 10.244.0.2 . 8080',
-    'node-port-endpoints4: tcp . 30080 . 1 → 10.244.1.2 . 8080',
-    'node-port-endpoints4: tcp . 30080 . 65536 → 10.244.0.2 . 8080',
+    'node-ports4: tcp . 30080 → goto node-port-local4-tcp-2-1',
+    'node-port-endpoints4-tcp: tcp . 30080 . 0 → 10.244.0.2 . 8080',
+    'node-port-endpoints4-tcp: tcp . 30080 . 1 → 10.244.1.2 . 8080',
+    'node-port-endpoints4-tcp: tcp . 30080 . 65536 → 10.244.0.2 . 8080',
   ]);
-  t.same(rules(plan, 'node-port-local4-2-1'), [
-    'ip saddr 10.244.0.0/16 goto node-port-cluster4-2',
-    'fib saddr type local goto node-port-external4-2',
-    'dnat ip to meta l4proto . th dport . numgen random mod 1 offset 65536 map @node-port-endpoints4',
+  t.same(rules(plan, 'node-port-local4-tcp-2-1'), [
+    'ip saddr 10.244.0.0/16 goto node-port-cluster4-tcp-2',
+    'fib saddr type local goto node-port-external4-tcp-2',
+    'dnat ip to meta l4proto . th dport . numgen random mod 1 offset 65536 map @node-port-endpoints4-tcp',
   ]);
   const elsewhere = planService(service(spec), [slice(b)], context());
-  t.equal(rules(elsewhere, 'node-port-local4-1-0')?.at(-1), 'drop', 'nobody here');
+  t.equal(rules(elsewhere, 'node-port-local4-tcp-1-0')?.at(-1), 'drop', 'nobody here');
   t.end();
 });
 
 t.test('internal traffic stays on the node where it is to', (t) => {
   const local = service({ internalTrafficPolicy: 'Local' });
-  t.match(lines(planService(local, [slice(a, b)], context()))[0], /goto cluster4-1$/);
+  t.match(lines(planService(local, [slice(a, b)], context()))[0], /goto cluster4-tcp-1$/);
   t.same(lines(planService(local, [slice(b)], context())), ['services4: 10.96.0.1 . tcp . 80 → drop']);
   t.end();
 });
@@ -125,10 +125,10 @@ t.test('nobody answers', (t) => {
   const gates = { ...noGates, proxyTerminatingEndpoints: true };
   t.match(
     lines(planService(service({}), [slice(ending)], context({ gates })))[0],
-    /goto cluster4-1$/,
+    /goto cluster4-tcp-1$/,
     'better than none',
   );
-  t.match(lines(planService(service({}), [slice(ending, b)], context({ gates })))[0], /goto cluster4-1$/);
+  t.match(lines(planService(service({}), [slice(ending, b)], context({ gates })))[0], /goto cluster4-tcp-1$/);
   t.end();
 });
 
@@ -143,7 +143,7 @@ t.test('clients that stay at their endpoints', (t) => {
   );
   t.match(lines(plan)[2], `affinities4: 10.96.0.1 . tcp . 80 → goto remember-${map}-60`);
   t.equal(
-    rules(plan, `cluster4-1-${map}`)?.[1],
+    rules(plan, `cluster4-tcp-1-${map}`)?.[1],
     `meta l4proto { tcp, udp, sctp } dnat ip to ip saddr map @${map} : ip saddr map @${map}-ports`,
   );
   t.end();
@@ -171,9 +171,9 @@ t.test('both families', (t) => {
   const spec = { clusterIPs: ['10.96.0.1', 'FD00::1'], ports: [{ port: 80, nodePort: 30_080 }] };
   const six: EndpointSlice = { ...slice(endpoint('fd00:0::2')), addressType: 'IPv6' };
   t.same(lines(planService(service(spec), [slice(a), six], context())).slice(-3), [
-    'endpoints6: fd00::1 . tcp . 80 . 0 → fd00::2 . 8080',
-    'node-ports6: tcp . 30080 → goto node-port-external6-1',
-    'node-port-endpoints6: tcp . 30080 . 0 → fd00::2 . 8080',
+    'endpoints6-tcp: fd00::1 . tcp . 80 . 0 → fd00::2 . 8080',
+    'node-ports6: tcp . 30080 → goto node-port-external6-tcp-1',
+    'node-port-endpoints6-tcp: tcp . 30080 . 0 → fd00::2 . 8080',
   ]);
   t.end();
 });
@@ -220,12 +220,12 @@ t.test('as text', (t) => {
   const nothing = { addSets: [], deleteElements: [], deleteChains: [], deleteSets: [] };
   t.equal(
     changeText('t', { ...nothing, addChains: contribution.chains, addElements: contribution.elements }),
-    `add chain inet t cluster4-1
-flush chain inet t cluster4-1
-add rule inet t cluster4-1 ip saddr != 10.244.0.0/16 meta mark set meta mark | 0x00004000
-add rule inet t cluster4-1 dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 1 map @endpoints4
-add element inet t services4 { 10.96.0.1 . tcp . 80 : goto cluster4-1 }
-add element inet t endpoints4 { 10.96.0.1 . tcp . 80 . 0 : 10.244.0.2 . 8080 }
+    `add chain inet t cluster4-tcp-1
+flush chain inet t cluster4-tcp-1
+add rule inet t cluster4-tcp-1 ip saddr != 10.244.0.0/16 meta mark set meta mark | 0x00004000
+add rule inet t cluster4-tcp-1 dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 1 map @endpoints4-tcp
+add element inet t services4 { 10.96.0.1 . tcp . 80 : goto cluster4-tcp-1 }
+add element inet t endpoints4-tcp { 10.96.0.1 . tcp . 80 . 0 : 10.244.0.2 . 8080 }
 add element inet t hairpin4 { 10.244.0.2 . 10.244.0.2 }
 `,
   );

@@ -7,6 +7,7 @@ import { addressesOf } from '#proxy/services/addresses.js';
 import {
   affinityMaps,
   affinityName,
+  endpointsMap,
   familyName,
   firstLocalSlot,
   type PickedBy,
@@ -153,7 +154,7 @@ class PlanBuilder {
   }
 
   #addFrontend(at: FrontendPlace, to: PickedBy['to'], { cluster, hasAny, local }: Reachable): void {
-    const { address, affinity, family } = at;
+    const { address, affinity, family, protocol } = at;
     const key = frontendKey(at);
     const by = address === undefined ? 'node-port' : 'address';
     const locals = to === 'local' ? local : [];
@@ -168,7 +169,7 @@ class PlanBuilder {
       return;
     }
     this.#goTo(set(names.services), key, this.#pick(at, { to, cluster, locals }));
-    const map = set(names.endpoints);
+    const map = endpointsMap(by, family, protocol);
     this.#addSlots(map, key, { targets: cluster.map(targetOf), first: 0 });
     this.#addSlots(map, key, { targets: locals.map(targetOf), first: firstLocalSlot });
     if (this.#affinitySeconds !== undefined && affinity !== undefined) {
@@ -178,11 +179,12 @@ class PlanBuilder {
   }
 
   #pick(
-    { address, affinity, family }: FrontendPlace,
+    { address, affinity, family, protocol }: FrontendPlace,
     { to, cluster, locals }: { to: PickedBy['to']; cluster: readonly Endpoint[]; locals: readonly Endpoint[] },
   ): readonly NftChain[] {
     const pick: PickedBy = {
       family,
+      protocol,
       by: address === undefined ? 'node-port' : 'address',
       to,
       count: cluster.length,
@@ -245,14 +247,12 @@ const defaultAffinitySeconds = 10_800;
 
 const addressMaps = {
   services: 'services',
-  endpoints: 'endpoints',
   none: 'no-endpoints',
   affinities: 'affinities',
 } as const;
 
 const nodePortMaps = {
   services: 'node-ports',
-  endpoints: 'node-port-endpoints',
   none: 'no-node-port-endpoints',
   affinities: 'node-port-affinities',
 } as const;

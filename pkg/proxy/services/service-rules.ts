@@ -12,7 +12,7 @@ import type { TableListing } from '#proxy/nft/listing.js';
 import type { Nft } from '#proxy/nft/nft.js';
 import type { TableSource } from '#proxy/nft/table-loop.js';
 import { TableState } from '#proxy/nft/table-state.js';
-import { familyName, firstLocalSlot, portsOf } from '#proxy/services/chains.js';
+import { endpointsMap, firstLocalSlot, portsOf } from '#proxy/services/chains.js';
 import { type Conntrack, staleFlows } from '#proxy/services/conntrack.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
 import { servicesFrame } from '#proxy/services/frame.js';
@@ -25,7 +25,7 @@ import {
   type ServicePlan,
   slotsKey,
 } from '#proxy/services/service-plan.js';
-import { families, type NodeView, type ProxySettings } from '#proxy/services/view.js';
+import { families, type NodeView, type ProxySettings, protocols } from '#proxy/services/view.js';
 
 export interface ServiceRulesOptions {
   readonly informers: InformerFactory;
@@ -186,7 +186,8 @@ export class ServiceRules implements TableSource {
   #beforeFirst({ frontends }: ServicePlan): Frontend[] {
     if (this.#isFirst && this.#adopted.size === 0) return [...frontends];
     return frontends.map((frontend) => {
-      const map = familyName(frontend.address === undefined ? 'node-port-endpoints' : 'endpoints', frontend.family);
+      const by = frontend.address === undefined ? 'node-port' : 'address';
+      const map = endpointsMap(by, frontend.family, frontend.protocol);
       const placed = (first: number) => this.#adopted.get(slotsKey(map, frontendKey(frontend), first)) ?? [];
       return { ...frontend, targets: [...new Set([...placed(0), ...placed(firstLocalSlot)])] };
     });
@@ -224,8 +225,11 @@ export class ServiceRules implements TableSource {
 function slotsOf({ sets }: TableListing): Map<string, string[]> {
   const slots = new Map<string, string[]>();
   for (const family of families) {
-    for (const name of ['endpoints', 'node-port-endpoints']) {
-      const map = familyName(name, family);
+    const maps = protocols.flatMap((protocol) => [
+      endpointsMap('address', family, protocol),
+      endpointsMap('node-port', family, protocol),
+    ]);
+    for (const map of maps) {
       for (const [key, target] of sets.get(map) ?? []) {
         const end = key.lastIndexOf(' . ');
         const number = Number(key.slice(end + 3));

@@ -2,6 +2,7 @@
 export type Family = 'IPv4' | 'IPv6';
 export type Protocol = 'TCP' | 'UDP' | 'SCTP';
 
+export const protocols: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
 export const families: readonly Family[] = ['IPv4', 'IPv6'];
 
 /** The node whose network this is; on one machine several nodes may share it. */
