@@ -35,6 +35,19 @@ const server = [
   'chmod +x who; exec httpd -f -p 8080 -h /www',
 ].join('; ');
 
+/** Who asks. */
+function client(labels: Readonly<Record<string, string>> = {}): string {
+  return JSON.stringify({
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name: 'client', labels },
+    spec: {
+      terminationGracePeriodSeconds: 1,
+      containers: [{ name: 'main', image: 'orch/busybox:1.0', command: ['sleep', '3600'] }],
+    },
+  });
+}
+
 const manifest = `
 apiVersion: apps/v1
 kind: Deployment
@@ -95,12 +108,7 @@ kind: Service
 metadata: { name: echo }
 spec: { ports: [{ port: 7, protocol: UDP }] }
 ---
-apiVersion: v1
-kind: Pod
-metadata: { name: client }
-spec:
-  terminationGracePeriodSeconds: 1
-  containers: [{ name: main, image: 'orch/busybox:1.0', command: [sleep, '3600'] }]
+${client()}
 `;
 
 /** Endpoints that no controller has chosen. */
@@ -175,8 +183,7 @@ t.test('services', { skip }, async (t) => {
   // It has no time limit: that of this busybox crashes.
   const fetch = (host: string) => inside('timeout', '5', 'wget', '-q', '-O-', `http://${host}/cgi-bin/who`);
   await apply(manifest);
-  await cluster.ctl('wait', '--for=condition=Available', 'deployment/web', '--timeout=90s');
-  await cluster.ctl('wait', '--for=condition=Ready', 'pod/client', '--timeout=60s');
+  await cluster.ctl('rollout', 'status', 'deployment/web', '--timeout=90s');
   const web = (await service('web'))?.clusterIP ?? '';
 
   // Many requests in one session: a session costs far more.
@@ -299,12 +306,12 @@ spec:
     t.ok(await isShut('a pod is kept out', byAddress));
     t.ok(await isShut('somebody outside is kept out', fromOutside));
     t.match(await httpBody(`http://${web}/cgi-bin/who`), /^web-/, 'the node reaches its pods');
-    await cluster.ctl('label', 'pod', 'client', 'may=enter');
+    await apply(client({ may: 'enter' }));
     t.ok(await isOpen('a pod with the label is let in', byAddress));
     t.match(await fetch('web'), /^web-/, 'names are found');
-    await cluster.ctl('label', 'pod', 'client', 'may=', '--overwrite');
+    await apply(client({ may: '' }));
     t.ok(await isShut('a pod that may send nothing reaches nobody', byAddress));
-    await cluster.ctl('delete', 'networkpolicy', 'web', 'client');
+    for (const name of ['web', 'client']) t.equal((await cluster.ctl('delete', 'networkpolicy', name)).code, 0);
     t.ok(await isOpen('without policies everybody is let in', byAddress));
     t.ok(await isOpen('from outside, too', fromOutside));
   });
