@@ -12,7 +12,7 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type KernelSettings, prepareKernel } from '#proxy/kernel.js';
-import { ProxyMetrics } from '#proxy/metrics.js';
+import { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
 import { Nft, type RunWithInput } from '#proxy/nft/nft.js';
 import { TableLoop, type TableSource } from '#proxy/nft/table-loop.js';
 import { PolicyRules } from '#proxy/policies/policy-rules.js';

@@ -181,7 +181,7 @@ t.test('services', { skip }, async (t) => {
     return stdout + stderr;
   };
   // It has no time limit: that of this busybox crashes.
-  const fetch = (host: string) => inside('timeout', '5', 'wget', '-q', '-O-', `http://${host}/cgi-bin/who`);
+  const fetch = (host: string) => inside('timeout', '2', 'wget', '-q', '-O-', `http://${host}/cgi-bin/who`);
   await apply(manifest);
   await cluster.ctl('rollout', 'status', 'deployment/web', '--timeout=90s');
   const web = (await service('web'))?.clusterIP ?? '';

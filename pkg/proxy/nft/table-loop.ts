@@ -4,7 +4,7 @@ import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { ProxyMetrics } from '#proxy/metrics.js';
+import type { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
 import type { TableListing } from '#proxy/nft/listing.js';
 import type { Nft } from '#proxy/nft/nft.js';
 import type { TableState } from '#proxy/nft/table-state.js';

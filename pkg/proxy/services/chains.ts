@@ -42,7 +42,7 @@ export function endpointsMap(by: PickedBy['by'], family: Family, protocol: Proto
 
 const header = (family: Family): 'ip' | 'ip6' => (family === 'IPv4' ? 'ip' : 'ip6');
 
-export const setMark = ({ masqueradeBit }: ProxySettings): string =>
+const setMark = ({ masqueradeBit }: ProxySettings): string =>
   `meta mark set meta mark | 0x${(2 ** masqueradeBit).toString(16).padStart(8, '0')}`;
 
 /** The chain of a pick, first, and those that it leads to. */

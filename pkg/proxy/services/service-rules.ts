@@ -7,7 +7,7 @@ import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { ProxyMetrics } from '#proxy/metrics.js';
+import type { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
 import type { TableListing } from '#proxy/nft/listing.js';
 import type { Nft } from '#proxy/nft/nft.js';
 import type { TableSource } from '#proxy/nft/table-loop.js';
