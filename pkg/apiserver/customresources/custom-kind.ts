@@ -4,7 +4,6 @@ import { customType } from '#api/apiextensions/v1/customresource/custom-type.js'
 import { scaleParts } from '#api/apiextensions/v1/customresource/scale.js';
 import { customStrategy } from '#api/apiextensions/v1/customresource/strategy.js';
 import { Structural } from '#api/apiextensions/v1/customresource/structural.js';
-import type { PatternWorld } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import type {
   CustomResourceConversion,
   CustomResourceDefinition,
@@ -13,6 +12,7 @@ import type {
 } from '#api/apiextensions/v1/types.gen.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { pathNotFound } from '#apimachinery/errors/status.js';
+import type { Patterns } from '#apimachinery/patterns/pattern.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -21,7 +21,7 @@ export interface CustomKindOptions {
   /** The definition as it is, which may be of a later version; undefined: it is gone. */
   readonly current: () => CustomResourceDefinition | undefined;
   readonly scheme: Scheme;
-  readonly patterns: PatternWorld;
+  readonly patterns: Patterns;
 }
 
 /** What serving a version of a kind takes. */

@@ -1,8 +1,8 @@
 /** Serves the resources that definitions add, as they come, change and go. */
 import { isEstablished, isTerminating } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
-import { PatternWorld } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import { Patterns } from '#apimachinery/patterns/pattern.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { StoredForms } from '#apiserver/customresources/conversion.js';
 import { CustomKind } from '#apiserver/customresources/custom-kind.js';
@@ -34,7 +34,7 @@ interface Served {
 export class CustomResources implements Follower<CustomResourceDefinition> {
   readonly #options: CustomResourcesOptions;
   readonly #served = new Map<string, Served>();
-  readonly #patterns = new PatternWorld();
+  readonly #patterns = new Patterns();
   #synced = false;
 
   constructor(options: CustomResourcesOptions) {

@@ -8,8 +8,9 @@ import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-
 import { validateListItems } from '#api/apiextensions/v1/customresource/list-items.js';
 import { validateScale } from '#api/apiextensions/v1/customresource/scale.js';
 import type { Structural } from '#api/apiextensions/v1/customresource/structural.js';
-import { PatternMatcher, type PatternWorld } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
+import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import { validateValue } from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
+import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
 import type { CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
@@ -17,7 +18,8 @@ import { copyField } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { addAll } from '#apimachinery/validation/failure.js';
+import type { Patterns } from '#apimachinery/patterns/pattern.js';
+import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -26,7 +28,7 @@ export interface CustomStrategyOptions {
   readonly schema: Structural;
   readonly namespaced: boolean;
   /** Shared by all kinds. */
-  readonly patterns: PatternWorld;
+  readonly patterns: Patterns;
 }
 
 const metadataPath = FieldPath.of('metadata');
@@ -36,19 +38,23 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
   const hasStatus = subresources?.status !== undefined;
   const scale = subresources?.scale;
   let cells: Cells | undefined;
-  const validateBody = (object: ApiObjectShape, context: StrategyContext): FieldFailure[] => {
+  let validator: RuleValidator | 'none' | undefined;
+  const validateBody = (object: ApiObjectShape, context: StrategyContext, old?: ApiObjectShape): FieldFailure[] => {
     const { dialect } = context;
-    const matcher = new PatternMatcher(() => context.monotonic(), patterns);
+    const matcher = new PatternMatcher(patterns);
     const failures = validateValue(object, schema.schema, { dialect, patterns: matcher }, FieldPath.of());
     addAll(failures, validateEmbedded(object, schema, dialect));
     addAll(failures, validateListItems(object, schema));
     if (scale !== undefined) addAll(failures, validateScale(object, scale));
+    if (!context.gate('CustomResourceValidationExpressions')) return failures;
+    validator ??= RuleValidator.of(schema) ?? 'none';
+    if (validator !== 'none') addAll(failures, validateRules(validator, { object, old, failures, patterns }));
     return failures;
   };
   const validateUpdate = (object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): FieldFailure[] => {
     const rules = { dialect: context.dialect, name: dns1123SubdomainErrors, anyFinalizer: true };
     const failures = [...validateObjectMetaUpdate(object.metadata, old.metadata, rules, metadataPath)];
-    addAll(failures, validateBody(object, context));
+    addAll(failures, validateBody(object, context, old));
     return failures;
   };
   return {
@@ -93,6 +99,29 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
       return cells(object, context.now);
     },
   };
+}
+
+interface RuleCase {
+  readonly object: ApiObjectShape;
+  readonly old: ApiObjectShape | undefined;
+  /** What was found so far. */
+  readonly failures: readonly FieldFailure[];
+  readonly patterns: Patterns;
+}
+
+/** After these, rules would find values that they cannot expect. */
+const blocking = new Set(['FieldValueRequired', 'FieldValueTooLong', 'FieldValueTooMany', 'FieldValueTypeInvalid']);
+
+function validateRules(
+  validator: RuleValidator,
+  { object, old, failures, patterns }: RuleCase,
+): readonly FieldFailure[] {
+  if (!failures.some(({ reason }) => blocking.has(reason))) {
+    return validator.validate(object, old, patterns).failures;
+  }
+  const text =
+    'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
+  return [invalidValue(FieldPath.of(), null, text)];
 }
 
 /** Whether two objects are the same but for their metadata. */

@@ -4,7 +4,7 @@
  * pkg/apiserver/schema/structural.go.
  */
 import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
-import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import type { JSONSchemaProps, ValidationRule } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 export class Structural {
@@ -17,11 +17,14 @@ export class Structural {
   readonly listType: 'atomic' | 'set' | 'map';
   readonly listMapKeys: readonly string[];
   readonly isAtomic: boolean;
+  /** Rules in CEL. */
+  readonly validations: readonly ValidationRule[];
   readonly #dialect: Dialect;
   #properties: ReadonlyMap<string, Structural> | undefined;
   #additional: Structural | boolean | undefined;
   #items: Structural | undefined;
   #hasDefaults: boolean | undefined;
+  #hasValidations: boolean | undefined;
 
   /** `keepAll`: the definition as a whole keeps what its schema does not name. */
   constructor(schema: JSONSchemaProps, dialect: Dialect, keepAll = false) {
@@ -34,6 +37,7 @@ export class Structural {
     this.listType = listTypeOf(extensions.listType);
     this.listMapKeys = extensions.listMapKeys;
     this.isAtomic = extensions.mapType === 'atomic';
+    this.validations = extensions.validations;
   }
 
   get type(): string {
@@ -82,11 +86,18 @@ export class Structural {
 
   /** Whether this value or one below it may be filled in. */
   get hasDefaults(): boolean {
-    this.#hasDefaults ??= this.default !== undefined || this.#parts().some((part) => part.hasDefaults);
+    this.#hasDefaults ??= this.default !== undefined || this.parts.some((part) => part.hasDefaults);
     return this.#hasDefaults;
   }
 
-  #parts(): Structural[] {
+  /** Whether there are rules for this value or one below it. */
+  get hasValidations(): boolean {
+    this.#hasValidations ??= this.validations.length > 0 || this.parts.some((part) => part.hasValidations);
+    return this.#hasValidations;
+  }
+
+  /** The schemas right below. */
+  get parts(): readonly Structural[] {
     const { additional, items } = this;
     return [
       ...this.properties.values(),

@@ -1,10 +1,10 @@
 /** What may be said inside of `allOf`, `anyOf`, `oneOf` and `not`: which of the values that are allowed already. */
-import { patternError } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { patternError } from '#apimachinery/patterns/pattern.js';
 import { addAll, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 

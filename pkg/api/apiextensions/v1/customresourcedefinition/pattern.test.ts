@@ -1,34 +1,42 @@
 import t from 'tap';
 import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
-import { realClock } from '#apimachinery/clock.js';
+import { Patterns, patternError } from '#apimachinery/patterns/pattern.js';
 
-t.test('patterns that take for ever share what time there is', (t) => {
-  let looks = 0;
-  const patterns = new PatternMatcher(() => {
-    looks += 1;
-    return realClock.monotonic();
-  });
-  t.equal(patterns.matches('^(a+)+$', `${'a'.repeat(1000)}!`), undefined);
-  // Nobody waits for the others: not even for those of which each would be fast.
-  const before = looks;
-  const others = Array.from({ length: 10_000 }, () => patterns.matches('^(a+)+$', 'aaa'));
-  t.ok(others.every((found) => found === undefined));
-  t.equal(looks, before, 'they are not tried at all');
-  const next = new PatternMatcher(realClock.monotonic);
-  t.equal(next.matches('^(a+)+$', 'aaa'), true, 'another object has time of its own');
-  t.equal(next.matches('^(a+)+$', 'b'), false);
+t.test('patterns that other engines try for ever end at once', (t) => {
+  const patterns = new PatternMatcher(new Patterns());
+  t.equal(patterns.matches('^(a+)+$', `${'a'.repeat(1000)}!`), false);
+  t.equal(patterns.matches('^(a+)+$', 'a'.repeat(1000)), true);
   t.end();
 });
 
-t.test('the time is that of the clock which was given', (t) => {
-  let nowMs = 0;
-  const patterns = new PatternMatcher(() => {
-    nowMs += 30;
-    return nowMs;
-  });
+t.test('objects get so many steps, however fast the machine is', (t) => {
+  const kept = new Patterns();
+  const patterns = new PatternMatcher(kept);
+  const text = 'a'.repeat(300_000);
   t.same(
-    Array.from({ length: 4 }, () => patterns.matches('^a$', 'a')),
-    [true, true, undefined, undefined],
+    Array.from({ length: 5 }, () => patterns.matches('^a*$', text)),
+    [true, true, true, undefined, undefined],
   );
+  t.equal(patterns.matches('^a$', 'a'), undefined, 'not even those that would be fast');
+  const next = new PatternMatcher(kept);
+  t.equal(next.matches('^a$', 'a'), true, 'another object has steps of its own');
+  t.equal(next.matches('^(?:a{100}b?){9}$', text), undefined, 'states count, too');
+  t.end();
+});
+
+t.test('patterns are those of RE2', (t) => {
+  const rows: [pattern: string, wrong: string | undefined][] = [
+    ['^[a-z]+$', undefined],
+    ['(?i)abc', undefined],
+    ['(?P<name>a)\\z', undefined],
+    ['[[:alpha:]]\\pL\\Qa.b\\E', undefined],
+    ['(', 'error parsing regexp: missing closing ): `(`'],
+    ['[b-a]', 'error parsing regexp: invalid character class range: `b-a`'],
+    ['(?=a)', 'error parsing regexp: invalid or unsupported Perl syntax: `(?=`'],
+    ['(a)\\1', 'error parsing regexp: invalid escape sequence: `\\1`'],
+    ['a{1001}', 'error parsing regexp: invalid repeat count: `{1001}`'],
+    ['*', 'error parsing regexp: missing argument to repetition operator: `*`'],
+  ];
+  for (const [pattern, wrong] of rows) t.equal(patternError(pattern), wrong, pattern);
   t.end();
 });

@@ -3,6 +3,7 @@
 import { objectFields, validateDefaults } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
 import { validateExpressions } from '#api/apiextensions/v1/customresourcedefinition/expression-validation.js';
 import { validateListType } from '#api/apiextensions/v1/customresourcedefinition/list-validation.js';
+import { elementsOf, RuleCosts } from '#api/apiextensions/v1/customresourcedefinition/rule-costs.js';
 import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
 import { validateStructure } from '#api/apiextensions/v1/customresourcedefinition/structural-validation.js';
 import type { ValueRules } from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
@@ -53,8 +54,12 @@ export function validateSchema(schema: JSONSchemaProps, rules: SchemaRules, path
   if (schema.nullable === true) {
     failures.push(forbiddenField(path.child('nullable'), 'nullable cannot be true at the root'));
   }
-  const walk: Walk = { rules, failures, readable: true };
-  validateEach(schema, walk, { path, depth: 0, root: true, insideMeta: false });
+  const costs = rules.gate('CustomResourceValidationExpressions')
+    ? new RuleCosts(rules.dialect.extensionPrefix)
+    : undefined;
+  const walk: Walk = { rules, failures, costs, readable: true };
+  validateEach(schema, walk, { path, depth: 0, root: true, insideMeta: false, cardinality: 1 });
+  if (costs !== undefined) addAll(failures, costs.failures(path));
   if (!walk.readable) return failures;
   const structure = validateStructure(schema, rules.dialect, path);
   addAll(failures, structure);
@@ -87,6 +92,8 @@ function validateRootWithStatus(schema: JSONSchemaProps, dialect: Dialect, path:
 interface Walk {
   readonly rules: SchemaRules;
   readonly failures: FieldFailure[];
+  /** Of the rules in CEL; undefined: there are none while their gate is off. */
+  readonly costs: RuleCosts | undefined;
   /** No member was met that no structure can be made of. */
   readable: boolean;
 }
@@ -101,6 +108,8 @@ interface Place {
   readonly noDefault?: string | undefined;
   /** The schema below which a value's predecessor cannot be told. */
   readonly uncorrelatable?: FieldPath | undefined;
+  /** How many values an object may have here; undefined: any number. */
+  readonly cardinality: number | undefined;
 }
 
 const unsupported = ['id', 'additionalItems', 'patternProperties', 'definitions', 'dependencies', '$ref'] as const;
@@ -127,10 +136,8 @@ function validateEach(schema: JSONSchemaProps, walk: Walk, place: Place): void {
   addAll(failures, validateItsOwn(schema, rules.dialect, place));
   addAll(failures, validateExtensions(schema, rules.dialect, place));
   addAll(failures, validateListType(schema, rules.dialect, path));
-  if (rules.gate('CustomResourceValidationExpressions')) {
-    const { validations } = extensionsOf(schema, rules.dialect);
-    const at = path.child(`${rules.dialect.extensionPrefix}validations`);
-    addAll(failures, validateExpressions(validations, at, place.uncorrelatable));
+  if (walk.costs !== undefined) {
+    addAll(failures, validateExpressions(schema, place, { dialect: rules.dialect, costs: walk.costs }));
   }
   for (const [child, at] of childrenOf(schema, path)) validateEach(child, walk, placeOf(at, schema, walk, place));
 }
@@ -147,7 +154,10 @@ function placeOf(at: ChildPlace, schema: JSONSchemaProps, walk: Walk, place: Pla
     noDefault = 'inside additionalProperties applying to object metadata';
   }
   if (uncorrelatable === undefined && isUncorrelatable(at, schema, walk)) uncorrelatable = place.path;
-  return { path: at.path, depth: place.depth + 1, root: false, insideMeta, noDefault, uncorrelatable };
+  const elements = elementsOf(schema);
+  const cardinality =
+    elements === undefined || place.cardinality === undefined ? undefined : elements * place.cardinality;
+  return { path: at.path, depth: place.depth + 1, root: false, insideMeta, noDefault, uncorrelatable, cardinality };
 }
 
 /** Elements have a predecessor only where they are told apart by keys. */

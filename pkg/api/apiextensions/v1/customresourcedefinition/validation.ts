@@ -23,6 +23,7 @@ import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { Patterns } from '#apimachinery/patterns/pattern.js';
 import { checkEnum } from '#apimachinery/validation/checks.js';
 import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
@@ -48,7 +49,7 @@ export function validateDefinition(
   addAll(failures, validateGroup(spec.group ?? ''));
   addAll(failures, checkEnum(specPath.child('scope'), spec.scope, declared.enums.ResourceScope));
   const { dialect, gate } = context;
-  const patterns = new PatternMatcher(() => context.monotonic());
+  const patterns = new PatternMatcher(new Patterns());
   addAll(failures, validateVersions(spec, { dialect, gate, patterns }));
   addAll(failures, validateRequiredNames(spec.names ?? {}, specPath.child('names')));
   const strategy = spec.conversion?.strategy;

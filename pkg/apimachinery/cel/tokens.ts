@@ -20,6 +20,9 @@ export interface Token {
   readonly offset: number;
 }
 
+/** Of an expression, as other implementations have it. */
+const maxLength = 100_000;
+
 const keywords = new Set(['true', 'false', 'null', 'in']);
 
 const patterns: readonly (readonly [TokenKind | 'space', RegExp])[] = [
@@ -37,6 +40,9 @@ const patterns: readonly (readonly [TokenKind | 'space', RegExp])[] = [
 
 /** Throws a CelError for a character that starts no token. Ends with a token of kind `end`. */
 export function tokenize(text: string): Token[] {
+  if (text.length > maxLength) {
+    throw new CelError(`expression code point size exceeds limit: size: ${text.length}, limit ${maxLength}`, 0);
+  }
   const tokens: Token[] = [];
   let offset = 0;
   while (offset < text.length) {
@@ -60,13 +66,62 @@ function tokenAt(text: string, offset: number): { kind: TokenKind | 'space'; tex
 }
 
 const escapes = /\\(?:[abfnrtv\\'"`?]|x[0-9a-fA-F]{2}|X[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|[0-3][0-7]{2})/g;
-const maxInt = 9_223_372_036_854_775_807n;
-const maxUint = 18_446_744_073_709_551_615n;
 
 function checkLiteral(kind: TokenKind | 'space', text: string, offset: number): void {
   if ((kind === 'string' || kind === 'bytes') && !/^[bB]?[rR]/.test(text) && text.replace(escapes, '').includes('\\')) {
     throw new CelError(`Syntax error: token recognition error at: '${text}'`, offset);
   }
-  if (kind === 'int' && BigInt(text) > maxInt + 1n) throw new CelError('invalid int literal', offset);
-  if (kind === 'uint' && BigInt(text.slice(0, -1)) > maxUint) throw new CelError('invalid uint literal', offset);
+}
+
+const simple: Readonly<Record<string, string>> = {
+  a: '\x07',
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+  v: '\v',
+};
+
+/** What is written in a literal of text. Throws a CelError for code points that there are not. */
+export function textOf({ text, offset }: Token): string {
+  const { raw, body } = bodyOf(text);
+  if (raw) return body;
+  return body.replace(escapes, (found) => {
+    const code = codeOf(found);
+    if (code === undefined) return simple[found.slice(1)] ?? found.slice(1);
+    if (code > 0x10ffff || (code >= 0xd800 && code < 0xe000)) throw new CelError('invalid unicode code point', offset);
+    return String.fromCodePoint(code);
+  });
+}
+
+/** What is written in a literal of bytes: escapes of one byte are that byte. */
+export function bytesOf({ text }: Token): Uint8Array {
+  const { raw, body } = bodyOf(text.slice(1));
+  if (raw) return Buffer.from(body, 'utf8');
+  const parts: Buffer[] = [];
+  let from = 0;
+  for (const { 0: found, index } of body.matchAll(escapes)) {
+    parts.push(Buffer.from(body.slice(from, index), 'utf8'));
+    const code = codeOf(found);
+    if (code === undefined) parts.push(Buffer.from(simple[found.slice(1)] ?? found.slice(1), 'utf8'));
+    else if (/^\\[uU]/.test(found)) parts.push(Buffer.from(String.fromCodePoint(code), 'utf8'));
+    else parts.push(Buffer.from([code]));
+    from = index + found.length;
+  }
+  parts.push(Buffer.from(body.slice(from), 'utf8'));
+  return Buffer.concat(parts);
+}
+
+function bodyOf(text: string): { raw: boolean; body: string } {
+  const raw = /^[rR]/.test(text);
+  const quoted = (raw ? text.slice(1) : text).replace(/\r\n?/g, '\n');
+  const quotes = /^("""|''')/.test(quoted) ? 3 : 1;
+  return { raw, body: quoted.slice(quotes, -quotes) };
+}
+
+/** Of an escape by number. */
+function codeOf(sequence: string): number | undefined {
+  if (/^\\[xXuU]/.test(sequence)) return Number.parseInt(sequence.slice(2), 16);
+  return /^\\[0-7]/.test(sequence) ? Number.parseInt(sequence.slice(1), 8) : undefined;
 }

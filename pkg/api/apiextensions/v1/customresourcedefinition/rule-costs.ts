@@ -1,0 +1,68 @@
+/**
+ * What the rules of a definition may cost. Source: 1.24, …/apiextensions-apiserver/pkg/apis/apiextensions/validation/
+ * validation.go.
+ */
+import type { CompiledRule } from '#api/apiextensions/v1/expressions/rules.js';
+import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { forbiddenField } from '#apimachinery/validation/failure.js';
+import type { FieldPath } from '#apimachinery/validation/path.js';
+
+const ruleLimit = 10_000_000;
+const totalLimit = 100_000_000;
+/** How many of the most expensive rules are named. */
+const maxNamed = 4;
+
+/** How many values of a schema's parts there may be for one of its own; undefined: any number. */
+export function elementsOf({
+  type,
+  additionalProperties,
+  maxProperties,
+  maxItems,
+}: JSONSchemaProps): number | undefined {
+  const limit = (value: number | undefined) => (value === undefined ? undefined : Math.max(value, 0));
+  if (type === 'array') return limit(maxItems);
+  return type === 'object' && additionalProperties !== undefined ? limit(maxProperties) : 1;
+}
+
+/** Adds the costs of all rules of one schema. */
+export class RuleCosts {
+  #total = 0;
+  #expensive: { readonly path: FieldPath; readonly cost: number }[] = [];
+  readonly #prefix: string;
+
+  /** `prefix`: of the members of schemas that are not of OpenAPI. */
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  /** What is wrong with the cost of the rule alone. */
+  observe({ maxCost, maxCardinality }: CompiledRule, cardinality: number | undefined, path: FieldPath): FieldFailure[] {
+    const cost = maxCost === 0 ? 0 : maxCost * (cardinality ?? maxCardinality);
+    this.#total += cost;
+    if (cost >= totalLimit / 100) {
+      this.#expensive.push({ path, cost });
+      this.#expensive = this.#expensive.sort((a, b) => b.cost - a.cost).slice(0, maxNamed);
+    }
+    return cost > ruleLimit ? [forbiddenField(path, exceeded('estimated rule cost', cost, ruleLimit))] : [];
+  }
+
+  /** What is wrong with the cost of all together. `path`: of the schema. */
+  failures(path: FieldPath): FieldFailure[] {
+    if (this.#total <= totalLimit) return [];
+    const text = 'contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema';
+    const name = `${this.#prefix}validations estimated rule cost total for entire OpenAPIv3 schema`;
+    return [
+      ...this.#expensive.map((rule) => forbiddenField(rule.path, text)),
+      forbiddenField(path, exceeded(name, this.#total, totalLimit)),
+    ];
+  }
+}
+
+function exceeded(name: string, cost: number, limit: number): string {
+  const factor = cost / limit;
+  const told = factor > 100 ? 'more than 100x' : `${factor.toFixed(factor < 1.5 ? 6 : 1)}x`;
+  const advice =
+    'try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared';
+  return `${name} exceeds budget by factor of ${told} (${advice})`;
+}

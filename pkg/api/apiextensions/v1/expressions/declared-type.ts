@@ -1,0 +1,188 @@
+/**
+ * Types of values that schemas describe, and how large they may be. Made when asked for: most rules use little of a schema.
+ * Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/third_party/forked/celopenapi/model/schemas.go.
+ */
+import type { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+import { escapeName } from '#api/apiextensions/v1/expressions/escaping.js';
+import { type CelType, listOf, mapOf, type ObjectType, types } from '#apimachinery/cel/types.js';
+
+export interface DeclaredType {
+  readonly type: CelType;
+  /** Elements, members or characters. */
+  readonly maxSize: number;
+  readonly element?: DeclaredType;
+  readonly key?: DeclaredType;
+  /** Of an object; undefined: there is no such field. */
+  field?(name: string): DeclaredType | undefined;
+}
+
+/** The largest request, whose parts everything is a part of. */
+const maxRequest = 3 * 1024 * 1024;
+/** Objects are as large as their fields, which are counted one by one. */
+const objectSize = 0;
+
+const plain = (type: CelType, maxSize = 0): DeclaredType => ({ type, maxSize });
+const text = plain(types.string, maxRequest - 2);
+
+/** What every object of the API has, for rules to see. */
+const objectFields: ReadonlyMap<string, DeclaredType> = new Map([
+  ['apiVersion', text],
+  ['kind', text],
+]);
+
+/**
+ * Undefined: rules do not see such values. `isRoot`: it is an object of the API, whose type, name and generated name are
+ * there whatever the schema says. `name`: the type's, in messages.
+ */
+export function declaredType(schema: Structural, isRoot: boolean, name: string): DeclaredType | undefined {
+  if (schema.intOrString) return plain(types.dyn, maxRequest - 2);
+  switch (schema.type) {
+    case 'array':
+      return listType(schema, name);
+    case 'object':
+      return typeof schema.additional === 'object'
+        ? mapType(schema, schema.additional, name)
+        : objectType(schema, isRoot, name);
+    case 'string':
+      return textType(schema);
+    case 'boolean':
+      return plain(types.bool);
+    case 'number':
+      return plain(types.double);
+    case 'integer':
+      return plain(types.int);
+    default:
+      return undefined;
+  }
+}
+
+function listType(schema: Structural, name: string): DeclaredType | undefined {
+  const { items } = schema;
+  const element = items === undefined ? undefined : declaredType(items, items.isResource, `${name}.@idx`);
+  if (items === undefined || element === undefined) return undefined;
+  const maxSize = limit(schema.schema.maxItems) ?? Math.trunc((maxRequest - 2) / (minSizeOf(items) + 1));
+  return { type: listOf(element.type), maxSize, element };
+}
+
+function mapType(schema: Structural, values: Structural, name: string): DeclaredType | undefined {
+  const element = declaredType(values, values.isResource, `${name}.@elem`);
+  if (element === undefined) return undefined;
+  const maxSize = limit(schema.schema.maxProperties) ?? Math.trunc((maxRequest - 2) / (minSizeOf(values) + 6));
+  return { type: mapOf(types.string, element.type), maxSize, element, key: plain(types.string) };
+}
+
+function objectType(schema: Structural, isRoot: boolean, name: string): DeclaredType {
+  const found = new Map<string, DeclaredType | undefined>();
+  let escaped: ReadonlyMap<string, string> | undefined;
+  const field = (asked: string): DeclaredType | undefined => {
+    if (found.has(asked)) return found.get(asked);
+    escaped ??= new Map(
+      [...schema.properties.keys()].flatMap((key) => {
+        const as = escapeName(key);
+        return as === undefined ? [] : [[as, key] as const];
+      }),
+    );
+    const made =
+      (isRoot ? fieldOfObject(asked, schema, name) : undefined) ??
+      declaredField(schema, escaped.get(asked), `${name}.${asked}`);
+    found.set(asked, made);
+    return made;
+  };
+  const type: ObjectType = { kind: 'object', name, size: 1, field: (asked) => field(asked)?.type };
+  return { type, maxSize: objectSize, field };
+}
+
+function declaredField(schema: Structural, key: string | undefined, name: string): DeclaredType | undefined {
+  const property = key === undefined ? undefined : schema.properties.get(key);
+  return property === undefined ? undefined : declaredType(property, property.isResource, name);
+}
+
+/** Where the schema does not say all of it, what it says of them does not count. */
+function fieldOfObject(asked: string, schema: Structural, name: string): DeclaredType | undefined {
+  if (saysAllOfObject(schema)) return undefined;
+  if (asked !== 'metadata') return objectFields.get(asked);
+  const fields: ReadonlyMap<string, DeclaredType> = new Map([
+    ['name', text],
+    ['generateName', text],
+  ]);
+  const field = (one: string) => fields.get(one);
+  const type: ObjectType = { kind: 'object', name: `${name}.metadata`, size: 1, field: (one) => field(one)?.type };
+  return { type, maxSize: objectSize, field };
+}
+
+export function saysAllOfObject({ properties }: Structural): boolean {
+  const metadata = properties.get('metadata');
+  const texts = [
+    properties.get('kind'),
+    properties.get('apiVersion'),
+    metadata?.properties.get('name'),
+    metadata?.properties.get('generateName'),
+  ];
+  return metadata?.type === 'object' && texts.every((property) => property?.type === 'string');
+}
+
+function textType({ schema }: Structural): DeclaredType {
+  const { format = '', maxLength } = schema;
+  switch (format) {
+    case 'byte':
+      return plain(types.bytes, limit(maxLength) ?? maxRequest - 2);
+    case 'duration':
+      return plain(types.duration, 32);
+    case 'date':
+      return plain(types.timestamp, 12);
+    case 'date-time':
+      return plain(types.timestamp, 32);
+    default: {
+      const characters = limit(maxLength);
+      return characters === undefined ? text : plain(types.string, characters * 4);
+    }
+  }
+}
+
+function limit(value: number | undefined): number | undefined {
+  return value === undefined ? undefined : Math.max(value, 0);
+}
+
+/** The fewest bytes of JSON that a value takes. */
+function minSizeOf(schema: Structural): number {
+  switch (schema.type) {
+    case 'boolean':
+      return 4;
+    case 'number':
+    case 'integer':
+      return 1;
+    case 'string':
+      return minTextSizes[schema.schema.format ?? ''] ?? 2;
+    case 'array':
+      return 2;
+    case 'object': {
+      let size = 2;
+      for (const name of schema.schema.required ?? []) {
+        const property = schema.properties.get(name);
+        if (property === undefined || property.default !== undefined) continue;
+        size += Buffer.byteLength(name) + minSizeOf(property) + 4;
+      }
+      return size;
+    }
+    default:
+      return 1;
+  }
+}
+
+const minTextSizes: Readonly<Record<string, number>> = { duration: 3, date: 12, 'date-time': 21 };
+
+/** How many values of a schema one object may have, if nothing else bounds them. */
+export function maxCardinality(schema: Structural): number {
+  return Math.trunc(maxRequest / (minSizeOf(schema) + 1));
+}
+
+/** Of what a path of expressions leads to; undefined: it leads nowhere. The path begins with the variable. */
+export function sizeAt(root: DeclaredType, path: readonly string[]): number | undefined {
+  let current: DeclaredType | undefined = root;
+  for (const name of path.slice(1)) {
+    if (name === '@items' || name === '@values') current = current.element;
+    else current = name === '@keys' ? current.key : current.field?.(name);
+    if (current === undefined) return undefined;
+  }
+  return current.maxSize;
+}

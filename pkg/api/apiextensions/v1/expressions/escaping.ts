@@ -1,0 +1,36 @@
+/**
+ * Names of properties as identifiers of expressions. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/third_party/
+ * forked/celopenapi/model/escaping.go.
+ */
+
+const reserved = new Set(
+  `true false null in as break const continue else for function if import let loop package namespace return var void
+  while`.split(/\s+/),
+);
+
+const escapes: Readonly<Record<string, string>> = {
+  __: '__underscores__',
+  '.': '__dot__',
+  '-': '__dash__',
+  '/': '__slash__',
+};
+
+const escaped: Readonly<Record<string, string>> = { underscores: '__', dot: '.', dash: '-', slash: '/' };
+
+/** Undefined: expressions cannot name it. */
+export function escapeName(name: string): string | undefined {
+  if (name === '' || /^[0-9]/.test(name) || /[^a-zA-Z0-9\-./_]/.test(name)) return undefined;
+  if (reserved.has(name)) return `__${name}__`;
+  return name.replace(/__|[-./]/g, (found) => escapes[found] ?? found);
+}
+
+/** Undefined for what is no name of a property. */
+export function unescapeName(name: string): string | undefined {
+  let valid = true;
+  const found = name.replace(/_{2}([^_]+)_{2}/g, (whole, inner: string) => {
+    if (Object.hasOwn(escaped, inner)) return escaped[inner] ?? whole;
+    if (!reserved.has(inner) || whole !== name) valid = false;
+    return inner;
+  });
+  return valid ? found : undefined;
+}
