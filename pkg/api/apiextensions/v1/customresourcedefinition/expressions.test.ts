@@ -74,7 +74,10 @@ t.test('expressions in definitions', (t) => {
   const each = { type: 'string', 'x-orch-validations': [{ rule: 'self.contains(self)' }], maxLength: 2500 };
   const costly = Object.fromEntries(Array.from({ length: 200 }, (_, i) => [`p${i}`, each]));
   const [first, ...others] = failures(true, { type: 'object', properties: costly });
-  t.match(first, /\.rule: Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema/);
+  t.match(
+    first,
+    /\.rule: Forbidden: contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema/,
+  );
   t.equal(others.length, 4);
   t.match(
     others.at(-1),
