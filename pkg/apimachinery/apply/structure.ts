@@ -174,7 +174,8 @@ export function structOf(type: TypeInfo, unseen = emptySet): StructStructure {
 }
 
 /** The structure of a list's element or a map's value. */
-function elementStructure({ type }: FieldInfo): Structure {
+function elementStructure({ type, element }: FieldInfo): Structure {
+  if (element !== undefined) return structureOf(element);
   return type?.shape === 'struct' && !type.atomic ? structOf(type) : leaf;
 }
 

@@ -18,6 +18,8 @@ export interface FieldInfo {
   readonly type: TypeInfo | undefined;
   /** Of the keys, for maps. */
   readonly keyScalar: Scalar | undefined;
+  /** What a map's values are to server-side apply where they are lists or maps themselves; absent: what their type says. */
+  readonly element?: FieldInfo | undefined;
   /** Unset is told from zero. */
   readonly pointer: boolean;
   /** Left out of JSON when empty. */

@@ -24,10 +24,24 @@ function schema({ extensionPrefix: x }: Dialect) {
   const spec = {
     type: 'object',
     required: ['cron'],
+    [`${x}validations`]: [
+      { rule: '!has(self.min) || self.min <= self.replicas', message: 'too few replicas' },
+      { rule: '!has(oldSelf.image) || self.image == oldSelf.image || self.replicas > 1' },
+    ],
     properties: {
       cron: { type: 'string', pattern: '^[*0-9/ ]+$' },
       image: { type: 'string', default: 'img' },
       replicas: { type: 'integer', minimum: 1, maximum: 10, default: 1 },
+      min: { type: 'integer' },
+      groups: {
+        type: 'object',
+        additionalProperties: {
+          type: 'array',
+          [`${x}list-type`]: 'map',
+          [`${x}list-map-keys`]: ['name'],
+          items: named,
+        },
+      },
       port: { [`${x}int-or-string`]: true },
       raw: { type: 'object', [`${x}preserve-unknown-fields`]: true },
       note: { type: 'string', nullable: true },
@@ -91,7 +105,11 @@ function caller({ client }: Cluster): Call {
 
 for (const name of ['orch', 'kubernetes'] as const) {
   t.test(`${name} dialect`, { timeout: 300_000 }, async (t) => {
-    const cluster = await startCluster({ dialect: name, nodes: 0 });
+    const cluster = await startCluster({
+      dialect: name,
+      nodes: 0,
+      featureGates: { CustomResourceValidationExpressions: true },
+    });
     t.teardown(() => cluster.close());
     const { dialect } = cluster.client;
     const call = caller(cluster);
@@ -159,8 +177,13 @@ async function rules(t: Test, call: Call): Promise<void> {
     ],
     [{ image: 3 }, 422, 'spec.image: Invalid value: "integer": spec.image in body must be of type string: "integer"'],
     [{ cron: 'x' }, 422, 'spec.cron: Invalid value: "x": spec.cron in body should match \'^[*0-9/ ]+$\''],
-    [{ cron: undefined }, 422, 'spec.cron: Required value'],
+    [
+      { cron: undefined },
+      422,
+      '[spec.cron: Required value, <nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]',
+    ],
     [{ items: [{ name: 'x' }, { name: 'x' }] }, 422, 'spec.items[1]: Duplicate value: {"name":"x"}'],
+    [{ min: 2 }, 422, 'spec: Invalid value: "object": too few replicas'],
   ];
   for (const [wrong, code, text] of refused) {
     const answer = await call('POST', objects, cronTab('b', wrong));
@@ -178,6 +201,10 @@ async function rules(t: Test, call: Call): Promise<void> {
   const old = await call('GET', `${objects}/a`);
   t.match(await call('PUT', `${objects}/a`, { ...old, spec: { ...old.spec, replicas: 2 } }), {
     metadata: { generation: 2 },
+  });
+  t.match(await call('PATCH', `${objects}/a`, { spec: { image: 'other', replicas: 1 } }, merge), {
+    code: 422,
+    message: /spec: Invalid value: "object": failed rule: !has\(oldSelf.image\)/,
   });
   t.match(await call('PATCH', `${objects}/a`, {}, { contentType: 'application/strategic-merge-patch+json' }), {
     code: 415,
@@ -213,6 +240,16 @@ async function rules(t: Test, call: Call): Promise<void> {
     ),
     { code: 409, reason: 'Conflict' },
   );
+  const inGroup = (name: string) => ({ ...wanted, spec: { groups: { one: [{ name }] } } });
+  await call('PATCH', `${objects}/a?fieldManager=me`, inGroup('y'), apply);
+  const both = await call('PATCH', `${objects}/a?fieldManager=you`, inGroup('z'), apply);
+  const elements = [
+    { name: 'y', value: 'v' },
+    { name: 'z', value: 'v' },
+  ];
+  t.same(both.spec.groups, { one: elements }, 'merged by their keys in maps of lists');
+  const gone = await call('PATCH', `${objects}/a?fieldManager=me`, { ...wanted, spec: { image: 'img' } }, apply);
+  t.same(gone.spec?.groups, { one: elements.slice(1) }, 'what nobody applies any more goes');
   t.match(await call('GET', `${objects}?fieldSelector=spec.cron%3Dx`), { code: 400 });
   t.match(await call('GET', `${objects}?fieldSelector=metadata.name%3Da`), {
     kind: 'CronTabList',

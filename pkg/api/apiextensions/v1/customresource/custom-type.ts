@@ -101,7 +101,9 @@ interface FieldPlace {
   readonly number: number;
 }
 
-type Shaped = Partial<Pick<FieldInfo, 'container' | 'scalar' | 'type' | 'keyScalar' | 'listKind' | 'listMapKeys'>> & {
+type Shaped = Partial<
+  Pick<FieldInfo, 'container' | 'scalar' | 'type' | 'keyScalar' | 'listKind' | 'listMapKeys' | 'element'>
+> & {
   readonly atomic?: boolean;
   readonly pointer?: boolean;
   readonly schema?: Structural;
@@ -118,6 +120,7 @@ function fieldOf(name: string, shaped: Shaped, number: number): FieldInfo {
     scalar,
     type,
     keyScalar,
+    element: shaped.element,
     pointer: shaped.pointer !== false,
     omitempty: true,
     optional: true,
@@ -155,14 +158,22 @@ function propertyField(key: string, schema: Structural, place: FieldPlace): Fiel
     return fieldOf(key, { ...shaped, ...elementOf(schema.items, scheme, name) }, number);
   }
   if (schema.type === 'object' && typeof schema.additional === 'object') {
+    const { additional } = schema;
     const shaped = { schema, container: 'map' as const, keyScalar: 'string' as const, atomic: schema.isAtomic };
-    return fieldOf(key, { ...shaped, ...elementOf(schema.additional, scheme, name) }, number);
+    // Lists in lists are one value each: elements of sets are values, those that have keys are objects with properties.
+    const element = isCollection(additional) ? propertyField(key, additional, place) : undefined;
+    return fieldOf(key, { ...shaped, ...elementOf(additional, scheme, name), element }, number);
   }
   const element = elementOf(schema, scheme, name);
   return fieldOf(key, { schema, atomic: schema.isAtomic, ...element }, number);
 }
 
-/** What a value is where it is no list and no map of its own: those in lists and maps are one value each to merges. */
+/** Lists, and maps of any names. */
+function isCollection({ type, additional }: Structural): boolean {
+  return type === 'array' || (type === 'object' && typeof additional === 'object');
+}
+
+/** What a value is where it is no list and no map of its own; to codecs those are JSON. */
 function elementOf(schema: Structural | undefined, scheme: Scheme, name: string): Pick<Shaped, 'scalar' | 'type'> {
   const scalar = schema === undefined || schema.intOrString ? undefined : scalars[schema.type];
   if (scalar !== undefined) return { scalar };

@@ -10,7 +10,7 @@ import { validateScale } from '#api/apiextensions/v1/customresource/scale.js';
 import type { Structural } from '#api/apiextensions/v1/customresource/structural.js';
 import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import { validateValue } from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
-import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
+import { RuleValidator, wholeObject } from '#api/apiextensions/v1/expressions/rule-validation.js';
 import type { CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
@@ -121,7 +121,7 @@ function validateRules(
   }
   const text =
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
-  return [invalidValue(FieldPath.of(), null, text)];
+  return [invalidValue(wholeObject, null, text)];
 }
 
 /** Whether two objects are the same but for their metadata. */
