@@ -109,7 +109,7 @@ function parseDouble(text: string): number | undefined {
 }
 
 /** As Go's `%g` has it. */
-export function formatDouble(value: number): string {
+function formatDouble(value: number): string {
   if (Number.isNaN(value)) return 'NaN';
   if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
   if (value === 0) return Object.is(value, -0) ? '-0' : '0';

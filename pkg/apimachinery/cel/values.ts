@@ -248,24 +248,24 @@ export function equal(a: Value, b: Value, run: Work): Value {
 
 type CelNumber = bigint | number | Uint;
 
-export function isNumber(value: Value): value is CelNumber {
+function isNumber(value: Value): value is CelNumber {
   return typeof value === 'bigint' || typeof value === 'number' || value instanceof Uint;
 }
 
 /** Negative, zero or positive; undefined where nothing can be said, which is for NaN. Exact across types. */
-export function compareNumbers(a: CelNumber, b: CelNumber): number | undefined {
+function compareNumbers(a: CelNumber, b: CelNumber): number | undefined {
   const [x, y] = [a instanceof Uint ? a.value : a, b instanceof Uint ? b.value : b];
   if (x < y) return -1;
   if (x > y) return 1;
   return Number.isNaN(x) || Number.isNaN(y) ? undefined : 0;
 }
 
-export function compareBytes(a: Uint8Array, b: Uint8Array): number {
+function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b);
 }
 
 /** By code points, which is not how this platform compares texts. */
-export function compareTexts(a: string, b: string): number {
+function compareTexts(a: string, b: string): number {
   if (a === b) return 0;
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) {

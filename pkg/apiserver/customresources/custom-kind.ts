@@ -3,7 +3,7 @@
 import { customType } from '#api/apiextensions/v1/customresource/custom-type.js';
 import { scaleParts } from '#api/apiextensions/v1/customresource/scale.js';
 import { customStrategy } from '#api/apiextensions/v1/customresource/strategy.js';
-import { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+import { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type {
   CustomResourceConversion,
   CustomResourceDefinition,

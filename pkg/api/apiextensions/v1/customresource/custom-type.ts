@@ -3,8 +3,8 @@
  * a schema instead of a declaration. Fields are made when first asked for.
  */
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
-import type { Structural } from '#api/apiextensions/v1/customresource/structural.js';
 import { objectFields } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
+import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { FieldInfo, Prune, TypeInfo } from '#apimachinery/schema/type-info.js';

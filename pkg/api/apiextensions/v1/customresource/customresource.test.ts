@@ -7,7 +7,7 @@ import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
 import { validateListItems } from '#api/apiextensions/v1/customresource/list-items.js';
 import { pruneObject, wouldPrune } from '#api/apiextensions/v1/customresource/pruning.js';
 import { scaleParts, validateScale } from '#api/apiextensions/v1/customresource/scale.js';
-import { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+import { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

@@ -3,7 +3,7 @@
  * `.metadata.annotations['a.b']`, `.status.conditions[?(@.type=="Ready")].status`, `.items[0]`, `[*]`). Source: 1.24,
  * staging/src/k8s.io/client-go/util/jsonpath.
  */
-import { isMembers } from '#api/apiextensions/v1/customresource/structural.js';
+import { isMembers } from '#api/apiextensions/v1/structural/structural.js';
 
 type Step =
   | { readonly kind: 'member'; readonly name: string }

@@ -2,7 +2,7 @@
  * Elements of custom lists that must differ: all of a set, and those of a map in their keys. Source: 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go.
  */
-import { isMembers, Structural } from '#api/apiextensions/v1/customresource/structural.js';
+import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, duplicate } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';

@@ -2,8 +2,9 @@
  * Drops what a schema does not know. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/
  * pruning/algorithm.go.
  */
-import { isMembers, type Structural } from '#api/apiextensions/v1/customresource/structural.js';
+
 import { objectFields } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
+import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
 
 /** Told of each member that is dropped: `spec.parts[0].colour`. */
 export type Dropped = (path: string) => void;

@@ -1,8 +1,9 @@
 /** Rules of the validation expressions of a schema. */
-import { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+
 import type { RuleCosts } from '#api/apiextensions/v1/customresourcedefinition/rule-costs.js';
-import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
 import { type CompiledRule, compileRules } from '#api/apiextensions/v1/expressions/rules.js';
+import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
+import { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { JSONSchemaProps, ValidationRule } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

@@ -1,6 +1,7 @@
 /** Validation expressions in schemas, which exist only while their feature gate is on. */
-import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
+
 import { childrenOf } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
+import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { CustomResourceDefinition, JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { tooMany } from '#apimachinery/codec/json/size-limit.js';

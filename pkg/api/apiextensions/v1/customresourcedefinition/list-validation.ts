@@ -1,6 +1,6 @@
 /** Rules of lists that merge by element: sets, and maps by keys of their elements. */
 
-import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
+import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

@@ -1,5 +1,5 @@
 /** What may be said inside of `allOf`, `anyOf`, `oneOf` and `not`: which of the values that are allowed already. */
-import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
+import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';

@@ -3,7 +3,7 @@
  * narrow down what is there. Only such schemas can be pruned, defaulted and merged.
  */
 import { validateNarrowings } from '#api/apiextensions/v1/customresourcedefinition/narrowing-validation.js';
-import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
+import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';

@@ -1,6 +1,6 @@
 /** Rules of a value against its schema, as they hold for defaults and for custom resources. */
 import type { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
-import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
+import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';

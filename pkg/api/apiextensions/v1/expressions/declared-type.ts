@@ -2,8 +2,9 @@
  * Types of values that schemas describe, and how large they may be. Made when asked for: most rules use little of a schema.
  * Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/third_party/forked/celopenapi/model/schemas.go.
  */
-import type { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+
 import { escapeName } from '#api/apiextensions/v1/expressions/escaping.js';
+import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import { type CelType, listOf, mapOf, type ObjectType, types } from '#apimachinery/cel/types.js';
 
 export interface DeclaredType {

@@ -2,9 +2,10 @@
  * Holds objects to the rules of their schema. Source: 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/
  * {validation,maplist}.go.
  */
-import { isMembers, type Structural } from '#api/apiextensions/v1/customresource/structural.js';
+
 import { type CompiledRule, compileRules } from '#api/apiextensions/v1/expressions/rules.js';
 import { celValueOf } from '#api/apiextensions/v1/expressions/schema-values.js';
+import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { ValidationRule } from '#api/apiextensions/v1/types.gen.js';
 import type { Program } from '#apimachinery/cel/program.js';
 import { CelFailure } from '#apimachinery/cel/values.js';

@@ -1,10 +1,10 @@
 /** Rules in CEL, compared with what release 1.24 says of them. */
 import t from 'tap';
-import { Structural } from '#api/apiextensions/v1/customresource/structural.js';
 import { escapeName, unescapeName } from '#api/apiextensions/v1/expressions/escaping.js';
 import { before, object, properties, ruleCases } from '#api/apiextensions/v1/expressions/rule-cases.js';
 import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
 import { compileRules } from '#api/apiextensions/v1/expressions/rules.js';
+import { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { Patterns } from '#apimachinery/patterns/pattern.js';

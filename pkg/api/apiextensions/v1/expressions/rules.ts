@@ -1,6 +1,7 @@
 /** Rules of one schema, compiled. Source: 1.24, …/apiextensions-apiserver/pkg/apiserver/schema/cel/compilation.go. */
-import type { Structural } from '#api/apiextensions/v1/customresource/structural.js';
+
 import { declaredType, maxCardinality, sizeAt } from '#api/apiextensions/v1/expressions/declared-type.js';
+import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { ValidationRule } from '#api/apiextensions/v1/types.gen.js';
 import { CompileError, compileRule, type Program } from '#apimachinery/cel/program.js';
 

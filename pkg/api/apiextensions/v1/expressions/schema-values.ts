@@ -2,10 +2,11 @@
  * Values of objects as expressions see them. What is not looked at is not converted. Source: 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel/values.go.
  */
-import { isMembers, type Structural } from '#api/apiextensions/v1/customresource/structural.js';
+
 import { saysAllOfObject } from '#api/apiextensions/v1/expressions/declared-type.js';
 import { escapeName, unescapeName } from '#api/apiextensions/v1/expressions/escaping.js';
 import { parseFormatDuration, parseFormatTime } from '#api/apiextensions/v1/expressions/formats.js';
+import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
 import {
   CelFailure,
   CelList,

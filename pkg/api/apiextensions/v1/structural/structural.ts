@@ -3,7 +3,7 @@
  * asked for, since most objects use little of a large schema. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/
  * pkg/apiserver/schema/structural.go.
  */
-import { extensionsOf } from '#api/apiextensions/v1/customresourcedefinition/schema-extensions.js';
+import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps, ValidationRule } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
