@@ -14,6 +14,7 @@ import { portForward } from '#cmd/orchctl/commands/port-forward.js';
 import { rollout } from '#cmd/orchctl/commands/rollout.js';
 import { scale } from '#cmd/orchctl/commands/scale.js';
 import { apiResources, version } from '#cmd/orchctl/commands/server.js';
+import { top } from '#cmd/orchctl/commands/top.js';
 import { why } from '#cmd/orchctl/commands/why/why.js';
 import { run } from '#cmd/orchctl/run.js';
 
@@ -32,6 +33,7 @@ const commands: readonly Command[] = [
   portForward,
   image,
   codec,
+  top,
   apiResources,
   version,
 ];

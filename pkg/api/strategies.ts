@@ -46,6 +46,7 @@ import {
 } from '#api/flowcontrol/v1beta1/renamed/strategies.js';
 import { flowSchemaStrategy } from '#api/flowcontrol/v1beta2/flowschema/strategy.js';
 import { priorityLevelConfigurationStrategy } from '#api/flowcontrol/v1beta2/prioritylevelconfiguration/strategy.js';
+import { nodeMetricsStrategy, podMetricsStrategy } from '#api/metrics/v1beta1/usage/strategy.js';
 import { ingressStrategy } from '#api/networking/v1/ingress/strategy.js';
 import { ingressClassStrategy } from '#api/networking/v1/ingressclass/strategy.js';
 import { networkPolicyStrategy } from '#api/networking/v1/networkpolicy/strategy.js';
@@ -113,6 +114,8 @@ const own: ReadonlyMap<string, Strategy> = new Map<string, Strategy>([
   ['flowcontrol/v1beta1/prioritylevelconfigurations', priorityLevelConfigurationV1beta1Strategy],
   ['flowcontrol/v1beta2/flowschemas', flowSchemaStrategy],
   ['flowcontrol/v1beta2/prioritylevelconfigurations', priorityLevelConfigurationStrategy],
+  ['metrics/v1beta1/nodes', nodeMetricsStrategy],
+  ['metrics/v1beta1/pods', podMetricsStrategy],
   ['networking/v1/ingressclasses', ingressClassStrategy],
   ['networking/v1/ingresses', ingressStrategy],
   ['networking/v1/networkpolicies', networkPolicyStrategy],

@@ -27,6 +27,7 @@ export type GroupKey =
   | 'apiregistration'
   | 'flowcontrol'
   | 'apiserverinternal'
+  | 'metrics'
   | 'meta';
 
 export type DialectName = 'orch' | 'kubernetes';
@@ -54,6 +55,7 @@ const groupPrefix: Record<GroupKey, string | undefined> = {
   apiregistration: 'apiregistration',
   flowcontrol: 'flowcontrol.apiserver',
   apiserverinternal: 'internal.apiserver',
+  metrics: 'metrics',
   meta: 'meta',
 };
 
@@ -106,9 +108,9 @@ function makeDialect(w: Words) {
     },
     /** API version of the files that configure the API server. */
     apiServerConfigVersion: `apiserver.config.${w.api}/v1`,
-    /** Groups that servers of metrics bring: `metrics.k8s.io`. */
+    /** Groups of metrics, of which other servers bring all but the first: `custom.metrics.k8s.io`. */
     metricsGroups: {
-      resource: `metrics.${w.api}`,
+      resource: groupName('metrics'),
       custom: `custom.metrics.${w.api}`,
       external: `external.metrics.${w.api}`,
     },

@@ -79,8 +79,10 @@ export interface ApiServerDependencies {
   readonly webhooks: Pick<WebhookClient, 'post' | 'close'>;
   readonly hooks?: readonly WriteHook[];
   readonly virtualResources?: readonly VirtualResource[];
-  /** By name: resources whose objects are made up when they are read, such as `componentstatuses`. */
+  /** By group and name: resources whose objects are made up when they are read, such as `core/componentstatuses`. */
   readonly unstored?: ReadonlyMap<string, ResourceStorage>;
+  /** What these and others hold that ends with the server; called once. */
+  readonly release?: () => void;
   readonly connects?: readonly ConnectEndpoint[];
   /** Versions that other servers serve; absent: there are none. */
   readonly aggregation?: Aggregation;
@@ -355,6 +357,7 @@ export class ApiServer implements Daemon {
     custom.catch(() => undefined);
     for (const plugin of this.#deps.admission ?? []) plugin.start?.(this.#closing.signal);
     this.#closing.signal.addEventListener('abort', () => this.#deps.webhooks.close(), { once: true });
+    this.#closing.signal.addEventListener('abort', () => this.#deps.release?.(), { once: true });
     const { front, beforeListening } = this.#deps;
     if (beforeListening !== undefined) await Promise.race([beforeListening(), caches]);
     const { listen } = this.#options;

@@ -31,6 +31,7 @@ import { debugPaths } from '#apiserver/config/debug-paths.js';
 import { buildEncryption } from '#apiserver/config/encryption.js';
 import { readOptionalFile } from '#apiserver/config/files.js';
 import { discoveryPaths } from '#apiserver/config/paths.js';
+import { buildResourceMetrics } from '#apiserver/config/resource-metrics.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
 import { loadServing, servingFiles } from '#apiserver/config/serving.js';
 import { openStore } from '#apiserver/config/store.js';
@@ -58,6 +59,7 @@ import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { FedCache } from '#storage/cache/feed.js';
 import { createStorageMetrics } from '#storage/metrics.js';
+import type { ResourceStorage } from '#storage/resource-storage.js';
 import { FollowingStore } from '#storage/shared/following-store.js';
 import { Publisher } from '#storage/shared/publisher.js';
 import type { Store } from '#storage/store.js';
@@ -227,6 +229,8 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const isOwn = (address: string, port: number) =>
     port === part.address()?.port && isOfMachine(address, setup.machineAddresses ?? []);
   const nodeAgents = await buildNodeAgents(values, reader, { resolve: resolveName, isOwn });
+  const periodMs = values['metric-resolution'];
+  const resourceMetrics = buildResourceMetrics({ dialect, clock, log, storages, nodeAgents, periodMs });
   const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader });
   const options = await workerOptions(await serverOptions(setup, authentication), link);
   const components = [storeComponent(store), ...(setup.components ?? localDaemons(clock))];
@@ -251,7 +255,11 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
         ...reviews,
         tokenRequests({ issuer: authentication.issuer, reader }),
       ],
-      unstored: new Map([[componentstatuses.resource, new ComponentStorage(components)]]),
+      unstored: new Map<string, ResourceStorage>([
+        [`${componentstatuses.group}/${componentstatuses.resource}`, new ComponentStorage(components)],
+        ...resourceMetrics.storages,
+      ]),
+      release: () => resourceMetrics.close(),
       connects: [
         podLog({ reader, nodeAgents, dialect }),
         ...podConnects({ dialect, reader, nodeAgents, clock }),

@@ -83,6 +83,12 @@ function userRoles(dialect: Dialect, role: MakeRole): ClusterRole[] {
       ['create | authorization | localsubjectaccessreviews', `${write} ${read} | rbac | rolebindings roles`],
       label('admin'),
     ),
+    // As metrics-server brings it.
+    role('system:aggregated-metrics-reader', [`${read} | metrics | nodes pods`], {
+      ...label('admin'),
+      ...label('edit'),
+      ...label('view'),
+    }),
     role('system:aggregate-to-edit', editRules, label('edit')),
     role('system:aggregate-to-view', viewRules, label('view')),
   ];

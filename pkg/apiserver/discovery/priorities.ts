@@ -33,6 +33,8 @@ const priorities: Readonly<Partial<Record<GroupKey, Priorities>>> = {
   discovery: { group: 16_200 },
   flowcontrol: { group: 16_100 },
   apiserverinternal: { group: 16_000 },
+  // As metrics-server registers them.
+  metrics: { group: 100, versions: { v1beta1: 100 } },
 };
 
 /** Of groups that are not built in, and of their versions: as 1.24 registers those of definitions. */

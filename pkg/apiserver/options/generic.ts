@@ -48,6 +48,13 @@ export const genericServerOptions = {
     meaning:
       'Share of HTTP/2 requests after which the connection is asked to be made anew, to spread clients over servers.',
   },
+  'metric-resolution': {
+    type: 'duration',
+    default: 15_000,
+    section,
+    meaning:
+      'Time between two measurements of what a node and its pods use, for the metrics API. Nodes are measured while somebody asks for figures.',
+  },
   'livez-grace-period': {
     type: 'duration',
     inert: true,

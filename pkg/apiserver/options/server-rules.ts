@@ -35,6 +35,7 @@ const positive: readonly NumberOption[] = [
   'identity-lease-duration-seconds',
   'identity-lease-renew-interval-seconds',
   'lease-reuse-duration-seconds',
+  'metric-resolution',
   'nodeagent-timeout',
   'request-timeout',
 ];

@@ -14,7 +14,7 @@ export interface ServeOptions {
   readonly scheme: Scheme;
   readonly codec: Codec;
   readonly storages: ResourceStorages;
-  /** By name: resources whose objects are made up when they are read. */
+  /** By group and name (`core/componentstatuses`): resources whose objects are made up when they are read. */
   readonly unstored: ReadonlyMap<string, ResourceStorage>;
   readonly strategyFor: (declaration: ResourceDeclaration) => Strategy;
   readonly eventTTLSeconds: number;
@@ -50,7 +50,7 @@ function serve(options: ServeOptions, info: ResourceInfo): ServedResource {
     strategy,
     storage:
       options.storages.find(declaration) ??
-      options.unstored.get(declaration.resource) ??
+      options.unstored.get(`${declaration.group}/${declaration.resource}`) ??
       new EmptyStorage({ group: groupName, resource: declaration.resource }),
     type: info.type,
     stored: storedVersion,

@@ -109,7 +109,8 @@ export class ResourceStorages {
 
   /** The storage of a resource that has objects; undefined for operations such as `tokenreviews`. */
   find(declaration: ResourceDeclaration): ResourceStorage | undefined {
-    return this.#stored.get(declaration.resource)?.cache;
+    // Other groups may call what they make up as this one calls what it keeps: metrics do.
+    return strategyFor(declaration).computed === true ? undefined : this.#stored.get(declaration.resource)?.cache;
   }
 
   /** The same for resources that are known to have objects. Throws a RangeError for others. */
@@ -158,7 +159,7 @@ export class ResourceStorages {
 
   /** The version that a resource's objects are stored as; undefined for resources without objects. */
   storedForm(declaration: ResourceDeclaration): ResourceInfo | undefined {
-    return this.#stored.get(declaration.resource)?.form;
+    return strategyFor(declaration).computed === true ? undefined : this.#stored.get(declaration.resource)?.form;
   }
 
   /** Fills the caches and follows the store; resolves when `signal` aborts or `close` is called. */

@@ -1,4 +1,4 @@
-/** What kubectl does with autoscalers, where nobody serves metrics. */
+/** What kubectl does with autoscalers of pods that run nowhere, and use nothing. */
 import type { Test } from 'tap';
 import { eventually } from '#test/e2e/harness.js';
 import type { Kubectl } from '#test/e2e/kubectl/sets.js';
@@ -35,7 +35,7 @@ export async function autoscale(t: Test, program: Kubectl, name: string): Promis
     const described = await kubectl(['describe', 'hpa', name]);
     t.match(described, /SuccessfulRescale .*New size: 2; reason: Current number of replicas below Spec.MinReplicas/);
     t.match(described, /AbleToScale +True +SucceededGetScale/);
-    t.match(described, /the server could not find the requested resource \(get pods\.metrics\./);
+    t.match(described, /unable to get metrics for resource cpu: no metrics returned from resource metrics API/);
     await kubectl(['delete', '--wait', `hpa/${name}`, `deployment/${name}`]);
   };
 }

@@ -255,6 +255,8 @@ t.test('groups and versions stand in the order of 1.24', async (t) => {
       'node.k8s.io v1 v1beta1',
       'discovery.k8s.io v1 v1beta1',
       'flowcontrol.apiserver.k8s.io v1beta2 v1beta1',
+      // Which 1.24 has from somebody else.
+      'metrics.k8s.io v1beta1',
     ],
   );
 });

@@ -8,6 +8,7 @@ import {
   subjectaccessreviews,
 } from '#api/authorization/v1/resources.gen.js';
 import { bindings, componentstatuses, pods, serviceaccounts } from '#api/core/v1/resources.gen.js';
+import { nodes as nodeMetrics, pods as podMetrics } from '#api/metrics/v1beta1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
@@ -21,6 +22,8 @@ const virtual: readonly ResourceDeclaration[] = [
   bindings,
   componentstatuses,
   localsubjectaccessreviews,
+  nodeMetrics,
+  podMetrics,
   selfsubjectaccessreviews,
   selfsubjectrulesreviews,
   subjectaccessreviews,

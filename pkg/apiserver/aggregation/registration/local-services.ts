@@ -15,7 +15,8 @@ export interface LocalVersion {
   readonly version: string;
   readonly groupPriority: number;
   readonly versionPriority: number;
-  readonly management: Management;
+  /** Undefined: made where there is none, and somebody else's from then on. */
+  readonly management: Management | undefined;
 }
 
 /** Name of the APIService of a version. */
@@ -34,7 +35,8 @@ export function builtInVersions(resources: Iterable<ServedResource>): ReadonlyMa
       version,
       groupPriority: groupPriority(key),
       versionPriority: versionPriority(key, version),
-      management: 'onstart',
+      // Clusters have metrics of another server's, which must not be taken back when this one starts again.
+      management: key === 'metrics' ? undefined : 'onstart',
     });
   }
   return versions;
@@ -57,7 +59,10 @@ export function definedVersions({ spec }: CustomResourceDefinition): LocalVersio
 export function localService(dialect: Dialect, local: LocalVersion): APIService {
   const { group, version, management } = local;
   return {
-    metadata: { name: serviceName(local), labels: { [dialect.labels.autoManaged]: management } },
+    metadata: {
+      name: serviceName(local),
+      ...(management && { labels: { [dialect.labels.autoManaged]: management } }),
+    },
     spec: {
       ...(group === '' ? {} : { group }),
       version,

@@ -8,6 +8,7 @@ const service = (groupPriorityMinimum = 1000, more: Partial<APIService['spec']> 
 });
 const kept = { service: service(), management: 'true' } as const;
 const onStart = { service: service(), management: 'onstart' } as const;
+const once = { service: service(), management: undefined } as const;
 const nothing: Situation = {
   wanted: undefined,
   found: undefined,
@@ -23,6 +24,9 @@ const rows: readonly [name: string, situation: Partial<Situation>, step: string]
   ['somebody deletes it', { wanted: kept, settled: true }, 'create'],
   ['a built-in one, at first', { wanted: onStart }, 'create'],
   ['a built-in one that somebody has deleted', { wanted: onStart, settled: true }, 'none'],
+  ['one that others may replace, at first', { wanted: once }, 'create'],
+  ['it was replaced before this start', { wanted: once, found: service(1000, { service: {} }), atStart: true }, 'none'],
+  ['it was deleted', { wanted: once, settled: true }, 'none'],
   ['it is as it should be', { wanted: kept, found: service(), foundManagement: 'true' }, 'none'],
   ['somebody changes it', { wanted: kept, found: changed, foundManagement: 'true', settled: true }, 'update'],
   [

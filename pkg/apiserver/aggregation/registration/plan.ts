@@ -4,7 +4,7 @@ import type { Management } from '#apiserver/aggregation/registration/local-servi
 
 export interface Situation {
   /** As it should be; undefined: there should be none. */
-  readonly wanted: { readonly service: APIService; readonly management: Management } | undefined;
+  readonly wanted: { readonly service: APIService; readonly management: Management | undefined } | undefined;
   /** As it is. */
   readonly found: APIService | undefined;
   /** What the label of the one that there is says. */
@@ -26,7 +26,7 @@ const none: Step = { kind: 'none' };
 /** Whoever takes the label off, or changes one that is kept on start only, has the last word. */
 export function plan({ wanted, found, foundManagement, atStart, settled }: Situation): Step {
   if (wanted === undefined && found === undefined) return none;
-  if (wanted?.management === 'onstart' && settled) return none;
+  if (wanted !== undefined && wanted.management !== 'true' && settled) return none;
   if (found === undefined) return wanted === undefined ? none : { kind: 'create', service: wanted.service };
   if (foundManagement !== 'true' && foundManagement !== 'onstart') return none;
   if (foundManagement === 'onstart' && (!atStart || settled)) return none;
