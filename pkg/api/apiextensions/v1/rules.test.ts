@@ -540,7 +540,7 @@ t.test('schemas', (t) => {
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { type: 'string', pattern: '(a)\\1' },
-      `spec.validation.openAPIV3Schema.properties[a].pattern: Invalid value: "(a)\\\\1": must be a valid regular expression, but isn't: error parsing regexp: invalid escape sequence: \`\\\\1\``,
+      `spec.validation.openAPIV3Schema.properties[a].pattern: Invalid value: "(a)\\\\1": must be a valid regular expression, but isn't: error parsing regexp: invalid escape sequence: \`\\1\``,
     ],
     ['spec.versions.0.schema.openAPIV3Schema.properties.a', { type: 'string', pattern: '(?i)^[[:alpha:]]+\\z' }],
     ['spec.versions.0.schema.openAPIV3Schema.properties.a', { type: 'string', pattern: '^(?P<x>a+)$' }],

@@ -289,13 +289,13 @@ t.test('a schema nested without end is refused, not followed', (t) => {
   t.end();
 });
 
-t.test('a pattern that tries for ever is given up', (t) => {
+t.test('a pattern that other engines try for ever is answered for', (t) => {
   const property = { type: 'string', pattern: '^(a+)+$', default: `${'a'.repeat(60)}!` };
   const failures = createFailures(
     strategy,
     withField(base, schemaPath, { type: 'object', properties: { a: property } }),
   );
-  t.match(failures, [/properties\[a\].default: .*should match .*takes too long to find out/]);
+  t.match(failures, [/properties\[a\].default: .*should match '\^\(a\+\)\+\$'$/]);
   t.end();
 });
 
