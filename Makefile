@@ -2,7 +2,7 @@
 DATA_DIR ?= /var/lib/orch
 FLAGS ?=
 
-.PHONY: help up down test lint generate build bench fuzz soak clean
+.PHONY: help up down test lint generate build images dist bench fuzz soak clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -16,6 +16,12 @@ down: ## Stop the cluster; its state stays in DATA_DIR
 
 build: ## Compile into dist/
 	@hack/build.sh
+
+images: ## Build the daemons' images, an OCI archive, without a container engine
+	@hack/images.sh
+
+dist: ## Pack the programs and their Node.js into one archive that runs without npm
+	@hack/dist.sh
 
 test: ## Install what is missing, build, lint and run every test
 	@hack/test.sh

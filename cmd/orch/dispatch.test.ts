@@ -11,7 +11,7 @@ async function outcome(argv: readonly string[], commands: Partial<Subcommands> =
     calls()
       .map(({ args }) => String(args[0]))
       .join('');
-  const code = await dispatch({ up: none, down: none, serve: none, ...commands }, argv);
+  const code = await dispatch({ up: none, down: none, certificates: none, serve: none, ...commands }, argv);
   out.restore();
   err.restore();
   return { code, out: text(out), err: text(err) };

@@ -6,6 +6,7 @@ import { versionText } from '#daemon/version.js';
 export interface Subcommands {
   up(argv: readonly string[]): Promise<number>;
   down(argv: readonly string[]): Promise<number>;
+  certificates(argv: readonly string[]): Promise<number>;
   /** The background process of a detached cluster; not for people. */
   serve(argv: readonly string[]): Promise<number>;
 }
@@ -15,6 +16,7 @@ const help = `orch runs a whole cluster on one machine.
 Usage:
   orch up [flags]      start a cluster, or start it again
   orch down [flags]    stop it; its state stays
+  orch certificates    make or renew those of a control plane that runs in a cluster
   orch version         what this is
 
 More on one: orch up --help
@@ -33,6 +35,8 @@ export async function dispatch(commands: Subcommands, argv: readonly string[]): 
         return await commands.up(rest);
       case 'down':
         return await commands.down(rest);
+      case 'certificates':
+        return await commands.certificates(rest);
       case 'serve':
         return await commands.serve(rest);
       case undefined:

@@ -110,7 +110,7 @@ async function makeCertificates(
   }
   const [pki, etcd] = await Promise.all([
     ensureClusterPki(layout.pki, { dialect, names: [], ips, now }),
-    ensureEtcdPki(layout.pki, now),
+    ensureEtcdPki(layout.pki, { now }),
   ]);
   const nodes = new Map<string, NodePki>();
   for (const nodeName of settings.nodes) {

@@ -8,6 +8,7 @@ process.exitCode = await dispatch(
   {
     up: (argv) => up(argv, guarded),
     down,
+    certificates: async (argv) => (await import('#cmd/orch/hosted/certificates.js')).certificates(argv),
     serve: async (argv) => (await import('#cmd/orch/serve.js')).serve(argv, guarded),
   },
   process.argv.slice(2),

@@ -50,9 +50,8 @@ export async function writeFileAtomic(target: string, text: string, mode: number
   }
 }
 
-/** Keeps everything in memory. */
-export function memoryFileStore(): FileStore {
-  const files = new Map<string, string>();
+/** Keeps everything in memory, in `files`. */
+export function memoryFileStore(files = new Map<string, string>()): FileStore {
   return {
     read: (name) => Promise.resolve(files.get(name)),
     write: (name, text) => {

@@ -4,7 +4,7 @@
  */
 
 import { ensureAuthority, ensureCertificate, type StoredKeyCertificate } from '#pki/ensure.js';
-import { directoryStore } from '#pki/file-store.js';
+import { directoryStore, type FileStore } from '#pki/file-store.js';
 
 export interface EtcdPki {
   readonly authority: StoredKeyCertificate;
@@ -14,23 +14,33 @@ export interface EtcdPki {
   readonly client: StoredKeyCertificate;
 }
 
-export async function ensureEtcdPki(directory: string, now: number): Promise<EtcdPki> {
-  const files = directoryStore(directory);
-  const authority = await ensureAuthority(files, 'etcd-ca', 'etcd-ca', now);
+export interface EtcdPkiOptions {
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  /** Names of the members besides `localhost`. */
+  readonly names?: readonly string[];
+  /** A certificate that ends sooner than this is made again; 30 days when absent. */
+  readonly renewBeforeMs?: number;
+}
+
+export async function ensureEtcdPki(directory: string | FileStore, options: EtcdPkiOptions): Promise<EtcdPki> {
+  const files = typeof directory === 'string' ? directoryStore(directory) : directory;
+  const { names = [] } = options;
+  const authority = await ensureAuthority(files, 'etcd-ca', 'etcd-ca', options.now);
   const subject = { commonName: 'etcd', organizations: [] };
   const server = await ensureCertificate(
     files,
     'etcd-server',
     authority,
-    { subject, usages: ['server', 'client'], names: ['localhost'], ips: ['127.0.0.1', '::1'] },
-    { now },
+    { subject, usages: ['server', 'client'], names: ['localhost', ...names], ips: ['127.0.0.1', '::1'] },
+    options,
   );
   const client = await ensureCertificate(
     files,
     'etcd-client',
     authority,
     { subject: { commonName: 'apiserver-etcd-client', organizations: [] }, usages: ['client'] },
-    { now },
+    options,
   );
   return { authority, server, client };
 }

@@ -11,8 +11,8 @@ import { tar } from '#nodeagent/images/tar.js';
 
 t.test('the archive is one that tar reads, and the same each time', async (t) => {
   const definitions = clusterImageDefinitions('test', Buffer.from('busybox'));
-  const archive = imageArchive(definitions, 'x64');
-  t.ok(archive.equals(imageArchive(definitions, 'x64')));
+  const archive = imageArchive(definitions, { arch: 'x64' });
+  t.ok(archive.equals(imageArchive(definitions, { arch: 'x64' })));
   const dir = await mkdtemp(join(tmpdir(), 'images-'));
   t.teardown(() => rm(dir, { recursive: true }));
   await writeFile(join(dir, 'a.tar'), archive);

@@ -1,10 +1,13 @@
 /** OCI image archives, made here: for clusters that reach no registry. */
 import { createHash } from 'node:crypto';
+import { gzipSync } from 'node:zlib';
 import { type TarEntry, tar } from '#nodeagent/images/tar.js';
 
 export interface ImageDefinition {
   /** Full reference, such as `docker.io/orch/pause:1.0`. */
   readonly name: string;
+  /** Layers below that of `files`, the lowest first; those that images share are the same array. */
+  readonly below?: readonly (readonly TarEntry[])[];
   readonly files: readonly TarEntry[];
   readonly entrypoint: readonly string[];
   readonly cmd?: readonly string[];
@@ -20,6 +23,7 @@ const mediaTypes = {
   manifest: 'application/vnd.oci.image.manifest.v1+json',
   config: 'application/vnd.oci.image.config.v1+json',
   layer: 'application/vnd.oci.image.layer.v1.tar',
+  compressedLayer: 'application/vnd.oci.image.layer.v1.tar+gzip',
 } as const;
 
 interface Blob {
@@ -34,15 +38,36 @@ function blob(content: Buffer | object): Blob {
 
 const descriptor = (mediaType: string, { digest, data }: Blob) => ({ mediaType, digest, size: data.length });
 
-/** One archive with these images; layers they share are stored once. @param arch Of Node.js, as `process.arch`. */
-export function imageArchive(images: readonly ImageDefinition[], arch: string): Buffer {
+interface Layer extends Blob {
+  /** Digest of what is not compressed. */
+  readonly diffId: string;
+}
+
+export interface ArchiveOptions {
+  /** Of Node.js, as `process.arch`. */
+  readonly arch: string;
+  /** Whether layers are compressed, for archives that go over a network. */
+  readonly compress?: boolean;
+}
+
+/** One archive with these images; layers they share are stored once. The same files give the same bytes. */
+export function imageArchive(images: readonly ImageDefinition[], { arch, compress = false }: ArchiveOptions): Buffer {
   const blobs = new Map<string, Blob>();
   const keep = (b: Blob): Blob => {
     blobs.set(b.digest, b);
     return b;
   };
+  const made = new Map<readonly TarEntry[], Layer>();
+  const layerOf = (files: readonly TarEntry[]): Layer => {
+    const known = made.get(files);
+    if (known !== undefined) return known;
+    const plain = blob(tar(files));
+    const layer = { ...keep(compress ? blob(gzipSync(plain.data, { level: 9 })) : plain), diffId: plain.digest };
+    made.set(files, layer);
+    return layer;
+  };
   const manifests = images.map((image) => {
-    const layer = keep(blob(tar(image.files)));
+    const layers = [...(image.below ?? []), image.files].map(layerOf);
     const config = keep(
       blob({
         created: '1970-01-01T00:00:00Z',
@@ -55,7 +80,7 @@ export function imageArchive(images: readonly ImageDefinition[], arch: string): 
           ...(image.workingDir === undefined ? {} : { WorkingDir: image.workingDir }),
           ...(image.user === undefined ? {} : { User: image.user }),
         },
-        rootfs: { type: 'layers', diff_ids: [layer.digest] },
+        rootfs: { type: 'layers', diff_ids: layers.map(({ diffId }) => diffId) },
       }),
     );
     const manifest = keep(
@@ -63,7 +88,7 @@ export function imageArchive(images: readonly ImageDefinition[], arch: string): 
         schemaVersion: 2,
         mediaType: mediaTypes.manifest,
         config: descriptor(mediaTypes.config, config),
-        layers: [descriptor(mediaTypes.layer, layer)],
+        layers: layers.map((layer) => descriptor(compress ? mediaTypes.compressedLayer : mediaTypes.layer, layer)),
       }),
     );
     const tag = image.name.slice(image.name.lastIndexOf(':') + 1);

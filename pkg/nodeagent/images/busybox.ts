@@ -84,7 +84,9 @@ export interface BuildImageArchiveOptions {
 /** Writes the archive of the cluster's images and tells their names. */
 export async function buildImageArchive(options: BuildImageArchiveOptions): Promise<ClusterImages> {
   const busybox = await readFile(options.busybox ?? '/bin/busybox');
-  const archive = imageArchive(clusterImageDefinitions(options.product, busybox), options.arch ?? process.arch);
+  const archive = imageArchive(clusterImageDefinitions(options.product, busybox), {
+    arch: options.arch ?? process.arch,
+  });
   await writeFile(options.file, archive);
   return clusterImages(options.product);
 }

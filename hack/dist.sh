@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Packs the programs with the Node.js they run on into dist/orch-VERSION-linux-ARCH.tar.gz, and its sum beside it. Unpacked
+# anywhere on Debian 12, bin/orch runs without npm and without a build. The same files give the same bytes.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+hack/build.sh
+source hack/node.sh
+version=$(node -p 'require("./package.json").version')
+name=orch-$version-linux-$(dpkg --print-architecture 2>/dev/null || uname -m)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+mkdir -p "$work/$name"/{.tools/bin,dist}
+cp -r bin examples README.md package.json charts "$work/$name"
+cp -r docs "$work/$name/docs"
+cp dist/build.json "$work/$name/dist"
+# Maps of sources are for those who have the sources.
+(cd dist && find bundle -name '*.js' -exec cp --parents -t "$work/$name/dist" {} +)
+cp "$(readlink -f "$(command -v node)")" "$work/$name/.tools/bin/node"
+chmod -R u=rwX,go=rX "$work/$name"
+tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work" -cf - "$name" | gzip -9n >"dist/$name.tar.gz"
+(cd dist && sha256sum "$name.tar.gz" >"$name.tar.gz.sha256")
+ls -l "dist/$name.tar.gz" | awk '{ printf "%s: %.1f MB\n", $NF, $5 / 1e6 }'
