@@ -1,11 +1,13 @@
-/** Derives `docs/reference` from the programs' option tables. Run by hack/generate.sh from the repository's root. */
+/** Derives `docs/reference` from the programs' option tables and the chart's values. Run by hack/generate.sh from the repository's root. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { parse } from 'yaml';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
 import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
 import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.js';
 import { proxyProgram } from '#cmd/orch-proxy/program.js';
 import { schedulerProgram } from '#cmd/orch-scheduler/program.js';
+import { chartValues, type ValueSchema } from './chart-values.js';
 import { optionReference, type Reference } from './options.js';
 
 const programs = [apiServerProgram, controllerManagerProgram, schedulerProgram, nodeAgentProgram, proxyProgram];
@@ -15,6 +17,8 @@ const references = programs.map((make): Reference => {
 });
 mkdirSync('docs/reference', { recursive: true });
 for (const reference of references) write(`docs/reference/${reference.name}.md`, optionReference(reference));
+const schema = JSON.parse(readFileSync('charts/orch/values.schema.json', 'utf8')) as ValueSchema;
+write('docs/reference/chart.md', chartValues(schema, parse(readFileSync('charts/orch/values.yaml', 'utf8'))));
 
 function write(path: string, text: string): void {
   if (readOrEmpty(path) !== text) writeFileSync(path, text);
