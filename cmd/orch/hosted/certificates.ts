@@ -10,7 +10,6 @@ import { inClusterConfig } from '#client/kubeconfig/in-cluster.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
-import { SetupError } from '#cmd/orch/dispatch.js';
 import { certificatesOptions } from '#cmd/orch/hosted/options.js';
 import {
   filesOf,
@@ -22,6 +21,7 @@ import {
 import { type Files, hostedSecrets } from '#cmd/orch/hosted/secrets.js';
 import { ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import { ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
+import { OptionsError } from '#daemon/options/errors.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
@@ -42,9 +42,9 @@ export async function certificates(argv: readonly string[]): Promise<number> {
   for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
   const { values } = parsed;
   if (values.server === undefined || !URL.canParse(values.server))
-    throw new SetupError(
+    throw new OptionsError([
       '--server: the URL of the API server is needed, such as https://orch-apiserver.default.svc:6443',
-    );
+    ]);
   const dialect = dialectByName(values['host-dialect'] === 'orch' ? 'orch' : 'kubernetes');
   const config =
     values.kubeconfig === undefined
