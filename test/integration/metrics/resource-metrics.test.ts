@@ -142,7 +142,7 @@ async function clients(t: Test, cluster: Cluster, dialect: DialectName): Promise
   const orchctl = join(root, 'bin', 'orchctl');
   t.match(
     await ask(orchctl, 'top', 'pods', '--containers', '-A', '--sort-by', 'memory'),
-    /^NAMESPACE +POD +NAME.*\ndefault +web-\S+ +main +1m +1Mi\n/,
+    /^NAMESPACE +POD +NAME.*\ndefault +web-\S+ +main +\d+m +1Mi\n/,
   );
   t.match(await ask(orchctl, 'top', 'pods', '-l', 'app=web', '--no-headers'), /^web-.*\nweb-.*\n$/);
   t.equal(await ask(orchctl, 'top', 'pods', '-l', 'app=none'), '');
