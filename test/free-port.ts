@@ -1,22 +1,13 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer } from 'node:net';
+import { randomPort } from '#cmd/orch/settings.js';
 
-/** A port of the loopback that was free a moment ago. */
+/** A port of the loopback that was free a moment ago. None of those that outgoing connections are given. */
 export async function freePort(): Promise<number> {
-  const [port = 0] = await freePorts(1);
-  return port;
+  return randomPort('127.0.0.1', Math.random);
 }
 
-/** The same of several; all are held at once so that they differ. */
+/** The same of several, which differ. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer());
-  await Promise.all(
-    servers.map((server) => {
-      server.listen(0, '127.0.0.1');
-      return once(server, 'listening');
-    }),
-  );
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))));
-  return ports;
+  const ports = new Set<number>();
+  while (ports.size < count) ports.add(await freePort());
+  return [...ports];
 }

@@ -1,5 +1,5 @@
 /**
- * Writes OCI archives of the daemons: `node main.js FILE`. Nothing but files of this machine goes into them, so that no
+ * Writes OCI archives of the daemons: `node main.js FILE [--plain]`, plain ones without compressing them. Nothing but files of this machine goes into them, so that no
  * container engine is needed; the same files give the same bytes. Programs run as a user without rights.
  */
 import { execFileSync } from 'node:child_process';
@@ -73,9 +73,10 @@ const images: ImageDefinition[] = [
   },
 ];
 
-const target = argv[2] ?? join(root, 'dist/images.tar');
+const [, , file, plain] = argv;
+const target = file ?? join(root, 'dist/images.tar');
 mkdirSync(dirname(target), { recursive: true });
-const archive = imageArchive(images, { arch, compress: true });
+const archive = imageArchive(images, { arch, compress: plain !== '--plain' });
 writeFileSync(target, archive);
 for (const { name } of images) stdout.write(`${name}\n`);
 stdout.write(`${target}: ${(archive.length / 1e6).toFixed(1)} MB\n`);

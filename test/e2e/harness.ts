@@ -99,6 +99,14 @@ export async function ownRanges(): Promise<readonly [string, string]> {
   }
 }
 
+/** A port that is free, and that no other test picks while this process runs: test files run at the same time. */
+async function ownPort(): Promise<number> {
+  for (;;) {
+    const port = await randomPort('0.0.0.0', Math.random);
+    if (await isClaimed(`orch-test-port-${port}`)) return port;
+  }
+}
+
 /** Whether the name was free. An abstract socket is one process's at a time, and goes with it. */
 async function isClaimed(name: string): Promise<boolean> {
   const socket = createServer().unref();
@@ -121,8 +129,7 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
   const dataDir = mkdtempSync(join(tmpdir(), 'oe2e-'));
   const orch = join(root, 'bin', 'orch');
   const config = join(dataDir, 'client.config');
-  // Test files run at the same time: none may count on a port that others try first.
-  const port = await randomPort('0.0.0.0', Math.random);
+  const port = await ownPort();
   const upArgs = [
     'up',
     '--detach',

@@ -186,7 +186,13 @@ const schemas = {
   [schemaName]: {
     type: 'object',
     description: 'Something to taste.',
-    properties: { taste: { type: 'string', description: 'What it tastes like.' } },
+    properties: {
+      // Older clients refuse what is not in here.
+      apiVersion: { type: 'string' },
+      kind: { type: 'string' },
+      metadata: { type: 'object' },
+      taste: { type: 'string', description: 'What it tastes like.' },
+    },
     'x-kubernetes-group-version-kind': [{ group, version: 'v1', kind: 'Flavor' }],
   },
 };

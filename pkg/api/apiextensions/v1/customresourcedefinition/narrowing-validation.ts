@@ -1,16 +1,22 @@
 /** What may be said inside of `allOf`, `anyOf`, `oneOf` and `not`: which of the values that are allowed already. */
+import type { PatternVerdicts } from '#api/apiextensions/v1/customresourcedefinition/pattern-verdicts.js';
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { patternError } from '#apimachinery/patterns/pattern.js';
 import { addAll, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
+export interface NarrowingRules {
+  readonly dialect: Dialect;
+  /** Of the whole schema. */
+  readonly patterns: PatternVerdicts;
+}
+
 /** The narrowings of a schema and its pattern. The schema itself is not looked into. */
-export function validateNarrowings(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
-  const failures = validateValues(schema, dialect, { path, isStructure: true });
+export function validateNarrowings(schema: JSONSchemaProps, rules: NarrowingRules, path: FieldPath): FieldFailure[] {
+  const failures = validateValues(schema, rules, { path, isStructure: true });
   for (const [part, at] of narrowings(schema, path)) addAll(failures, validateComplete(part, schema, at, path));
   return failures;
 }
@@ -36,38 +42,38 @@ interface Place {
   readonly freeAnyOf?: boolean;
 }
 
-function validateValues(schema: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+function validateValues(schema: JSONSchemaProps, rules: NarrowingRules, place: Place): FieldFailure[] {
   const { path, isStructure = false, freeAnyOf = isStructure } = place;
   const failures: FieldFailure[] = [];
   if (!(freeAnyOf && semanticEqual(schema.anyOf, integerOrString))) {
     schema.anyOf?.forEach((part, i) => {
-      addAll(failures, validateNarrowing(part, dialect, { path: path.child('anyOf').index(i) }));
+      addAll(failures, validateNarrowing(part, rules, { path: path.child('anyOf').index(i) }));
     });
   }
   schema.allOf?.forEach((part, i) => {
     const at = { path: path.child('allOf').index(i), freeAnyOf: isStructure && i === 0 };
-    addAll(failures, validateNarrowing(part, dialect, at));
+    addAll(failures, validateNarrowing(part, rules, at));
   });
   schema.oneOf?.forEach((part, i) => {
-    addAll(failures, validateNarrowing(part, dialect, { path: path.child('oneOf').index(i) }));
+    addAll(failures, validateNarrowing(part, rules, { path: path.child('oneOf').index(i) }));
   });
-  if (schema.not !== undefined) addAll(failures, validateNarrowing(schema.not, dialect, { path: path.child('not') }));
-  const error = schema.pattern === undefined ? undefined : patternError(schema.pattern);
+  if (schema.not !== undefined) addAll(failures, validateNarrowing(schema.not, rules, { path: path.child('not') }));
+  const error = schema.pattern === undefined ? undefined : rules.patterns.errorOf(schema.pattern);
   if (error === undefined) return failures;
   const text = `must be a valid regular expression, but isn't: ${error}`;
   return [...failures, invalidValue(path.child('pattern'), schema.pattern, text)];
 }
 
-function validateNarrowing(part: JSONSchemaProps, dialect: Dialect, place: Place): FieldFailure[] {
+function validateNarrowing(part: JSONSchemaProps, rules: NarrowingRules, place: Place): FieldFailure[] {
   const { path } = place;
-  const failures = validateValues(part, dialect, place);
+  const failures = validateValues(part, rules, place);
   if (typeof part.items === 'object' && !Array.isArray(part.items)) {
-    addAll(failures, validateNarrowing(part.items, dialect, { path: path.child('items') }));
+    addAll(failures, validateNarrowing(part.items, rules, { path: path.child('items') }));
   }
   for (const [name, property] of Object.entries(part.properties ?? {})) {
-    addAll(failures, validateNarrowing(property, dialect, { path: path.child('properties').key(name) }));
+    addAll(failures, validateNarrowing(property, rules, { path: path.child('properties').key(name) }));
   }
-  for (const [member, state] of forbiddenMembers(part, dialect)) {
+  for (const [member, state] of forbiddenMembers(part, rules.dialect)) {
     failures.push(forbiddenField(path.child(member), `must be ${state} to be structural`));
   }
   if (Object.hasOwn(part.properties ?? {}, 'metadata')) {

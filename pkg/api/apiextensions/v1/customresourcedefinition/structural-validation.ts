@@ -2,7 +2,11 @@
  * Structural schemas: every value has a type that is said outside of `allOf`, `anyOf`, `oneOf` and `not`, which only
  * narrow down what is there. Only such schemas can be pruned, defaulted and merged.
  */
-import { validateNarrowings } from '#api/apiextensions/v1/customresourcedefinition/narrowing-validation.js';
+import {
+  type NarrowingRules,
+  validateNarrowings,
+} from '#api/apiextensions/v1/customresourcedefinition/narrowing-validation.js';
+import { PatternVerdicts } from '#api/apiextensions/v1/customresourcedefinition/pattern-verdicts.js';
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -14,7 +18,7 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 type Level = 'root' | 'items' | 'field';
 
 export function validateStructure(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
-  return validateLevel(schema, 'root', dialect, path);
+  return validateLevel(schema, 'root', { dialect, patterns: new PatternVerdicts() }, path);
 }
 
 const missingType: Readonly<Record<Level, string>> = {
@@ -23,7 +27,8 @@ const missingType: Readonly<Record<Level, string>> = {
   field: 'must not be empty for specified object fields',
 };
 
-function validateLevel(schema: JSONSchemaProps, level: Level, dialect: Dialect, path: FieldPath): FieldFailure[] {
+function validateLevel(schema: JSONSchemaProps, level: Level, rules: NarrowingRules, path: FieldPath): FieldFailure[] {
+  const { dialect } = rules;
   const { items, additionalProperties, properties = {} } = schema;
   const failures = validateItsType(schema, level, dialect, path);
   addAll(failures, validateItsExtensions(schema, dialect, path));
@@ -33,16 +38,16 @@ function validateLevel(schema: JSONSchemaProps, level: Level, dialect: Dialect, 
   if (level === 'root' || extensionsOf(schema, dialect).embeddedResource) {
     addAll(failures, validateObjectFields(properties, level, path.child('properties')));
   }
-  addAll(failures, validateNarrowings(schema, dialect, path));
+  addAll(failures, validateNarrowings(schema, rules, path));
   const at = path.child('properties');
   for (const name of Object.keys(properties)) {
-    addAll(failures, validateLevel(properties[name] as JSONSchemaProps, 'field', dialect, at.key(name)));
+    addAll(failures, validateLevel(properties[name] as JSONSchemaProps, 'field', rules, at.key(name)));
   }
   if (typeof items === 'object' && !Array.isArray(items)) {
-    addAll(failures, validateLevel(items, 'items', dialect, path.child('items')));
+    addAll(failures, validateLevel(items, 'items', rules, path.child('items')));
   }
   if (typeof additionalProperties === 'object') {
-    addAll(failures, validateLevel(additionalProperties, 'field', dialect, path.child('additionalProperties')));
+    addAll(failures, validateLevel(additionalProperties, 'field', rules, path.child('additionalProperties')));
   }
   return failures;
 }

@@ -1,0 +1,157 @@
+/** The chart, by a real helm: a control plane in a cluster of real containers is installed, used, changed under load, and goes. */
+import { execFileSync } from 'node:child_process';
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, join } from 'node:path';
+import t from 'tap';
+import { deployments } from '#api/apps/v1/resources.gen.js';
+import { configmaps, persistentvolumeclaims, pods, secrets, services } from '#api/core/v1/resources.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import { dialectByName } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import { HttpTransport } from '#client/rest/http-transport.js';
+import { RestClient } from '#client/rest/rest-client.js';
+import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { eventually, ownRanges, rangeArguments, root, run, startTestCluster, tools } from '#test/e2e/harness.js';
+import { adminClient } from '#test/e2e/observe.js';
+
+t.setTimeout(600_000);
+
+const folders = [...(process.env['PATH'] ?? '').split(delimiter), join(tools, 'bin')];
+const helm = folders.map((folder) => join(folder, 'helm')).find((path) => existsSync(path));
+const chart = join(root, 'charts', 'orch');
+/** What helm takes for the cluster's version where it asks none. */
+const version = ['--kube-version', '1.24.0'];
+
+function whyNot(): string | undefined {
+  if (helm === undefined) return 'no helm on the PATH (hack/build-helm.sh builds one)';
+  const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
+  if (noContainers !== undefined) return `${noContainers}: these need real ones`;
+  try {
+    execFileSync('nft', ['list', 'tables'], { stdio: 'ignore' });
+    return undefined;
+  } catch {
+    return 'nft is missing (package nftables), or may not be used';
+  }
+}
+
+t.test('the chart is in order', { skip: helm === undefined ? 'no helm' : false }, async (t) => {
+  for (const values of [
+    [],
+    ['etcd.replicas=3'],
+    ['hostDialect=orch', 'dialect=kubernetes'],
+    ['networkPolicy.enabled=false'],
+  ]) {
+    const set = values.flatMap((value) => ['--set', value]);
+    const linted = await run(helm ?? '', ['lint', '--strict', chart, ...version, ...set]);
+    t.equal(linted.code, 0, `lint ${values}`, { output: linted.stdout + linted.stderr });
+  }
+  for (const [wrong, says] of [
+    ['etcd.replicas=2', /etcd.replicas/],
+    ['apiServer.replicas=0', /apiServer.replicas/],
+    ['nonsense=1', /nonsense/],
+  ] as const) {
+    const refused = await run(helm ?? '', ['template', 'x', chart, ...version, '--set', wrong]);
+    t.not(refused.code, 0);
+    t.match(refused.stderr, says, wrong);
+  }
+});
+
+t.test('a control plane in a cluster', { skip: whyNot() ?? false }, async (t) => {
+  const work = mkdtempSync(join(tmpdir(), 'helm-'));
+  t.teardown(() => rmSync(work, { recursive: true, force: true }));
+  const args = rangeArguments(await ownRanges());
+  const cluster = await startTestCluster({ dialect: 'kubernetes', runtime: 'containerd', store: 'memory', args });
+  t.teardown(() => cluster.destroy());
+  const archive = join(work, 'images.tar');
+  const built = await run(process.execPath, [join(root, 'dist/hack/images/main.js'), archive, '--plain']);
+  t.equal(built.code, 0, built.stderr);
+  const loaded = await cluster.ctl('image', 'load', archive, `--data-dir=${cluster.dataDir}`);
+  t.equal(loaded.code, 0, loaded.stderr);
+  rmSync(archive);
+  const env = { HELM_CACHE_HOME: work, HELM_CONFIG_HOME: work, HELM_DATA_HOME: work };
+  const does = async (...given: string[]) => {
+    const result = await cluster.client(helm ?? '', given, { env, timeoutMs: 300_000 });
+    if (result.code !== 0) {
+      const seen = await cluster.ctl('get', 'pods', '-A', '-o', 'wide');
+      throw new Error(`helm ${given.join(' ')}: ${result.stderr}\n${seen.stdout}`);
+    }
+    return result.stdout;
+  };
+  const wait = ['--wait', '--timeout', '4m'];
+  const three = ['--set', 'apiServer.replicas=3,controllerManager.replicas=1,scheduler.replicas=1'];
+  await does('install', 'orch', chart, ...three, ...wait);
+  t.match(await does('test', 'orch', '--timeout', '2m'), 'Phase:          Succeeded');
+
+  const host = await adminClient(cluster);
+  t.teardown(() => host.close());
+  const namespace = 'default';
+  const { spec } = await host.resource(services).get('orch-apiserver', { namespace });
+  const admin = await host.resource(secrets).get('orch-admin', { namespace });
+  const config = join(work, 'hosted.config');
+  writeFileSync(config, Buffer.from(admin.data?.['kubeconfig'] ?? '', 'base64'));
+  const server = `https://${spec?.clusterIP}:6443`;
+  const name = 'orch-apiserver.default.svc';
+  const hosted = await loadKubeconfig(config, { clock: realClock, server, clusterFields: { 'tls-server-name': name } });
+  const dialect = dialectByName('orch');
+  const client = new RestClient({
+    transport: new HttpTransport({ ...hosted, clock: realClock }),
+    ...{ dialect, clock: realClock, userAgent: 'helm-test' },
+  });
+  t.teardown(() => client.close());
+  const labels = { app: 'web' };
+  await client.resource(deployments).create({
+    metadata: { name: 'web', namespace },
+    spec: {
+      replicas: 2,
+      selector: { matchLabels: labels },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'web:1' }] } },
+    },
+  });
+  await eventually('controllers and scheduler of the control plane work', async () => {
+    const { items } = await client.resource(pods).list({ namespace });
+    const said = items.map(({ status }) => status?.conditions?.[0]?.message ?? '');
+    return items.length === 2 && said.every((message) => message.startsWith('no nodes available'));
+  });
+
+  await t.test('no write fails while all of it is replaced', async (t) => {
+    const stop = new AbortController();
+    const failures: string[] = [];
+    let written = 0;
+    const writing = (async () => {
+      while (!stop.signal.aborted) {
+        try {
+          await client.resource(configmaps).create({ metadata: { name: `c${written}`, namespace }, data: {} });
+          written += 1;
+        } catch (error) {
+          failures.push(messageOf(error));
+        }
+        await realClock.sleep(20);
+      }
+    })();
+    await does('upgrade', 'orch', chart, ...three, '--set', 'apiServer.extraArgs.v=1,scheduler.extraArgs.v=1', ...wait);
+    await does('rollback', 'orch', '1', ...wait);
+    stop.abort();
+    await writing;
+    t.same(failures, [], `of ${written}`);
+    const { items } = await client.resource(configmaps).list({ namespace });
+    t.equal(
+      items.filter(({ metadata }) => /^c\d+$/.test(metadata.name ?? '')).length,
+      written,
+      'all that was answered is there',
+    );
+  });
+
+  await does('uninstall', 'orch', ...wait);
+  await eventually(
+    'nothing of it runs',
+    async () => (await host.resource(pods).list({ namespace })).items.length === 0,
+  );
+  const left = await host.resource(secrets).list({ namespace });
+  t.ok(
+    left.items.some(({ metadata }) => metadata.name === 'orch-pki'),
+    'its keys stay',
+  );
+  t.equal((await host.resource(persistentvolumeclaims).list({ namespace })).items.length, 1, 'and its data');
+});
