@@ -19,7 +19,7 @@ import { comeAndLeave } from '#test/e2e/leaving/leave.js';
 import { adminClient, metricsOf } from '#test/e2e/observe.js';
 import { busybox, namespace, pod, untilPodReady } from '#test/e2e/pods.js';
 
-t.setTimeout(480_000);
+t.setTimeout(840_000);
 const path = process.env['PATH'] ?? '';
 const noContainers = whyNoContainers({ path, isRoot: process.getuid?.() === 0 }) ?? false;
 const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
@@ -38,7 +38,7 @@ const modes: readonly (readonly [name: string, skip: string | false, mode: Mode]
 /** Shown in the command line of what the clients have run. */
 const mark = `leaving${seed}`;
 
-for (const [name, skip, mode] of modes) t.test(name, { skip, timeout: 240_000 }, (t) => leaving(t, mode));
+for (const [name, skip, mode] of modes) t.test(name, { skip, timeout: 480_000 }, (t) => leaving(t, mode));
 
 async function leaving(t: Test, mode: Mode): Promise<void> {
   const real = mode.runtime === 'containerd';

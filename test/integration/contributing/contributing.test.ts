@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { root, run } from '#test/e2e/harness.js';
 
 /** With what is built, so that only the change is. */
-const copied = ['cmd', 'dist', 'hack', 'pkg', 'test', 'package.json', 'tsconfig.json'];
+const copied = ['charts', 'cmd', 'dist', 'hack', 'pkg', 'test', 'package.json', 'tsconfig.json'];
 
 t.setTimeout(600_000);
 t.test('every recipe does what it says', { timeout: 600_000 }, async (t) => {
