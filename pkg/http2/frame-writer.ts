@@ -55,13 +55,11 @@ export class FrameWriter {
       if (written !== undefined) queueMicrotask(written);
       return;
     }
-    // What is there fits into one buffer; with these it would not.
-    if (this.#outBytes > 0 && this.#outBytes + bytes.length > joinedBytes) this.flush();
     if (this.#out.length === 0) setImmediate(this.flush);
     this.#out.push(bytes);
     this.#outBytes += bytes.length;
     if (written !== undefined) this.#written.push(written);
-    if (this.#outBytes >= joinedBytes) this.flush();
+    if (this.#outBytes > joinedBytes) this.flush();
   }
 
   /** What the peer asks for by its frames. Throws a ConnectionError when it asks and does not read the answers. */
