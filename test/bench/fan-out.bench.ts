@@ -12,7 +12,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { type KeyValue, prefixEnd } from '#storage/store.js';
 import { ask, prepare } from '#test/bench/access/pods.js';
-import { apiPeer, type RunningServer } from '#test/bench/access/servers.js';
+import { allServe, apiPeer, type RunningServer } from '#test/bench/access/servers.js';
 import { RawWatches } from '#test/bench/fan-out/raw-watches.js';
 import { cpuMs, figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
 
@@ -195,16 +195,6 @@ async function measure(rate: Rate, perSecond: number, forMs: number, print: bool
   figure(name('  etcd'), cores(cpuMs(server.etcd.pid ?? 0) - before.etcd));
   figure(name('  clients'), cores((client.user + client.system) / 1000));
   figure(name('  memory of the server'), megabytes(residentBytes(server.pid)));
-}
-
-const servingPollMs = 100;
-
-async function allServe(server: RunningServer, workers: number): Promise<void> {
-  const serving = async () => {
-    const { body } = await server.http1.request('GET', '/metrics');
-    return body.toString().includes(`\napiserver_workers ${workers}\n`);
-  };
-  if (workers > 1) while (!(await serving())) await realClock.sleep(servingPollMs);
 }
 
 async function one(workers: number): Promise<void> {

@@ -13,7 +13,7 @@ import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { ask, podBody, podName, podPath, podsPath, prepare, scratchPath, touchAll } from '#test/bench/access/pods.js';
 import { spread } from '#test/bench/access/rounds.js';
-import { apiPeer, type RunningServer } from '#test/bench/access/servers.js';
+import { allServe, apiPeer, type RunningServer } from '#test/bench/access/servers.js';
 import { Watchers } from '#test/bench/access/watchers.js';
 import { figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
 import { type ServerProcess, startServerProcess } from '#test/integration/apiserver/workers/program.js';
@@ -134,17 +134,6 @@ const scenarios: Readonly<Record<string, Scenario>> = {
   list: requests(64, (server) => ask(server, 'GET', `${podsPath}?resourceVersion=0`)),
   watch: fanOut,
 };
-
-const servingPollMs = 100;
-
-/** A connection stays with the worker that took it: none is to be made before all can. */
-async function allServe(server: RunningServer, workers: number): Promise<void> {
-  const serving = async () => {
-    const { body } = await server.http1.request('GET', '/metrics');
-    return body.toString().includes(`\napiserver_workers ${workers}\n`);
-  };
-  if (workers > 1) while (!(await serving())) await realClock.sleep(servingPollMs);
-}
 
 async function one(workers: number): Promise<void> {
   const peer = await apiPeer(undefined, [], ['--workers', String(workers)]);

@@ -11,6 +11,7 @@ import { realClock } from '#apimachinery/clock.js';
 import type { DialectName } from '#apimachinery/dialect.js';
 import { layoutOf } from '#cmd/orch/layout.js';
 import { listAddresses, parseHostNetworks } from '#cmd/orch/network.js';
+import { whyNoContainers } from '#cmd/orch/preflight.js';
 import { randomPort } from '#cmd/orch/settings.js';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -104,6 +105,18 @@ async function ownPort(): Promise<number> {
   for (;;) {
     const port = await randomPort('0.0.0.0', Math.random);
     if (await isClaimed(`orch-test-port-${port}`)) return port;
+  }
+}
+
+/** Why services of real containers cannot be tested here; undefined where they can. */
+export function whyNoServices(): string | undefined {
+  const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
+  if (noContainers !== undefined) return `${noContainers}: these need real ones`;
+  try {
+    execFileSync('nft', ['list', 'tables'], { stdio: 'ignore' });
+    return undefined;
+  } catch {
+    return 'nft is missing (package nftables), or may not be used';
   }
 }
 

@@ -1,5 +1,4 @@
 /** The chart, by a real helm: a control plane in a cluster of real containers is installed, used, changed under load, and goes. */
-import { execFileSync } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
@@ -12,8 +11,16 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
-import { eventually, ownRanges, rangeArguments, root, run, startTestCluster, tools } from '#test/e2e/harness.js';
+import {
+  eventually,
+  ownRanges,
+  rangeArguments,
+  root,
+  run,
+  startTestCluster,
+  tools,
+  whyNoServices,
+} from '#test/e2e/harness.js';
 import { adminClient } from '#test/e2e/observe.js';
 
 t.setTimeout(600_000);
@@ -24,19 +31,9 @@ const chart = join(root, 'charts', 'orch');
 /** What helm takes for the cluster's version where it asks none. */
 const version = ['--kube-version', '1.24.0'];
 
-function whyNot(): string | undefined {
-  if (helm === undefined) return 'no helm on the PATH (hack/build-helm.sh builds one)';
-  const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
-  if (noContainers !== undefined) return `${noContainers}: these need real ones`;
-  try {
-    execFileSync('nft', ['list', 'tables'], { stdio: 'ignore' });
-    return undefined;
-  } catch {
-    return 'nft is missing (package nftables), or may not be used';
-  }
-}
+const noHelm = helm === undefined ? 'no helm on the PATH (hack/build-helm.sh builds one)' : undefined;
 
-t.test('the chart is in order', { skip: helm === undefined ? 'no helm' : false }, async (t) => {
+t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
   for (const values of [
     [],
     ['etcd.replicas=3'],
@@ -58,7 +55,7 @@ t.test('the chart is in order', { skip: helm === undefined ? 'no helm' : false }
   }
 });
 
-t.test('a control plane in a cluster', { skip: whyNot() ?? false }, async (t) => {
+t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? false }, async (t) => {
   const work = mkdtempSync(join(tmpdir(), 'helm-'));
   t.teardown(() => rmSync(work, { recursive: true, force: true }));
   const args = rangeArguments(await ownRanges());

@@ -5,24 +5,20 @@ import { once } from 'node:events';
 import t from 'tap';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import { layoutOf } from '#cmd/orch/layout.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
 import { tableOf } from '#cmd/orch/service-proxy.js';
-import { eventually, httpBody, ownRanges, rangeArguments, run, startTestCluster } from '#test/e2e/harness.js';
+import {
+  eventually,
+  httpBody,
+  ownRanges,
+  rangeArguments,
+  run,
+  startTestCluster,
+  whyNoServices,
+} from '#test/e2e/harness.js';
 
 t.setTimeout(240_000);
 
-function whyNot(): string | undefined {
-  const noContainers = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
-  if (noContainers !== undefined) return `${noContainers}: these need real ones`;
-  try {
-    execFileSync('nft', ['list', 'tables'], { stdio: 'ignore' });
-    return undefined;
-  } catch {
-    return 'nft is missing (package nftables), or may not be used';
-  }
-}
-
-const skip = whyNot() ?? false;
+const skip = whyNoServices() ?? false;
 /** Of documentation: nobody else has it. */
 const externalIP = '198.51.100.7';
 

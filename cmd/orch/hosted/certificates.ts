@@ -5,6 +5,7 @@
 import { env, stderr, stdout } from 'node:process';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Client } from '#client/client.js';
 import { inClusterConfig } from '#client/kubeconfig/in-cluster.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
@@ -90,11 +91,12 @@ async function ensureOnce(client: Client, { values, namespace, clock }: EnsureSe
   const store = memoryFileStore(files);
   const dialect = dialectByName(values.dialect === 'kubernetes' ? 'kubernetes' : 'orch');
   const times = { now: clock.now(), renewBeforeMs: values['renew-before'] };
-  const hostname = new URL(server).hostname;
+  const hostname = new URL(server).hostname.replace(/^\[|\]$/g, '');
+  const isAddress = ipFamily(hostname) !== 0;
   const cluster = await ensureClusterPki(store, {
     ...{ dialect, ...times },
-    names: [...values['server-names'], ...(isAddress(hostname) ? [] : [hostname])],
-    ips: [...values['server-ips'], ...(isAddress(hostname) ? [hostname.replace(/^\[|\]$/g, '')] : [])],
+    names: [...values['server-names'], ...(isAddress ? [] : [hostname])],
+    ips: [...values['server-ips'], ...(isAddress ? [hostname] : [])],
   });
   const etcd = await ensureEtcdPki(store, { ...times, names: values['etcd-names'] });
   const written: string[] = [];
@@ -107,8 +109,4 @@ async function ensureOnce(client: Client, { values, namespace, clock }: EnsureSe
     await save(at, await readSecret(client, at), wanted);
   }
   return written;
-}
-
-function isAddress(hostname: string): boolean {
-  return hostname.startsWith('[') || /^[\d.]+$/.test(hostname);
 }

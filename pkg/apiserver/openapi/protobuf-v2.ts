@@ -4,6 +4,7 @@
  */
 import { any, extensions, Message, named } from '#apiserver/openapi/message.js';
 import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import { type PathItemFields, pathItem } from '#apiserver/openapi/path-item.js';
 
 /** Fields of `Document`; of `paths` and `definitions` the entries stand there one after the other. */
 export const documentV2Fields = { paths: 8, definitions: 9 } as const;
@@ -15,7 +16,9 @@ export function headV2(info: { readonly title: string; readonly version: string 
 
 /** An entry of `paths`. */
 export function pathV2(name: string, path: PathDocument): Buffer {
-  return new Message().message(2, named(name, pathItem(path))).bytes();
+  return new Message()
+    .message(2, named(name, pathItem(path, pathItemFields, { operationOf, parameterOf: parameterItem })))
+    .bytes();
 }
 
 /** An entry of `definitions`. */
@@ -23,25 +26,10 @@ export function schemaV2(name: string, schema: SchemaDocument): Buffer {
   return new Message().message(1, named(name, schemaOf(schema))).bytes();
 }
 
-const methodFields: readonly (readonly [string, number])[] = [
-  ['get', 2],
-  ['put', 3],
-  ['post', 4],
-  ['delete', 5],
-  ['patch', 8],
-];
-
-function pathItem(path: PathDocument): Message {
-  const message = new Message();
-  for (const [method, field] of methodFields) {
-    const operation = path[method];
-    if (operation !== undefined) message.message(field, operationOf(operation as OperationDocument));
-  }
-  for (const parameter of (path['parameters'] ?? []) as readonly ParameterDocument[]) {
-    message.message(9, parameterItem(parameter));
-  }
-  return message;
-}
+const pathItemFields: PathItemFields = {
+  methods: { get: 2, put: 3, post: 4, delete: 5, patch: 8 },
+  parameters: 9,
+};
 
 function operationOf(operation: OperationDocument): Message {
   const message = new Message()

@@ -4,6 +4,7 @@
  */
 import { any, extensions, Message, named } from '#apiserver/openapi/message.js';
 import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
+import { type PathItemFields, pathItem } from '#apiserver/openapi/path-item.js';
 
 /** Fields of `Document`, and the one of `Components` that is used. */
 export const documentV3Fields = { paths: 4, components: 5, schemas: 1 } as const;
@@ -15,7 +16,9 @@ export function headV3(info: { readonly title: string; readonly version: string 
 
 /** An entry of `paths`. */
 export function pathV3(name: string, path: PathDocument): Buffer {
-  return new Message().message(1, named(name, pathItem(path))).bytes();
+  return new Message()
+    .message(1, named(name, pathItem(path, pathItemFields, { operationOf, parameterOf: parameterOrReference })))
+    .bytes();
 }
 
 /** An entry of the schemas of `components`. */
@@ -23,25 +26,10 @@ export function schemaV3(name: string, schema: SchemaDocument): Buffer {
   return new Message().message(1, named(name, schemaOrReference(schema))).bytes();
 }
 
-const methodFields: readonly (readonly [string, number])[] = [
-  ['get', 4],
-  ['put', 5],
-  ['post', 6],
-  ['delete', 7],
-  ['patch', 10],
-];
-
-function pathItem(path: PathDocument): Message {
-  const message = new Message();
-  for (const [method, field] of methodFields) {
-    const operation = path[method];
-    if (operation !== undefined) message.message(field, operationOf(operation as OperationDocument));
-  }
-  for (const parameter of (path['parameters'] ?? []) as readonly ParameterDocument[]) {
-    message.message(13, parameterOrReference(parameter));
-  }
-  return message;
-}
+const pathItemFields: PathItemFields = {
+  methods: { get: 4, put: 5, post: 6, delete: 7, patch: 10 },
+  parameters: 13,
+};
 
 interface Body {
   readonly content?: Readonly<Record<string, { readonly schema: SchemaDocument }>>;

@@ -6,20 +6,15 @@ import { nodes as nodeType, persistentvolumes } from '#api/core/v1/resources.gen
 import type { Node, PersistentVolume } from '#api/core/v1/types.gen.js';
 import { csistoragecapacities, storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
-import { keyFor, keyOf } from '#apimachinery/object-key.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import {
-  capacitiesOf,
-  capacityName,
-  isLocalClass,
-  nodeOfCapacity,
-  nodeOfVolume,
-} from '#controllers/localstoragecapacity/plan.js';
+import { capacitiesOf, isLocalClass, nodeOfCapacity, nodeOfVolume } from '#controllers/localstoragecapacity/plan.js';
 
 const concurrency = 5;
 const nodeIndex = 'localVolumeNode';
@@ -71,23 +66,15 @@ export class LocalStorageCapacityController implements Controller {
         onAdd: addNode,
         // They tell of themselves all the time.
         onUpdate: (node, old) => {
-          if (roomOf(node) !== roomOf(old)) addNode(node);
+          if (!offersTheSame(node, old, dialect)) addNode(node);
         },
         onDelete: addNode,
       }),
       this.#volumes.addHandler({ onAdd: addNodeOf, onUpdate: addNodeOf, onDelete: addNodeOf }),
-      this.#classes.addHandler({ onAdd: addAll, onDelete: (storageClass) => this.#forget(storageClass) }),
+      this.#classes.addHandler({ onAdd: addAll, onDelete: addAll }),
       // What somebody else has changed or removed is put right.
       this.#capacities.addHandler({ onUpdate: addMadeFor, onDelete: addMadeFor }),
     ]);
-  }
-
-  /** The class is gone: so are its capacities. */
-  #forget({ metadata: { name = '' } }: StorageClass): void {
-    for (const node of this.#nodes.list()) {
-      const key = keyFor(this.#context.dialect.namespaces.system, capacityName(node.metadata.name ?? '', name));
-      if (this.#capacities.get(key) !== undefined) this.#loop.queue.add(keyOf(node));
-    }
   }
 
   async #reconcile(key: string): Promise<Outcome> {
@@ -131,6 +118,8 @@ export class LocalStorageCapacityController implements Controller {
   }
 }
 
-function roomOf({ metadata, status }: Node): string {
-  return JSON.stringify([status?.allocatable?.['ephemeral-storage'], metadata.labels]);
+function offersTheSame(node: Node, old: Node, { labels }: Dialect): boolean {
+  const hostname = ({ metadata }: Node) => metadata.labels?.[labels.hostname];
+  const room = ({ status }: Node) => status?.allocatable?.['ephemeral-storage'];
+  return room(node) === room(old) && hostname(node) === hostname(old);
 }

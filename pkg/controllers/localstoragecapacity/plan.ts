@@ -40,7 +40,7 @@ export function capacitiesOf({ dialect, node, volumes, classes }: CapacityObserv
 }
 
 /** The name of the capacity object of a node and a class: both may be as long as names can be. */
-export function capacityName(node: string, storageClass: string): string {
+function capacityName(node: string, storageClass: string): string {
   const hash = createHash('sha256').update(`${node}/${storageClass}`).digest('hex').slice(0, 16);
   return `local-${hash}`;
 }

@@ -190,3 +190,14 @@ export async function startBare(directory: string): Promise<RunningServer> {
   const url = `https://127.0.0.1:${ports.http1}`;
   return { name: 'bare', pid: child.pid ?? 0, url, etcd, http1, http2, podKey: (pod) => `/bare/watched/${pod}`, stop };
 }
+
+const servingPollMs = 100;
+
+/** Resolves when all workers serve. A connection stays with the worker that took it: none is to be made before. */
+export async function allServe(server: RunningServer, workers: number): Promise<void> {
+  const serving = async () => {
+    const { body } = await server.http1.request('GET', '/metrics');
+    return body.toString().includes(`\napiserver_workers ${workers}\n`);
+  };
+  if (workers > 1) while (!(await serving())) await realClock.sleep(servingPollMs);
+}
