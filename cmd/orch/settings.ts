@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { DialectName } from '#apimachinery/dialect.js';
+import { claimName } from '#cmd/orch/process/claim.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 
 export type RuntimeName = 'containerd' | 'simulated';
@@ -45,17 +46,21 @@ export function portIsFree(port: number, host: string): Promise<boolean> {
   });
 }
 
-/** Below the ports that systems give to outgoing connections, which would take one while its listener restarts. */
-const listeningPorts = { first: 20_000, count: 12_000 };
+/**
+ * Below the ports of services, and those that systems give to outgoing connections, which would take one while its
+ * listener restarts.
+ */
+const listeningPorts = { first: 20_000, count: 10_000 };
 
 /**
- * A port that was free a moment ago and that hardly anybody else picks at the same time.
+ * A port that is free, and that nobody picks in this way again while this process runs: its listener may need some time
+ * until it takes it, and several clusters may start at once.
  * @param random Uniform in [0, 1).
  */
 export async function randomPort(host: string, random: () => number): Promise<number> {
   for (;;) {
     const port = listeningPorts.first + Math.floor(random() * listeningPorts.count);
-    if (await portIsFree(port, host)) return port;
+    if ((await claimName(`orch-port-${port}`)) && (await portIsFree(port, host))) return port;
   }
 }
 

@@ -3,7 +3,6 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { readdir, realpath } from 'node:fs/promises';
 import { get as httpGet } from 'node:http';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -12,6 +11,7 @@ import type { DialectName } from '#apimachinery/dialect.js';
 import { layoutOf } from '#cmd/orch/layout.js';
 import { listAddresses, parseHostNetworks } from '#cmd/orch/network.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { claimName } from '#cmd/orch/process/claim.js';
 import { randomPort } from '#cmd/orch/settings.js';
 
 export const root = fileURLToPath(new URL('../../../', import.meta.url));
@@ -93,18 +93,10 @@ export async function ownRanges(): Promise<readonly [string, string]> {
   for (;;) {
     const second = 100 + 2 * Math.floor(Math.random() * 70);
     const ranges = [`10.${second}.`, `10.${second + 1}.`] as const;
-    if (!(await isClaimed(`orch-test-ranges-${second}`))) continue;
+    if (!(await claimName(`orch-test-ranges-${second}`))) continue;
     // Another cluster, or what is left of one that was killed, may have its bridge there.
     const taken = parseHostNetworks(execFileSync('ip', listAddresses, { encoding: 'utf8' }));
     if (!taken.some(({ address }) => ranges.some((range) => address.startsWith(range)))) return ranges;
-  }
-}
-
-/** A port that is free, and that no other test picks while this process runs: test files run at the same time. */
-async function ownPort(): Promise<number> {
-  for (;;) {
-    const port = await randomPort('0.0.0.0', Math.random);
-    if (await isClaimed(`orch-test-port-${port}`)) return port;
   }
 }
 
@@ -120,17 +112,6 @@ export function whyNoServices(): string | undefined {
   }
 }
 
-/** Whether the name was free. An abstract socket is one process's at a time, and goes with it. */
-async function isClaimed(name: string): Promise<boolean> {
-  const socket = createServer().unref();
-  const listening = new Promise<boolean>((resolve) => {
-    socket.once('error', () => resolve(false));
-    socket.once('listening', () => resolve(true));
-  });
-  socket.listen(`\0${name}`);
-  return listening;
-}
-
 /** The options that give a cluster these ranges. */
 export function rangeArguments([services, pods]: readonly [string, string]): string[] {
   return [`--service-cluster-ip-range=${services}0.0/16`, `--cluster-cidr=${pods}0.0/16`];
@@ -142,7 +123,7 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
   const dataDir = mkdtempSync(join(tmpdir(), 'oe2e-'));
   const orch = join(root, 'bin', 'orch');
   const config = join(dataDir, 'client.config');
-  const port = await ownPort();
+  const port = await randomPort('0.0.0.0', Math.random);
   const upArgs = [
     'up',
     '--detach',
@@ -188,7 +169,8 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
 }
 
 async function logTail(dataDir: string): Promise<string> {
-  return (await run('tail', ['-n', '40', join(dataDir, 'logs', 'orch.log')])).stdout;
+  const logs = ['etcd.log', 'orch.log'].map((name) => join(dataDir, 'logs', name));
+  return (await run('tail', ['-n', '30', ...logs])).stdout;
 }
 
 /** Clients that the tests have brought themselves (hack/install-clients.sh). */

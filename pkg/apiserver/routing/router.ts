@@ -2,6 +2,7 @@
 
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js';
+import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { createObject } from '#apiserver/registry/create.js';
@@ -56,7 +57,7 @@ export class ResourceRouter {
       const connect = this.connect(context, resource);
       if (connect?.connect !== undefined) return this.#connected(operation, connect);
       // What is below an object has a life of its own, unless it is another way to the object itself.
-      if (subresourceKind(resource, info.subresource) === resource.declaration.kind) warnOfDeprecation(operation);
+      if (subresourceOf(resource, info.subresource)?.kind === resource.declaration.kind) warnOfDeprecation(operation);
       return serveSubresource(operation);
     }
     warnOfDeprecation(operation);
@@ -96,8 +97,16 @@ export class ResourceRouter {
     return endpoint.connect(operation.context);
   }
 
-  connect({ info }: Pick<RequestContext, 'info'>, resource: ServedResource): ConnectEndpoint | undefined {
-    return this.#connects.get(endpointKey(resource.declaration.group, info.resource, info.subresource));
+  /** Who connects to what is outside. Throws 405 for methods that the subresource does not have; a proxy passes any on. */
+  connect(
+    { info, request }: Pick<RequestContext, 'info' | 'request'>,
+    resource: ServedResource,
+  ): ConnectEndpoint | undefined {
+    const endpoint = this.#connects.get(endpointKey(resource.declaration.group, info.resource, info.subresource));
+    const verbs = subresourceOf(resource, info.subresource)?.verbs ?? [];
+    if (endpoint !== undefined && info.subresource !== 'proxy' && !verbs.includes(info.verb))
+      throw methodNotServed(resource.qualified, request.method);
+    return endpoint;
   }
 
   #verb(operation: Operation): MaybePromise<ApiResponse> {
@@ -129,8 +138,8 @@ export class ResourceRouter {
 
 const readVerbs = new Set(['get', 'list', 'watch']);
 
-function subresourceKind({ declaration }: ServedResource, subresource: string): string | undefined {
-  return declaration.subresources?.find(({ name }) => name === subresource)?.kind;
+function subresourceOf({ declaration }: ServedResource, subresource: string): SubresourceDeclaration | undefined {
+  return declaration.subresources?.find(({ name }) => name === subresource);
 }
 
 function endpointKey(group: string, resource: string, subresource: string): string {

@@ -17,7 +17,8 @@ export function endOf(child: ChildProcess): Promise<[number | null, NodeJS.Signa
         child.stdout?.destroy();
         child.stderr?.destroy();
       };
-      const timer = realClock.setTimer(release, lingerMs);
+      // Not before the event loop has looked at the output once more: it may have been held up for all of that time.
+      const timer = realClock.setTimer(() => setImmediate(release), lingerMs);
       child.once('close', () => timer.cancel());
     });
   });

@@ -49,6 +49,16 @@ export async function knownAttacks(world: World): Promise<Attack[]> {
       request('GET', '/api/v1/watch/namespaces/tenant/namespaces'),
       request('POST', other, { metadata: { name: 'made' } }),
       request('GET', '/api/v1/namespaces/tenant/nodes/n1'),
+      // No method of a session.
+      {
+        method: 'OPTIONS',
+        target: '/api/v1/namespaces/tenant/pods/other/exec?command=id&stdout=1',
+        headers: {
+          ...{ connection: 'Upgrade', upgrade: 'websocket', 'sec-websocket-version': '13' },
+          ...{ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ==', 'sec-websocket-protocol': 'v4.channel.k8s.io' },
+        },
+        body: '',
+      },
     ]),
     await by(
       'one-secret',
