@@ -137,8 +137,6 @@ function resourceInfo(
   const broken =
     (inNamespace && (namespace === '' || namespace.includes('/'))) ||
     (parts.length > 1 && !named) ||
-    // Of one object 400 says why; the old form of a watch has no way to.
-    (oldWatch && name.includes('/')) ||
     (parts.length > 2 && subresource === '');
   if (name === '' && verb === 'get') verb = flag(query, 'watch') ? 'watch' : 'list';
   if (name === '' && verb === 'delete') verb = 'deletecollection';

@@ -14,7 +14,7 @@ import { WatchFrames, type WatchFramesContext } from '#apiserver/registry/watch-
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { includeObject } from '#apiserver/representation/table.js';
 import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
-import { type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
+import { checkName, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
 
 /** What opening a watch uses of the registry, besides what its frames do. */
@@ -46,7 +46,8 @@ export function negotiateWatch(operation: Operation<WatchContext>): Negotiated {
 /** The frames of a watch, joined where there are many at once. Throws 400 and 422 at once for bad options. */
 export async function openWatch(operation: Operation<WatchContext>, form: Negotiated): Promise<WatchFrames> {
   const { registry, context, resource } = operation;
-  const { query, namespace } = context.info;
+  const { query, namespace, name, address } = context.info;
+  if (address.named) checkName(name);
   const asked = watchRequest(registry.dialect, query);
   const { bookmarks, sendInitialEvents, timeoutMs } = asked;
   const match = selection(resource, context.info);

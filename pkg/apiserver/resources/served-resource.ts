@@ -49,10 +49,15 @@ export interface ServedResource {
   readonly edition?: string;
 }
 
-/** The key below the storage's prefix. Throws 400 for what is no name of an object, and would be the key of something else. */
-export function keyOf(resource: ServedResource, namespace: string, name: string): string {
+/** Throws 400 for what is no name of an object, and would be the key of something else. */
+export function checkName(name: string): void {
   const wrong = pathSegmentErrors(name);
   if (wrong.length > 0) throw badRequest(`invalid resource name ${JSON.stringify(name)}: [${wrong.join(', ')}]`);
+}
+
+/** The key below the storage's prefix. Throws 400 as `checkName` does. */
+export function keyOf(resource: ServedResource, namespace: string, name: string): string {
+  checkName(name);
   return resource.declaration.namespaced ? `${namespace}/${name}` : name;
 }
 

@@ -116,6 +116,8 @@ t.test('addressing', withEtcd, async (t) => {
           const { json } = await client.ask(method, `${configMaps('web')}/${name}`, asked);
           t.match(json, { code: 400, reason: 'BadRequest', message }, `${method} ${name}`);
         }
+      for (const path of ['/api/v1/watch/namespaces/a%2Fb', '/api/v1/namespaces/a%2Fb?watch=1'])
+        t.match((await client.get(path)).json, { code: 400, message: unusable[1]?.[1] }, path);
       t.same((await client.get('/api/v1/nothings')).json, {
         kind: 'Status',
         apiVersion: 'v1',
