@@ -96,7 +96,7 @@ export class ApiServerWorker implements Daemon {
     this.#closed ??= (async () => {
       this.#closing.abort();
       await this.server.close();
-      if (this.#parts.closeStore) await this.#parts.dependencies.storages.store.close();
+      await this.#parts.dependencies.storages.stores.close({ main: this.#parts.closeStore });
       this.#link.close();
     })();
     return this.#closed;

@@ -57,6 +57,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
+import type { Store } from '#storage/store.js';
 
 /** What the server needs from the rest of the process. */
 export interface ApiServerDependencies {
@@ -484,7 +485,8 @@ export class ApiServer implements Daemon {
     return [
       { name: 'ping', endpoints: ['healthz', 'livez', 'readyz'], check: () => Promise.resolve() },
       { name: 'log', endpoints: ['healthz', 'livez', 'readyz'], check: () => Promise.resolve() },
-      { name: 'etcd', endpoints: ['healthz', 'livez', 'readyz'], check: (signal) => storages.store.health(signal) },
+      storeCheck('etcd', storages.stores.main),
+      ...storages.stores.others.map((store, i) => storeCheck(`etcd-override-${i}`, store)),
       {
         name: 'informer-sync',
         endpoints: ['readyz'],
@@ -503,6 +505,10 @@ export class ApiServer implements Daemon {
       },
     ];
   }
+}
+
+function storeCheck(name: string, store: Store): HealthCheck {
+  return { name, endpoints: ['healthz', 'livez', 'readyz'], check: (signal) => store.health(signal) };
 }
 
 async function metricsResponse(registry: Registry): Promise<ApiResponse> {

@@ -157,7 +157,7 @@ export class CompleteApiServer implements Daemon {
       this.#closing.abort();
       await this.#client.close();
       await this.server.close();
-      if (this.#parts.closeStore) await this.#parts.dependencies.storages.store.close();
+      await this.#parts.dependencies.storages.stores.close({ main: this.#parts.closeStore });
       this.#ready.reject(new Error('closed before it was ready'));
     })();
     return this.#closed;
@@ -246,12 +246,12 @@ export class CompleteApiServer implements Daemon {
       this.#registering,
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
       new DefinitionController({ reader, client: this.#client, clock, log }).run(signal),
-      periodMs > 0
-        ? compactRegularly({ store: storages.store, root, clock, log, metrics: storageMetrics, periodMs }, signal)
-        : undefined,
+      ...(periodMs > 0 ? storages.stores.all : []).map((store) =>
+        compactRegularly({ store, root, clock, log, metrics: storageMetrics, periodMs }, signal),
+      ),
       pollMetrics(
         {
-          store: storages.store,
+          stores: storages.stores.all,
           caches: storages.counted(),
           clock,
           log,
@@ -293,7 +293,7 @@ export class CompleteApiServer implements Daemon {
     const port = this.address?.port;
     return new ApiService({
       client: this.#client,
-      store: storages.store,
+      store: storages.stores.main,
       clock,
       log,
       clusterIP: network.apiServiceIP,

@@ -34,7 +34,7 @@ import { discoveryPaths } from '#apiserver/config/paths.js';
 import { buildResourceMetrics } from '#apiserver/config/resource-metrics.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
 import { loadServing, servingFiles } from '#apiserver/config/serving.js';
-import { openStore } from '#apiserver/config/store.js';
+import { openStores } from '#apiserver/config/store.js';
 import { buildWebhookClient } from '#apiserver/config/webhook-client.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { apiEnablement } from '#apiserver/options/api-enablement.js';
@@ -132,7 +132,7 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   const storages: { found?: ResourceStorages } = {};
   const publisher = new Publisher({
     defer: setImmediate,
-    requestProgress: (prefix) => storages.found?.store.requestProgress(prefix),
+    requestProgress: (prefix) => storages.found?.storeAt(prefix).requestProgress(prefix),
     distrusted: () =>
       void storages.found?.selfCheck().catch((err: unknown) => log.info({ err }, 'Cannot check the caches')),
   });
@@ -184,15 +184,21 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const metrics = setup.metrics ?? createRegistry({ dialect });
   const storageMetrics = createStorageMetrics(metrics);
   const shownMetrics = () => link?.metrics() ?? pool?.metrics() ?? Promise.resolve(metrics);
-  const opened = setup.store ?? (await openStore(values, { clock, random, log, metrics: storageMetrics }));
-  const store = link === undefined ? opened : new FollowingStore(opened, link.subscriber);
+  const stores = await openStores(
+    values,
+    { clock, random, log, metrics: storageMetrics },
+    {
+      given: setup.store,
+      wrap: (opened) => (link === undefined ? opened : new FollowingStore(opened, link.subscriber)),
+    },
+  );
   const prefix = values['etcd-prefix'].replace(/\/$/, '');
   const transformers = await buildEncryption(values, { dialect, clock, metrics: storageMetrics });
   const gates = new FeatureGates(values['feature-gates']);
   const gate = (name: string): boolean => gates.enabled(name as FeatureGateName);
   const storages = new ResourceStorages({
     dialect,
-    store,
+    store: stores,
     clock,
     turns,
     random,
@@ -207,10 +213,19 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   for (const resource of storages.unknown(transformers.keys())) {
     log.warn({ resource }, 'The encryption config names a resource that is not stored here');
   }
+  for (const resource of storages.unknown(stores.named)) {
+    // What is stored in groups that are not built in is made up by definitions.
+    if (
+      schemeFor(dialect).resources.some(
+        ({ groupName }) => resource.endsWith(`.${groupName}`) || !resource.includes('.'),
+      )
+    )
+      log.warn({ resource }, '--etcd-servers-overrides names a resource that is not stored here');
+  }
   const reader = new StorageObjectReader({ storageOf: (resource) => storages.find(resource), turns, clock, log });
   const authentication = await buildAuthentication({ values, dialect, clock, reader, metrics, log });
   const authorization = buildAuthorization({ dialect, reader, clock }, values['authorization-mode']);
-  const network = buildServiceNetwork({ values, store, random, dialect, metrics });
+  const network = buildServiceNetwork({ values, store: stores.of('', 'services'), random, dialect, metrics });
   const { authorizer } = authorization;
   const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
   const webhookClient = buildWebhookClient(setup, { reader, resolveName, workers: link?.data.workers ?? 1 });
@@ -233,7 +248,10 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const resourceMetrics = buildResourceMetrics({ dialect, clock, log, storages, nodeAgents, periodMs });
   const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader });
   const options = await workerOptions(await serverOptions(setup, authentication), link);
-  const components = [storeComponent(store), ...(setup.components ?? localDaemons(clock))];
+  const components = [
+    ...stores.all.map((each, i) => storeComponent(`etcd-${i}`, each)),
+    ...(setup.components ?? localDaemons(clock)),
+  ];
   return {
     options,
     dependencies: {

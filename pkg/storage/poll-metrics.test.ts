@@ -23,7 +23,7 @@ void t.test('objects are counted and sizes asked for, each in its period', async
     { resource: 'things', size: 3, ready: () => true },
     { resource: 'others', size: 0, ready: () => false },
   ];
-  const options = { store, caches, clock, log: silentLogger, metrics: createStorageMetrics(registry) };
+  const options = { stores: [store], caches, clock, log: silentLogger, metrics: createStorageMetrics(registry) };
   await pollMetrics({ ...options, countPeriodMs: 10, sizePeriodMs: 0 }, stop.signal);
   t.same(new Set(periods), new Set([10]), 'what is turned off is not asked for');
   let text = await registry.metrics();

@@ -13,7 +13,7 @@ export interface Counted {
 }
 
 export interface PollOptions {
-  readonly store: Store;
+  readonly stores: readonly Store[];
   readonly caches: readonly Counted[];
   readonly clock: Clock;
   readonly log: Logger;
@@ -45,10 +45,12 @@ function count({ caches, metrics }: PollOptions): void {
   for (const cache of caches) if (cache.ready()) metrics.objects.set({ resource: cache.resource }, cache.size);
 }
 
-async function measure({ store, metrics, log }: PollOptions, signal: AbortSignal): Promise<void> {
-  try {
-    for (const [endpoint, bytes] of await store.sizes(signal)) metrics.dbTotalSize.set({ endpoint }, bytes);
-  } catch (err) {
-    if (!signal.aborted) log.info({ err }, 'cannot ask the store for its size');
+async function measure({ stores, metrics, log }: PollOptions, signal: AbortSignal): Promise<void> {
+  for (const store of stores) {
+    try {
+      for (const [endpoint, bytes] of await store.sizes(signal)) metrics.dbTotalSize.set({ endpoint }, bytes);
+    } catch (err) {
+      if (!signal.aborted) log.info({ err }, 'cannot ask the store for its size');
+    }
   }
 }

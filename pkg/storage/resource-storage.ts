@@ -143,7 +143,7 @@ export interface WriteCondition {
   guards(failed: readonly Guard[] | undefined, signal: Cancellation | undefined): Promise<readonly Guard[]>;
   /**
    * Called once when the write is over, also where `guards` rejected or was not called: the revision, undefined where it did
-   * not happen or nobody knows.
+   * not happen, where nobody knows, or where what the guards put has revisions of its own.
    */
   settled?(revision: Revision | undefined): void;
 }

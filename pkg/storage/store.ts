@@ -45,7 +45,12 @@ export interface RangeResult {
 
 /** Outcome of a conditional write. */
 export type WriteResult =
-  | { readonly ok: true; readonly revision: Revision }
+  | {
+      readonly ok: true;
+      readonly revision: Revision;
+      /** What guards put is in another store, at revisions of its own. */
+      readonly putApart?: boolean;
+    }
   /** The condition did not hold; `current` is the pair as it is, absent when the key does not exist. */
   | {
       readonly ok: false;

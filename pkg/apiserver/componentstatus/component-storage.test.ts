@@ -12,7 +12,7 @@ const version = { kind: 'latest' } as const;
 
 t.test('every read asks the components', async (t) => {
   let asked = 0;
-  const etcd = storeComponent({
+  const etcd = storeComponent('etcd-0', {
     health: async () => {
       asked += 1;
     },

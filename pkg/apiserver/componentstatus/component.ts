@@ -19,9 +19,9 @@ const patienceMs = 20_000;
 const maxMessage = 1024;
 
 /** The store is healthy when it answers a quorum read. */
-export function storeComponent(store: Pick<Store, 'health'>): Component {
+export function storeComponent(name: string, store: Pick<Store, 'health'>): Component {
   return {
-    name: 'etcd-0',
+    name,
     async check(signal) {
       await store.health(signal);
       return etcdHealthy;

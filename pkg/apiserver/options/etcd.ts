@@ -11,9 +11,9 @@ export const etcdOptions = {
   'etcd-prefix': { type: 'string', default: '/registry', section, meaning: 'Beginning of all keys in etcd.' },
   'etcd-servers-overrides': {
     type: 'strings',
-    inert: true,
     section,
-    meaning: 'Other etcd servers for single resources, group/resource#servers.',
+    meaning:
+      'Other etcd servers for single resources, custom ones too: group/resource#servers, where servers are URLs, semicolon separated.',
   },
   'etcd-compaction-interval': {
     type: 'duration',

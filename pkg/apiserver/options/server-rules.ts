@@ -4,6 +4,7 @@ import { ipErrors } from '#apimachinery/validation/ip.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
 import { NodePortRange } from '#apiserver/allocators/node-ports.js';
 import { runtimeConfigErrors } from '#apiserver/options/api-enablement.js';
+import { isEtcdAddress, parseOverride } from '#apiserver/options/etcd-overrides.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -110,12 +111,7 @@ function storeErrors(values: ApiServerValues): string[] {
       messages.push(`--etcd-servers: ${JSON.stringify(server)} is not of the form scheme://host:port`);
   }
   for (const override of values['etcd-servers-overrides']) {
-    const match = /^([^/#]*)\/([^/#]+)#(.+)$/.exec(override);
-    if (match?.[3] === undefined || !match[3].split(';').every(isEtcdAddress)) {
-      messages.push(
-        `--etcd-servers-overrides: ${JSON.stringify(override)} is not of the form group/resource#servers, servers separated by semicolons`,
-      );
-    }
+    messages.push(...overrideErrors(override));
   }
   if (!values['etcd-prefix'].startsWith('/')) messages.push('--etcd-prefix must begin with /');
   for (const size of values['watch-cache-sizes']) {
@@ -126,8 +122,14 @@ function storeErrors(values: ApiServerValues): string[] {
   return messages;
 }
 
-function isEtcdAddress(text: string): boolean {
-  return /^(https?|unixs?):\/\/[^/\s]+\/?$/.test(text);
+function overrideErrors(override: string): string[] {
+  const messages: string[] = [];
+  const parsed = tried(() => parseOverride(override), undefined, messages);
+  for (const server of parsed?.servers ?? []) {
+    if (!isEtcdAddress(server))
+      messages.push(`--etcd-servers-overrides: ${JSON.stringify(server)} is not of the form scheme://host:port`);
+  }
+  return messages;
 }
 
 function serviceErrors(values: ApiServerValues): string[] {
@@ -157,12 +159,13 @@ function serviceErrors(values: ApiServerValues): string[] {
   return messages;
 }
 
-function tried<T>(make: () => T, option: string, messages: string[]): T | undefined {
+/** `option`: what the error's message does not name by itself. */
+function tried<T>(make: () => T, option: string | undefined, messages: string[]): T | undefined {
   try {
     return make();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
-    messages.push(`${option}: ${error.message}`);
+    messages.push(option === undefined ? error.message : `${option}: ${error.message}`);
     return undefined;
   }
 }

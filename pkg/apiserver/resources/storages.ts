@@ -24,11 +24,14 @@ import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type { Counted } from '#storage/poll-metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
+import { ResourceStores } from '#storage/resource-stores.js';
+import { SplitStore } from '#storage/split-store.js';
 import { type Store, StoreError } from '#storage/store.js';
 
 export interface ResourceStoragesOptions {
   readonly dialect: Dialect;
-  readonly store: Store;
+  /** One for everything, or one for each resource. */
+  readonly store: Store | ResourceStores;
   readonly clock: Clock;
   readonly turns: TurnQueue;
   /** Uniform in [0, 1). */
@@ -57,21 +60,21 @@ interface Stored {
 }
 
 export class ResourceStorages {
-  readonly store: Store;
+  readonly stores: ResourceStores;
   /** By the resource's plural name, which is unique among stored resources. */
   readonly #stored: ReadonlyMap<string, Stored>;
   readonly #stop = new AbortController();
   readonly #root: string;
   readonly #readsHistory: boolean;
   /** Makes the cache of a custom resource. */
-  readonly #makeCustom: (resource: string, prefix: string) => WatchCache;
+  readonly #makeCustom: (group: string, resource: string, prefix: string) => WatchCache;
   readonly #clock: Clock;
   readonly #log: Logger;
 
   constructor(options: ResourceStoragesOptions) {
-    const { prefix = '/registry', transformers, gate, decode = jsonDecoder(), observer, ...rest } = options;
+    const { store, prefix = '/registry', transformers, gate, decode = jsonDecoder(), observer, ...rest } = options;
     this.#readsHistory = options.feed === undefined;
-    this.store = options.store;
+    this.stores = store instanceof ResourceStores ? store : new ResourceStores(store);
     this.#root = prefix;
     this.#clock = options.clock;
     this.#log = options.log;
@@ -79,11 +82,13 @@ export class ResourceStorages {
     setMaxListeners(0, this.#stop.signal);
     // Bytes that several threads read are where all of them find them.
     const keeper = new ByteKeeper({ compresses: options.observer === undefined && options.feed === undefined });
-    this.#makeCustom = (resource, own) => {
+    this.#makeCustom = (group, name, own) => {
       // A thread that serves follows these by itself: the main thread does not know which ones somebody wants.
       const { feed: _, ...following } = rest;
+      const resource = `${name}.${group}`;
       const transformer = transformers?.get(resource);
-      return new WatchCache({ ...following, resource, transformer, prefix: own, keeper, decode });
+      const place = { store: this.#storeFor(group, name), prefix: own };
+      return new WatchCache({ ...following, ...place, resource, transformer, keeper, decode });
     };
     const versions = new Map<string, ResourceInfo[]>();
     for (const info of schemeFor(options.dialect).resources) {
@@ -97,7 +102,8 @@ export class ResourceStorages {
         const form = storedForm(name, infos);
         const resource = qualified(name, form);
         const transformer = transformers?.get(resource);
-        const own = { resource, transformer, prefix: `${prefix}/${name}/`, awaitsHistory: true };
+        const place = { store: this.#storeFor(form.groupName, name), prefix: `${prefix}/${name}/` };
+        const own = { ...place, resource, transformer, awaitsHistory: true };
         const observed = observer === undefined ? {} : { observer: observer(own.prefix) };
         return [
           name,
@@ -126,8 +132,24 @@ export class ResourceStorages {
    */
   custom(group: string, resource: string): LazyStorage {
     const prefix = `${this.#root}/${group}/${resource}/`;
-    const make = () => this.#makeCustom(`${resource}.${group}`, prefix);
+    const make = () => this.#makeCustom(group, resource, prefix);
     return new LazyStorage({ prefix, make, stopped: this.#stop.signal });
+  }
+
+  /** The store that has that key, as far as it is one of a built-in resource; the main one has all others. */
+  storeAt(key: string): Store {
+    const start = this.#root.length + 1;
+    if (!key.startsWith(`${this.#root}/`)) return this.stores.main;
+    const name = key.slice(start, key.indexOf('/', start));
+    const stored = this.#stored.get(name);
+    return stored === undefined ? this.stores.main : this.stores.of(stored.form.groupName, name);
+  }
+
+  /** For the cache of that resource. */
+  #storeFor(group: string, resource: string): Store {
+    const store = this.stores.of(group, resource);
+    if (this.stores.others.length === 0) return store;
+    return new SplitStore(store, { storeOf: (key) => this.storeAt(key), log: this.#log });
   }
 
   /**
@@ -179,9 +201,14 @@ export class ResourceStorages {
     await this.waitReady(signal).catch((err: unknown) => {
       if (!signal.aborted) throw err;
     });
-    const receivers = [...this.#stored.values()].map(({ cache }) => cache);
-    const options = { store: this.store, root: this.#root, receivers, clock: this.#clock, log: this.#log };
-    await readHistory(options, signal);
+    const caches = [...this.#stored.values()].map(({ cache }) => cache);
+    const options = { root: this.#root, clock: this.#clock, log: this.#log };
+    await Promise.all(
+      this.stores.all.map((store) => {
+        const receivers = caches.filter(({ prefix }) => this.storeAt(prefix) === store);
+        return readHistory({ ...options, store, receivers }, signal);
+      }),
+    );
   }
 
   async waitReady(signal: AbortSignal): Promise<void> {
@@ -193,7 +220,7 @@ export class ResourceStorages {
     return [...this.#stored].filter(([, { cache }]) => !cache.ready()).map(([name]) => name);
   }
 
-  /** Ends the caches and their watches. The store stays open: it is the caller's. */
+  /** Ends the caches and their watches. The stores stay open: they are the caller's. */
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all([...this.#stored.values()].map(({ cache }) => cache.close()));

@@ -64,7 +64,7 @@ export class CacheWrites {
       for (;;) {
         const guards = given.flat();
         const result = await write(guards.length === 0 ? options : { ...options, guards });
-        if (result.ok) revision = result.revision;
+        if (result.ok && result.putApart !== true) revision = result.revision;
         if (result.ok || result.failedGuards === undefined) return result;
         for (const [i, condition] of conditions.entries()) {
           const failed = result.failedGuards.filter((guard) => given[i]?.includes(guard));

@@ -12,6 +12,7 @@ export class FollowingStore extends ForwardingStore {
   }
 
   override requestProgress(start?: string): void {
-    this.#subscriber.requestProgress(start);
+    if (start === undefined || this.#subscriber.follows(start)) this.#subscriber.requestProgress(start);
+    else this.below.requestProgress(start);
   }
 }

@@ -44,6 +44,11 @@ export class Subscriber {
     return feed;
   }
 
+  /** Whether the cache with that prefix is kept by this. */
+  follows(prefix: string): boolean {
+    return this.#feeds.has(prefix);
+  }
+
   /** Asks to be told soon how far the resource is; absent: all of them. */
   requestProgress(prefix?: string): void {
     for (const each of prefix === undefined ? this.#feeds.keys() : [prefix])

@@ -1,0 +1,100 @@
+import t from 'tap';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { silentLogger } from '#daemon/log/logger.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
+import { ResourceStores } from '#storage/resource-stores.js';
+import { SplitStore } from '#storage/split-store.js';
+import { type Store, StoreError, type WriteResult } from '#storage/store.js';
+
+const bytes = (text: string) => Buffer.from(text);
+
+async function storedAt(store: Store, key: string): Promise<string | undefined> {
+  const { kvs } = await store.range({ start: key, end: `${key}\0` });
+  return kvs[0]?.value.toString();
+}
+
+function twoStores() {
+  const here = new MemoryStore({ clock });
+  const there = new MemoryStore({ clock });
+  const storeOf = (key: string) => (key.startsWith('/there/') ? there : here);
+  return { here, there, split: new SplitStore(here, { storeOf, log: silentLogger }) };
+}
+
+const revisionOf = (result: WriteResult) => result.revision;
+
+t.test('a write happens only if what is elsewhere is as it was seen', async (t) => {
+  const { there, split } = twoStores();
+  const seen = revisionOf(await there.create('/there/lease', bytes('1')));
+  const guard = { key: '/there/lease', modRevision: seen };
+  t.match(await split.create('/here/a', bytes('a'), { guards: [guard] }), { ok: true, putApart: undefined });
+  await there.update('/there/lease', bytes('2'), seen);
+  const refused = await split.create('/here/b', bytes('b'), { guards: [guard] });
+  t.match(refused, { ok: false, failedGuards: [guard] });
+  t.equal(await storedAt(split, '/here/b'), undefined);
+  const missing = { key: '/there/none', modRevision: 0n };
+  t.match(
+    await split.create('/here/b', bytes('b'), { guards: [missing] }),
+    { ok: true },
+    'absence can be asked for too',
+  );
+});
+
+t.test('what is put elsewhere is put with the write', async (t) => {
+  const { here, there, split } = twoStores();
+  const seen = revisionOf(await there.create('/there/quota', bytes('0')));
+  const beside = revisionOf(await here.create('/here/beside', bytes('x')));
+  const guards = [
+    { key: '/there/quota', modRevision: seen, value: bytes('1') },
+    { key: '/here/beside', modRevision: beside },
+    { key: '/there/new', modRevision: 0n, value: bytes('new') },
+  ];
+  t.match(await split.create('/here/a', bytes('a'), { guards }), { ok: true, putApart: true });
+  t.equal(await storedAt(there, '/there/quota'), '1');
+  t.equal(await storedAt(there, '/there/new'), 'new');
+});
+
+t.test('and taken back when the write does not happen', async (t) => {
+  const { here, there, split } = twoStores();
+  const seen = revisionOf(await there.create('/there/quota', bytes('0')));
+  await here.create('/here/a', bytes('a'));
+  const put = { key: '/there/quota', modRevision: seen, value: bytes('1') };
+  const added = { key: '/there/new', modRevision: 0n, value: bytes('new') };
+  t.match(await split.create('/here/a', bytes('again'), { guards: [put, added] }), { ok: false, current: {} });
+  t.equal(await storedAt(there, '/there/quota'), '0');
+  t.equal(await storedAt(there, '/there/new'), undefined);
+});
+
+t.test('unless nobody knows whether it has happened', async (t) => {
+  const { here, there } = twoStores();
+  let code: 'unavailable' | 'noSpace' = 'unavailable';
+  here.update = () => Promise.reject(new StoreError(code, 'cannot'));
+  const storeOf = (key: string) => (key.startsWith('/there/') ? there : here);
+  const split = new SplitStore(here, { storeOf, log: silentLogger });
+  for (const [failure, left] of [
+    ['noSpace', '0'],
+    ['unavailable', '1'],
+  ] as const) {
+    code = failure;
+    const { kvs } = await there.range({ start: '/there/quota', end: '/there/quota\0' });
+    const modRevision = kvs[0]?.modRevision ?? revisionOf(await there.create('/there/quota', bytes('0')));
+    const guards = [{ key: '/there/quota', modRevision, value: bytes('1') }];
+    await t.rejects(split.update('/here/a', bytes('a'), 1n, { guards }), StoreError);
+    t.equal(await storedAt(there, '/there/quota'), left, failure);
+  }
+});
+
+t.test('which store a resource is in', async (t) => {
+  const [main, events, apps] = [new MemoryStore({ clock }), new MemoryStore({ clock }), new MemoryStore({ clock })];
+  const stores = new ResourceStores(main, [
+    { resource: 'events', store: events },
+    { resource: '*.apps', store: apps },
+    { resource: 'daemonsets.apps', store: main },
+  ]);
+  t.equal(stores.of('', 'events'), events);
+  t.equal(stores.of('', 'pods'), main);
+  t.equal(stores.of('apps', 'deployments'), apps);
+  t.equal(stores.of('apps', 'daemonsets'), main, 'a name counts more than its group');
+  t.equal(stores.of('example.com', 'events'), main);
+  t.same(stores.others, [events, apps]);
+  t.same(stores.named, ['events', 'daemonsets.apps']);
+});
