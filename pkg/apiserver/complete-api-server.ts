@@ -222,7 +222,7 @@ export class CompleteApiServer implements Daemon {
   /** Until the end. */
   async #keep(signal: AbortSignal): Promise<void> {
     const { reader, network, values, dependencies, storageMetrics, idleCollection, aggregation } = this.#parts;
-    const { clock, log, storages } = dependencies;
+    const { clock, turns, log, storages } = dependencies;
     const recorder = this.#recorder();
     const repair = new RangeRepair({
       ...network.options,
@@ -245,7 +245,7 @@ export class CompleteApiServer implements Daemon {
       aggregation.keepAvailability(this.#client, signal),
       this.#registering,
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
-      new DefinitionController({ reader, client: this.#client, clock, log }).run(signal),
+      new DefinitionController({ reader, client: this.#client, clock, turns, log }).run(signal),
       ...(periodMs > 0 ? storages.stores.all : []).map((store) =>
         compactRegularly({ store, root, clock, log, metrics: storageMetrics, periodMs }, signal),
       ),

@@ -32,6 +32,11 @@ export interface Entry {
   line(): Buffer;
   /** The parsed object with metadata.resourceVersion; parsed once, shared, not to be modified. */
   object(): unknown;
+  /**
+   * The object, possibly without what its kind calls its bulk: for who looks at all objects of a kind and needs none of that.
+   * Made anew at each use.
+   */
+  outline(): unknown;
   /** Bytes of another representation, made once per entry by `make` and kept under `name` (bounded by the entry's life). */
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer;
   /** The same, as they are in memory: for who only passes them on. */

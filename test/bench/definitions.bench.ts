@@ -185,6 +185,8 @@ async function definitionRows(peer: ApiPeer): Promise<RunningServer> {
   await server.stop();
   const again = await peer.start();
   limited('restart until /readyz answers', again.startMs, limits.restartMs, seconds);
+  // Whatever else the machine does.
+  figure('the same: CPU of the server', seconds(again.cpuMs));
   const restarted = await sizes(again.server);
   figure('memory that they add after a restart', megabytes(restarted.resident - before.resident));
   figure('heap of each definition after a restart', kilobytes((restarted.heap - before.heap) / count));

@@ -150,6 +150,7 @@ function lifecycle<T extends ApiObjectShape>(rules: KindRules<T>): Lifecycle<T> 
     ...(rules.heldBySpec && { heldBySpec: rules.heldBySpec }),
     ...(rules.terminating && { terminating: rules.terminating }),
     ...(rules.cleanUp && { cleanUp: rules.cleanUp }),
+    ...(rules.bulk && { bulk: rules.bulk }),
     ...(rules.scaleSelector && { scaleSelector: rules.scaleSelector }),
   };
 }

@@ -7,6 +7,7 @@ import type { ApiObjectShape, TableRowCells } from '#api/meta/object.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { Conversion } from '#api/strategy/conversion.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
+import type { Omissions } from '#apimachinery/codec/json/outline.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
@@ -69,6 +70,11 @@ export interface Lifecycle<T extends ApiObjectShape = ApiObjectShape> {
   cleanUp?(dialect: Dialect): string;
   /** Where its scale is, if not in `spec.replicas`, `status.replicas` and `spec.selector`. */
   readonly scaleParts?: ScaleParts;
+  /**
+   * Large parts of the stored form that hardly anybody needs: those who follow all objects may do without them. Absent:
+   * there are none.
+   */
+  bulk?(dialect: Dialect): Omissions;
   /** Which objects its scale counts, where `spec.selector` is not that label selector. */
   scaleSelector?(object: T): LabelSelector | undefined;
 }

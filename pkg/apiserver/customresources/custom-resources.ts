@@ -32,6 +32,8 @@ interface Served {
 }
 
 export class CustomResources implements Follower<CustomResourceDefinition> {
+  /** Schemas are looked at when objects are. */
+  readonly outlines = true;
   readonly #options: CustomResourcesOptions;
   readonly #served = new Map<string, Served>();
   readonly #patterns = new Patterns();

@@ -5,6 +5,7 @@
 import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { cleanUp, inProgress } from '#apiserver/customresources/clean-up.js';
@@ -17,6 +18,7 @@ export interface DefinitionControllerOptions {
   readonly reader: ObjectReader;
   readonly client: Client;
   readonly clock: Clock;
+  readonly turns: Pick<TurnQueue, 'pause'>;
   readonly log: Logger;
 }
 
@@ -30,6 +32,8 @@ interface Known extends NamedDefinition {
 }
 
 export class DefinitionController implements Follower<CustomResourceDefinition> {
+  /** Whether there is something to do is told by names and conditions. */
+  readonly outlines = true;
   readonly #options: DefinitionControllerOptions;
   readonly #definitions = new Map<string, Known>();
   /** By group: names of definitions. */
@@ -103,6 +107,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
         continue;
       }
       this.#dirty.delete(name);
+      await this.#options.turns.pause();
       await this.#settle(name, signal);
     }
     await Promise.all(this.#ending.values());
@@ -113,14 +118,19 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     if (known === undefined) return;
     const { client, clock, reader } = this.#options;
     try {
-      const definition = await reader.get(customresourcedefinitions, '', name);
+      const outline = await reader.outline(customresourcedefinitions, '', name);
       // What was written last comes soon, and is looked at then.
-      if (definition === undefined || BigInt(definition.metadata.resourceVersion ?? '0') < known.resourceVersion)
-        return;
+      if (outline === undefined || isBefore(outline, known)) return;
       const now = formatTime(clock.now());
       const names = this.#groups.get(known.group) ?? [];
       const group = [...names].flatMap((one) => this.#definitions.get(one) ?? []);
-      const wanted = planStatus({ definition, group, dialect: client.dialect, now });
+      const plan = (definition: CustomResourceDefinition) =>
+        planStatus({ definition, group, dialect: client.dialect, now });
+      // Mostly there is nothing to do, and the whole definition is not looked at.
+      if (plan(outline) === outline && outline.metadata.deletionTimestamp === undefined) return;
+      const definition = await reader.get(customresourcedefinitions, '', name);
+      if (definition === undefined || isBefore(definition, known)) return;
+      const wanted = plan(definition);
       if (wanted !== definition) {
         const written = await client.resource(customresourcedefinitions).updateStatus(wanted, { signal });
         // The next definition of the group must not be given the same names.
@@ -166,4 +176,8 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
       if (!signal.aborted) this.#mark(name);
     });
   }
+}
+
+function isBefore({ metadata }: CustomResourceDefinition, { resourceVersion }: Known): boolean {
+  return BigInt(metadata.resourceVersion ?? '0') < resourceVersion;
 }

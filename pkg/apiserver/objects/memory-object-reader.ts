@@ -27,6 +27,10 @@ export class MemoryObjectReader implements ObjectReader {
     return Promise.resolve(this.#of(type).get(keyFor(namespace, name)) as T | undefined);
   }
 
+  outline<T extends ApiObjectShape>(type: ResourceType<T>, namespace: string, name: string): Promise<T | undefined> {
+    return this.get(type, namespace, name);
+  }
+
   list<T extends ApiObjectShape>(type: ResourceType<T>, namespace = ''): Promise<readonly T[]> {
     const all = [...this.#of(type).values()] as T[];
     return Promise.resolve(all.filter((object) => namespace === '' || object.metadata.namespace === namespace));

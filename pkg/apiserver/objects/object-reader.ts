@@ -19,6 +19,8 @@ export interface Follower<T> {
    * concerns once, it concerns for its whole life. Absent: all objects.
    */
   concerns?(json: Buffer): boolean;
+  /** True for who can do without the bulk of the objects (see `Entry.outline`); absent: they come as they are. */
+  readonly outlines?: boolean;
   /** The whole state; called first, and again whenever the history in between was lost. */
   replaced(objects: readonly T[]): void;
   /**
@@ -38,6 +40,12 @@ export interface ObjectReader {
     namespace: string,
     name: string,
     freshness?: Freshness,
+  ): MaybePromise<T | undefined>;
+  /** What this server knows of it by now, possibly without its bulk (see `Entry.outline`); undefined: there is none. */
+  outline<T extends ApiObjectShape>(
+    type: ResourceType<T>,
+    namespace: string,
+    name: string,
   ): MaybePromise<T | undefined>;
   /** An empty or absent namespace means all. */
   list<T extends ApiObjectShape>(

@@ -43,6 +43,17 @@ export class StorageObjectReader implements ObjectReader {
     return storage.get(key, versions[freshness]).then((entry) => entry?.object() as T | undefined);
   }
 
+  outline<T extends ApiObjectShape>(
+    type: ResourceType<T>,
+    namespace: string,
+    name: string,
+  ): MaybePromise<T | undefined> {
+    const storage = this.#storage(type);
+    const key = keyFor(namespace, name);
+    if (storage.ready()) return storage.cached(key)?.outline() as T | undefined;
+    return storage.get(key, versions.cached).then((entry) => entry?.outline() as T | undefined);
+  }
+
   list<T extends ApiObjectShape>(
     type: ResourceType<T>,
     namespace = '',
@@ -81,7 +92,7 @@ export class StorageObjectReader implements ObjectReader {
         for await (const batch of storage.watch({ scope: '', version, bookmarks: false, signal }))
           for (const event of batch) {
             if (event.type === 'BOOKMARK' || follower.concerns?.(event.entry.json()) === false) continue;
-            const object = event.entry.object() as T;
+            const object = (follower.outlines === true ? event.entry.outline() : event.entry.object()) as T;
             if (event.type === 'DELETED') follower.removed(object);
             else follower.changed(object);
           }
@@ -109,7 +120,7 @@ export class StorageObjectReader implements ObjectReader {
       await this.#options.turns.pause();
       signal.throwIfAborted();
       if (!concerns(entry)) continue;
-      const object = entry.once((same) => same.object()) as T;
+      const object = (follower.outlines === true ? entry.outline() : entry.once((same) => same.object())) as T;
       keys.add(keyOf(object));
       follower.changed(object);
     }

@@ -103,7 +103,8 @@ export class ResourceStorages {
         const resource = qualified(name, form);
         const transformer = transformers?.get(resource);
         const place = { store: this.#storeFor(form.groupName, name), prefix: `${prefix}/${name}/` };
-        const own = { ...place, resource, transformer, awaitsHistory: true };
+        const bulk = strategyFor(form.declaration).bulk?.(options.dialect);
+        const own = { ...place, resource, transformer, awaitsHistory: true, bulk };
         const observed = observer === undefined ? {} : { observer: observer(own.prefix) };
         return [
           name,

@@ -45,6 +45,10 @@ export class TransientEntry implements Entry {
     return this.#shaped(JSON.parse(this.json().toString()));
   }
 
+  outline(): ApiObjectShape {
+    return this.object();
+  }
+
   /** The same in steps. */
   *objectSteps(): Steps<ApiObjectShape> {
     return this.#shaped(yield* parseJSONSteps(this.json().toString()));

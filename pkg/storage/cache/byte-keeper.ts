@@ -13,6 +13,15 @@ export interface Warm {
   cool(): void;
 }
 
+/** Something large that is not used at the moment. */
+export interface Compressible {
+  readonly size: number;
+  /** Undefined when its bytes are not its own any more. */
+  uncompressed(): Buffer | undefined;
+  /** Undefined: they do not shrink enough. */
+  compressed(bytes: CompressedBytes | undefined): void;
+}
+
 export interface ByteKeeperOptions {
   /** Bytes of the warm ones, at most; the newest stays whatever its size. */
   readonly maxWarmBytes?: number;
@@ -32,6 +41,9 @@ export class ByteKeeper {
   /** In the order in which they became warm; those before the head have cooled. */
   #warm: (Warm | undefined)[] = [];
   #head = 0;
+  /** To be compressed. */
+  readonly #large = new Set<Compressible>();
+  #compressing: Promise<void> | undefined;
   #warmBytes = 0;
 
   constructor(options: ByteKeeperOptions = {}) {
@@ -58,9 +70,23 @@ export class ByteKeeper {
     return this.#templates.share(key, form, bytes);
   }
 
-  /** See `CompressedBytes.of`. */
-  compress(bytes: Buffer): CompressedBytes | undefined {
-    return this.#compresses ? CompressedBytes.of(bytes) : undefined;
+  /** True when it will be compressed; false: nothing will come of it. Until then it stays as it is. */
+  compress(entry: Compressible): boolean {
+    if (!this.#compresses || !CompressedBytes.concerns(entry.size)) return false;
+    this.#large.add(entry);
+    this.#compressing ??= this.#compressAll();
+    return true;
+  }
+
+  /** One after the other, so that other threads have cores left. */
+  async #compressAll(): Promise<void> {
+    for (const entry of this.#large) {
+      this.#large.delete(entry);
+      const bytes = entry.uncompressed();
+      // Without the memory for it, or what else it fails for, it stays as it is.
+      if (bytes !== undefined) entry.compressed(await CompressedBytes.of(bytes).catch(() => undefined));
+    }
+    this.#compressing = undefined;
   }
 
   #coolOldest(): void {

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { StatusError } from '#apimachinery/errors/status.js';
 import { ByteKeeper } from '#storage/cache/byte-keeper.js';
 import { CacheEntry, type EntryContext, jsonDecoder } from '#storage/cache/cache-entry.js';
 import { storedForm } from '#storage/layout.js';
@@ -86,5 +87,38 @@ t.test('what is unreadable, small or like nothing else stays as it is', async (t
     const make = () => new CacheEntry({ key: `/registry/pods/default/p-${n}`, value, modRevision: 5n }, context);
     const [entry] = [make(), make(), make()];
     t.ok(entry?.stored.equals(value));
+  }
+});
+
+t.test('an outline leaves out the bulk, whether the object was only kept or is written', async (t) => {
+  const bulk = { metadata: { managedFields: true }, spec: { env: true } } as const;
+  for (const given of [bulk, undefined]) {
+    const context = { ...contextOf(0), bulk: given };
+    const value = storedForm(object(7)).bytes;
+    const kv = { key: '/registry/pods/default/web-7', value, modRevision: 8n };
+    const small = { ...object(7), metadata: { name: 'web-7', resourceVersion: '8' }, spec: { nodeName: 'node-7' } };
+    for (const entry of [CacheEntry.kept(kv, context), new CacheEntry(kv, context)]) {
+      for (let i = 0; i < 2; i++) t.same(entry.outline(), given === undefined ? entry.object() : small);
+    }
+  }
+  const context = { ...contextOf(0), bulk };
+  for (const text of ['{"metadata":{"name":"a"},"spec":}', '{"metadata":{"name":"a"', 'no']) {
+    const kv = { key: '/registry/pods/default/p', value: Buffer.from(text), modRevision: 5n };
+    t.throws(() => CacheEntry.kept(kv, context).outline(), StatusError);
+  }
+});
+
+t.test('large bytes are compressed beside the thread that has them, one object after the other', async (t) => {
+  const context = { decode: jsonDecoder(), keeper: new ByteKeeper({ maxWarmBytes: 0, compresses: true }) };
+  const texts = Array.from({ length: 5 }, (_, n) => `${n} ${'something about the field, and '.repeat(4000)}`);
+  const entries = texts.map((text, n) => {
+    const { bytes: value } = storedForm({ kind: 'C', metadata: { name: `c-${n}` }, spec: { text } } as object);
+    return CacheEntry.kept({ key: `/registry/cs/c-${n}`, value, modRevision: BigInt(n + 1) }, context);
+  });
+  const jsons = entries.map((entry) => Buffer.from(joined(entry.jsonBytes())));
+  while (entries.some((entry) => isWhole(entry.jsonBytes()))) await new Promise(setImmediate);
+  for (const [n, entry] of entries.entries()) {
+    t.ok(joined(entry.jsonBytes()).equals(jsons[n] as Buffer));
+    t.match(entry.object(), { spec: { text: texts[n] } });
   }
 });

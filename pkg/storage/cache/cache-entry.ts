@@ -1,6 +1,7 @@
 /** One version of one object in the cache: the served bytes are the only copy; everything else is made from them. */
 
-import { ByteKeeper, type Warm } from '#storage/cache/byte-keeper.js';
+import { type Omissions, outlineOf } from '#apimachinery/codec/json/outline.js';
+import { ByteKeeper, type Compressible, type Warm } from '#storage/cache/byte-keeper.js';
 import { FieldSets } from '#storage/cache/field-sets.js';
 import { RecurringValues } from '#storage/cache/recurring-values.js';
 import { UnkeptEntry } from '#storage/cache/unkept-entry.js';
@@ -44,6 +45,8 @@ export interface EntryContext {
   readonly decode: Decode;
   /** Absent: each entry's bytes stay in one piece. */
   readonly keeper?: ByteKeeper;
+  /** What outlines leave out; absent: nothing. */
+  readonly bulk?: Omissions | undefined;
 }
 
 /** For entries that share with each other alone. */
@@ -57,7 +60,7 @@ const lineFeedByte = lineFeed.charCodeAt(0);
 /** Where bytes are put together that are only parsed. */
 const scratch = Buffer.allocUnsafeSlow(maxSharedBytes);
 
-export class CacheEntry implements Entry, Warm {
+export class CacheEntry implements Entry, Warm, Compressible {
   readonly key: string;
   readonly revision: Revision;
   readonly stale: boolean;
@@ -77,6 +80,8 @@ export class CacheEntry implements Entry, Warm {
   #encodedBytes: Bytes | undefined;
   #encoded: Map<string, Bytes> | undefined;
   #attributes: unknown;
+  /** JSON; kept once it was made, since it is small. */
+  #outline: Buffer | undefined;
 
   /**
    * One that is only kept for now, as most of what is read from the store: its bytes are never in one piece of their own
@@ -91,6 +96,8 @@ export class CacheEntry implements Entry, Warm {
     const shared = json && keeper.match(key, 'json', json);
     if (shared !== undefined) return new CacheEntry(kv, context, shared);
     const entry = new CacheEntry(kv, context, splice(value, modRevision, lineFeed));
+    // While the bytes are at hand: there may be many, and all are looked at soon.
+    entry.#prepareOutline();
     entry.cool();
     return entry;
   }
@@ -179,6 +186,30 @@ export class CacheEntry implements Entry, Warm {
     return object;
   }
 
+  outline(): unknown {
+    const { bulk, decode } = this.#context;
+    // As good, and at hand.
+    const known = this.#object?.deref();
+    if (known !== undefined || bulk === undefined) return known ?? this.#decoded();
+    this.checkReadable();
+    try {
+      this.#outline ??= outlineOf(this.#passing(), bulk);
+      return decode(this.#outline);
+    } catch {
+      throw unreadableEntry(this.key, 'the stored data cannot be decoded');
+    }
+  }
+
+  #prepareOutline(): void {
+    const { bulk } = this.#context;
+    if (bulk === undefined || this.unreadable !== undefined) return;
+    try {
+      this.#outline = outlineOf(this.#passing(), bulk);
+    } catch {
+      // Whoever asks for it will be told.
+    }
+  }
+
   /** Throws 500 for an entry that cannot be read. */
   checkReadable(): void {
     if (this.unreadable !== undefined) throw unreadableEntry(this.key, this.unreadable);
@@ -233,13 +264,24 @@ export class CacheEntry implements Entry, Warm {
     for (const [name, bytes] of this.#encoded ?? []) this.#encoded?.set(name, this.#cooled(name, bytes));
   }
 
-  /** In less memory, if there is a way. */
+  /** In less memory, if there is a way; one that takes time comes later. */
   #spared(): Segmented | undefined {
     const { keeper } = this.#context;
     const whole = this.#whole();
+    const matched = keeper?.match(this.key, 'json', whole);
     // Where most of it is its own anyway, that is better compressed, and nobody else is like it.
-    const compressed = keeper?.match(this.key, 'json', whole) ?? keeper?.compress(whole);
-    return compressed ?? keeper?.share(this.key, 'json', whole);
+    if (matched !== undefined || keeper?.compress(this) === true) return matched;
+    return keeper?.share(this.key, 'json', whole);
+  }
+
+  uncompressed(): Buffer | undefined {
+    return this.#shared === undefined ? this.#json : undefined;
+  }
+
+  compressed(bytes: CompressedBytes | undefined): void {
+    if (this.#shared !== undefined || this.#json === undefined) return;
+    this.#shared = bytes ?? this.#context.keeper?.share(this.key, 'json', this.#json);
+    if (this.#shared !== undefined && !this.#isWarm) this.#json = undefined;
   }
 
   #cooled(name: string, bytes: Bytes): Bytes {

@@ -2,6 +2,7 @@
  * Keeps a cache's state equal to the store: lists, then follows the watch. The store's watch reconnects by itself; only
  * when it says that history is gone is the resource listed again, and the difference becomes events.
  */
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -32,13 +33,19 @@ export interface FeedOptions {
   readonly state: CacheState;
   readonly context: EntryContext;
   readonly clock: Clock;
+  readonly turns: Pick<TurnQueue, 'pause'>;
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: StorageMetrics;
 }
 
-/** Pairs per read while the cache is filled: few enough that one answer does not hold the event loop. */
-const listPageSize = 500;
+/** Pairs per read while the cache is filled; at first, when nothing is known of their sizes. */
+const firstPageSize = 20;
+const maxPageSize = 500;
+/** From one page to the next: the objects that follow may be larger. */
+const maxGrowth = 4;
+/** Of one answer, which must not hold the event loop for long. */
+const pageBytes = 2 * 1024 * 1024;
 const retryBaseMs = 100;
 const retryMaxMs = 5000;
 
@@ -84,19 +91,28 @@ export class Feed implements CacheFeed {
   }
 
   async #fill(signal: AbortSignal): Promise<Revision> {
-    const { store, prefix, state, metrics, resource, context } = this.#options;
+    const { store, prefix, state, metrics, resource, context, turns } = this.#options;
     const end = prefixEnd(prefix);
     const entries: CacheEntry[] = [];
     let start = prefix;
     let revision: Revision | undefined;
+    let limit = firstPageSize;
     for (;;) {
       const at = revision === undefined ? {} : { revision };
-      const page = await store.range({ start, end, limit: listPageSize, signal, ...at });
+      const page = await store.range({ start, end, limit, signal, ...at });
       revision ??= page.revision;
-      for (const kv of page.kvs) entries.push(CacheEntry.kept(kv, context));
+      let bytes = 0;
+      for (const kv of page.kvs) {
+        await turns.pause();
+        bytes += kv.value.length;
+        entries.push(CacheEntry.kept(kv, context));
+      }
       if (page.kvs.length === 0 || page.count <= page.kvs.length) break;
       start = `${page.kvs[page.kvs.length - 1]?.key}\0`;
+      const fitting = Math.floor((pageBytes * page.kvs.length) / bytes);
+      limit = Math.max(1, Math.min(maxPageSize, limit * maxGrowth, fitting));
     }
+    signal.throwIfAborted();
     state.replace(entries, revision);
     metrics.cacheInits.inc({ resource });
     metrics.objects.set({ resource }, state.entries.size);

@@ -59,6 +59,10 @@ export class UnkeptEntry implements Entry {
     return this.#object;
   }
 
+  outline(): unknown {
+    return this.#entry.outline();
+  }
+
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer {
     return this.#entry.encoded(name, () => make(this));
   }

@@ -2,6 +2,7 @@
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
+import type { Omissions } from '#apimachinery/codec/json/outline.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { ByteKeeper } from '#storage/cache/byte-keeper.js';
 import { type CacheEntry, type Decode, type EntryContext, jsonDecoder } from '#storage/cache/cache-entry.js';
@@ -53,6 +54,8 @@ export interface WatchCacheOptions {
   readonly metrics: StorageMetrics;
   /** Parses served bytes; absent = JSON as it is. */
   readonly decode?: Decode;
+  /** What outlines of its objects leave out; absent: nothing. */
+  readonly bulk?: Omissions | undefined;
   /** Shared by all caches of a server; absent: one of its own. */
   readonly keeper?: ByteKeeper;
   /** How long a read waits for a version or for the cache to fill. 1.24 blocks 3 s. */
@@ -96,8 +99,8 @@ export class WatchCache implements ResourceStorage {
     const { transformer, awaitsHistory = false, resource, clock, metrics, observer } = given;
     const measured = new MeasuredStore(given.store, { resource, clock, metrics });
     const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
-    const { decode = jsonDecoder(), keeper = new ByteKeeper() } = given;
-    const context = { decode, keeper };
+    const { decode = jsonDecoder(), keeper = new ByteKeeper(), bulk } = given;
+    const context = { decode, keeper, bulk };
     const options = { ...defaults, ...given, store, context };
     this.#options = options;
     metrics.cacheCapacity.set({ resource }, options.historyCapacity);

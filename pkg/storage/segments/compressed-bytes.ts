@@ -1,10 +1,13 @@
 /** Bytes of large objects that are seldom looked at, such as definitions of custom resources: kept compressed. Immutable. */
-import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
+import { promisify } from 'node:util';
+import { constants, deflateRaw, inflateRawSync } from 'node:zlib';
 import { begins, type Segmented } from '#storage/segments/segmented.js';
 
-/** Of smaller ones there is little to gain; larger ones would hold the event loop for too long. */
+const deflate = promisify(deflateRaw);
+
+/** Of smaller ones there is little to gain; larger ones would hold the event loop for too long when they are read. */
 const minBytes = 16 * 1024;
-const maxBytes = 512 * 1024;
+const maxBytes = 2 * 1024 * 1024;
 /** What does not shrink to this part stays as it is. */
 const worthwhile = 0.5;
 const options = { level: constants.Z_BEST_SPEED };
@@ -20,10 +23,15 @@ export class CompressedBytes implements Segmented {
     this.#deflated = deflated;
   }
 
-  /** Undefined where it would save little, or take long. */
-  static of(bytes: Buffer): CompressedBytes | undefined {
-    if (bytes.length < minBytes || bytes.length > maxBytes) return undefined;
-    const deflated = deflateRawSync(bytes, options);
+  /** False for what stays as it is in any case. */
+  static concerns(length: number): boolean {
+    return length >= minBytes && length <= maxBytes;
+  }
+
+  /** Compresses them beside this thread. Undefined where it would save little. */
+  static async of(bytes: Buffer): Promise<CompressedBytes | undefined> {
+    if (!CompressedBytes.concerns(bytes.length)) return undefined;
+    const deflated = await deflate(bytes, options);
     if (deflated.length > bytes.length * worthwhile) return undefined;
     // Of its own size: zlib's is a part of something larger.
     const own = Buffer.allocUnsafeSlow(deflated.length);

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
 import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
 import { Connections } from '#test/bench/access/connections.js';
+import { cpuMs } from '#test/bench/report.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 import { freePort } from '#test/free-port.js';
 
@@ -31,8 +32,8 @@ export interface RunningServer {
 /** An API server that can be started again on the same etcd and files. */
 export interface ApiPeer {
   readonly name: 'orch' | 'peer';
-  /** Resolves when `/readyz` says so, with the time that this took. */
-  start(): Promise<{ readonly server: RunningServer; readonly startMs: number }>;
+  /** Resolves when `/readyz` says so, with the time and the CPU time that this took. */
+  start(): Promise<{ readonly server: RunningServer; readonly startMs: number; readonly cpuMs: number }>;
   /** Where its certificate is. */
   readonly directory: string;
   destroy(): Promise<void>;
@@ -133,6 +134,7 @@ export async function apiPeer(
       await realClock.sleep(readyPollMs);
     }
     const startMs = realClock.monotonic() - started;
+    const startCpuMs = cpuMs(child.pid ?? 0);
     const http2 = new Connections({ port, headers, http2: true });
     const stop = async () => {
       await Promise.all([http1.close(), http2.close()]);
@@ -142,6 +144,7 @@ export async function apiPeer(
     const podKey = (pod: string) => `/registry/pods/default/${pod}`;
     return {
       startMs,
+      cpuMs: startCpuMs,
       server: {
         name,
         pid: child.pid ?? 0,

@@ -47,6 +47,7 @@ const firstRetryMs = 5;
 const maxRetryMs = 30_000;
 
 export class RegistrationController implements Follower<CustomResourceDefinition> {
+  readonly outlines = true;
   readonly #options: RegistrationOptions;
   readonly #queue: WorkQueue;
   readonly #atStart = new Set<string>();

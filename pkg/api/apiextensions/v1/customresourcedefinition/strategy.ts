@@ -20,6 +20,10 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
     generationFields: ['spec'],
     allowUnconditionalUpdate: false,
     cleanUp: ({ finalizers }) => finalizers.customResourceCleanup,
+    bulk: ({ annotations }) => ({
+      metadata: { managedFields: true, annotations: { [annotations.lastApplied]: true } },
+      spec: { versions: { '*': { schema: true } } },
+    }),
     terminating: (object) =>
       withCondition(
         object,
