@@ -2,6 +2,7 @@
 import { createServer, type Server } from 'node:http';
 import type { InformerFactory } from '#client/informer/informer.js';
 import type { Connection } from '#client/rest/connection.js';
+import type { ClientCredentials } from '#cmd/nodeagent/client-credentials.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { collectWhenIdle, type IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
@@ -13,6 +14,8 @@ export interface NodeAgentProcessParts {
   readonly informers: InformerFactory;
   /** Absent: there is no API. */
   readonly connection?: Connection;
+  /** How it proves itself there. */
+  readonly credentials?: Pick<ClientCredentials, 'manager' | 'introduction'>;
   readonly cri: CRI;
   /** What the node has of its own: the cluster's name server, the service proxy. */
   readonly beside: readonly Daemon[];
@@ -38,12 +41,13 @@ export class NodeAgentProcess implements Daemon {
   }
 
   async start(signal: AbortSignal): Promise<void> {
-    const { agent, beside, informers, idleCollection } = this.#parts;
+    const { agent, beside, credentials, informers, idleCollection } = this.#parts;
     await this.#serveHealth();
     // What the agent watches ends after the agent: it reads its caches to the last.
     const watching = new AbortController();
     const watched = informers.start(watching.signal);
     const collecting = collectWhenIdle(idleCollection, watching.signal);
+    const certifying = credentials?.manager?.run(watching.signal);
     // They go on until the agent has ended: containers that end may still ask.
     const accompanying = beside.map((daemon) => daemon.start(watching.signal));
     try {
@@ -51,17 +55,18 @@ export class NodeAgentProcess implements Daemon {
       await Promise.race([agent.start(signal), watched, ...accompanying]);
     } finally {
       watching.abort();
-      await Promise.all([watched, collecting, ...accompanying]);
+      await Promise.all([watched, collecting, certifying, ...accompanying]);
     }
   }
 
   async close(): Promise<void> {
-    const { agent, connection, cri } = this.#parts;
+    const { agent, connection, credentials, cri } = this.#parts;
     await agent.close();
     this.#health?.close();
     this.#health?.closeAllConnections();
     await cri.close();
     await connection?.close();
+    await credentials?.introduction?.close();
   }
 
   async #serveHealth(): Promise<void> {

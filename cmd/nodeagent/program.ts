@@ -10,8 +10,8 @@ import { absentInformers } from '#client/informer/absent.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
-import { loadKubeconfig } from '#client/kubeconfig/load.js';
-import { Connection } from '#client/rest/connection.js';
+import type { Connection } from '#client/rest/connection.js';
+import { type ClientCredentials, clientCredentials } from '#cmd/nodeagent/client-credentials.js';
 import { cloudDependencies } from '#cmd/nodeagent/cloud.js';
 import { nodeDns } from '#cmd/nodeagent/dns.js';
 import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
@@ -70,7 +70,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     path === '' ? context : await applyConfigFile(nodeAgentOptionTable(dialect), context, { path, dialect });
   for (const warning of parsed.warnings.slice(context.warnings.length)) log.warn(warning);
   validateOptions(parsed, completeRules);
-  const { values } = parsed;
+  const values = withoutApi(parsed.values, log);
   if ((values['container-runtime-endpoint'] ?? '') === '')
     throw new OptionsError(['--container-runtime-endpoint is required']);
 
@@ -84,8 +84,8 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   if (!simulated && values['max-open-files'] > 0) await setMaxOpenFiles(values['max-open-files'], context);
   const metrics = createRegistry({ dialect, process: facts });
   const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();
-  const api = await apiOf(context, values, metrics);
-  const { informers, dependencies, connection } = api;
+  const api = await apiOf({ ...context, metrics, nodeName }, values);
+  const { informers, dependencies, connection, credentials } = api;
   const { client } = informers;
   const cloud = await cloudDependencies(values);
   if (simulated && cloud.links !== undefined) log.warn('a simulated node announces no addresses');
@@ -107,6 +107,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
             client,
             dialect,
             clock,
+            random,
             log,
             nodeName,
             metrics,
@@ -122,6 +123,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     beside: [dns, proxy].filter((daemon) => daemon !== undefined),
     informers,
     ...(connection === undefined ? {} : { connection }),
+    ...(credentials === undefined ? {} : { credentials }),
     cri,
     log,
     health: { address: values['healthz-bind-address'], port: values['healthz-port'] },
@@ -129,19 +131,27 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   });
 }
 
+/** Where there is no API, nobody can be asked for certificates. */
+function withoutApi(values: NodeAgentOptions, log: Context['log']): NodeAgentOptions {
+  if ((values.kubeconfig ?? '') !== '' || !values['rotate-server-certificates']) return values;
+  log.warn('--rotate-server-certificates needs an API server: the serving certificate is made here');
+  return { ...values, 'rotate-server-certificates': false };
+}
+
 interface ApiAccess {
   readonly informers: InformerFactory;
   /** Absent: there is no API. */
   readonly connection?: Connection;
+  readonly credentials?: ClientCredentials;
   readonly dependencies: Partial<NodeAgentDependencies>;
 }
 
 /** The API server of the client config; without one the node stands alone, and runs static pods only. */
 async function apiOf(
-  { dialect, clock, random, log, env }: Context,
+  context: Context & { readonly metrics: Registry; readonly nodeName: string },
   values: NodeAgentOptions,
-  metrics: Registry,
 ): Promise<ApiAccess> {
+  const { dialect, clock, random, log, metrics } = context;
   const path = values.kubeconfig ?? '';
   if (path === '' || values.runonce) {
     if (path !== '') log.warn('--runonce runs static pods only: the API server of --kubeconfig is not asked');
@@ -151,7 +161,7 @@ async function apiOf(
     };
     return { informers: absentInformers(dialect), dependencies: { isStandalone: true, recorder } };
   }
-  const connection = new Connection(await loadKubeconfig(path, { clock, env, metrics }), {
+  const credentials = await clientCredentials(path, values, context, {
     dialect,
     clock,
     metrics,
@@ -160,9 +170,11 @@ async function apiOf(
     burst: orDefault(values['orch-api-burst'], defaultBurst),
     contentType: values['orch-api-content-type'],
   });
+  const { connection } = credentials;
   const client = connection.client('node');
   return {
     connection,
+    credentials,
     informers: new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields }),
     dependencies: {
       eventClient: connection.client('events', {

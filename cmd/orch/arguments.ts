@@ -65,6 +65,8 @@ export function apiServerArguments(options: ApiServerArguments): string[] {
     'service-cluster-ip-range': options.serviceRange,
     'authorization-mode': ['Node', 'RBAC'],
     'enable-admission-plugins': ['NodeRestriction'],
+    // Of nodes that join.
+    'enable-bootstrap-token-auth': true,
     'client-ca-file': files.ca,
     'tls-cert-file': files.certificate,
     'tls-private-key-file': files.key,
@@ -134,6 +136,8 @@ export function controllerManagerArguments(
   return commandLine({
     ...loopArguments(options),
     'allocate-node-cidrs': true,
+    // Those of bootstrap tokens are not among all that run unless told.
+    controllers: ['*', 'bootstrapsigner', 'tokencleaner'],
     'cluster-cidr': options.podRange,
     'service-cluster-ip-range': options.serviceRange,
     'root-ca-file': files?.authority.certificateFile,

@@ -253,7 +253,7 @@ export class ClusterProcess {
       nodeName: node.name,
       metrics,
       server: standardServer({
-        ...{ client, dialect, clock, log, metrics, debug },
+        ...{ client, dialect, clock, random, log, metrics, debug },
         nodeName: node.name,
         isPortOnlyPreferred: true,
       }),

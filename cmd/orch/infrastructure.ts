@@ -84,6 +84,17 @@ interface Certificates {
   readonly nodes: ReadonlyMap<string, NodePki>;
 }
 
+function isAnyAddress(address: string): boolean {
+  return address === '0.0.0.0' || address === '::';
+}
+
+/** Where other machines reach the API server. */
+export function serverForOthers({ settings, start }: ClusterContext, nodeIPs: readonly string[]): string {
+  const { advertiseAddress, bindAddress } = start;
+  const address = advertiseAddress ?? (isAnyAddress(bindAddress) ? (nodeIPs[0] ?? '127.0.0.1') : bindAddress);
+  return `https://${address.includes(':') ? `[${address}]` : address}:${settings.apiPort}`;
+}
+
 /** Rejects with a reason when the addresses that were asked for are not this machine's. */
 async function addressesOfNodes({ start, log, progress }: ClusterContext): Promise<readonly string[]> {
   const { addresses, warning } = await findNodeAddresses({ nodeIPs: start.nodeIPs, nodeName: hostname() }, hostNetwork);
@@ -100,8 +111,9 @@ async function makeCertificates(
 ): Promise<Certificates> {
   const now = clock.now();
   const addresses = [...new Set([...nodeIPs, ...hostAddresses()])];
-  const bound = start.bindAddress === '0.0.0.0' || start.bindAddress === '::' ? [] : [start.bindAddress];
-  const ips = [firstServiceAddress(settings.serviceRange), ...addresses, ...bound];
+  const bound = isAnyAddress(start.bindAddress) ? [] : [start.bindAddress];
+  const advertised = start.advertiseAddress === undefined ? [] : [start.advertiseAddress];
+  const ips = [firstServiceAddress(settings.serviceRange), ...addresses, ...bound, ...advertised];
   if (settings.runtime === 'containerd') {
     // Pods reach the API server at the gateways of their bridges; a node that is made anew gets another range.
     ips.push(...settings.nodes.map((_, index) => gateway(settings, index)));

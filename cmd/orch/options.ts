@@ -73,6 +73,12 @@ export const upOptions = {
     section: 'Serving',
     meaning: 'Address on which the API server listens.',
   },
+  'advertise-address': {
+    type: 'string',
+    section: 'Serving',
+    meaning:
+      'Address at which other machines reach the API server: what nodes that join are told. Default: the first of --node-ip, else of this machine.',
+  },
   'secure-port': {
     type: 'int',
     default: 0,

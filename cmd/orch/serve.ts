@@ -15,6 +15,7 @@ import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js'
 import { writeIdentity } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, type ServeMessage, step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
+import { setUpJoining } from '#cmd/orch/set-up-joining.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
 import { stopParts } from '#cmd/orch/stop-parts.js';
@@ -140,6 +141,9 @@ async function startCluster(
     ? (await import('#cmd/orch/separate.js')).runSeparately
     : (await import('#cmd/orch/together.js')).runTogether;
   const cluster = await run(context, infrastructure);
+  // Beside the nodes, which take longer.
+  const joining = setUpJoining(context, infrastructure, cluster.client);
+  joining.catch(() => undefined);
   if (start.localStorage) await setUpLocalStorage(cluster.client);
   const patience = AbortSignal.any([signal, AbortSignal.timeout(nodesReadyMs)]);
   const count = `${settings.nodes.length} of ${settings.nodes.length}`;
@@ -150,6 +154,7 @@ async function startCluster(
     () => count,
   );
   await untilPodsAreAdmitted(cluster.client, patience);
+  await joining;
   await onReady();
   return cluster;
 }

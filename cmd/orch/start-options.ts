@@ -5,6 +5,8 @@ export interface StartOptions {
   readonly separate: boolean;
   /** Address on which the API server listens. */
   readonly bindAddress: string;
+  /** At which other machines reach it; undefined: that of the nodes. */
+  readonly advertiseAddress: string | undefined;
   /** Asked for by the user; none: the machine's. */
   readonly nodeIPs: readonly string[];
   readonly verbosity: number;

@@ -56,6 +56,7 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
       dataDir: layout.root,
       separate: options.separate,
       bindAddress: options['bind-address'],
+      advertiseAddress: checkedAdvertiseAddress(options['advertise-address']),
       nodeIPs: checkedNodeIPs(options['node-ip']),
       clusterDns: checkedClusterDns(options['cluster-dns']),
       localStorage: options['local-storage'],
@@ -94,6 +95,14 @@ function checkedNodeIPs(nodeIPs: readonly string[]): readonly string[] {
   const [message] = nodeIPErrors(nodeIPs);
   if (message !== undefined) throw new SetupError(message);
   return nodeIPs;
+}
+
+/** Throws a SetupError for what is no address that others can use. */
+function checkedAdvertiseAddress(address: string | undefined): string | undefined {
+  if (address === undefined || address === '') return undefined;
+  if (ipFamily(address) === 0 || address === '0.0.0.0' || address === '::')
+    throw new SetupError(`--advertise-address ${JSON.stringify(address)} must be an address of this machine`);
+  return address;
 }
 
 /** Throws a SetupError for what is neither a word nor an address. */

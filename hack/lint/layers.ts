@@ -17,7 +17,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
   apiserver: ['storage', 'client', 'http2', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   controllers: ['control-loop', 'client', 'cloud', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   scheduler: ['control-loop', 'client', 'daemon', 'api', 'apimachinery'],
-  nodeagent: ['client', 'cloud', 'daemon', 'api', 'apimachinery'],
+  nodeagent: ['client', 'cloud', 'daemon', 'pki', 'api', 'apimachinery'],
   proxy: ['client', 'daemon', 'api', 'apimachinery'],
   dns: ['client', 'daemon', 'api', 'apimachinery'],
   containerd: ['nodeagent', 'client', 'pki', 'api', 'apimachinery'],

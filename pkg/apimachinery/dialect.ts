@@ -149,11 +149,15 @@ function makeDialect(w: Words) {
       aggregator: `system:${w.short}-aggregator`,
       scheduler: `system:${w.short}-scheduler`,
       controllerManager: `system:${w.short}-controller-manager`,
+      /** Whoever shows no credential. */
+      anonymous: 'system:anonymous',
       nodePrefix: 'system:node:',
       /** Name in the API server's client certificate towards node agents. */
       apiServerNodeAgentClient: `${w.short}-apiserver-${w.agent}-client`,
     },
     groups: {
+      /** Of all who come with a bootstrap token. */
+      bootstrappers: 'system:bootstrappers',
       masters: 'system:masters',
       nodes: 'system:nodes',
       authenticated: 'system:authenticated',

@@ -97,6 +97,7 @@ export async function composeAgent(
     ...podParts,
     ...{ clock, log, dialect, cri, observer, nodeName },
     hostIP: () => registrar.hostIPs[0] ?? '',
+    hostIPs: () => registrar.hostIPs,
   };
   const rotator = new LogRotator({
     ...{ cri, clock, log },

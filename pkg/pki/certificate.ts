@@ -132,10 +132,23 @@ export async function issueCertificate(authority: KeyCertificate, options: Issue
   return { certificate, privateKey: privateKeyToPem(keys.privateKey) };
 }
 
-function alternativeNames(request: Pick<IssueOptions, 'names' | 'ips'>): Buffer | undefined {
-  const names = (request.names ?? []).map((name) => implicit(2, Buffer.from(name, 'latin1')));
-  const ips = (request.ips ?? []).map((ip) => implicit(7, encodeAddress(ip)));
-  return names.length + ips.length === 0 ? undefined : sequence(...names, ...ips);
+function alternativeNames({ names = [], ips = [] }: Pick<IssueOptions, 'names' | 'ips'>): Buffer | undefined {
+  const alternatives = serverNames({ dns: names, ips });
+  return alternatives.length === 0 ? undefined : sequence(...alternatives);
+}
+
+/** Alternative names of servers, as certificates and requests have them. Throws RangeError for what is no address. */
+export function serverNames({
+  dns,
+  ips,
+}: {
+  readonly dns: readonly string[];
+  readonly ips: readonly string[];
+}): Buffer[] {
+  return [
+    ...dns.map((name) => implicit(2, Buffer.from(name, 'latin1'))),
+    ...ips.map((ip) => implicit(7, encodeAddress(ip))),
+  ];
 }
 
 /** The 4 or 16 bytes of an IP address, as certificates have them. Throws RangeError. */

@@ -3,6 +3,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { StatefulSet } from '#api/apps/v1/types.gen.js';
+import { realClock } from '#apimachinery/clock.js';
+import { discoverCluster } from '#cmd/orch/joining/discover.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
 import {
   eventually,
@@ -169,6 +171,44 @@ t.test('create and delete', async (t) => {
   t.match((await cluster.ctl('get', 'namespace', 'shop')).stderr, /namespaces "shop" not found/);
   await ok('delete', '-f', join(root, 'examples'), '--timeout', '60s');
   await eventually('its pods are gone', async () => (await ok('get', 'pods', '-o', 'name')) === '');
+});
+
+t.test('tokens with which nodes join', async (t) => {
+  const line = await ok('token', 'create', '--print-join-command', '--description', 'the rack by the door');
+  const joining = /^orch join (https:\S+) --token ([a-z0-9]{6})\.([a-z0-9]{16}) --ca-hash (sha256:[0-9a-f]{64})\n$/;
+  const [, server = '', id = '', secret = '', pin = ''] = joining.exec(line) ?? [];
+  t.match(line, joining);
+  t.match(await ok('token', 'list'), new RegExp(`${id}\\.${secret} +23h +\\S+ +signing,authentication +the rack`));
+  // As somebody who knows nothing of the cluster but this line.
+  const { text } = await discoverCluster({ server, token: { id, secret }, pin, clock: realClock, waitMs: 30_000 });
+  t.match(text, `server: ${server}`);
+  const other = { id, secret: secret.replace(/./g, 'x') };
+  await t.rejects(discoverCluster({ server, token: other, pin, clock: realClock, waitMs: 0 }), /signature/);
+  const wrong = `sha256:${'0'.repeat(64)}`;
+  await t.rejects(
+    discoverCluster({ server, token: { id, secret }, pin: wrong, clock: realClock, waitMs: 0 }),
+    /--ca-hash/,
+  );
+  t.equal(await ok('token', 'delete', id), `token ${id} deleted\n`);
+  t.notMatch(await ok('token', 'list'), id);
+});
+
+t.test('nodes are emptied', async (t) => {
+  const node = (await ok('get', 'nodes', '-o', 'name')).trim().split('\n')[0] ?? '';
+  t.equal(await ok('cordon', node), `${node} cordoned\n`);
+  t.equal(await ok('cordon', node), `${node} already cordoned\n`);
+  t.match(await ok('get', node), /SchedulingDisabled/);
+  const drained = await ok(
+    'drain',
+    node,
+    '--ignore-daemonsets',
+    '--delete-emptydir-data',
+    '--force',
+    '--grace-period',
+    '1',
+  );
+  t.match(drained, new RegExp(`${node} already cordoned\\n[^]*${node} drained\\n$`));
+  t.equal(await ok('uncordon', node), `${node} uncordoned\n`);
 });
 
 t.test('mistakes have exit code 2 and say what to do', async (t) => {

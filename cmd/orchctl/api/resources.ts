@@ -1,4 +1,5 @@
 /** Which resource a user means: `po`, `pod`, `pods`, `deployments.apps`, `deploy/web`. */
+import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 /** A resource as the API server serves it. */
@@ -25,6 +26,12 @@ export class ResourceCatalog {
 
   get all(): readonly ServedResource[] {
     return this.#resources;
+  }
+
+  /** Only the names of groups tell which of the two APIs it is. */
+  get dialect(): Dialect {
+    const end = `.${kubernetesDialect.apiDomain}`;
+    return this.#resources.some(({ group }) => group.endsWith(end)) ? kubernetesDialect : orchDialect;
   }
 
   /** Each resource once, in the version of its group that the server lists first. */

@@ -1,6 +1,6 @@
 import type { DaemonSet, Deployment, StatefulSet } from '#api/apps/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { parseInt64 } from '#apimachinery/int64.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
@@ -82,11 +82,10 @@ async function target({ api }: Invocation, args: readonly string[]): Promise<Cho
   if (resource.group !== 'apps' || !Object.hasOwn(rolloutStates, resource.kind)) {
     throw new UsageError(`${resource.resource} are not rolled out; name a deployment, a statefulset or a daemonset`);
   }
-  const speaksOrch = catalog.all.some((each) => each.group.endsWith(dialectByName('orch').apiDomain));
   return {
     resource,
     name,
-    dialect: dialectByName(speaksOrch ? 'orch' : 'kubernetes'),
+    dialect: catalog.dialect,
     title: objectName(resource, name),
     stateOf: rolloutStates[resource.kind as keyof typeof rolloutStates] as Chosen['stateOf'],
   };

@@ -1,7 +1,12 @@
 /** Users by bootstrap token (`<id>.<secret>`): secrets of a type of their own in the system namespace. */
 import { timingSafeEqual } from 'node:crypto';
 import { secrets } from '#api/core/v1/resources.gen.js';
-import { bootstrapTokenExpiryMs, bootstrapTokenText } from '#api/core/v1/secret/bootstrap-token.js';
+import {
+  bootstrapTokenExpiryMs,
+  bootstrapTokenName,
+  bootstrapTokenText,
+  parseBootstrapToken,
+} from '#api/core/v1/secret/bootstrap-token.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
@@ -14,9 +19,7 @@ export interface BootstrapTokenOptions {
   readonly reader: ObjectReader;
 }
 
-const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
 const groupPattern = /^system:bootstrappers:[a-z0-9:-]{0,255}[a-z0-9]$/;
-const defaultGroup = 'system:bootstrappers';
 
 export class BootstrapTokenAuthenticator implements TokenAuthenticator {
   readonly #options: BootstrapTokenOptions;
@@ -27,10 +30,10 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
 
   async authenticateToken(token: string): Promise<UserInfo | undefined> {
     const { dialect, reader, clock } = this.#options;
-    const match = tokenPattern.exec(token);
-    if (match === null) return undefined;
-    const [, id = '', wanted = ''] = match;
-    const secret = await reader.get(secrets, dialect.namespaces.system, `bootstrap-token-${id}`);
+    const parsed = parseBootstrapToken(token);
+    if (parsed === undefined) return undefined;
+    const { id, secret: wanted } = parsed;
+    const secret = await reader.get(secrets, dialect.namespaces.system, bootstrapTokenName(id));
     if (secret?.type !== dialect.secretTypes.bootstrapToken || secret.metadata.deletionTimestamp !== undefined)
       return undefined;
     const text = (key: string) => bootstrapTokenText(secret, key);
@@ -41,7 +44,7 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
       .split(',')
       .filter((group) => group !== '');
     if (!extra.every((group) => groupPattern.test(group))) return undefined;
-    return { name: `system:bootstrap:${id}`, groups: [defaultGroup, ...extra] };
+    return { name: `system:bootstrap:${id}`, groups: [dialect.groups.bootstrappers, ...extra] };
   }
 }
 

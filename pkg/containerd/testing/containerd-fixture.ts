@@ -90,7 +90,7 @@ export async function containerdFixture(
       ? cri
       : new GrpcCRI({ endpoint, clock: realClock, ...(timeoutMs === undefined ? {} : { timeoutMs }) });
   if (ofAgent !== cri) t.teardown(() => ofAgent.close());
-  const server = standardServer({ client: api.client, dialect, clock: realClock, log, nodeName });
+  const server = standardServer({ client: api.client, dialect, clock: realClock, random: Math.random, log, nodeName });
   const start = () =>
     startAgent({
       api,

@@ -1,5 +1,6 @@
 /** Keeps what the cluster tells strangers of itself signed by all bootstrap tokens that may sign. */
 
+import { clusterInfoName } from '#api/core/v1/configmap/cluster-info.js';
 import { configmaps, secrets as secretType } from '#api/core/v1/resources.gen.js';
 import { bootstrapTokenSelector } from '#api/core/v1/secret/bootstrap-token.js';
 import type { ConfigMap, Secret } from '#api/core/v1/types.gen.js';
@@ -7,7 +8,7 @@ import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
-import { clusterInfoName, nextExpiryMs, signedInfo } from '#controllers/bootstrapsigner/plan.js';
+import { nextExpiryMs, signedInfo } from '#controllers/bootstrapsigner/plan.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 

@@ -1,14 +1,17 @@
-/**
- * The signatures by which those who have a bootstrap token know that what the cluster tells of itself is true: detached
- * JSON Web Signatures (RFC 7515, appendix F), one for each token. Pure.
- */
-import { createHmac } from 'node:crypto';
-import { bootstrapTokenExpiryMs, bootstrapTokenIdOf, bootstrapTokenText } from '#api/core/v1/secret/bootstrap-token.js';
+/** Which signatures what the cluster tells of itself is to have: one of each token. Pure. */
+import {
+  clusterInfoKey,
+  clusterInfoSignature,
+  clusterInfoSignaturePrefix,
+} from '#api/core/v1/configmap/cluster-info.js';
+import {
+  type BootstrapToken,
+  bootstrapTokenExpiryMs,
+  bootstrapTokenIdOf,
+  bootstrapTokenText,
+} from '#api/core/v1/secret/bootstrap-token.js';
 import type { ConfigMap, Secret } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-
-/** Name of the map that tells strangers about the cluster, in the public namespace. */
-export const clusterInfoName = 'cluster-info';
 
 /**
  * The map with a signature for each token that may sign, and no others; undefined when it is right already, or says
@@ -21,14 +24,13 @@ export function signedInfo(
   nowMs: number,
 ): ConfigMap | undefined {
   const { data = {} } = info;
-  const configKey = `${dialect.shortName}config`;
-  const content = data[configKey];
+  const content = data[clusterInfoKey(dialect)];
   if (content === undefined) return undefined;
-  const prefix = `jws-${configKey}-`;
+  const prefix = clusterInfoSignaturePrefix(dialect);
   const others = Object.entries(data).filter(([key]) => !key.startsWith(prefix));
   const signatures = tokens.flatMap((secret): [string, string][] => {
     const token = signingToken(secret, nowMs);
-    return token === undefined ? [] : [[`${prefix}${token.id}`, detachedSignature(content, token)]];
+    return token === undefined ? [] : [[`${prefix}${token.id}`, clusterInfoSignature(content, token)]];
   });
   const wanted = Object.fromEntries([...others, ...signatures]);
   const keys = Object.keys(wanted);
@@ -43,13 +45,8 @@ export function nextExpiryMs(tokens: readonly Secret[], nowMs: number): number |
   return Number.isFinite(first) ? first - nowMs : undefined;
 }
 
-interface Token {
-  readonly id: string;
-  readonly secret: string;
-}
-
 /** Undefined when the secret is no token that signs. */
-function signingToken(secret: Secret, nowMs: number): Token | undefined {
+function signingToken(secret: Secret, nowMs: number): BootstrapToken | undefined {
   const text = (key: string) => bootstrapTokenText(secret, key);
   const token = { id: text('token-id'), secret: text('token-secret') };
   if (token.id === '' || bootstrapTokenIdOf(secret.metadata.name ?? '') !== token.id || token.secret === '') {
@@ -57,17 +54,4 @@ function signingToken(secret: Secret, nowMs: number): Token | undefined {
   }
   if (bootstrapTokenExpiryMs(secret) <= nowMs || text('usage-bootstrap-signing') !== 'true') return undefined;
   return token;
-}
-
-/** `header..signature`: what is signed stands elsewhere. */
-function detachedSignature(content: string, token: Token): string {
-  const header = base64url(JSON.stringify({ alg: 'HS256', kid: token.id }));
-  const signature = createHmac('sha256', token.secret)
-    .update(`${header}.${base64url(content)}`)
-    .digest('base64url');
-  return `${header}..${signature}`;
-}
-
-function base64url(text: string): string {
-  return Buffer.from(text).toString('base64url');
 }

@@ -3,6 +3,8 @@ import { subjectaccessreviews } from '#api/authorization/v1/resources.gen.js';
 import type { SubjectAccessReview } from '#api/authorization/v1/types.gen.js';
 import { certificatesigningrequests as requests } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
+import { nodes } from '#api/core/v1/resources.gen.js';
+import type { Node } from '#api/core/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import {
   condition,
@@ -13,11 +15,12 @@ import {
   signingRequest,
 } from '#controllers/certificates/testing/requests.js';
 import { CSRApprovingController } from '#controllers/csrapproving/controller.js';
-import { possibleApprovals } from '#controllers/csrapproving/plan.js';
+import { possibleApprovals, servingNamesProblem } from '#controllers/csrapproving/plan.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 
 const own = { subject: nodeSubject, spec: { usages: nodeClientUsages, username: nodeSubject.commonName } };
 const bootstrapping = { subject: nodeSubject, spec: { usages: nodeClientUsages, username: 'system:bootstrap:abcdef' } };
+const forServing = { ...own.spec, usages: nodeServingUsages };
 
 t.test('who could approve what', async (t) => {
   const { apiServerClientNodeAgent: client, nodeAgentServing: serving } = kubernetesDialect.signers;
@@ -28,7 +31,9 @@ t.test('who could approve what', async (t) => {
     ['denied', client, { ...own, conditions: [condition('Denied')] }, []],
     ['issued', client, { ...own, certificate: 'x' }, []],
     ['no node', client, { ...own, subject: { commonName: 'system:node:n1', organizations: [] } }, []],
-    ['for serving', serving, { ...own, dns: ['n1'], spec: { ...own.spec, usages: nodeServingUsages } }, []],
+    ['for serving', serving, { ...own, dns: ['n1'], spec: forServing }, ['selfnodeserving']],
+    ['for serving, by another', serving, { ...own, dns: ['n1'], spec: { ...forServing, username: 'n2' } }, []],
+    ['for serving, without names', serving, { ...own, spec: forServing }, []],
     ['another signer', kubernetesDialect.signers.apiServerClient, own, []],
   ];
   for (const [name, signer, options, rights] of rows) {
@@ -50,9 +55,36 @@ t.test('who could approve what', async (t) => {
   t.match(await messages(orchDialect), [/self nodeagent client/, /Auto approving nodeagent client/]);
 });
 
+t.test('names that a node may serve under', async (t) => {
+  const node = (name: string, ...addresses: string[]): Node => ({
+    metadata: { name },
+    spec: {},
+    status: { addresses: addresses.map((address) => ({ type: 'InternalIP', address })) },
+  });
+  const n1 = node('n1', '192.0.2.1', '2001:db8::1', 'n1');
+  const rows: [name: string, names: Pick<SigningRequestOptions, 'dns' | 'ips'>, nodes: Node[], problem?: string][] = [
+    ['its own', { dns: ['n1'], ips: ['192.0.2.1', '2001:db8::1'] }, [node('n2', '192.0.2.2'), n1]],
+    ['of a node that is not there', { dns: ['n1'] }, [node('n2')], 'there is no node n1'],
+    ['another name', { dns: ['n1', 'api'] }, [n1], 'api is no name of the node'],
+    ['another address', { ips: ['192.0.2.9'] }, [n1], '192.0.2.9 is no address of the node'],
+    [
+      "another node's",
+      { ips: ['192.0.2.1'] },
+      [n1, node('n2', '192.0.2.1')],
+      '192.0.2.1 is an address of the node n2, too',
+    ],
+    ["another node's name", { dns: ['n2'] }, [node('n1', 'n2'), node('n2')], 'n2 is an address of the node n2, too'],
+  ];
+  for (const [name, names, nodes, problem] of rows) {
+    const options = { ...own, ...names, spec: forServing };
+    const request = await signingRequest('a', orchDialect.signers.nodeAgentServing, options);
+    t.equal(servingNamesProblem(orchDialect, request, nodes), problem, name);
+  }
+});
+
 /** `rights`: subresources that whoever asks may create. */
 async function setUp(t: Test, options: SigningRequestOptions, rights: Set<string>) {
-  const harness = new Harness(t, [requests, subjectaccessreviews]);
+  const harness = new Harness(t, [requests, nodes, subjectaccessreviews]);
   const { api, dialect } = harness;
   const asked: SubjectAccessReview['spec'][] = [];
   api.intercept((call) => {

@@ -2,13 +2,15 @@
 import { subjectaccessreviews } from '#api/authorization/v1/resources.gen.js';
 import { certificatesigningrequests as requestType } from '#api/certificates/v1/resources.gen.js';
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
+import { nodes as nodeType } from '#api/core/v1/resources.gen.js';
+import type { Node } from '#api/core/v1/types.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
 import { defaultControllerRateLimiter, type RateLimiter } from '#client/workqueue/rate-limiter.js';
 import { certificateConcurrency, certificateQueue, firstRetryMs } from '#controllers/certificates/requests.js';
-import { type Approval, possibleApprovals } from '#controllers/csrapproving/plan.js';
+import { type Approval, possibleApprovals, servingNamesProblem } from '#controllers/csrapproving/plan.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
@@ -17,6 +19,7 @@ export class CSRApprovingController implements Controller {
   readonly name = 'csrapproving';
   readonly #context: ControllerContext;
   readonly #requests: Informer<CertificateSigningRequest>;
+  readonly #nodes: Informer<Node>;
   readonly #loop: ReconcileLoop;
   /** When to ask again for those who had no right: it may be given to them. No failure, so it has pauses of its own. */
   readonly #refused: RateLimiter<string>;
@@ -24,6 +27,7 @@ export class CSRApprovingController implements Controller {
   constructor(context: ControllerContext) {
     this.#context = context;
     this.#requests = sharedInformer(context.informers, requestType);
+    this.#nodes = sharedInformer(context.informers, nodeType);
     this.#refused = defaultControllerRateLimiter(context.clock, firstRetryMs);
     this.#loop = new ReconcileLoop(context, {
       name: this.name,
@@ -57,8 +61,17 @@ export class CSRApprovingController implements Controller {
   }
 
   /** Whether those who ask may have such requests approved. */
-  async #mayHave({ spec }: CertificateSigningRequest, { subresource }: Approval): Promise<boolean> {
+  async #mayHave(request: CertificateSigningRequest, { subresource }: Approval): Promise<boolean> {
     const { client, dialect } = this.#context;
+    const { metadata, spec } = request;
+    if (subresource === 'selfnodeserving') {
+      // A node that has just come, or got an address, may be better known in a moment.
+      const problem = servingNamesProblem(dialect, request, this.#nodes.list());
+      if (problem !== undefined) {
+        this.#loop.log.debug({ name: metadata.name, problem }, 'No serving certificate for these names');
+        return false;
+      }
+    }
     const { username, uid, groups, extra } = spec;
     const review = await client.resource(subjectaccessreviews).create({
       metadata: {},

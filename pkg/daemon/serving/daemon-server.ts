@@ -64,7 +64,8 @@ export interface DaemonServerOptions {
   readonly port: number;
   /** Where somebody else has the port, the system chooses another. Absent: it fails then. */
   readonly isPortOnlyPreferred?: boolean;
-  readonly certificates: ServingCertificates;
+  /** Absent: no connection succeeds until there are some. */
+  readonly certificates?: ServingCertificates | undefined;
   /** IANA names; empty: the runtime's choice. */
   readonly cipherSuites?: readonly string[];
   /** `VersionTLS12` and so on. */
@@ -113,7 +114,7 @@ export class DaemonServer {
 
   constructor(options: DaemonServerOptions) {
     this.#options = options;
-    this.#contextFor = contextsOf(options.certificates);
+    this.#contextFor = options.certificates === undefined ? () => undefined : contextsOf(options.certificates);
     // The callback outlives a change of certificates, unlike everything else that is said of them.
     const SNICallback: ServerOptions['SNICallback'] = (serverName, done) => done(null, this.#contextFor(serverName));
     const limits = { ...standardLimits, ...options.limits };
@@ -328,8 +329,7 @@ function tlsOptions(
   const { certificates, auth, cipherSuites = [], minVersion } = options;
   const version = minVersion === undefined || minVersion === '' ? undefined : secureVersion(minVersion);
   return {
-    cert: certificates.pair.cert,
-    key: certificates.pair.key,
+    ...(certificates === undefined ? {} : { cert: certificates.pair.cert, key: certificates.pair.key }),
     // Who signed it is judged per request: another bundle counts for front proxies than for users.
     requestCert: auth.clientCaPems.length > 0,
     rejectUnauthorized: false,

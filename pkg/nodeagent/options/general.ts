@@ -16,14 +16,14 @@ export const generalOptions = {
   'bootstrap-kubeconfig': {
     type: 'string',
     section: 'General',
-    inert: true,
-    meaning: 'Client config with which to ask for a client certificate.',
+    meaning:
+      'Client config with which to ask for a client certificate where that of --kubeconfig is missing or has ended; --kubeconfig is written then.',
   },
   'cert-dir': {
     type: 'string',
     default: '/var/lib/nodeagent/pki',
     section: 'General',
-    meaning: 'Directory of the serving certificate, where no files are given.',
+    meaning: 'Directory of the certificates that the agent makes or asks for.',
   },
   'root-dir': {
     type: 'string',

@@ -147,15 +147,14 @@ export const servingOptions = {
     type: 'bool',
     section: 'Serving',
     configField: 'rotateCertificates',
-    inert: true,
-    meaning: 'Renew the client certificate before it ends.',
+    meaning: 'Ask for another client certificate before the one in use ends.',
   },
   'rotate-server-certificates': {
     type: 'bool',
     section: 'Serving',
     configField: 'serverTLSBootstrap',
-    inert: true,
-    meaning: 'Ask for the serving certificate and renew it.',
+    meaning:
+      'Ask the cluster for the serving certificate, and for another before it ends or when addresses change. Somebody has to approve it; until then connections fail.',
   },
   'streaming-connection-idle-timeout': {
     type: 'duration',

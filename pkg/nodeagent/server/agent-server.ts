@@ -53,6 +53,8 @@ export interface ServedNode {
   readonly nodeName: string;
   /** The node's first address. */
   readonly hostIP: () => string;
+  /** All of them. */
+  readonly hostIPs: () => readonly string[];
 }
 
 export interface AgentServerInput {

@@ -33,7 +33,8 @@ import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import { observeVolumes, volumeTimes } from '#nodeagent/stats/volume-metrics.js';
 
 export interface ServeOptions {
-  readonly certificates: ServingCertificates;
+  /** Absent: they come later, and until then no connection succeeds. */
+  readonly certificates?: ServingCertificates | undefined;
   readonly auth: DelegatedAuth;
   readonly nodeName: string;
   readonly clock: Clock;
@@ -73,8 +74,13 @@ function accessAttributes(nodeName: string): (target: RequestTarget) => AccessAt
   });
 }
 
+export interface ServingAgent extends AgentServer {
+  /** For connections from now on. */
+  replaceCertificates(certificates: ServingCertificates): void;
+}
+
 /** Starts the server; resolves when it listens. */
-export async function serveAgent(input: AgentServerInput, options: ServeOptions): Promise<AgentServer> {
+export async function serveAgent(input: AgentServerInput, options: ServeOptions): Promise<ServingAgent> {
   const { node, pods, options: values } = input;
   const sessions = new Sessions({ node, pods, idleTimeoutMs: values['streaming-connection-idle-timeout'] });
   // There is no loop over all pods that could stand still apart from the event loop, and no log writer apart from it.
@@ -142,6 +148,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
         });
   return {
     port,
+    replaceCertificates: (certificates) => server.replaceCertificates(certificates),
     async close() {
       sessions.close();
       await readOnly?.close();

@@ -29,7 +29,8 @@ const cat = { name: 'main', image: 'docker.io/test/app:1.0', command: ['cat'], s
 async function node(args: string[] = [], clock: Clock = realClock) {
   const api = new FakeApi({ dialect, clock: realClock, resources: testResources });
   const runtime = newSimulatedRuntime();
-  const server = standardServer({ client: api.client, dialect, clock: realClock, log: silentLogger, nodeName });
+  const shared = { client: api.client, dialect, clock: realClock, random: Math.random, log: silentLogger, nodeName };
+  const server = standardServer(shared);
   const fixture = startAgent({
     api,
     runtime,

@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Client } from '#client/client.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/errors.js';
@@ -11,17 +12,21 @@ import { DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import { countedReviews } from '#daemon/serving/review-series.js';
-import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
+import { loadServingCertificates, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
+import { servingCertificateManager } from '#nodeagent/certificates/managers.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
-import type { AgentServerFactory } from '#nodeagent/server/agent-server.js';
+import type { AgentServer, AgentServerFactory, AgentServerInput } from '#nodeagent/server/agent-server.js';
 import { serveAgent } from '#nodeagent/server/server.js';
+import type { KeyCertificate } from '#pki/certificate.js';
 
 export interface StandardServerOptions {
-  /** For token and access reviews. */
-  readonly client: ReviewClient;
+  /** For token and access reviews, and to ask for certificates. */
+  readonly client: Client;
   readonly dialect: Dialect;
   readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
   readonly log: Logger;
   readonly nodeName: string;
   readonly metrics?: Registry;
@@ -74,6 +79,10 @@ async function agentAuth(values: NodeAgentOptions, options: StandardServerOption
 export function standardServer(options: StandardServerOptions): AgentServerFactory {
   return async (input) => {
     const values = input.options;
+    const auth = await agentAuth(values, options);
+    // Files that are given are what is wanted.
+    const asks = values['rotate-server-certificates'] && (values['tls-cert-file'] ?? '') === '';
+    if (asks) return serveWithRequested(input, { ...options, auth });
     const certificates = await loadServingCertificates({
       values: {
         'tls-cert-file': values['tls-cert-file'],
@@ -85,6 +94,42 @@ export function standardServer(options: StandardServerOptions): AgentServerFacto
       name: options.dialect.components.nodeAgent,
       clock: options.clock,
     });
-    return serveAgent(input, { ...options, certificates, auth: await agentAuth(values, options) });
+    return serveAgent(input, { ...options, certificates, auth });
   };
+}
+
+/** With a certificate that the cluster is asked for: it listens already, and serves when the certificate is there. */
+async function serveWithRequested(
+  input: AgentServerInput,
+  options: StandardServerOptions & { readonly auth: DelegatedAuth },
+): Promise<AgentServer> {
+  const { nodeName, client } = options;
+  const manager = servingCertificateManager({
+    ...options,
+    directory: input.options['cert-dir'],
+    client: () => client,
+    addresses() {
+      const ips = input.node.hostIPs();
+      return ips.length === 0 ? undefined : [nodeName, ...ips];
+    },
+  });
+  await manager.load();
+  const { current } = manager;
+  const certificates = current && servedBy(current);
+  const server = await serveAgent(input, { ...options, certificates });
+  manager.onChange((pair) => server.replaceCertificates(servedBy(pair)));
+  const stop = new AbortController();
+  const running = manager.run(stop.signal);
+  return {
+    port: server.port,
+    async close() {
+      stop.abort();
+      await running;
+      await server.close();
+    },
+  };
+}
+
+function servedBy({ certificate, privateKey }: KeyCertificate): ServingCertificates {
+  return { pair: { cert: certificate, key: privateKey }, sni: [] };
 }

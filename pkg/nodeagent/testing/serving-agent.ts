@@ -31,6 +31,7 @@ export async function startServingAgent(
     client: api.client,
     dialect,
     clock: realClock,
+    random: Math.random,
     log: silentLogger,
     nodeName,
     metrics,

@@ -1,18 +1,7 @@
 /** Certificate requests as clients make them, for tests. */
-import { sign } from 'node:crypto';
-import {
-  bitString,
-  explicit,
-  implicit,
-  octetString,
-  oid,
-  readOne,
-  sequence,
-  set,
-  unsignedInteger,
-} from '#apimachinery/asn1/der.js';
-import { encodePem } from '#apimachinery/asn1/pem.js';
+import { implicit, readOne, sequence } from '#apimachinery/asn1/der.js';
 import { encodeAddress } from '#pki/certificate.js';
+import { encodeCertificateRequest } from '#pki/certificate-request.js';
 import { type DistinguishedName, encodeName } from '#pki/distinguished-name.js';
 import { generateEcKey, type KeyPair } from '#pki/keys.js';
 
@@ -40,23 +29,16 @@ export async function certificateRequest(options: RequestOptions = {}): Promise<
   const { subject = { commonName: 'a', organizations: [] }, dns = [], ips = [], emails = [], uris = [] } = options;
   const keys = options.keys ?? (await generateEcKey());
   const text = (kind: number) => (value: string) => implicit(kind, Buffer.from(value, 'latin1'));
-  const names = [
-    ...emails.map(text(1)),
-    ...dns.map(text(2)),
-    ...uris.map(text(6)),
-    ...ips.map((ip) => implicit(7, encodeAddress(ip))),
-    ...(options.others ?? []),
-  ];
-  const extension = sequence(oid('2.5.29.17'), octetString(sequence(...names)));
-  const attribute = sequence(oid('1.2.840.113549.1.9.14'), set(sequence(extension)));
-  const info = sequence(
-    unsignedInteger(Buffer.from([0])),
-    sequence(readOne(encodeName(subject)).contents, ...(options.attributes ?? [])),
-    keys.publicKey.export({ type: 'spki', format: 'der' }),
-    explicit(0, ...(names.length === 0 ? [] : [attribute])),
-  );
-  const signature = sign('sha256', info, keys.privateKey);
-  const algorithm = keys.privateKey.asymmetricKeyType === 'rsa' ? '1.2.840.113549.1.1.11' : '1.2.840.10045.4.3.2';
-  const der = sequence(info, sequence(oid(algorithm)), bitString(signature));
-  return { request: Buffer.from(encodePem('CERTIFICATE REQUEST', der)).toString('base64'), keys };
+  const pem = encodeCertificateRequest({
+    subject: sequence(readOne(encodeName(subject)).contents, ...(options.attributes ?? [])),
+    alternatives: [
+      ...emails.map(text(1)),
+      ...dns.map(text(2)),
+      ...uris.map(text(6)),
+      ...ips.map((ip) => implicit(7, encodeAddress(ip))),
+      ...(options.others ?? []),
+    ],
+    keys,
+  });
+  return { request: Buffer.from(pem).toString('base64'), keys };
 }

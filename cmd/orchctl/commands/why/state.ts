@@ -1,6 +1,5 @@
 /** The scheduler's code and its state, here. */
 import { readFileSync } from 'node:fs';
-import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
@@ -27,9 +26,7 @@ export interface State {
 }
 
 export async function stateOf({ api, clock, signal, values }: Invocation): Promise<State> {
-  const catalog = await api.catalog();
-  // Only the groups' names tell which of the two APIs it is.
-  const dialect = catalog.all.some(({ group }) => group.endsWith('.k8s.io')) ? kubernetesDialect : orchDialect;
+  const { dialect } = await api.catalog();
   const table = schedulerOptions(dialect);
   const parsed = parseOptions(table, [], { program: dialect.components.scheduler, allowArgs: false });
   if (parsed.kind !== 'run') throw new Error('no options were parsed to something else');

@@ -1,11 +1,65 @@
 /** Bootstrap tokens: secrets in the system's namespace by which new members know the cluster, and it knows them. */
 import type { Secret } from '#api/core/v1/types.gen.js';
-import { parseTime } from '#apimachinery/clock.js';
+import { formatTime, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 /** RFC 3339. */
 const timePattern = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)$/;
 const namePattern = /^bootstrap-token-([a-z0-9]{6})$/;
+
+const tokenPattern = /^([a-z0-9]{6})\.([a-z0-9]{16})$/;
+
+/** In two parts, of which the first is no secret. */
+export interface BootstrapToken {
+  readonly id: string;
+  readonly secret: string;
+}
+
+/** `abcdef.0123456789abcdef`; undefined for what is none. */
+export function parseBootstrapToken(text: string): BootstrapToken | undefined {
+  const [, id, secret] = tokenPattern.exec(text) ?? [];
+  return id === undefined || secret === undefined ? undefined : { id, secret };
+}
+
+export interface BootstrapTokenOptions {
+  readonly token: BootstrapToken;
+  readonly description: string;
+  /** Milliseconds since the epoch; undefined: it never ends. */
+  readonly expiresAt: number | undefined;
+  /** Its user is in them, besides the group of all such users. */
+  readonly groups: readonly string[];
+  /** What it is good for, of `bootstrapTokenUsages`. */
+  readonly usages: readonly string[];
+}
+
+export const bootstrapTokenUsages = ['signing', 'authentication'] as const;
+
+/** The group whose members may ask for the certificates of nodes. */
+export function joiningGroup({ groups, product }: Dialect): string {
+  return `${groups.bootstrappers}:${product}:default-node-token`;
+}
+
+export function bootstrapTokenName(id: string): string {
+  return `bootstrap-token-${id}`;
+}
+
+/** The secret that makes it a token. */
+export function bootstrapTokenSecret(dialect: Dialect, options: BootstrapTokenOptions): Secret {
+  const { token, description, expiresAt, groups, usages } = options;
+  const texts: [key: string, text: string][] = [
+    ['token-id', token.id],
+    ['token-secret', token.secret],
+    ...(description === '' ? [] : [['description', description] as [string, string]]),
+    ...(expiresAt === undefined ? [] : [['expiration', formatTime(expiresAt)] as [string, string]]),
+    ...usages.map((usage): [string, string] => [`usage-bootstrap-${usage}`, 'true']),
+    ...(groups.length === 0 ? [] : [['auth-extra-groups', groups.join(',')] as [string, string]]),
+  ];
+  return {
+    metadata: { name: bootstrapTokenName(token.id), namespace: dialect.namespaces.system },
+    type: dialect.secretTypes.bootstrapToken,
+    data: Object.fromEntries(texts.map(([key, text]) => [key, Buffer.from(text).toString('base64')])),
+  };
+}
 
 /** The token's id, as the name of its secret has it; undefined for another name. */
 export function bootstrapTokenIdOf(secretName: string): string | undefined {

@@ -1,0 +1,64 @@
+/**
+ * Which client config an agent goes by that may have to introduce itself first: its own as long as that holds a valid
+ * certificate, else the one with which to ask for one, from which its own is made.
+ */
+import { mkdir, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import type { Clock } from '#apimachinery/clock.js';
+import { hasNotEnded, timed } from '#client/certificate/key-certificate.js';
+import {
+  type Cluster,
+  formatKubeconfig,
+  type Kubeconfig,
+  KubeconfigError,
+  parseKubeconfig,
+} from '#client/kubeconfig/file.js';
+import { withAbsolutePaths } from '#client/kubeconfig/merge.js';
+import type { ClientConfig } from '#client/rest/client-config.js';
+import type { KeyCertificate } from '#pki/certificate.js';
+import { writeFileAtomic } from '#pki/file-store.js';
+
+/** The certificate of a client config with its key. Rejects when it has none, or none that can be used now. */
+export async function validCertificate({ tls }: ClientConfig, clock: Clock): Promise<KeyCertificate> {
+  const { cert, key } = (await tls?.current()) ?? {};
+  if (cert === undefined || key === undefined) throw new KubeconfigError('it has no client certificate');
+  const pair = timed({ certificate: cert.toString(), privateKey: key.toString() });
+  if (!hasNotEnded(pair, clock.now()))
+    throw new KubeconfigError(`its client certificate ended at ${new Date(pair.notAfter).toISOString()}`);
+  return pair;
+}
+
+/** Writes the agent's own client config: the cluster of the other, with the certificate that is to be in `file`. */
+export async function writeOwnConfig(
+  path: string,
+  { bootstrapPath, file }: { readonly bootstrapPath: string; readonly file: string },
+): Promise<void> {
+  const text = await readFile(bootstrapPath, 'utf8');
+  const parsed = withAbsolutePaths(parseKubeconfig(text, bootstrapPath), dirname(bootstrapPath), bootstrapPath);
+  await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+  await writeFileAtomic(path, formatKubeconfig(ownConfig(parsed, file)), 0o600);
+}
+
+/** Of the cluster of the current context, with the names that 1.24 gives. Throws KubeconfigError without one. */
+function ownConfig(bootstrap: Kubeconfig, file: string): Kubeconfig {
+  const current = bootstrap['current-context'];
+  const context = bootstrap.contexts.find(({ name }) => name === current)?.context;
+  const cluster = bootstrap.clusters.find(({ name }) => name === context?.cluster)?.cluster;
+  if (context === undefined || cluster === undefined)
+    throw new KubeconfigError(`the bootstrap config has no cluster for its current context ${JSON.stringify(current)}`);
+  const { namespace } = context;
+  const names = { cluster: 'default-cluster', user: 'default-auth' };
+  return {
+    apiVersion: 'v1',
+    kind: 'Config',
+    clusters: [{ name: names.cluster, cluster: reached(cluster) }],
+    users: [{ name: names.user, user: { 'client-certificate': file, 'client-key': file } }],
+    contexts: [{ name: 'default-context', context: { ...names, ...(namespace === undefined ? {} : { namespace }) } }],
+    'current-context': 'default-context',
+  };
+}
+
+/** How the cluster is reached, without what else programs keep there. */
+function reached({ extensions: _, ...cluster }: Cluster): Cluster {
+  return cluster;
+}
