@@ -4,6 +4,7 @@ import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
 import { type MessagePort, Worker } from 'node:worker_threads';
 import { apiGates } from '#api/api-gates.js';
 import { type ApiServerSetup, buildApiServer, buildApiServerWorker } from '#apiserver/config.js';
+import { serverGates } from '#apiserver/identity/server-identity.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
 import type { WorkerData } from '#apiserver/workers/messages.js';
@@ -75,7 +76,7 @@ const common = {
     'Serves the cluster’s API: keeps its objects in etcd, decides who may do what, and validates, defaults and publishes every change.',
   options: apiServerOptions,
   rules: apiServerProgramRules,
-  actingGates: apiGates,
+  actingGates: () => [...apiGates(), ...serverGates],
 } satisfies Omit<Program<Options>, 'create'>;
 
 function setupOf(

@@ -51,6 +51,7 @@ import type { ResourceStorages } from '#apiserver/resources/storages.js';
 import type { WriteHook } from '#apiserver/resources/write-hook.js';
 import { ResourceRouter } from '#apiserver/routing/router.js';
 import { upgradeHandler } from '#apiserver/routing/upgrade.js';
+import type { StorageVersionBarrier } from '#apiserver/storageversions/barrier.js';
 import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -104,6 +105,8 @@ export interface ApiServerDependencies {
   readonly audit?: ((codec: Codec) => Auditor) | undefined;
   /** False for versions and resources that are turned off; absent: none is. */
   readonly isEnabled?: (info: ResourceInfo) => boolean;
+  /** What writes have to wait for; absent: nothing. */
+  readonly barrier?: StorageVersionBarrier | undefined;
 }
 
 export interface ListenOptions {
@@ -290,6 +293,7 @@ export class ApiServer implements Daemon {
       virtual: dependencies.virtualResources ?? [],
       connects: dependencies.connects ?? [],
       knowsAll: () => this.#custom.synced,
+      barrier: dependencies.barrier,
     });
     const endpoint = this.#endpoint(router);
     this.#handle = (request) => pipeline.run(request, endpoint);

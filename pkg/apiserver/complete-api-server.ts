@@ -19,16 +19,18 @@ import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#a
 import { keepAggregated } from '#apiserver/bootstrap/aggregation.js';
 import { ApiService } from '#apiserver/bootstrap/api-service.js';
 import { publishAuthentication } from '#apiserver/bootstrap/authentication-config-map.js';
-import { bootstrapCluster } from '#apiserver/bootstrap/bootstrap.js';
+import { bootstrapCluster, bootstrapNamespaces } from '#apiserver/bootstrap/bootstrap.js';
 import type { AuthenticationParts } from '#apiserver/config/authentication.js';
 import type { AuthorizationParts } from '#apiserver/config/authorization.js';
 import type { ServiceNetwork } from '#apiserver/config/service-network.js';
 import { DefinitionController } from '#apiserver/customresources/definition-controller.js';
 import { type FollowedCertificate, followCertificate } from '#apiserver/follow-certificate.js';
 import type { ApiHandler } from '#apiserver/http/exchange.js';
+import { ServerIdentity } from '#apiserver/identity/server-identity.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { serveUntil } from '#apiserver/serve-until.js';
+import { StorageVersions } from '#apiserver/storageversions/keep-versions.js';
 import type { Client } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
@@ -50,6 +52,8 @@ export interface CompleteApiServerParts extends FollowedCertificate {
   readonly aggregation: Aggregation;
   readonly network: ServiceNetwork;
   readonly storageMetrics: StorageMetrics;
+  /** Name of the server, where the feature is on. */
+  readonly identity: string | undefined;
   readonly values: ApiServerValues;
   readonly machineAddresses: readonly string[];
   readonly idleCollection?: Omit<IdleCollectionOptions, 'clock'>;
@@ -72,6 +76,8 @@ export class CompleteApiServer implements Daemon {
   readonly #client: RestClient;
   /** What it serves before it has read any definition. */
   readonly #builtIn: ReadonlyMap<string, LocalVersion>;
+  readonly #identity: ServerIdentity | undefined;
+  readonly #versions: StorageVersions | undefined;
   #bootstrapped = false;
   #registering: Promise<void> | undefined;
   #work: Promise<void> | undefined;
@@ -97,6 +103,8 @@ export class CompleteApiServer implements Daemon {
     const user = { name: dialect.users.apiServer, groups: [dialect.groups.masters] };
     const transport = new InProcessTransport({ handler: this.server.handler, user });
     this.#client = new RestClient({ transport, dialect, clock, userAgent: `${this.name}/${dialect.version}` });
+    this.#identity = this.#newIdentity();
+    this.#versions = this.#newVersions();
   }
 
   /** For daemons in the same process. */
@@ -206,6 +214,10 @@ export class CompleteApiServer implements Daemon {
   async #bootstrap(signal: AbortSignal): Promise<void> {
     const { authentication, values, dependencies } = this.#parts;
     const { gate = () => false, log } = dependencies;
+    await bootstrapNamespaces(this.#client, signal);
+    // Nothing else is written before it is known in which versions, which needs a server that is known.
+    await this.#identity?.ensure(signal);
+    await this.#versions?.ensure(signal);
     await bootstrapCluster({ client: this.#client, gate, log }, signal);
     const facts = {
       clientCA: authentication.clientCA,
@@ -217,6 +229,23 @@ export class CompleteApiServer implements Daemon {
     };
     await publishAuthentication(this.#client, facts, signal);
     await this.#apiService().ensure(signal);
+  }
+
+  #newIdentity(): ServerIdentity | undefined {
+    const { identity: id, values, dependencies } = this.#parts;
+    if (id === undefined) return undefined;
+    const { clock, log } = dependencies;
+    const leaseSeconds = values['identity-lease-duration-seconds'];
+    const renewMs = values['identity-lease-renew-interval-seconds'] * 1000;
+    return new ServerIdentity({ id, client: this.#client, clock, log, leaseSeconds, renewMs });
+  }
+
+  #newVersions(): StorageVersions | undefined {
+    const { identity: id, reader, dependencies } = this.#parts;
+    const { barrier, clock, log } = dependencies;
+    if (id === undefined || barrier === undefined) return undefined;
+    const resources = this.server.resources.all();
+    return new StorageVersions({ id, barrier, resources, reader, client: this.#client, clock, log });
   }
 
   /** Until the end. */
@@ -244,6 +273,8 @@ export class CompleteApiServer implements Daemon {
       aggregation.documents.run(signal),
       aggregation.keepAvailability(this.#client, signal),
       this.#registering,
+      this.#identity?.run(signal),
+      this.#versions?.run(signal),
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
       new DefinitionController({ reader, client: this.#client, clock, turns, log }).run(signal),
       ...(periodMs > 0 ? storages.stores.all : []).map((store) =>

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import { TurnQueue } from '#apimachinery/async/turn-queue.js';
@@ -36,11 +37,14 @@ import { buildServiceNetwork } from '#apiserver/config/service-network.js';
 import { loadServing, servingFiles } from '#apiserver/config/serving.js';
 import { openStores } from '#apiserver/config/store.js';
 import { buildWebhookClient } from '#apiserver/config/webhook-client.js';
+import { newIdentity } from '#apiserver/identity/server-identity.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { apiEnablement } from '#apiserver/options/api-enablement.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
+import { StorageVersionBarrier } from '#apiserver/storageversions/barrier.js';
 import { NodeAgents, type NodeAgentsOptions } from '#apiserver/streaming/node-agents.js';
 import { podConnects } from '#apiserver/streaming/pod-connect.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
@@ -109,6 +113,8 @@ interface Part {
   readonly pool?: WorkerPool;
   readonly link?: WorkerLink;
   readonly bootstrapped?: () => void;
+  /** Name of the server, where the feature is on. */
+  readonly identity: string | undefined;
   /** Absent: no other thread writes the logs of this one. */
   readonly rotation?: TryLock;
 }
@@ -123,8 +129,9 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
   }
   let server: CompleteApiServer | undefined;
   const address = () => server?.address;
+  const identity = identityOf(setup);
   if (workers === undefined || count === 1) {
-    server = new CompleteApiServer(await serverParts(setup, { address }));
+    server = new CompleteApiServer(await serverParts(setup, { address, identity }));
     return server;
   }
   const { clock, metrics = createRegistry({ dialect: setup.dialect }) } = setup;
@@ -144,12 +151,14 @@ export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApi
     verbosity: workers.verbosity,
     publisher,
     control,
+    identity,
     clock,
     log,
     metrics,
   });
   const part = {
     address,
+    identity,
     publisher,
     pool,
     bootstrapped: () => control.tell('bootstrapped'),
@@ -168,11 +177,17 @@ export async function buildApiServerWorker(setup: ApiServerSetup, link: WorkerLi
     await serverParts(setup, {
       link,
       address: () => worker?.server.address,
+      identity: link.data.identity,
       rotation: link.control.rotation(link.data.index),
     }),
     link,
   );
   return worker;
+}
+
+function identityOf({ values, dialect, newUID = randomUUID }: ApiServerSetup): string | undefined {
+  const gates = new FeatureGates(values['feature-gates']);
+  return gates.enabled('APIServerIdentity') ? newIdentity(dialect, newUID) : undefined;
 }
 
 async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteApiServerParts> {
@@ -248,6 +263,8 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const resourceMetrics = buildResourceMetrics({ dialect, clock, log, storages, nodeAgents, periodMs });
   const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader });
   const options = await workerOptions(await serverOptions(setup, authentication), link);
+  const { identity } = part;
+  const barrier = gate('StorageVersionAPI') ? buildBarrier({ identity, dialect, clock, storages }) : undefined;
   const components = [
     ...stores.all.map((each, i) => storeComponent(`etcd-${i}`, each)),
     ...(setup.components ?? localDaemons(clock)),
@@ -291,6 +308,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
       },
       gate,
       isEnabled,
+      barrier,
       audit: await buildAudit({ ...setup, metrics, rotation: part.rotation ?? new OwnTurn() }),
       front: pool,
       inFlight: link?.inFlight,
@@ -304,11 +322,27 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
     aggregation,
     network,
     storageMetrics,
+    identity,
     values,
     machineAddresses: setup.machineAddresses ?? [],
     ...(setup.idleCollection === undefined ? {} : { idleCollection: setup.idleCollection }),
     ...(part.bootstrapped === undefined ? {} : { bootstrapped: part.bootstrapped }),
   };
+}
+
+function buildBarrier({
+  identity: id,
+  dialect,
+  clock,
+  storages,
+}: Pick<ApiServerSetup, 'dialect' | 'clock'> & {
+  readonly identity: string | undefined;
+  readonly storages: ResourceStorages;
+}): StorageVersionBarrier | undefined {
+  if (id === undefined) return undefined;
+  const isStored = (resource: ServedResource) =>
+    'kindInfo' in resource || storages.find(resource.declaration) === resource.storage;
+  return new StorageVersionBarrier({ dialect, clock, id, versions: storages.storageOf(storageversions), isStored });
 }
 
 /** A worker has its part of what the options give the whole server. */

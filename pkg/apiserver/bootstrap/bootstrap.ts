@@ -26,12 +26,19 @@ export interface BootstrapOptions {
 /** Objects written at the same time. */
 const concurrency = 8;
 
-/** Makes what is missing and completes what is there. Idempotent; several servers may do it at once. */
+/** Makes the cluster's own namespaces, as far as they are missing. Idempotent. */
+export async function bootstrapNamespaces(client: Client, signal?: AbortSignal): Promise<void> {
+  const own = Object.values(client.dialect.namespaces).map((name) => ({ metadata: { name }, spec: {} }));
+  await ensure(client, namespaces, own, signal);
+}
+
+/**
+ * Makes what is missing and completes what is there, in namespaces that are there. Idempotent; several servers may do it at
+ * once.
+ */
 export async function bootstrapCluster(options: BootstrapOptions, signal?: AbortSignal): Promise<void> {
   const { client } = options;
   const { dialect } = client;
-  const own = Object.values(dialect.namespaces).map((name) => ({ metadata: { name }, spec: {} }));
-  await ensure(client, namespaces, own, signal);
   await Promise.all([
     ensure(client, priorityclasses, systemPriorityClasses, signal),
     ensure(client, prioritylevelconfigurations, bootstrapPriorityLevels(dialect), signal),

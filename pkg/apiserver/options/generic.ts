@@ -193,14 +193,12 @@ export const genericServerOptions = {
   'identity-lease-duration-seconds': {
     type: 'int',
     default: 3600,
-    inert: true,
     section: misc,
     meaning: 'Lifetime of the server’s identity lease.',
   },
   'identity-lease-renew-interval-seconds': {
     type: 'int',
     default: 10,
-    inert: true,
     section: misc,
     meaning: 'Renewal interval of the server’s identity lease.',
   },

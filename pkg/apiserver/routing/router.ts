@@ -30,6 +30,13 @@ export interface ResourceRouterOptions {
   readonly connects: readonly ConnectEndpoint[];
   /** False while there may be resources that this server has not heard of yet. */
   readonly knowsAll: () => boolean;
+  /** What writes have to wait for; absent: nothing. */
+  readonly barrier?: WriteBarrier | undefined;
+}
+
+export interface WriteBarrier {
+  /** Undefined: the request may go on at once. Throws or rejects where it may not. */
+  admit(context: RequestContext, resource: ServedResource): Promise<void> | undefined;
 }
 
 export class ResourceRouter {
@@ -37,18 +44,25 @@ export class ResourceRouter {
   readonly #virtual: ReadonlyMap<string, VirtualResource>;
   readonly #connects: ReadonlyMap<string, ConnectEndpoint>;
   readonly #knowsAll: () => boolean;
+  readonly #barrier: WriteBarrier | undefined;
 
-  constructor(registry: RegistryContext, { virtual, connects, knowsAll }: ResourceRouterOptions) {
+  constructor(registry: RegistryContext, { virtual, connects, knowsAll, barrier }: ResourceRouterOptions) {
     this.#registry = registry;
     this.#knowsAll = knowsAll;
+    this.#barrier = barrier;
     this.#virtual = new Map(virtual.map((v) => [endpointKey(v.group, v.resource, v.subresource), v]));
     this.#connects = new Map(connects.map((c) => [endpointKey(c.group, c.resource, c.subresource), c]));
   }
 
   /** Throws 404 for what is not served and 405 for verbs that it does not have. */
   serve(context: RequestContext): MaybePromise<ApiResponse> {
-    const { info } = context;
     const resource = this.find(context);
+    const waiting = this.#barrier?.admit(context, resource);
+    return waiting === undefined ? this.#serve(context, resource) : waiting.then(() => this.#serve(context, resource));
+  }
+
+  #serve(context: RequestContext, resource: ServedResource): MaybePromise<ApiResponse> {
+    const { info } = context;
     const { group } = resource.declaration;
     const virtual = this.#virtual.get(endpointKey(group, info.resource, info.subresource));
     const operation = { registry: this.#registry, context, resource };

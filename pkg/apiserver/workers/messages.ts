@@ -20,6 +20,8 @@ export interface WorkerData {
   readonly descriptor: number;
   /** Where the main thread tells of the objects. */
   readonly feed: MessagePort;
+  /** Of the whole server, where it has one: see `newIdentity`. */
+  readonly identity?: string | undefined;
   /** Accept connections before there is anything to serve: none but this one will answer them. */
   readonly early: boolean;
 }

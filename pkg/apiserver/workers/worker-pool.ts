@@ -34,6 +34,8 @@ export interface WorkerPoolOptions {
   readonly spawn: SpawnWorker;
   readonly publisher: Publisher;
   readonly control: ControlBlock;
+  /** Of the server, where it has one. */
+  readonly identity?: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
   readonly metrics: Registry;
@@ -163,10 +165,10 @@ export class WorkerPool implements Front {
   }
 
   #start(index: number, { fd: descriptor }: SocketHandle, early: boolean): void {
-    const { spawn, control, count: workers, publisher, log, clock } = this.#options;
+    const { spawn, control, identity, count: workers, publisher, log, clock } = this.#options;
     const { port1: feed, port2 } = new MessageChannel();
     control.clear(index);
-    const data: WorkerData = { index, workers, control: control.memory, descriptor, feed: port2, early };
+    const data: WorkerData = { index, workers, control: control.memory, descriptor, feed: port2, identity, early };
     const worker = spawn(data, [port2]);
     const startedMs = clock.monotonic();
     let leaveFeed: () => void = () => undefined;

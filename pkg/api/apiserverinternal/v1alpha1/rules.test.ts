@@ -39,19 +39,26 @@ t.test('storage versions', (t) => {
     [
       'storageVersions',
       [{ apiServerID: 'a', encodingVersion: 'V1', decodableVersions: ['v1'] }],
-      `status.storageVersions[0].encodingVersion: Invalid value: "V1": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+      `status.storageVersions[0].encodingVersion: Invalid value: "V1": version part: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
       'status.storageVersions[0].decodableVersions: Invalid value: ["v1"]: decodableVersions must include encodingVersion V1',
       'status.commonEncodingVersion: Invalid value: "v1": the actual common encoding version is V1',
     ],
     [
       'storageVersions',
       [{ apiServerID: 'a', encodingVersion: 'v1', decodableVersions: ['v1', 'V2'] }],
-      `status.storageVersions[0].decodableVersions[1]: Invalid value: "V2": a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
+      `status.storageVersions[0].decodableVersions[1]: Invalid value: "V2": version part: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
     ],
     [
       'storageVersions',
       [{ apiServerID: 'a', encodingVersion: 'v1', decodableVersions: ['v2'] }],
       'status.storageVersions[0].decodableVersions: Invalid value: ["v2"]: decodableVersions must include encodingVersion v1',
+    ],
+    [
+      'storageVersions',
+      [{ apiServerID: 'a', encodingVersion: 'v1', decodableVersions: ['v1', 'apps/v1', '/v1', 'Apps/', 'a/b/c'] }],
+      'status.storageVersions[0].decodableVersions[2]: Invalid value: "/v1": group part: must be non-empty',
+      `status.storageVersions[0].decodableVersions[3]: Invalid value: "Apps/": group part: a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'),version part: must be non-empty`,
+      `status.storageVersions[0].decodableVersions[4]: Invalid value: "a/b/c": an apiVersion is a DNS-1035 label, which must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name', or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyVersion')`,
     ],
     [
       'commonEncodingVersion',

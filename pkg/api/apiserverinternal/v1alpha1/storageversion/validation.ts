@@ -11,6 +11,8 @@ import { dns1035LabelErrors, dns1123SubdomainErrors, qualifiedNameErrors } from 
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const statusPath = FieldPath.of('status');
+const malformed =
+  "an apiVersion is a DNS-1035 label, which must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name', or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?') with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyVersion')";
 
 /** `<group>.<resource>`. */
 export function storageVersionNameErrors(name: string): string[] {
@@ -45,9 +47,26 @@ function validateServer(server: ServerStorageVersion, path: FieldPath): FieldFai
   return [...failures, invalidValue(at, decodableVersions, text)];
 }
 
-function checkVersion(path: FieldPath, version: string): FieldFailure[] {
-  const errors = dns1035LabelErrors(version);
-  return errors.length === 0 ? [] : [invalidValue(path, version, errors.join(','))];
+function checkVersion(path: FieldPath, apiVersion: string): FieldFailure[] {
+  const errors = apiVersionErrors(apiVersion);
+  return errors.length === 0 ? [] : [invalidValue(path, apiVersion, errors.join(','))];
+}
+
+/** `v1`, `apps/v1`. */
+function apiVersionErrors(apiVersion: string): string[] {
+  const parts = apiVersion.split('/');
+  if (parts.length > 2) return [malformed];
+  const version = parts.at(-1) ?? '';
+  const group = parts.length === 1 ? undefined : parts[0];
+  return [
+    ...(group === undefined ? [] : partErrors('group', group, dns1123SubdomainErrors)),
+    ...partErrors('version', version, dns1035LabelErrors),
+  ];
+}
+
+function partErrors(name: string, part: string, errorsOf: (part: string) => readonly string[]): string[] {
+  const errors = part === '' ? ['must be non-empty'] : errorsOf(part);
+  return errors.map((text) => `${name} part: ${text}`);
 }
 
 function validateCommonVersion(servers: readonly ServerStorageVersion[], common: string | undefined): FieldFailure[] {

@@ -1,0 +1,114 @@
+/**
+ * Shows which API servers there are, behind the feature gate APIServerIdentity: each keeps a Lease named after itself, and
+ * all of them remove those that are over. Names, labels and times are those of release 1.24.
+ */
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import type { Lease } from '#api/coordination/v1/types.gen.js';
+import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import type { Client } from '#client/client.js';
+import type { Logger } from '#daemon/log/logger.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+
+/** Feature gates that the server itself asks for, whatever kinds ask for. */
+export const serverGates: readonly FeatureGateName[] = ['APIServerIdentity', 'StorageVersionAPI'];
+
+export interface ServerIdentityOptions {
+  /** Name of the server: see `newIdentity`. */
+  readonly id: string;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly leaseSeconds: number;
+  readonly renewMs: number;
+}
+
+/** `kube-apiserver-` and a UID: of one process, never the same again. */
+export function newIdentity(dialect: Dialect, newUID: () => string): string {
+  return `${dialect.components.apiServer}-${newUID()}`;
+}
+
+/** What tells leases of API servers from others. */
+function labelOf({ apiDomain, components }: Dialect): { readonly key: string; readonly value: string } {
+  return { key: `${apiDomain}/component`, value: components.apiServer };
+}
+
+export class ServerIdentity {
+  readonly #options: ServerIdentityOptions;
+
+  constructor(options: ServerIdentityOptions) {
+    this.#options = options;
+  }
+
+  /** Creates the lease, or renews it. */
+  async ensure(signal: AbortSignal): Promise<void> {
+    const { client, id } = this.#options;
+    const where = { namespace: client.dialect.namespaces.system, signal };
+    const resource = client.resource<Lease>(leases);
+    try {
+      const found = await resource.get(id, where);
+      await resource.update({ ...found, spec: { ...found.spec, ...this.#spec() } }, where);
+    } catch (error) {
+      if (!isNotFound(error)) throw error;
+      const { key, value } = labelOf(client.dialect);
+      const metadata = { name: id, namespace: where.namespace, labels: { [key]: value } };
+      await resource.create({ metadata, spec: this.#spec() }, where).catch((failure: unknown) => {
+        if (!isAlreadyExists(failure)) throw failure;
+      });
+    }
+  }
+
+  /** Renews the lease, and removes those of servers that are gone, until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { leaseSeconds, renewMs } = this.#options;
+    await Promise.all([
+      this.#every(renewMs, signal, () => this.ensure(signal), 'Could not renew the lease of this server'),
+      this.#every(leaseSeconds * 1000, signal, () => this.#collect(signal), 'Could not remove leases that are over'),
+    ]);
+  }
+
+  async #every(periodMs: number, signal: AbortSignal, work: () => Promise<void>, failed: string): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!signal.aborted) {
+      await clock.sleep(periodMs, signal);
+      if (signal.aborted) return;
+      try {
+        await work();
+      } catch (err) {
+        if (!signal.aborted) log.warn({ err }, failed);
+      }
+    }
+  }
+
+  async #collect(signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    const resource = client.resource<Lease>(leases);
+    const { namespaces } = client.dialect;
+    const { key, value } = labelOf(client.dialect);
+    const where = { namespace: namespaces.system, signal };
+    const { items } = await resource.list({ ...where, labelSelector: `${key}=${value}` });
+    for (const { metadata, spec } of items) {
+      if (!isOver(spec, clock.now())) continue;
+      const { name = '', uid = '', resourceVersion = '' } = metadata;
+      try {
+        await resource.delete(name, { ...where, preconditions: { uid, resourceVersion } });
+      } catch (error) {
+        // Somebody else has removed it, or its server lives after all.
+        if (!isNotFound(error) && !isConflict(error)) throw error;
+      }
+    }
+  }
+
+  #spec(): Lease['spec'] {
+    const { id, leaseSeconds, clock } = this.#options;
+    return { holderIdentity: id, leaseDurationSeconds: leaseSeconds, renewTime: formatMicroTime(clock.now()) };
+  }
+}
+
+/** Leases without the times that every server writes count as over. `now` in milliseconds. */
+export function isOver(spec: Lease['spec'], now: number): boolean {
+  const { renewTime, leaseDurationSeconds } = spec ?? {};
+  if (renewTime === undefined || leaseDurationSeconds === undefined) return true;
+  return Date.parse(renewTime) + leaseDurationSeconds * 1000 < now;
+}

@@ -1,0 +1,110 @@
+/** Writes into the StorageVersions what this server writes and reads. */
+import { isDeepStrictEqual } from 'node:util';
+import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
+import { withServers } from '#api/apiserverinternal/v1alpha1/storageversion/agreement.js';
+import type { ServerStorageVersion, StorageVersion } from '#api/apiserverinternal/v1alpha1/types.gen.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import type { VersionRecord } from '#apiserver/storageversions/records.js';
+import type { Client } from '#client/client.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface VersionRecorderOptions {
+  /** The server's identity. */
+  readonly id: string;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Told why a record could not be written, and when it was. */
+  readonly failed: (name: string, reason: string | undefined) => void;
+}
+
+const concurrency = 8;
+/** As 1.24 does. */
+const retryMs = 1000;
+/** After another server's write. */
+const againMs = 50;
+
+export class VersionRecorder {
+  readonly #options: VersionRecorderOptions;
+
+  constructor(options: VersionRecorderOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves when all of them are written, or the signal aborts. */
+  async recordAll(records: readonly VersionRecord[], signal: AbortSignal): Promise<void> {
+    const waiting = [...records];
+    const work = async () => {
+      for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await this.record(next, signal);
+    };
+    await Promise.all(Array.from({ length: concurrency }, work));
+  }
+
+  /** Tries until it is written, or the signal aborts. Changes nothing where it is already. */
+  async record(record: VersionRecord, signal: AbortSignal): Promise<void> {
+    await this.#patiently(record.name, signal, async () => {
+      const { id, client } = this.#options;
+      const resource = client.resource<StorageVersion>(storageversions);
+      const found = await this.#find(record.name, signal);
+      const object =
+        found ?? (await resource.create({ metadata: { name: record.name }, spec: {}, status: {} }, { signal }));
+      const { encodingVersion, decodableVersions } = record;
+      const own: ServerStorageVersion = { apiServerID: id, encodingVersion, decodableVersions: [...decodableVersions] };
+      const servers = object.status?.storageVersions ?? [];
+      const others = servers.filter(({ apiServerID }) => apiServerID !== id);
+      if (servers.some((server) => isDeepStrictEqual(server, own))) return;
+      await this.#write(object, [...others, own], signal);
+    });
+  }
+
+  /** Takes this server out: the resource is not there any more. */
+  async forget(name: string, signal: AbortSignal): Promise<void> {
+    await this.#patiently(name, signal, async () => {
+      const { id, client } = this.#options;
+      const object = await this.#find(name, signal);
+      const servers = object?.status?.storageVersions ?? [];
+      const others = servers.filter(({ apiServerID }) => apiServerID !== id);
+      if (object === undefined || others.length === servers.length) return;
+      if (others.length > 0) return this.#write(object, others, signal);
+      const { uid = '', resourceVersion = '' } = object.metadata;
+      const resource = client.resource<StorageVersion>(storageversions);
+      await resource.delete(name, { preconditions: { uid, resourceVersion }, signal });
+    });
+  }
+
+  async #find(name: string, signal: AbortSignal): Promise<StorageVersion | undefined> {
+    try {
+      return await this.#options.client.resource<StorageVersion>(storageversions).get(name, { signal });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async #write(object: StorageVersion, servers: readonly ServerStorageVersion[], signal: AbortSignal): Promise<void> {
+    const { client, clock } = this.#options;
+    const wanted = withServers(object, servers, clock.now());
+    await client.resource<StorageVersion>(storageversions).updateStatus(wanted, { signal });
+  }
+
+  async #patiently(name: string, signal: AbortSignal, write: () => Promise<void>): Promise<void> {
+    const { clock, log, failed } = this.#options;
+    while (!signal.aborted) {
+      try {
+        await write();
+        failed(name, undefined);
+        return;
+      } catch (err) {
+        if (signal.aborted) return;
+        const overtaken = isConflict(err) || isAlreadyExists(err) || isNotFound(err);
+        if (!overtaken) {
+          failed(name, messageOf(err));
+          log.warn({ err, storageVersion: name }, 'Could not record which versions this server writes and reads');
+        }
+        await clock.sleep(overtaken ? againMs : retryMs, signal);
+      }
+    }
+  }
+}

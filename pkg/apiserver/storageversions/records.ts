@@ -1,0 +1,48 @@
+/** Which versions of its resources a server writes and reads. Pure. */
+import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { ResourceStorage } from '#storage/resource-storage.js';
+
+export interface VersionRecord {
+  /** Of the StorageVersion: `core.pods`, `apps.deployments`. */
+  readonly name: string;
+  /** `apps/v1`. */
+  readonly encodingVersion: string;
+  readonly decodableVersions: readonly string[];
+}
+
+/** The core group has a name here. */
+export function recordName(group: string, resource: string): string {
+  return `${group === '' ? 'core' : group}.${resource}`;
+}
+
+/** Of the resources that have objects. Groups that share these (events) can read each other's versions. */
+export function builtInRecords(
+  resources: Iterable<ServedResource>,
+  isStored: (resource: ServedResource) => boolean,
+): VersionRecord[] {
+  const versions = new Map<ResourceStorage, Set<string>>();
+  const records = new Map<string, { readonly resource: ServedResource; readonly versions: Set<string> }>();
+  for (const resource of resources) {
+    if (!isStored(resource)) continue;
+    const shared = versions.get(resource.storage) ?? new Set([resource.stored.apiVersion]);
+    versions.set(resource.storage, shared.add(resource.apiVersion));
+    records.set(recordName(resource.group, resource.declaration.resource), { resource, versions: shared });
+  }
+  return [...records].map(([name, { resource, versions: decodable }]) => ({
+    name,
+    encodingVersion: resource.stored.apiVersion,
+    decodableVersions: [...decodable].sort(),
+  }));
+}
+
+/** A server reads every version that the definition has, served or not. */
+export function customRecord({ spec }: CustomResourceDefinition): VersionRecord {
+  const { group, names, versions } = spec;
+  const stored = versions.find(({ storage }) => storage)?.name ?? '';
+  return {
+    name: recordName(group, names.plural),
+    encodingVersion: `${group}/${stored}`,
+    decodableVersions: versions.map(({ name }) => `${group}/${name}`).sort(),
+  };
+}
