@@ -107,7 +107,7 @@ export class ServerIdentity {
 }
 
 /** Leases without the times that every server writes count as over. `now` in milliseconds. */
-export function isOver(spec: Lease['spec'], now: number): boolean {
+function isOver(spec: Lease['spec'], now: number): boolean {
   const { renewTime, leaseDurationSeconds } = spec ?? {};
   if (renewTime === undefined || leaseDurationSeconds === undefined) return true;
   return Date.parse(renewTime) + leaseDurationSeconds * 1000 < now;
