@@ -19,6 +19,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
   scheduler: ['control-loop', 'client', 'daemon', 'api', 'apimachinery'],
   nodeagent: ['client', 'cloud', 'daemon', 'pki', 'api', 'apimachinery'],
   proxy: ['client', 'daemon', 'api', 'apimachinery'],
+  ingress: ['client', 'daemon', 'pki', 'api', 'apimachinery'],
   dns: ['client', 'daemon', 'api', 'apimachinery'],
   containerd: ['nodeagent', 'client', 'pki', 'api', 'apimachinery'],
 };

@@ -151,6 +151,7 @@ function makeDialect(w: Words) {
       controllerManager: `system:${w.short}-controller-manager`,
       /** Whoever shows no credential. */
       anonymous: 'system:anonymous',
+      ingress: `system:${w.short}-ingress`,
       nodePrefix: 'system:node:',
       /** Name in the API server's client certificate towards node agents. */
       apiServerNodeAgentClient: `${w.short}-apiserver-${w.agent}-client`,
@@ -176,6 +177,7 @@ function makeDialect(w: Words) {
       scheduler: `${w.short}-scheduler`,
       nodeAgent: w.agent,
       serviceProxy: `${w.short}-proxy`,
+      ingress: `${w.short}-ingress`,
       /** Name that pods use by default for their scheduler. */
       defaultScheduler: 'default-scheduler',
     },
@@ -272,6 +274,15 @@ function makeDialect(w: Words) {
       selectedNode: `volume.${w.label}/selected-node`,
       /** Of what a node knows of CSI drivers: the volume plugins whose part they have taken. */
       migratedPlugins: `storage.alpha.${w.label}/migrated-plugins`,
+    },
+    /** What Ingresses and their classes say to the built-in controller. */
+    ingress: {
+      /** What classes name that are its own. */
+      controller: `${w.label}/ingress`,
+      /** Of the class of Ingresses that name none. */
+      defaultClassAnnotation: `ingressclass.${w.label}/is-default-class`,
+      /** Of Ingresses: the older way of naming a class. */
+      classAnnotation: `${w.label}/ingress.class`,
     },
     taints: {
       notReady: `node.${w.label}/not-ready`,

@@ -63,9 +63,8 @@ export class DefaultIngressClass implements AdmissionPlugin {
   async admit(attributes: AdmissionAttributes): Promise<void> {
     const { dialect, reader } = this.#options;
     const ingress = attributes.object as Ingress;
-    const old = `${dialect.labelDomain}/ingress.class`;
+    const { classAnnotation: old, defaultClassAnnotation: annotation } = dialect.ingress;
     if (ingress.spec?.ingressClassName !== undefined || ingress.metadata.annotations?.[old] !== undefined) return;
-    const annotation = `ingressclass.${dialect.labelDomain}/is-default-class`;
     const defaults = (await reader.list(ingressclasses)).filter((found) => marked(found, annotation));
     if (defaults.length > 1)
       throw refusal(

@@ -1,0 +1,44 @@
+/** Which endpoints get requests. */
+import t from 'tap';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { chooseEndpoint } from '#ingress/endpoints/choose.js';
+import { type Endpoint, placeOf, readyEndpoints } from '#ingress/endpoints/endpoints.js';
+
+function slice(port: object, endpoints: readonly object[], addressType = 'IPv4'): EndpointSlice {
+  return { metadata: { name: 's', namespace: 'default' }, addressType, ports: [port], endpoints } as EndpointSlice;
+}
+
+t.test('ready endpoints, each once', async (t) => {
+  const slices = [
+    slice({ name: 'web', port: 8080 }, [
+      { addresses: ['10.0.0.1'] },
+      { addresses: ['10.0.0.2'], conditions: { ready: false } },
+      { addresses: ['10.0.0.3'], conditions: { ready: true } },
+    ]),
+    slice({ name: 'web', port: 8080 }, [{ addresses: ['10.0.0.1'] }]),
+    slice({ name: 'web', port: 8080 }, [{ addresses: ['fd00::1'] }], 'IPv6'),
+    slice({ name: 'web', port: 8080 }, [{ addresses: ['example.com'] }], 'FQDN'),
+    slice({ name: 'web', port: 53, protocol: 'UDP' }, [{ addresses: ['10.0.0.9'] }]),
+    slice({ name: 'other', port: 9090 }, [{ addresses: ['10.0.0.4'] }]),
+  ];
+  const found = readyEndpoints(slices, 'web');
+  t.same(found.map(placeOf), ['10.0.0.1:8080', '10.0.0.3:8080', '[fd00::1]:8080']);
+  const again = readyEndpoints(slices.slice(0, 1), 'web', found);
+  t.equal(again[0], found[0], 'one that was there stays what it was');
+});
+
+t.test('a choice', async (t) => {
+  const make = (active: number, restsUntil = 0): Endpoint => ({ address: '10.0.0.1', port: 1, active, restsUntil });
+  const [idle, busy, resting] = [make(0), make(5), make(0, 100)];
+  const draws = (...values: number[]) => () => values.shift() ?? 0;
+  const all = [idle, busy, resting];
+  const choose = (tried: Endpoint[], now: number, ...values: number[]) =>
+    chooseEndpoint(all, { tried: new Set(tried), now, random: draws(...values) });
+  t.equal(choose([], 0, 0, 0.5), idle, 'the one with less to do');
+  t.equal(choose([], 0, 0.5, 0.9), idle, 'not one that rests');
+  t.equal(choose([idle], 0, 0, 0.5), busy, 'not one that was tried');
+  t.equal(choose([idle, busy], 0, 0), resting, 'one that rests rather than none');
+  t.equal(choose([], 100, 0.9, 0.9), resting, 'once it has rested');
+  t.equal(choose(all, 0, 0), undefined);
+  t.equal(chooseEndpoint([], { tried: new Set(), now: 0, random: () => 0 }), undefined);
+});

@@ -1,0 +1,103 @@
+/** The ready endpoints of the services that are routed to, read from their slices when they are first asked for. */
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import type { Informer } from '#client/informer/informer.js';
+import type { ServicePort } from '#ingress/routing/routing-table.js';
+
+/** One place where a service answers, and how it does. */
+export interface Endpoint {
+  readonly address: string;
+  readonly port: number;
+  /** Requests that it has right now. */
+  active: number;
+  /** It could not be connected with: until then others are tried first; milliseconds of the monotonic clock. */
+  restsUntil: number;
+}
+
+const serviceIndex = 'service';
+
+/** What was read of the slices of a service, by names of ports. */
+interface Read {
+  readonly ports: Map<string, readonly Endpoint[]>;
+  /** What was read before they changed. */
+  readonly before: ReadonlyMap<string, readonly Endpoint[]>;
+}
+
+export class Endpoints {
+  readonly #slices: Informer<EndpointSlice>;
+  readonly #serviceOf: (slice: EndpointSlice) => string;
+  /** By service; only of those that requests came for. */
+  readonly #known = new Map<string, Read>();
+
+  /** @param serviceLabel Of slices: the name of their service. */
+  constructor(slices: Informer<EndpointSlice>, serviceLabel: string) {
+    this.#slices = slices;
+    this.#serviceOf = ({ metadata }) => `${metadata.namespace}/${metadata.labels?.[serviceLabel] ?? ''}`;
+    slices.addIndexers({ [serviceIndex]: (slice) => [this.#serviceOf(slice)] });
+  }
+
+  /** Follows the slices until the function that it returns is called. */
+  follow(): () => void {
+    const changed = (slice: EndpointSlice) => this.#forget(this.#serviceOf(slice));
+    return this.#slices.addHandler({
+      onAdd: changed,
+      onUpdate(slice, old) {
+        changed(old);
+        changed(slice);
+      },
+      onDelete: changed,
+    });
+  }
+
+  of({ service, portName }: ServicePort): readonly Endpoint[] {
+    const read = this.#known.get(service) ?? { ports: new Map(), before: new Map() };
+    this.#known.set(service, read);
+    const known = read.ports.get(portName);
+    if (known !== undefined) return known;
+    const found = readyEndpoints(
+      this.#slices.byIndex(serviceIndex, service),
+      portName,
+      read.before.get(portName) ?? [],
+    );
+    read.ports.set(portName, found);
+    return found;
+  }
+
+  /** Keeps what is needed alone. */
+  retain(backends: readonly ServicePort[]): void {
+    const services = new Set(backends.map(({ service }) => service));
+    for (const service of this.#known.keys()) if (!services.has(service)) this.#known.delete(service);
+  }
+
+  #forget(service: string): void {
+    const read = this.#known.get(service);
+    if (read === undefined) return;
+    this.#known.set(service, { ports: new Map(), before: new Map([...read.before, ...read.ports]) });
+  }
+}
+
+/** Each once. One that was there before stays what it was. Pure. */
+export function readyEndpoints(
+  slices: readonly EndpointSlice[],
+  portName: string,
+  before: readonly Endpoint[] = [],
+): readonly Endpoint[] {
+  const known = new Map(before.map((endpoint) => [placeOf(endpoint), endpoint]));
+  const found = new Map<string, Endpoint>();
+  for (const { addressType, endpoints, ports } of slices) {
+    if (addressType === 'FQDN') continue;
+    const port = ports?.find((each) => (each.name ?? '') === portName && (each.protocol ?? 'TCP') === 'TCP')?.port;
+    if (port === undefined) continue;
+    for (const { addresses, conditions } of endpoints ?? []) {
+      const [address] = addresses;
+      if (address === undefined || conditions?.ready === false) continue;
+      const place = placeOf({ address, port });
+      if (!found.has(place)) found.set(place, known.get(place) ?? { address, port, active: 0, restsUntil: 0 });
+    }
+  }
+  return [...found.values()];
+}
+
+/** `10.244.0.7:8080`, `[fd00::7]:8080`. */
+export function placeOf({ address, port }: Pick<Endpoint, 'address' | 'port'>): string {
+  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+}

@@ -1,0 +1,268 @@
+/**
+ * The ingress controller: takes requests from outside at two ports, and passes them on to the services that Ingresses
+ * name. While the API cannot be reached it goes on with what it knows.
+ */
+import type { Registry } from 'prom-client';
+import { secrets, services } from '#api/core/v1/resources.gen.js';
+import type { Service } from '#api/core/v1/types.gen.js';
+import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import { ingressclasses, ingresses } from '#api/networking/v1/resources.gen.js';
+import { aborted } from '#apimachinery/async/aborted.js';
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import type { EventRecorder } from '#client/events/recorder.js';
+import type { ApiObject } from '#client/client.js';
+import type { Informer, InformerFactory } from '#client/informer/informer.js';
+import type { Daemon } from '#daemon/daemon.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { Endpoints } from '#ingress/endpoints/endpoints.js';
+import { ClientConnections } from '#ingress/http/client-connections.js';
+import { Forwarder } from '#ingress/http/forwarder.js';
+import { IngressServer } from '#ingress/http/ingress-server.js';
+import type { IngressLimits } from '#ingress/http/limits.js';
+import { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
+import { Certificates } from '#ingress/routing/certificates.js';
+import { type Plan, planRoutes } from '#ingress/routing/plan.js';
+import { ProblemEvents } from '#ingress/status/problem-events.js';
+import { StatusWriter, statusAddresses } from '#ingress/status/status-writer.js';
+import { createSelfSigned } from '#pki/self-signed.js';
+
+export interface IngressControllerOptions {
+  /** Started and ended by the caller. */
+  readonly informers: InformerFactory;
+  readonly recorder: EventRecorder;
+  readonly clock: Clock;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  readonly limits: IngressLimits;
+  /** To listen at; empty: at all. */
+  readonly address: string;
+  /** 0: any free one; undefined: none. */
+  readonly httpPort: number | undefined;
+  readonly httpsPort: number | undefined;
+  /** Send clients of hosts with TLS from HTTP to HTTPS. */
+  readonly redirects: boolean;
+  /** Of HTTPS as clients see it, where that is not the one that is listened at. */
+  readonly publishedHttpsPort?: number | undefined;
+  /** What the status of Ingresses says: addresses and host names; none: the status is not written. */
+  readonly publishedAddresses: readonly string[];
+  /** Instead: a service (`namespace/name`) whose load balancer's addresses they are. */
+  readonly publishedService?: string | undefined;
+  readonly trustedProxies: readonly IPBlock[];
+}
+
+/** How long changes are collected before a plan is made of them. */
+const collectMs = 50;
+/** Before a port is tried again that is somebody else's. */
+const retryMs = 2000;
+
+export class IngressController implements Daemon {
+  readonly name = 'ingress';
+  readonly #options: IngressControllerOptions;
+  readonly #ingresses;
+  readonly #classes;
+  readonly #services;
+  readonly #secrets;
+  readonly #endpoints: Endpoints;
+  readonly #certificates = new Certificates();
+  readonly #metrics: IngressMetrics;
+  readonly #problems: ProblemEvents;
+  readonly #status: StatusWriter;
+  readonly #forwarder: Forwarder;
+  readonly #connections: ClientConnections;
+  readonly #slices;
+  readonly #ready: Deferred<void> = deferred();
+  readonly #stop = new AbortController();
+  #server: IngressServer | undefined;
+  #plan: Plan | undefined;
+  #timer: Timer | undefined;
+  #work: Promise<void> | undefined;
+
+  constructor(options: IngressControllerOptions) {
+    const { clock, informers, limits, log, metrics, random, recorder, trustedProxies } = options;
+    const { client } = informers;
+    this.#options = options;
+    this.#ingresses = informers.informer(ingresses);
+    this.#classes = informers.informer(ingressclasses);
+    this.#services = informers.informer(services, { transform: keepPorts });
+    this.#slices = informers.informer(endpointslices, { transform: keepEndpoints });
+    // No other secret is ever read.
+    this.#secrets = informers.informer(secrets, { fieldSelector: `type=${client.dialect.secretTypes.tls}` });
+    this.#endpoints = new Endpoints(this.#slices, client.dialect.labels.serviceName);
+    this.#metrics = new IngressMetrics(metrics);
+    this.#problems = new ProblemEvents(clock, recorder);
+    this.#status = new StatusWriter({ client, clock, log, random });
+    this.#connections = new ClientConnections({
+      limits,
+      metrics: this.#metrics,
+      isTrusted: (address) => trustedProxies.some((block) => blockContains(block, address)),
+    });
+    this.#forwarder = new Forwarder({
+      ...{ clock, limits, log, random, trustedProxies },
+      metrics: this.#metrics,
+      securePort: () =>
+        options.redirects ? (options.publishedHttpsPort ?? this.#server?.port('https')) : undefined,
+      route: (host, path) => this.#plan?.routes.find(host, path),
+      endpoints: (backend) => this.#endpoints.of(backend),
+    });
+    this.#ready.promise.catch(() => undefined);
+  }
+
+  /** Where it listens, once it is ready. */
+  get ports(): { readonly http: number | undefined; readonly https: number | undefined } {
+    return { http: this.#server?.port('http'), https: this.#server?.port('https') };
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const abort = () => this.#stop.abort();
+    if (signal.aborted) abort();
+    signal.addEventListener('abort', abort, { once: true });
+    this.#work = this.#run(this.#stop.signal);
+    try {
+      await this.#work;
+    } finally {
+      signal.removeEventListener('abort', abort);
+      this.#ready.reject(new Error('the ingress controller was stopped before it was ready'));
+    }
+  }
+
+  /** It listens, and knows all rules. */
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  async close(): Promise<void> {
+    this.#stop.abort();
+    await this.#work;
+  }
+
+  async #run(signal: AbortSignal): Promise<void> {
+    const ends = this.#follow();
+    try {
+      const synced = [this.#ingresses, this.#classes, this.#services, this.#slices, this.#secrets].map((informer) =>
+        informer.whenSynced(),
+      );
+      await Promise.race([Promise.all(synced), aborted(signal)]);
+      if (signal.aborted) return;
+      this.#replan();
+      if (!(await this.#listen(signal))) return;
+      this.#ready.resolve();
+      await aborted(signal);
+    } finally {
+      for (const end of ends) end();
+      this.#timer?.cancel();
+      this.#problems.close();
+      await this.#server?.close();
+      this.#connections.destroy();
+      this.#forwarder.close();
+      await this.#status.close();
+    }
+  }
+
+  /** A change of what the plan was made from is a reason for another one. */
+  #follow(): (() => void)[] {
+    const { publishedService } = this.#options;
+    const isNamed = (names: 'services' | 'secrets') => (object: ApiObject) =>
+      this.#plan?.[names].has(keyOf(object)) === true || (names === 'services' && keyOf(object) === publishedService);
+    return [
+      follow(this.#ingresses, () => true, this.#changed),
+      follow(this.#classes, () => true, this.#changed),
+      follow(this.#services, isNamed('services'), this.#changed),
+      follow(this.#secrets, isNamed('secrets'), this.#changed),
+      this.#endpoints.follow(),
+    ];
+  }
+
+  readonly #changed = (): void => {
+    if (this.#plan === undefined || this.#stop.signal.aborted) return;
+    this.#timer ??= this.#options.clock.setTimer(() => {
+      this.#timer = undefined;
+      this.#replan();
+    }, collectMs);
+  };
+
+  #replan(): void {
+    const { log } = this.#options;
+    const before = this.#plan;
+    const plan = planRoutes({
+      dialect: this.#options.informers.client.dialect,
+      ingresses: this.#ingresses.list(),
+      classes: this.#classes.list(),
+      service: (key) => this.#services.get(key),
+      secret: (key) => this.#secrets.get(key),
+      whyUnusable: (secret) => this.#certificates.whyUnusable(secret),
+    });
+    this.#plan = plan;
+    this.#endpoints.retain(plan.backends);
+    this.#metrics.problems.set(plan.problems.length);
+    this.#problems.update(plan.problems);
+    const present = new Set(plan.ingresses.map(keyOf));
+    for (const ingress of before?.ingresses ?? []) if (!present.has(keyOf(ingress))) this.#metrics.forget(keyOf(ingress));
+    const addresses = this.#publishedAddresses();
+    if (addresses !== undefined) this.#status.update(plan.ingresses, statusAddresses(addresses));
+    log.debug({ ingresses: plan.ingresses.length, problems: plan.problems.length }, 'Rules of Ingresses are in force');
+  }
+
+  /** Undefined: nobody has said any. */
+  #publishedAddresses(): readonly string[] | undefined {
+    const { publishedAddresses, publishedService } = this.#options;
+    if (publishedService === undefined) return publishedAddresses.length === 0 ? undefined : publishedAddresses;
+    const balancer = this.#services.get(publishedService)?.status?.loadBalancer?.ingress;
+    return balancer?.flatMap(({ hostname, ip }) => ip ?? hostname ?? []) ?? [];
+  }
+
+  /** False when the signal came first. */
+  async #listen(signal: AbortSignal): Promise<boolean> {
+    const { address, clock, httpPort, httpsPort, limits, log } = this.#options;
+    const selfSigned = await createSelfSigned({ commonName: this.name, names: [], ips: [], now: clock.now() });
+    const server = new IngressServer({
+      ...{ address, clock, httpPort, httpsPort, limits, log },
+      connections: this.#connections,
+      fallback: selfSigned,
+      certificate: (host) => this.#plan && this.#certificates.contextFor(host, this.#plan.certificates),
+      serve: (request, response, arrival) => this.#forwarder.serve(request, response, arrival),
+    });
+    let told = '';
+    while (!signal.aborted) {
+      try {
+        await server.listen();
+        this.#server = server;
+        return true;
+      } catch (error) {
+        // A predecessor may still have it.
+        if (messageOf(error) !== told) log.error({ err: error }, 'A port of Ingresses cannot be listened at; trying on');
+        told = messageOf(error);
+        await clock.sleep(retryMs, signal);
+      }
+    }
+    return false;
+  }
+}
+
+function follow<T extends ApiObject>(
+  informer: Informer<T>,
+  concerns: (object: T) => boolean,
+  changed: () => void,
+): () => void {
+  const look = (object: T) => {
+    if (concerns(object)) changed();
+  };
+  return informer.addHandler({ onAdd: look, onUpdate: look, onDelete: look });
+}
+
+/** What routes are made from, of a service. */
+function keepPorts({ metadata, spec, status }: Service): Service {
+  const { name, namespace, uid, resourceVersion } = metadata;
+  return {
+    metadata: { name, namespace, uid, resourceVersion } as Service['metadata'],
+    spec: { type: spec?.type, ports: spec?.ports } as NonNullable<Service['spec']>,
+    ...(status?.loadBalancer === undefined ? {} : { status: { loadBalancer: status.loadBalancer } }),
+  } as Service;
+}
+

@@ -1,0 +1,47 @@
+/** What TLS answers with, by the name that a client asks for. */
+import { createSecureContext, type SecureContext } from 'node:tls';
+import type { Secret } from '#api/core/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+
+interface Read {
+  readonly context?: SecureContext;
+  readonly why?: string;
+}
+
+export class Certificates {
+  /** Each secret is read once, for as long as it is as it was. */
+  readonly #read = new WeakMap<Secret, Read>();
+
+  /** Undefined where the secret holds a certificate and its key. */
+  whyUnusable(secret: Secret): string | undefined {
+    return this.#of(secret).why;
+  }
+
+  /** Undefined: there is none for the host. */
+  contextFor(host: string, certificates: ReadonlyMap<string, Secret>): SecureContext | undefined {
+    const dot = host.indexOf('.');
+    const secret =
+      certificates.get(host) ?? (dot > 0 ? certificates.get(`*${host.slice(dot)}`) : undefined) ?? certificates.get('');
+    return secret && this.#of(secret).context;
+  }
+
+  #of(secret: Secret): Read {
+    const known = this.#read.get(secret);
+    if (known !== undefined) return known;
+    const read = readPair(secret);
+    this.#read.set(secret, read);
+    return read;
+  }
+}
+
+function readPair({ data = {} }: Secret): Read {
+  const pem = (key: string) => Buffer.from(data[key] ?? '', 'base64');
+  const [cert, key] = [pem('tls.crt'), pem('tls.key')];
+  if (cert.length === 0 || key.length === 0) return { why: 'tls.crt and tls.key must be set' };
+  try {
+    return { context: createSecureContext({ cert, key, minVersion: 'TLSv1.2' }) };
+  } catch (error) {
+    // Of OpenSSL: it names the problem, and nothing of the key.
+    return { why: `tls.crt and tls.key are no certificate and its key: ${messageOf(error)}` };
+  }
+}

@@ -1,0 +1,166 @@
+/** What Ingresses and what they name make of requests: routes, certificates, and what is wrong. Pure. */
+import type { Secret, Service } from '#api/core/v1/types.gen.js';
+import type { Ingress, IngressBackend, IngressClass } from '#api/networking/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { keyFor, keyOf } from '#apimachinery/object-key.js';
+import { isOwn, ownClasses } from '#ingress/routing/classes.js';
+import { comparablePath } from '#ingress/routing/request-path.js';
+import { type Route, RoutingTable, type ServicePort } from '#ingress/routing/routing-table.js';
+
+export interface Observed {
+  readonly dialect: Dialect;
+  readonly ingresses: readonly Ingress[];
+  readonly classes: readonly IngressClass[];
+  /** By `namespace/name`. */
+  readonly service: (key: string) => Service | undefined;
+  /** Those of type TLS. */
+  readonly secret: (key: string) => Secret | undefined;
+  /** Why the secret is no certificate with its key; undefined where it is. */
+  readonly whyUnusable: (secret: Secret) => string | undefined;
+}
+
+export interface Problem {
+  readonly ingress: Ingress;
+  /** Of the event. */
+  readonly reason: 'BackendNotFound' | 'BackendNotSupported' | 'CertificateNotFound' | 'CertificateInvalid' | 'RuleShadowed';
+  readonly message: string;
+}
+
+export interface Plan {
+  /** Those that are carried out, the oldest first. */
+  readonly ingresses: readonly Ingress[];
+  readonly routes: RoutingTable;
+  /** By host, `*.` standing for one label. */
+  readonly certificates: ReadonlyMap<string, Secret>;
+  readonly problems: readonly Problem[];
+  /** Everything else that was looked at, there or not: a change of it is a change of the plan. */
+  readonly services: ReadonlySet<string>;
+  readonly secrets: ReadonlySet<string>;
+  /** What endpoints are needed of. */
+  readonly backends: readonly ServicePort[];
+}
+
+export function planRoutes(observed: Observed): Plan {
+  const { dialect } = observed;
+  const classes = ownClasses(observed.classes, dialect);
+  const ingresses = observed.ingresses.filter((ingress) => isOwn(ingress, classes, dialect)).sort(byAge);
+  const planner = new Planner(observed);
+  for (const ingress of ingresses) planner.add(ingress);
+  return { ingresses, ...planner };
+}
+
+/** Of two that want the same the older one gets it: a new Ingress takes nothing away from anybody. */
+function byAge(a: Ingress, b: Ingress): number {
+  const [first = '', second = ''] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
+  if (first !== second) return first < second ? -1 : 1;
+  return keyOf(a) < keyOf(b) ? -1 : 1;
+}
+
+class Planner {
+  readonly routes = new RoutingTable();
+  readonly certificates = new Map<string, Secret>();
+  readonly problems: Problem[] = [];
+  readonly services = new Set<string>();
+  readonly secrets = new Set<string>();
+  readonly backends: ServicePort[] = [];
+  readonly #observed: Observed;
+
+  constructor(observed: Observed) {
+    this.#observed = observed;
+  }
+
+  add(ingress: Ingress): void {
+    const { rules = [], defaultBackend } = ingress.spec ?? {};
+    const secured = this.#addCertificates(ingress);
+    for (const { host = '', http } of rules) {
+      for (const { path = '', pathType, backend } of http?.paths ?? []) {
+        const route = this.#route(ingress, backend, isCovered(host, secured));
+        const match = pathType === 'Exact' ? 'Exact' : 'Prefix';
+        const text = path === '' ? '/' : path;
+        if (!this.routes.add(host.toLowerCase(), match, comparablePath(text), route))
+          this.#report(ingress, 'RuleShadowed', `another rule has ${match} path ${text} of host ${host || '*'} already`);
+      }
+    }
+    if (defaultBackend === undefined) return;
+    const hosts = rules.length === 0 ? [''] : new Set(rules.map(({ host = '' }) => host.toLowerCase()));
+    for (const host of hosts)
+      this.routes.addRest(host, this.#route(ingress, defaultBackend, isCovered(host, secured)));
+  }
+
+  /** Returns the hosts that are served with TLS. */
+  #addCertificates(ingress: Ingress): ReadonlySet<string> {
+    const { rules = [], tls = [] } = ingress.spec ?? {};
+    const secured = new Set<string>();
+    for (const { hosts: named = [], secretName = '' } of tls) {
+      const hosts = (named.length > 0 ? named : rules.map(({ host = '' }) => host)).map((host) => host.toLowerCase());
+      for (const host of hosts) secured.add(host);
+      // Without a secret the controller's own certificate serves.
+      const secret = secretName === '' ? undefined : this.#certificate(ingress, secretName);
+      if (secret === undefined) continue;
+      for (const host of hosts) if (!this.certificates.has(host)) this.certificates.set(host, secret);
+    }
+    return secured;
+  }
+
+  #certificate(ingress: Ingress, name: string): Secret | undefined {
+    const { dialect, secret: find, whyUnusable } = this.#observed;
+    const key = keyFor(ingress.metadata.namespace, name);
+    this.secrets.add(key);
+    const secret = find(key);
+    if (secret === undefined) {
+      const type = dialect.secretTypes.tls;
+      this.#report(ingress, 'CertificateNotFound', `there is no secret ${name} of type ${type} in this namespace`);
+      return undefined;
+    }
+    const why = whyUnusable(secret);
+    if (why !== undefined) this.#report(ingress, 'CertificateInvalid', `secret ${name}: ${why}`);
+    return why === undefined ? secret : undefined;
+  }
+
+  #route(ingress: Ingress, backend: IngressBackend | undefined, isSecure: boolean): Route {
+    const found = this.#backend(ingress, backend);
+    if (found !== undefined) this.backends.push(found);
+    return { ingress: keyOf(ingress), backend: found, isSecure };
+  }
+
+  #backend(ingress: Ingress, backend: IngressBackend | undefined): ServicePort | undefined {
+    const named = backend?.service;
+    if (named === undefined) {
+      const { kind = '', name = '' } = backend?.resource ?? {};
+      this.#report(ingress, 'BackendNotSupported', `${kind} ${name}: only services can be backends`);
+      return undefined;
+    }
+    const key = keyFor(ingress.metadata.namespace, named.name);
+    this.services.add(key);
+    const service = this.#observed.service(key);
+    if (service === undefined) {
+      this.#report(ingress, 'BackendNotFound', `there is no service ${named.name} in this namespace`);
+      return undefined;
+    }
+    if (service.spec?.type === 'ExternalName') {
+      this.#report(ingress, 'BackendNotSupported', `service ${named.name} is an ExternalName, which has no endpoints`);
+      return undefined;
+    }
+    const { name, number } = named.port ?? {};
+    const ports = service.spec?.ports ?? [];
+    const port = ports.find((each) => (name ? each.name === name : each.port === number));
+    if (port === undefined) {
+      const known = ports.map((each) => (each.name ? `${each.name} (${each.port})` : `${each.port}`)).join(', ');
+      const message = `service ${named.name} has no port ${name || number}; it has ${known || 'none'}`;
+      this.#report(ingress, 'BackendNotFound', message);
+      return undefined;
+    }
+    return { service: key, portName: port.name ?? '' };
+  }
+
+  #report(ingress: Ingress, reason: Problem['reason'], message: string): void {
+    this.problems.push({ ingress, reason, message });
+  }
+}
+
+/** A wildcard stands for one label. */
+function isCovered(host: string, secured: ReadonlySet<string>): boolean {
+  const name = host.toLowerCase();
+  const dot = name.indexOf('.');
+  return secured.has(name) || (dot > 0 && secured.has(`*${name.slice(dot)}`));
+}
