@@ -19,7 +19,7 @@ bundle() {
     --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
 }
-for program in orch orchctl orch-controller-manager orch-scheduler orch-proxy nodeagent; do
+for program in orch orchctl orch-controller-manager orch-scheduler orch-proxy orch-ingress nodeagent; do
   bundle "dist/cmd/$program/main.js"
 done
 bundle dist/cmd/orch-apiserver/{main,worker}.js

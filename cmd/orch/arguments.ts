@@ -5,7 +5,7 @@
 
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
-import type { ForeignEtcd } from '#cmd/orch/start-options.js';
+import type { ForeignEtcd, IngressPorts } from '#cmd/orch/start-options.js';
 
 /** Whether features are on, by name; those that are not named are as the daemons have them. */
 export type Gates = Readonly<Record<string, boolean>>;
@@ -203,6 +203,30 @@ export interface NodeAgentArguments {
     readonly key: string | undefined;
   };
   readonly verbosity: number;
+}
+
+export interface IngressArguments {
+  readonly dialect: Dialect;
+  /** Client configuration; undefined in one process. */
+  readonly config: string | undefined;
+  readonly bindAddress: string;
+  readonly ports: IngressPorts;
+  /** Where this machine is reached. */
+  readonly addresses: readonly string[];
+  readonly verbosity: number;
+}
+
+export function ingressArguments({ addresses, ports, ...options }: IngressArguments): string[] {
+  return commandLine({
+    dialect: options.dialect.name,
+    orchconfig: options.config,
+    'bind-address': options.bindAddress,
+    'http-port': ports.http,
+    'https-port': ports.https,
+    'publish-address': addresses,
+    'healthz-bind-address': '',
+    v: options.verbosity,
+  });
 }
 
 /** Also in the API server's certificate. */

@@ -34,6 +34,8 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
+import { IngressController } from '#ingress/ingress-controller.js';
+import { ingressOptionTable, ingressRules, ingressSettings } from '#ingress/options.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { configInForce } from '#nodeagent/options/config/configz.js';
@@ -266,6 +268,19 @@ export class ClusterProcess {
     for (const daemon of beside) if (daemon !== undefined) this.#launch(daemon);
     await this.#start(agent);
     return agent;
+  }
+
+  /** Nobody waits for it: where a port is somebody else's, the cluster comes up all the same. */
+  startIngress(args: readonly string[]): void {
+    const { dialect, clock, random, log, metrics } = this.#options;
+    const values = valuesOf(ingressOptionTable(dialect), args, [ingressRules], log);
+    const client = this.clientFor(dialect.users.ingress, []);
+    const informers = this.#informers(client);
+    const recorder = this.#recorder(client, dialect.components.ingress);
+    this.#launch(
+      new IngressController({ ...ingressSettings(values), informers, recorder, clock, random, log, metrics }),
+    );
+    this.#inform(informers);
   }
 
   /**

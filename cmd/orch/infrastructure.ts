@@ -8,7 +8,13 @@ import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import type { ContainerRuntimes, NodeRuntime } from '#cmd/orch/container-runtimes.js';
 import type { Layout } from '#cmd/orch/layout.js';
 import { firstServiceAddress, hostAddresses, nodeRange, primaryRange } from '#cmd/orch/network.js';
-import { type ClusterPki, ensureClusterPki, ensureNodePki, type NodePki } from '#cmd/orch/pki/cluster-pki.js';
+import {
+  type ClusterPki,
+  ensureClientPki,
+  ensureClusterPki,
+  ensureNodePki,
+  type NodePki,
+} from '#cmd/orch/pki/cluster-pki.js';
 import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
@@ -48,7 +54,7 @@ export async function startInfrastructure(context: ClusterContext): Promise<Infr
   const server = `https://127.0.0.1:${settings.apiPort}`;
   const nodeIPs = await addressesOfNodes(context);
   const certificates = await step(progress, 'certificates', () => makeCertificates(context, nodeIPs));
-  writeClientConfigs(context, certificates.pki, certificates.nodes, server);
+  writeClientConfigs(context, certificates, server);
   // The API server needs the store alone, so the container runtimes take their time beside it.
   const parts: Closable[] = [];
   const runtimes = startRuntimes({ ...context, running: parts });
@@ -82,6 +88,8 @@ interface Certificates {
   readonly pki: ClusterPki;
   readonly etcd: EtcdPki;
   readonly nodes: ReadonlyMap<string, NodePki>;
+  /** Of the ingress controller, where it is a process of its own. */
+  readonly ingress: StoredKeyCertificate | undefined;
 }
 
 function isAnyAddress(address: string): boolean {
@@ -129,13 +137,16 @@ async function makeCertificates(
     const options = { dialect, nodeName, names: [], ips: ['127.0.0.1', ...addresses], now };
     nodes.set(nodeName, await ensureNodePki(layout.pki, pki.authority, options));
   }
-  return { pki, etcd, nodes };
+  const ingress =
+    start.ingress === undefined || !start.separate
+      ? undefined
+      : await ensureClientPki(layout.pki, pki.authority, { file: 'ingress', user: dialect.users.ingress, now });
+  return { pki, etcd, nodes, ingress };
 }
 
 function writeClientConfigs(
   { settings, layout, dialect }: ClusterContext,
-  pki: ClusterPki,
-  nodes: ReadonlyMap<string, NodePki>,
+  { ingress, nodes, pki }: Certificates,
   server: string,
 ): void {
   const write = (file: string, userName: string, pair: StoredKeyCertificate) => {
@@ -152,6 +163,7 @@ function writeClientConfigs(
   write(layout.clientConfig, dialect.users.admin, pki.admin);
   write(layout.componentConfig('controller-manager'), dialect.users.controllerManager, pki.controllerManager);
   write(layout.componentConfig('scheduler'), dialect.users.scheduler, pki.scheduler);
+  if (ingress !== undefined) write(layout.componentConfig('ingress'), dialect.users.ingress, ingress);
   for (const name of settings.nodes) {
     const node = nodes.get(name);
     if (node !== undefined)

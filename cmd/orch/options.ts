@@ -119,6 +119,26 @@ export const upOptions = {
     meaning:
       'Who leads addresses of Services to their pods and enforces network policies: built-in, which needs the program nft, or none, where another program does.',
   },
+  ingress: {
+    type: 'string',
+    default: 'none',
+    oneOf: ['built-in', 'none'],
+    section: 'Network',
+    meaning:
+      'Who takes requests from outside and passes them on as Ingresses say: built-in, with the IngressClass built-in, or none, where another program does.',
+  },
+  'ingress-http-port': {
+    type: 'int',
+    default: 80,
+    section: 'Network',
+    meaning: 'Port of this machine at which the built-in one takes HTTP, at --bind-address; 0 for none.',
+  },
+  'ingress-https-port': {
+    type: 'int',
+    default: 443,
+    section: 'Network',
+    meaning: 'The same of HTTPS; 0 for none.',
+  },
   'scheduler-config': {
     type: 'string',
     section: 'Daemons',

@@ -10,6 +10,7 @@ import {
   apiServerArguments,
   apiServerFiles,
   controllerManagerArguments,
+  ingressArguments,
   loopsInProcess,
   nodeAgentArguments,
   preferredNodeAgentPort,
@@ -19,6 +20,7 @@ import type { Closable } from '#cmd/orch/closable.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import type { Infrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { setUpIngress } from '#cmd/orch/ingress.js';
 import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { untilDone } from '#cmd/orch/patience.js';
 import { Child } from '#cmd/orch/process/child.js';
@@ -128,6 +130,21 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
       }),
     ),
   );
+  if (start.ingress !== undefined) {
+    await setUpIngress(client);
+    const ports = start.ingress;
+    const ingress = child(context, 'orch-ingress', dialect.components.ingress, () =>
+      ingressArguments({
+        dialect,
+        config: layout.componentConfig('ingress'),
+        bindAddress: start.bindAddress,
+        ports,
+        addresses: infrastructure.nodeIPs,
+        verbosity,
+      }),
+    );
+    await startChild({ running: daemons }, ingress);
+  }
   await step(progress, 'controllers and scheduler', () =>
     Promise.all([manager, scheduler].map((each) => startChild({ running: daemons }, each))),
   );

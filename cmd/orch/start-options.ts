@@ -19,10 +19,17 @@ export interface StartOptions {
   readonly localStorage: boolean;
   /** What leads services to their pods: `built-in`, or `none`. */
   readonly serviceProxy: string;
+  /** Ports of the built-in ingress controller, 0 for none; undefined: there is no such controller. */
+  readonly ingress: IngressPorts | undefined;
   /** Of all daemons. */
   readonly featureGates: Readonly<Record<string, boolean>>;
   /** Path of the scheduler's configuration file. */
   readonly schedulerConfig: string | undefined;
+}
+
+export interface IngressPorts {
+  readonly http: number;
+  readonly https: number;
 }
 
 export interface ForeignEtcd {

@@ -5,6 +5,7 @@ import {
   apiServerArguments,
   apiServerFiles,
   controllerManagerArguments,
+  ingressArguments,
   loopsInProcess,
   type NodeDnsArguments,
   type NodeProxyArguments,
@@ -16,6 +17,7 @@ import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import type { Infrastructure, NodeInfrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { setUpIngress } from '#cmd/orch/ingress.js';
 import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { hostAddresses } from '#cmd/orch/network.js';
 import { step } from '#cmd/orch/progress.js';
@@ -69,6 +71,19 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
     () => infrastructure.server,
   );
   await step(progress, 'controllers and scheduler', () => process.startLoops());
+  if (start.ingress !== undefined) {
+    await setUpIngress(process.api.client);
+    process.startIngress(
+      ingressArguments({
+        dialect,
+        config: undefined,
+        bindAddress: start.bindAddress,
+        ports: start.ingress,
+        addresses: infrastructure.nodeIPs,
+        verbosity: start.verbosity,
+      }),
+    );
+  }
   const nodes = await infrastructure.nodes;
   const dns = await setUpNameServer(context);
   const proxy = setUpServiceProxy(context);

@@ -22,7 +22,7 @@ import {
   readSettings,
   writeSettings,
 } from '#cmd/orch/settings.js';
-import type { StartOptions } from '#cmd/orch/start-options.js';
+import type { IngressPorts, StartOptions } from '#cmd/orch/start-options.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
@@ -61,6 +61,7 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
       clusterDns: checkedClusterDns(options['cluster-dns']),
       localStorage: options['local-storage'],
       serviceProxy: options['service-proxy'],
+      ingress: await checkedIngress(options),
       verbosity: options.v,
       featureGates: options['feature-gates'],
       schedulerConfig: readable(options['scheduler-config']),
@@ -103,6 +104,17 @@ function checkedAdvertiseAddress(address: string | undefined): string | undefine
   if (ipFamily(address) === 0 || address === '0.0.0.0' || address === '::')
     throw new SetupError(`--advertise-address ${JSON.stringify(address)} must be an address of this machine`);
   return address;
+}
+
+/** Throws a SetupError for a port that is somebody else's. */
+async function checkedIngress(options: UpOptions): Promise<IngressPorts | undefined> {
+  if (options.ingress !== 'built-in') return undefined;
+  for (const name of ['ingress-http-port', 'ingress-https-port'] as const) {
+    const port = options[name];
+    if (port !== 0 && !(await portIsFree(port, options['bind-address'])))
+      throw new SetupError(`port ${port} is in use by another program; choose another one with --${name}`);
+  }
+  return { http: options['ingress-http-port'], https: options['ingress-https-port'] };
 }
 
 /** Throws a SetupError for what is neither a word nor an address. */

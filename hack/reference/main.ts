@@ -5,12 +5,20 @@ import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
 import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
 import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.js';
+import { ingressProgram } from '#cmd/orch-ingress/program.js';
 import { proxyProgram } from '#cmd/orch-proxy/program.js';
 import { schedulerProgram } from '#cmd/orch-scheduler/program.js';
 import { chartValues, type ValueSchema } from './chart-values.js';
 import { optionReference, type Reference } from './options.js';
 
-const programs = [apiServerProgram, controllerManagerProgram, schedulerProgram, nodeAgentProgram, proxyProgram];
+const programs = [
+  apiServerProgram,
+  controllerManagerProgram,
+  schedulerProgram,
+  nodeAgentProgram,
+  proxyProgram,
+  ingressProgram,
+];
 const references = programs.map((make): Reference => {
   const { name, description, options } = make(process);
   return { name: name(orchDialect), description, table: options(orchDialect), other: kubernetesDialect };

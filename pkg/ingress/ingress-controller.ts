@@ -14,8 +14,8 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
 import { keyOf } from '#apimachinery/object-key.js';
-import type { EventRecorder } from '#client/events/recorder.js';
 import type { ApiObject } from '#client/client.js';
+import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -106,8 +106,7 @@ export class IngressController implements Daemon {
     this.#forwarder = new Forwarder({
       ...{ clock, limits, log, random, trustedProxies },
       metrics: this.#metrics,
-      securePort: () =>
-        options.redirects ? (options.publishedHttpsPort ?? this.#server?.port('https')) : undefined,
+      securePort: () => (options.redirects ? (options.publishedHttpsPort ?? this.#server?.port('https')) : undefined),
       route: (host, path) => this.#plan?.routes.find(host, path),
       endpoints: (backend) => this.#endpoints.of(backend),
     });
@@ -203,7 +202,8 @@ export class IngressController implements Daemon {
     this.#metrics.problems.set(plan.problems.length);
     this.#problems.update(plan.problems);
     const present = new Set(plan.ingresses.map(keyOf));
-    for (const ingress of before?.ingresses ?? []) if (!present.has(keyOf(ingress))) this.#metrics.forget(keyOf(ingress));
+    for (const ingress of before?.ingresses ?? [])
+      if (!present.has(keyOf(ingress))) this.#metrics.forget(keyOf(ingress));
     const addresses = this.#publishedAddresses();
     if (addresses !== undefined) this.#status.update(plan.ingresses, statusAddresses(addresses));
     log.debug({ ingresses: plan.ingresses.length, problems: plan.problems.length }, 'Rules of Ingresses are in force');
@@ -236,7 +236,8 @@ export class IngressController implements Daemon {
         return true;
       } catch (error) {
         // A predecessor may still have it.
-        if (messageOf(error) !== told) log.error({ err: error }, 'A port of Ingresses cannot be listened at; trying on');
+        if (messageOf(error) !== told)
+          log.error({ err: error }, 'A port of Ingresses cannot be listened at; trying on');
         told = messageOf(error);
         await clock.sleep(retryMs, signal);
       }
@@ -265,4 +266,3 @@ function keepPorts({ metadata, spec, status }: Service): Service {
     ...(status?.loadBalancer === undefined ? {} : { status: { loadBalancer: status.loadBalancer } }),
   } as Service;
 }
-

@@ -2,6 +2,7 @@
 import { parseCIDR } from '#apimachinery/net/ip.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
+import { bindAddress } from '#daemon/serving/bind-address.js';
 import { familyOf } from '#proxy/services/addresses.js';
 import type { Family } from '#proxy/services/view.js';
 
@@ -101,14 +102,6 @@ export const proxyRules: Rule<ProxyValues> = (values) => {
   }
   return errors;
 };
-
-/** `0.0.0.0:10256`, `[::]:10256`; undefined for what is neither. */
-export function bindAddress(text: string): { readonly address: string; readonly port: number } | undefined {
-  const match = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d{1,5})$/i.exec(text);
-  const address = match?.[1] ?? match?.[2] ?? '';
-  const port = Number(match?.[3]);
-  return familyOf(address) === undefined || !(port <= 65_535) ? undefined : { address, port };
-}
 
 /** The last range of each family. */
 export function rangesByFamily(ranges: readonly string[]): Partial<Record<Family, string>> {

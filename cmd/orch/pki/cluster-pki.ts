@@ -130,6 +130,16 @@ export async function ensureNodePki(
   };
 }
 
+/** The client certificate of a daemon that not every cluster has. */
+export async function ensureClientPki(
+  directory: string,
+  authority: KeyCertificate,
+  { file, user, now }: { readonly file: string; readonly user: string; readonly now: number },
+): Promise<StoredKeyCertificate> {
+  const wanted: Wanted = { subject: { commonName: user, organizations: [] }, usages: ['client'] };
+  return ensureCertificate(directoryStore(directory), file, authority, wanted, { now });
+}
+
 function apiServerNames({ dialect, names, clusterDomain = 'cluster.local' }: ClusterPkiOptions): string[] {
   const service = dialect.apiServiceName;
   const { default: namespace } = dialect.namespaces;

@@ -30,7 +30,10 @@ t.test('ready endpoints, each once', async (t) => {
 t.test('a choice', async (t) => {
   const make = (active: number, restsUntil = 0): Endpoint => ({ address: '10.0.0.1', port: 1, active, restsUntil });
   const [idle, busy, resting] = [make(0), make(5), make(0, 100)];
-  const draws = (...values: number[]) => () => values.shift() ?? 0;
+  const draws =
+    (...values: number[]) =>
+    () =>
+      values.shift() ?? 0;
   const all = [idle, busy, resting];
   const choose = (tried: Endpoint[], now: number, ...values: number[]) =>
     chooseEndpoint(all, { tried: new Set(tried), now, random: draws(...values) });

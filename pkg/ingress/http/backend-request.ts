@@ -1,5 +1,5 @@
 /** One request to one endpoint. Nothing is sent before there is a connection, so that another endpoint can be tried. */
-import { type Agent, type IncomingMessage, request as httpRequest, type RequestOptions } from 'node:http';
+import { type Agent, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Readable } from 'node:stream';
 import type { Clock } from '#apimachinery/clock.js';

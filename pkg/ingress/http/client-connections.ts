@@ -25,7 +25,8 @@ export class ClientConnections {
     const address = socket.remoteAddress ?? '';
     const held = this.#byAddress.get(address) ?? 0;
     const isFull = limits.maxConnections > 0 && this.#open.size >= limits.maxConnections;
-    const isGreedy = limits.maxConnectionsPerClient > 0 && held >= limits.maxConnectionsPerClient && !isTrusted(address);
+    const isGreedy =
+      limits.maxConnectionsPerClient > 0 && held >= limits.maxConnectionsPerClient && !isTrusted(address);
     if (isFull || isGreedy) {
       metrics.rejectedConnections.inc({ limit: isFull ? 'all' : 'client' });
       socket.destroy();

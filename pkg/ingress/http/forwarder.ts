@@ -103,8 +103,7 @@ export class Forwarder {
     if (method === 'TRACE') return answer(response, 405, 'TRACE is not passed on');
     const asked = requestHost(url, headers, rawHeaders);
     const target = asked && requestTarget(asked.url);
-    if (asked === undefined || target === undefined)
-      return answer(response, 400, 'a request names one host, and a path', { connection: 'close' });
+    if (asked === undefined || target === undefined) return refuse(response);
     const route = find(asked.host, target.path);
     if (route === undefined) return answer(response, 404, 'no ingress has a rule for this host and path');
     counted.ingress = route.ingress;
@@ -174,7 +173,14 @@ export class Forwarder {
     const passed = requestHeaders(headers, client);
     // How long it is: as the client said, or piece by piece.
     if (hasBody && length === undefined) passed['transfer-encoding'] = 'chunked';
-    return { method, target, headers: passed, body: hasBody ? request : undefined, upgrade: arrival.upgrade?.protocol, signal };
+    return {
+      method,
+      target,
+      headers: passed,
+      body: hasBody ? request : undefined,
+      upgrade: arrival.upgrade?.protocol,
+      signal,
+    };
   }
 
   /** Rejects with a BackendFailure, or with undefined where there is no endpoint. */
@@ -226,7 +232,8 @@ export class Forwarder {
       return;
     }
     log.warn({ err: error, ingress, service: backend?.service }, 'A backend did not answer');
-    if (error instanceof BackendFailure && error.kind === 'silent') answer(response, 504, 'the backend did not answer in time');
+    if (error instanceof BackendFailure && error.kind === 'silent')
+      answer(response, 504, 'the backend did not answer in time');
     else if (error instanceof BackendFailure) answer(response, 502, 'the backend could not be asked');
     else answer(response, 400, `the request cannot be passed on: ${messageOf(error)}`);
   }
@@ -264,6 +271,12 @@ export class Forwarder {
   #cameSecurely(request: Request): boolean {
     return request.headers['x-forwarded-proto'] === 'https' && this.#isTrusted(request);
   }
+}
+
+/** What the client means is not known, nor where its request ends for those behind. */
+function refuse(response: Response): void {
+  if (!isHttp2(response)) response.shouldKeepAlive = false;
+  answer(response, 400, 'a request names one host, and a path');
 }
 
 /** Whoever asks first whether to send a body is told to when there is somebody to take it. */

@@ -42,6 +42,7 @@ export class IngressServer {
   readonly #options: IngressServerOptions;
   readonly #servers: { readonly scheme: Arrival['scheme']; readonly server: Server }[] = [];
   readonly #sessions = new Set<ServerHttp2Session>();
+  #isClosing = false;
 
   constructor(options: IngressServerOptions) {
     this.#options = options;
@@ -58,7 +59,8 @@ export class IngressServer {
     const { address, httpPort, httpsPort } = this.#options;
     const host = address === '' ? {} : { host: address };
     try {
-      if (httpPort !== undefined) await this.#open('http', createServer(this.#http1Options()), { ...host, port: httpPort });
+      if (httpPort !== undefined)
+        await this.#open('http', createServer(this.#http1Options()), { ...host, port: httpPort });
       if (httpsPort !== undefined) await this.#open('https', this.#secureServer(), { ...host, port: httpsPort });
     } catch (error) {
       for (const { server } of this.#servers) server.close();
@@ -70,6 +72,7 @@ export class IngressServer {
   /** Lets requests under way end for a while. */
   async close(): Promise<void> {
     const { clock, connections, limits } = this.#options;
+    this.#isClosing = true;
     const done = new AbortController();
     const closed = this.#servers.map(({ server }) => new Promise<void>((resolve) => server.close(() => resolve())));
     for (const session of this.#sessions) session.close();
@@ -85,8 +88,11 @@ export class IngressServer {
     const arrival = (socket: Socket): Arrival => ({ scheme, port: socket.localPort ?? where.port });
     server.setTimeout(limits.backendMs + marginMs);
     server.maxHeadersCount = 0;
-    const http1 = (request: IncomingMessage, response: ServerResponse) =>
+    const http1 = (request: IncomingMessage, response: ServerResponse) => {
+      // A connection that was kept for another request is idle only after this.
+      response.once('close', () => setImmediate(() => this.#isClosing && server.closeIdleConnections()));
       void serve(request, response, arrival(request.socket));
+    };
     server.on('request', http1);
     server.on('checkContinue', http1);
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
@@ -148,7 +154,11 @@ export class IngressServer {
   #http2Server(arrival: (socket: Socket) => Arrival): Http2Server {
     const { limits, serve } = this.#options;
     const server = createHttp2Server({
-      settings: { maxConcurrentStreams: limits.maxStreams, maxHeaderListSize: limits.maxHeaderBytes, enablePush: false },
+      settings: {
+        maxConcurrentStreams: limits.maxStreams,
+        maxHeaderListSize: limits.maxHeaderBytes,
+        enablePush: false,
+      },
       // Streams that a client opens and takes back at once count, too.
       maxSessionRejectedStreams: limits.maxStreams,
     });

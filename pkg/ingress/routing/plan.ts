@@ -22,7 +22,12 @@ export interface Observed {
 export interface Problem {
   readonly ingress: Ingress;
   /** Of the event. */
-  readonly reason: 'BackendNotFound' | 'BackendNotSupported' | 'CertificateNotFound' | 'CertificateInvalid' | 'RuleShadowed';
+  readonly reason:
+    | 'BackendNotFound'
+    | 'BackendNotSupported'
+    | 'CertificateNotFound'
+    | 'CertificateInvalid'
+    | 'RuleShadowed';
   readonly message: string;
 }
 
@@ -78,13 +83,16 @@ class Planner {
         const match = pathType === 'Exact' ? 'Exact' : 'Prefix';
         const text = path === '' ? '/' : path;
         if (!this.routes.add(host.toLowerCase(), match, comparablePath(text), route))
-          this.#report(ingress, 'RuleShadowed', `another rule has ${match} path ${text} of host ${host || '*'} already`);
+          this.#report(
+            ingress,
+            'RuleShadowed',
+            `another rule has ${match} path ${text} of host ${host || '*'} already`,
+          );
       }
     }
     if (defaultBackend === undefined) return;
     const hosts = rules.length === 0 ? [''] : new Set(rules.map(({ host = '' }) => host.toLowerCase()));
-    for (const host of hosts)
-      this.routes.addRest(host, this.#route(ingress, defaultBackend, isCovered(host, secured)));
+    for (const host of hosts) this.routes.addRest(host, this.#route(ingress, defaultBackend, isCovered(host, secured)));
   }
 
   /** Returns the hosts that are served with TLS. */

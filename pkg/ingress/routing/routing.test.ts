@@ -73,12 +73,48 @@ t.test('paths are compared as the API says', async (t) => {
     [[['Prefix', '/aaa/bbb']], '/aaa/bbb/', '/aaa/bbb'],
     [[['Prefix', '/aaa/bbb']], '/aaa/bbb/ccc', '/aaa/bbb'],
     [[['Prefix', '/aaa/bbb']], '/aaa/bbbxyz', undefined],
-    [[['Prefix', '/'], ['Prefix', '/aaa']], '/aaa/ccc', '/aaa'],
-    [[['Prefix', '/'], ['Prefix', '/aaa'], ['Prefix', '/aaa/bbb']], '/aaa/bbb', '/aaa/bbb'],
-    [[['Prefix', '/'], ['Prefix', '/aaa']], '/ccc', '/'],
+    [
+      [
+        ['Prefix', '/'],
+        ['Prefix', '/aaa'],
+      ],
+      '/aaa/ccc',
+      '/aaa',
+    ],
+    [
+      [
+        ['Prefix', '/'],
+        ['Prefix', '/aaa'],
+        ['Prefix', '/aaa/bbb'],
+      ],
+      '/aaa/bbb',
+      '/aaa/bbb',
+    ],
+    [
+      [
+        ['Prefix', '/'],
+        ['Prefix', '/aaa'],
+      ],
+      '/ccc',
+      '/',
+    ],
     [[['Prefix', '/aaa']], '/ccc', undefined],
-    [[['Prefix', '/foo'], ['Exact', '/foo']], '/foo', 'Exact /foo'],
-    [[['Prefix', '/foo'], ['Exact', '/foo']], '/foo/bar', '/foo'],
+    [
+      [
+        ['Prefix', '/foo'],
+        ['Exact', '/foo'],
+      ],
+      '/foo',
+      'Exact /foo',
+    ],
+    [
+      [
+        ['Prefix', '/foo'],
+        ['Exact', '/foo'],
+      ],
+      '/foo/bar',
+      '/foo',
+    ],
     [[['ImplementationSpecific', '/foo']], '/foo/bar', '/foo'],
     [[['ImplementationSpecific', '']], '/foo/bar', ''],
     // Encoded or not, and by whatever detour: the same path.
@@ -160,7 +196,13 @@ t.test('classes', async (t) => {
   const standard = [
     { metadata: { name: 'own', annotations: { [defaultClassAnnotation]: 'true' } }, spec: classes[0]?.spec ?? {} },
   ];
-  const rows: [why: string, spec: object, annotations: Record<string, string>, classes: IngressClass[], own: boolean][] = [
+  const rows: [
+    why: string,
+    spec: object,
+    annotations: Record<string, string>,
+    classes: IngressClass[],
+    own: boolean,
+  ][] = [
     ['of its class', {}, {}, classes, true],
     ['of another class', { ingressClassName: 'other' }, {}, classes, false],
     ['of a class that is not there', { ingressClassName: 'none' }, {}, classes, false],
@@ -181,7 +223,11 @@ t.test('the older one keeps what two want', async (t) => {
   const planned = plan([second, first]);
   t.equal(target(planned, 'example.com/a'), 'first');
   t.match(planned.problems, [
-    { ingress: second, reason: 'RuleShadowed', message: 'another rule has Prefix path /a/ of host example.com already' },
+    {
+      ingress: second,
+      reason: 'RuleShadowed',
+      message: 'another rule has Prefix path /a/ of host example.com already',
+    },
   ]);
 });
 
@@ -190,7 +236,9 @@ t.test('certificates', async (t) => {
   const planned = plan([
     ingress('certified', {
       tls: [tls(['A.example.com', '*.wild.com'], 'first'), tls(['b.example.com'], 'missing'), tls(['c.com'], 'broken')],
-      rules: ['a.example.com', 'x.wild.com', 'b.example.com', 'plain.org'].map((host) => rule(host, ['Prefix', '/', 's'])),
+      rules: ['a.example.com', 'x.wild.com', 'b.example.com', 'plain.org'].map((host) =>
+        rule(host, ['Prefix', '/', 's']),
+      ),
     }),
     ingress('all', { tls: [tls(undefined, 'second')], rules: [rule('own.org', ['Prefix', '/', 's'])] }),
     ingress('late', { tls: [tls(['a.example.com'], 'third')], defaultBackend: to('s') }),
@@ -202,7 +250,10 @@ t.test('certificates', async (t) => {
   for (const host of ['a.example.com', 'x.wild.com', 'b.example.com', 'own.org']) t.equal(isSecure(host), true, host);
   t.equal(isSecure('plain.org'), false);
   t.match(planned.problems, [
-    { reason: 'CertificateNotFound', message: 'there is no secret missing of type kubernetes.io/tls in this namespace' },
+    {
+      reason: 'CertificateNotFound',
+      message: 'there is no secret missing of type kubernetes.io/tls in this namespace',
+    },
     { reason: 'CertificateInvalid', message: 'secret broken: it is broken' },
   ]);
   t.same(planned.secrets, new Set(['first', 'missing', 'broken', 'second', 'third'].map((name) => `default/${name}`)));

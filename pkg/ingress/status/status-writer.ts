@@ -27,7 +27,10 @@ export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #backoff: Backoff;
   /** By key: what waits to be written. Each Ingress is there once at most. */
-  readonly #waiting = new Map<string, { readonly ingress: Ingress; readonly addresses: readonly LoadBalancerIngress[] }>();
+  readonly #waiting = new Map<
+    string,
+    { readonly ingress: Ingress; readonly addresses: readonly LoadBalancerIngress[] }
+  >();
   readonly #writing = new Map<string, Promise<void>>();
   /** By UID: the version that was written upon; until the cache shows a newer one there is nothing to do. */
   readonly #written = new Map<string, string>();

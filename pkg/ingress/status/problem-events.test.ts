@@ -1,0 +1,32 @@
+/** When owners of Ingresses are told. */
+import t from 'tap';
+import type { Ingress } from '#api/networking/v1/types.gen.js';
+import { VirtualClock } from '#client/testing/virtual-clock.js';
+import type { Problem } from '#ingress/routing/plan.js';
+import { ProblemEvents } from '#ingress/status/problem-events.js';
+
+t.test('problems are told once, when they last', async (t) => {
+  const clock = new VirtualClock();
+  const told: string[] = [];
+  const events = new ProblemEvents(clock, {
+    record: (_, type, reason, message) => told.push(`${type} ${reason} ${message}`),
+  });
+  const ingress = { metadata: { name: 'web', namespace: 'default', uid: '1' } } as Ingress;
+  const problem = (message: string): Problem => ({ ingress, reason: 'BackendNotFound', message });
+  events.update([problem('a'), problem('a'), problem('b')]);
+  await clock.advance(4000);
+  events.update([problem('a')]);
+  await clock.advance(2000);
+  t.same(told, ['Warning BackendNotFound a'], 'what was over soon is not told');
+  events.update([problem('a')]);
+  await clock.advance(60_000);
+  t.equal(told.length, 1, 'not again');
+  events.update([]);
+  events.update([problem('a')]);
+  await clock.advance(6000);
+  t.equal(told.length, 2, 'unless it has come back');
+  events.update([problem('c')]);
+  events.close();
+  await clock.advance(60_000);
+  t.equal(told.length, 2);
+});
