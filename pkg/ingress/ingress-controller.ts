@@ -188,7 +188,6 @@ export class IngressController implements Daemon {
 
   #replan(): void {
     const { log } = this.#options;
-    const before = this.#plan;
     const plan = planRoutes({
       dialect: this.#options.informers.client.dialect,
       ingresses: this.#ingresses.list(),
@@ -201,9 +200,7 @@ export class IngressController implements Daemon {
     this.#endpoints.retain(plan.backends);
     this.#metrics.problems.set(plan.problems.length);
     this.#problems.update(plan.problems);
-    const present = new Set(plan.ingresses.map(keyOf));
-    for (const ingress of before?.ingresses ?? [])
-      if (!present.has(keyOf(ingress))) this.#metrics.forget(keyOf(ingress));
+    this.#metrics.retain(new Set(plan.ingresses.map(keyOf)));
     const addresses = this.#publishedAddresses();
     if (addresses !== undefined) this.#status.update(plan.ingresses, statusAddresses(addresses));
     log.debug({ ingresses: plan.ingresses.length, problems: plan.problems.length }, 'Rules of Ingresses are in force');

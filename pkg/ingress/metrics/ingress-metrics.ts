@@ -11,6 +11,7 @@ export class IngressMetrics {
   readonly #requests;
   readonly #seconds;
   readonly #upgrades;
+  #ingresses: ReadonlySet<string> = new Set();
 
   constructor(registry: Registry) {
     this.#requests = counter(registry, {
@@ -53,18 +54,27 @@ export class IngressMetrics {
   }
 
   answered(ingress: string, status: number, ms: number): void {
-    this.#requests.inc({ ingress, code: `${Math.trunc(status / 100)}xx` });
+    this.#requests.inc({ ingress: this.#label(ingress), code: `${Math.trunc(status / 100)}xx` });
     this.#seconds.observe(ms / 1000);
   }
 
   upgraded(ingress: string): void {
-    this.#upgrades.inc({ ingress });
+    this.#upgrades.inc({ ingress: this.#label(ingress) });
   }
 
-  /** An Ingress is gone. */
-  forget(ingress: string): void {
-    this.#upgrades.remove({ ingress });
-    for (const code of codes) this.#requests.remove({ ingress, code });
+  /** The Ingresses that there are: the series of others end. */
+  retain(ingresses: ReadonlySet<string>): void {
+    for (const ingress of this.#ingresses) {
+      if (ingresses.has(ingress)) continue;
+      this.#upgrades.remove({ ingress });
+      for (const code of codes) this.#requests.remove({ ingress, code });
+    }
+    this.#ingresses = ingresses;
+  }
+
+  /** An answer may end after its Ingress. */
+  #label(ingress: string): string {
+    return this.#ingresses.has(ingress) ? ingress : '';
   }
 }
 
