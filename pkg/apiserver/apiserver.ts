@@ -424,15 +424,15 @@ export class ApiServer implements Daemon {
 
   /** Of paths that are no resources. */
   #plainEndpoint(): Endpoint {
-    const { dialect, paths = {}, healthChecks = [], log, metrics } = this.#deps;
+    const { dialect, paths = {}, healthChecks = [], log, metrics, turns, clock } = this.#deps;
     const discovery = new Discovery({
       dialect,
+      turns,
       responder: this.#responder,
       resources: this.resources,
       remote: () => this.#remote(),
       serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
     });
-    const { turns, clock } = this.#deps;
     const openapi = new OpenApi({
       scheme: this.scheme,
       dialect,

@@ -56,6 +56,10 @@ export class LruCache<K, V> {
     return entry.value;
   }
 
+  delete(key: K): void {
+    this.#entries.delete(key);
+  }
+
   set(key: K, value: V): void {
     const { limit, age, onEvict } = this.#options;
     this.#entries.delete(key);

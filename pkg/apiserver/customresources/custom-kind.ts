@@ -64,21 +64,21 @@ export class CustomKind {
     return `${this.group}/${version}`;
   }
 
-  /** Undefined for a version that the definition does not have. */
-  version(name: string): CustomVersion | undefined {
+  /** Undefined for a version that the definition does not have. `once`: it is not kept for others. */
+  version(name: string, use?: 'once'): CustomVersion | undefined {
     let version = this.#versions.get(name);
     if (version === undefined) {
       const found = this.#find(name);
       if (found === undefined) return undefined;
       version = this.#compile(found.spec, found.version);
-      this.#versions.set(name, version);
+      if (use === undefined) this.#versions.set(name, version);
     }
     return version;
   }
 
   /** The same for versions that are served. Throws 404 for a definition that has just lost it. */
-  require(name: string): CustomVersion {
-    const version = this.version(name);
+  require(name: string, use?: 'once'): CustomVersion {
+    const version = this.version(name, use);
     if (version === undefined) throw pathNotFound();
     return version;
   }

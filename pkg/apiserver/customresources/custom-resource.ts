@@ -13,6 +13,7 @@ import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { type ConversionWebhooks, WebhookConversion } from '#apiserver/customresources/webhook-conversion.js';
 import type { CustomResource } from '#apiserver/resources/resource-table.js';
 import type { ServedConversion, StoredVersionOf } from '#apiserver/resources/served-conversion.js';
+import type { DescribedResource } from '#apiserver/resources/served-resource.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
@@ -40,6 +41,7 @@ export class ServedCustomResource implements CustomResource {
   readonly edition: string;
   readonly deprecationWarning: string | undefined;
   readonly kindInfo: KindInfo;
+  readonly stored: StoredVersionOf;
   readonly #kind: CustomKind;
   readonly #forms: StoredForms;
   readonly #webhooks: ConversionWebhooks;
@@ -65,20 +67,20 @@ export class ServedCustomResource implements CustomResource {
       ? (version.deprecationWarning ?? `${this.apiVersion} ${kind.kind} is deprecated`)
       : undefined;
     this.kindInfo = new CustomKindInfo(kind, version.name);
+    this.stored = new CustomStoredVersion(kind);
   }
 
   get type(): TypeInfo {
     return this.#kind.require(this.#version).type;
   }
 
-  get strategy(): Strategy {
-    return this.#kind.require(this.#version).strategy;
+  described(): DescribedResource {
+    const { declaration, group, apiVersion, listKind } = this;
+    return { declaration, group, apiVersion, listKind, type: this.#kind.require(this.#version, 'once').type };
   }
 
-  get stored(): StoredVersionOf {
-    const { kind } = this.#kind;
-    const { apiVersion, type, strategy } = this.#kind.require(this.#kind.storageVersion);
-    return { apiVersion, kind, type, strategy };
+  get strategy(): Strategy {
+    return this.#kind.require(this.#version).strategy;
   }
 
   get conversion(): ServedConversion {
@@ -96,6 +98,27 @@ export class ServedCustomResource implements CustomResource {
     const { apiVersion } = this;
     if (webhook === undefined) return renaming(this.#kind, this.#forms, apiVersion);
     return new WebhookConversion({ ...this.#webhooks, webhook, kind: this.#kind, forms: this.#forms, apiVersion });
+  }
+}
+
+/** Names are at hand, which is all that discovery asks for; the rest is made when objects are. */
+class CustomStoredVersion implements StoredVersionOf {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly #kind: CustomKind;
+
+  constructor(kind: CustomKind) {
+    this.#kind = kind;
+    this.apiVersion = kind.apiVersion(kind.storageVersion);
+    this.kind = kind.kind;
+  }
+
+  get type(): TypeInfo {
+    return this.#kind.require(this.#kind.storageVersion).type;
+  }
+
+  get strategy(): Strategy {
+    return this.#kind.require(this.#kind.storageVersion).strategy;
   }
 }
 

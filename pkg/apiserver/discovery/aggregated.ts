@@ -2,10 +2,17 @@
  * Aggregated discovery: all groups, versions and resources in one document, as clients newer than 1.24 ask for first.
  * The document's shape is that of `apidiscovery` v2 and v2beta1, which are the same.
  */
+import { createHash } from 'node:crypto';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { parseAccept } from '#apimachinery/codec/negotiate.js';
+import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type ApiResourceDocument, type GroupVersions, resourceDocuments } from '#apiserver/discovery/resource-list.js';
 import type { RequestContext } from '#apiserver/http/context.js';
+import { hasEntity } from '#apiserver/http/etag.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { PackedRow, pack } from '#apiserver/representation/packed.js';
+import { packedAnswer } from '#apiserver/representation/packed-answer.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 
 export interface AggregatedForm {
@@ -29,31 +36,105 @@ export function aggregatedForm(context: Pick<RequestContext, 'request'>): Aggreg
   return undefined;
 }
 
-export function aggregatedGroups(
-  table: ResourceTable,
-  dialect: Dialect,
-  form: AggregatedForm,
-  groups: readonly GroupVersions[],
-): object {
-  return {
-    kind: 'APIGroupDiscoveryList',
-    apiVersion: `${form.group}/${form.version}`,
-    metadata: {},
-    items: groups.map(({ name, versions: served }) => ({
+export interface AggregatedDiscoveryOptions {
+  readonly dialect: Dialect;
+  readonly resources: ResourceTable;
+  readonly turns: Pick<TurnQueue, 'pause'>;
+}
+
+interface Kept {
+  /** Of the resource table. */
+  readonly generation: number;
+  readonly document: Promise<Tagged>;
+}
+
+interface Tagged {
+  readonly etag: string;
+  readonly row: PackedRow;
+}
+
+/** Shorter ones are sent as they are. */
+const minGzipBytes = 128 * 1024;
+
+/** Two versions, both roots, and the names of both dialects. */
+const maxKept = 8;
+
+/** The documents, each made when somebody asks, in turns, and kept compressed until the resources change. */
+export class AggregatedDiscovery {
+  readonly #options: AggregatedDiscoveryOptions;
+  /** By form, which clients name, and root. */
+  readonly #kept = new LruCache<string, Kept>({ limit: maxKept });
+
+  constructor(options: AggregatedDiscoveryOptions) {
+    this.#options = options;
+  }
+
+  /** `groups`: those of `root`, as they are now. */
+  async answer(
+    context: RequestContext,
+    form: AggregatedForm,
+    root: 'api' | 'apis',
+    groups: () => readonly GroupVersions[],
+  ): Promise<ApiResponse> {
+    const { etag, row } = await this.#document(form, root, groups);
+    const headers = { etag, vary: 'Accept-Encoding, Accept' };
+    if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
+    const type = `application/json;g=${form.group};v=${form.version};as=APIGroupDiscoveryList`;
+    return packedAnswer(context, row, { ...headers, 'content-type': type }, minGzipBytes);
+  }
+
+  #document(form: AggregatedForm, root: string, groups: () => readonly GroupVersions[]): Promise<Tagged> {
+    const { generation } = this.#options.resources;
+    const key = `${form.group} ${form.version} ${root}`;
+    const known = this.#kept.get(key);
+    if (known?.generation === generation) return known.document;
+    const document = this.#make(form, groups());
+    this.#kept.set(key, { generation, document });
+    document.catch(() => this.#kept.delete(key));
+    return document;
+  }
+
+  async #make(form: AggregatedForm, groups: readonly GroupVersions[]): Promise<Tagged> {
+    const { turns } = this.#options;
+    const apiVersion = JSON.stringify(`${form.group}/${form.version}`);
+    const parts = [`{"kind":"APIGroupDiscoveryList","apiVersion":${apiVersion},"metadata":{},"items":[`];
+    for (const [i, group] of groups.entries()) {
+      await turns.pause();
+      parts.push(`${i === 0 ? '' : ','}${JSON.stringify(this.#group(group))}`);
+    }
+    parts.push(']}\n');
+    const bytes = parts.map((part) => Buffer.from(part));
+    const hash = createHash('sha256');
+    for (const part of bytes) hash.update(part);
+    return {
+      etag: `"${hash.digest('hex').toUpperCase()}"`,
+      row: await PackedRow.of([await pack(bytes)], turns),
+    };
+  }
+
+  #group({ name, versions: served }: GroupVersions): object {
+    const { resources, dialect } = this.#options;
+    return {
       metadata: { name, creationTimestamp: null },
       versions: served.map((version) => ({
         version,
-        resources: resourcesOf(resourceDocuments(table, name, version, dialect), name, version),
+        resources: resourcesOf(resourceDocuments(resources, name, version, dialect), name, version),
         freshness: 'Current',
       })),
-    })),
-  };
+    };
+  }
 }
 
 function resourcesOf(documents: readonly ApiResourceDocument[], group: string, version: string): object[] {
-  const own = documents.filter(({ name }) => !name.includes('/'));
+  const own: ApiResourceDocument[] = [];
+  const subresources = new Map<string, ApiResourceDocument[]>();
+  for (const document of documents) {
+    const [resource = '', subresource] = document.name.split('/');
+    if (subresource === undefined) own.push(document);
+    else subresources.set(resource, [...(subresources.get(resource) ?? []), document]);
+  }
   return own.map((document) => {
-    const below = documents.filter(({ name }) => name.startsWith(`${document.name}/`));
+    const below = subresources.get(document.name) ?? [];
     return {
       resource: document.name,
       responseKind: { group, version, kind: document.kind },

@@ -1,7 +1,8 @@
 /** The paths that tell clients what is served: `/api`, `/apis`, `/apis/G`, `/apis/G/V`, `/version`. */
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { pathNotFound } from '#apimachinery/errors/status.js';
-import { type AggregatedForm, aggregatedForm, aggregatedGroups } from '#apiserver/discovery/aggregated.js';
+import { AggregatedDiscovery, type AggregatedForm, aggregatedForm } from '#apiserver/discovery/aggregated.js';
 import {
   type GroupVersions,
   groupsOf,
@@ -18,6 +19,7 @@ export interface DiscoveryOptions {
   readonly dialect: Dialect;
   readonly responder: Responder;
   readonly resources: ResourceTable;
+  readonly turns: Pick<TurnQueue, 'pause'>;
   /** Versions that other servers serve. */
   readonly remote: () => Iterable<RemoteVersion>;
   /** `host:port` that clients reach this server at. */
@@ -26,15 +28,19 @@ export interface DiscoveryOptions {
 
 export class Discovery {
   readonly #options: DiscoveryOptions;
+  readonly #aggregated: AggregatedDiscovery;
 
   constructor(options: DiscoveryOptions) {
     this.#options = options;
+    this.#aggregated = new AggregatedDiscovery(options);
   }
 
   /** Undefined for paths that are none of discovery's. Throws 404 for groups and versions that are not served. */
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
     const [root, ...rest] = context.info.path.split('/').filter((part) => part !== '');
     if (root !== 'api' && root !== 'apis') return undefined;
+    const form = rest.length === 0 ? this.#aggregatedForm(context) : undefined;
+    if (form !== undefined) return this.#aggregated.answer(context, form, root, () => this.#ofRoot(root));
     const answer = root === 'api' ? this.#core(context, rest) : this.#groups(context, rest);
     return answer.then((response) => tagged(context.request, response));
   }
@@ -43,9 +49,7 @@ export class Discovery {
     const { responder } = this.#options;
     if (more.length > 0) throw pathNotFound();
     if (version !== undefined) return this.#resources(context, '', version);
-    const aggregated = this.#aggregatedForm(context);
-    const [core] = groupsOf(this.#options.resources, this.#options.remote()).filter(({ name }) => name === '');
-    if (aggregated !== undefined) return this.#aggregated(context, aggregated, core === undefined ? [] : [core]);
+    const [core] = this.#ofRoot('api');
     return responder.object(context, {
       kind: 'APIVersions',
       versions: core?.versions ?? [],
@@ -54,18 +58,21 @@ export class Discovery {
   }
 
   #groups(context: RequestContext, [group, version, ...more]: string[]): Promise<ApiResponse> {
-    const { responder, resources, remote } = this.#options;
+    const { responder } = this.#options;
     if (more.length > 0) throw pathNotFound();
     if (group !== undefined && version !== undefined) return this.#resources(context, group, version);
-    const groups = groupsOf(resources, remote()).filter(({ name }) => name !== '');
+    const groups = this.#ofRoot('apis');
     if (group === undefined) {
-      const aggregated = this.#aggregatedForm(context);
-      if (aggregated !== undefined) return this.#aggregated(context, aggregated, groups);
       return responder.object(context, { kind: 'APIGroupList', apiVersion: 'v1', groups: groups.map(groupDocument) });
     }
     const found = groups.find(({ name }) => name === group);
     if (found === undefined) throw pathNotFound();
     return responder.object(context, { kind: 'APIGroup', apiVersion: 'v1', ...groupDocument(found) });
+  }
+
+  #ofRoot(root: 'api' | 'apis'): GroupVersions[] {
+    const { resources, remote } = this.#options;
+    return groupsOf(resources, remote()).filter(({ name }) => (name === '') === (root === 'api'));
   }
 
   #resources(context: RequestContext, group: string, version: string): Promise<ApiResponse> {
@@ -84,18 +91,6 @@ export class Discovery {
   #aggregatedForm(context: RequestContext): AggregatedForm | undefined {
     const [remote] = this.#options.remote();
     return remote === undefined ? aggregatedForm(context) : undefined;
-  }
-
-  async #aggregated(
-    context: RequestContext,
-    form: AggregatedForm,
-    groups: readonly GroupVersions[],
-  ): Promise<ApiResponse> {
-    const { responder, resources, dialect } = this.#options;
-    const document = aggregatedGroups(resources, dialect, form, groups);
-    const response = await responder.bytes(context, Buffer.from(`${JSON.stringify(document)}\n`), 'json');
-    response.headers['content-type'] = `application/json;g=${form.group};v=${form.version};as=APIGroupDiscoveryList`;
-    return response;
   }
 }
 

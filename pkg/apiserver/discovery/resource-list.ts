@@ -99,9 +99,8 @@ export function resourceDocuments(
   dialect: Dialect,
 ): ApiResourceDocument[] {
   const documents: ApiResourceDocument[] = [];
-  for (const resource of table.all()) {
+  for (const resource of table.of(group, version)) {
     const { declaration } = resource;
-    if (resource.group !== group || declaration.version !== version) continue;
     documents.push({
       name: declaration.resource,
       // 1.24 leaves the singular name empty, and clients derive it from the kind.

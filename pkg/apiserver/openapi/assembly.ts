@@ -2,8 +2,8 @@
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ForeignPart } from '#apiserver/openapi/foreign-documents.js';
 import type { DocumentFormat, DocumentInfo } from '#apiserver/openapi/format.js';
-import { type Packed, PackedRow, wrap } from '#apiserver/openapi/packed.js';
 import type { Unit, Units } from '#apiserver/openapi/units.js';
+import { type Packed, PackedRow, wrap } from '#apiserver/representation/packed.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface DocumentContents {

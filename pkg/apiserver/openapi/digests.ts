@@ -5,6 +5,9 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
+/** Those that are taken between two looks at the time. */
+const digestsOfStep = 16;
+
 export class Digests {
   readonly #dialect: Dialect;
   readonly #scheme: Scheme;
@@ -18,10 +21,17 @@ export class Digests {
   }
 
   /** Of a document of these resources and of others' parts. The same in every server of that build. */
-  document(resources: readonly ServedResource[], parts: readonly string[]): string {
+  async document(
+    resources: readonly ServedResource[],
+    parts: readonly string[],
+    turns: Pick<TurnQueue, 'pause'>,
+  ): Promise<string> {
     const { name, version } = this.#dialect;
     const hash = createHash('sha256').update(`${name}\n${version}\n${this.#types}\n`);
-    for (const resource of resources) hash.update(`${this.#resource(resource)}\n`);
+    for (const [i, resource] of resources.entries()) {
+      if (i % digestsOfStep === 0) await turns.pause();
+      hash.update(`${this.#resource(resource)}\n`);
+    }
     for (const part of parts) hash.update(`part ${part}\n`);
     return hash.digest('hex').toUpperCase();
   }

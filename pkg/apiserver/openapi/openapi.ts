@@ -13,14 +13,14 @@ import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { hasEntity } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { PartsBody } from '#apiserver/http/parts-body.js';
 import { assembled, type DocumentContents } from '#apiserver/openapi/assembly.js';
 import { Digests } from '#apiserver/openapi/digests.js';
 import type { ForeignDocuments, ForeignVersion } from '#apiserver/openapi/foreign-documents.js';
 import { type DocumentFormat, formats } from '#apiserver/openapi/format.js';
-import { PackedRow, pack } from '#apiserver/openapi/packed.js';
 import type { OpenApiVersion } from '#apiserver/openapi/schemas.js';
 import { Units } from '#apiserver/openapi/units.js';
+import { PackedRow, pack } from '#apiserver/representation/packed.js';
+import { packedAnswer } from '#apiserver/representation/packed-answer.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -51,11 +51,7 @@ interface Index {
 
 /** Shorter ones are sent as they are, as from 1.24. */
 const minGzipBytes = 1400;
-/** Larger ones are sent in parts. */
-const wholeBytes = 128 * 1024;
 const yearMs = 365 * 24 * 3600 * 1000;
-/** Memory that taking a unit apart takes. */
-const heldBytes = 256 * 1024;
 
 export class OpenApi {
   readonly #options: OpenApiOptions;
@@ -93,7 +89,7 @@ export class OpenApi {
   ): Promise<ApiResponse> {
     await this.#digests.ready(this.#options.turns);
     const asked = context.info.query.get('hash');
-    const digest = this.#digest(index, name, contents);
+    const digest = await this.#digest(index, name, contents);
     // Whoever has an old link is sent to what there is now.
     if (asked !== null && asked !== '' && asked !== digest) {
       return { status: 301, headers: { location: linkOf(name, digest) }, body: undefined };
@@ -116,11 +112,11 @@ export class OpenApi {
   ): Promise<ApiResponse> {
     const format = negotiated(context, version);
     await this.#digests.ready(this.#options.turns);
-    const etag = `"${this.#digests.form(this.#digest(index, name, contents), format.name)}"`;
+    const etag = `"${this.#digests.form(await this.#digest(index, name, contents), format.name)}"`;
     const headers = { etag, vary: 'Accept-Encoding, Accept' };
     if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
     const row = await this.#made(index, name, contents, format);
-    return answer(context, row, { ...headers, 'content-type': format.contentType });
+    return packedAnswer(context, row, { ...headers, 'content-type': format.contentType }, minGzipBytes);
   }
 
   #made(index: Index, name: string, contents: DocumentContents, format: DocumentFormat): Promise<PackedRow> {
@@ -138,34 +134,32 @@ export class OpenApi {
   async #root(context: RequestContext, index: Index): Promise<ApiResponse> {
     await this.#digests.ready(this.#options.turns);
     const names = [...new Set([...index.v3.keys(), ...index.others.keys()])].sort();
-    const links = names.map((name) => [name, { serverRelativeURL: this.#link(index, name) }]);
+    const links: [string, { readonly serverRelativeURL: string }][] = [];
+    for (const name of names) links.push([name, { serverRelativeURL: await this.#link(index, name) }]);
     const body = Buffer.from(JSON.stringify({ paths: Object.fromEntries(links) }));
     const [json] = formats[3];
-    const etag = `"${this.#digests.document(
-      [],
-      links.map((link) => JSON.stringify(link)),
-    )}"`;
+    const parts = links.map((link) => JSON.stringify(link));
+    const etag = `"${await this.#digests.document([], parts, this.#options.turns)}"`;
     const headers = { etag, vary: 'Accept-Encoding, Accept' };
     if (hasEntity(context.request, etag)) return { status: 304, headers, body: undefined };
     const plain = { ...headers, 'content-type': json.contentType };
     if (body.length < minGzipBytes || !acceptsGzip(context.request)) return { status: 200, headers: plain, body };
-    return answer(context, await PackedRow.of([await pack([body])], this.#options.turns), plain);
+    const row = await PackedRow.of([await pack([body])], this.#options.turns);
+    return packedAnswer(context, row, plain, minGzipBytes);
   }
 
-  #link(index: Index, name: string): string {
+  async #link(index: Index, name: string): Promise<string> {
     const other = index.others.get(name);
     if (other !== undefined) return linkOf(name, other.hash);
     const contents = index.v3.get(name);
-    return linkOf(name, contents === undefined ? '' : this.#digest(index, name, contents));
+    return linkOf(name, contents === undefined ? '' : await this.#digest(index, name, contents));
   }
 
-  #digest({ digests }: Index, name: string, { builtIn, custom, foreign }: DocumentContents): string {
+  async #digest({ digests }: Index, name: string, { builtIn, custom, foreign }: DocumentContents): Promise<string> {
     let known = digests.get(name);
     if (known === undefined) {
-      known = this.#digests.document(
-        [...builtIn, ...custom],
-        foreign.map(({ hash }) => hash),
-      );
+      const parts = foreign.map(({ hash }) => hash);
+      known = await this.#digests.document([...builtIn, ...custom], parts, this.#options.turns);
       digests.set(name, known);
     }
     return known;
@@ -231,20 +225,4 @@ function negotiated(context: RequestContext, version: OpenApiVersion): DocumentF
     if (found !== undefined) return found;
   }
   throw notAcceptable(known.flatMap(({ accepted: [first = ''] }) => [first]));
-}
-
-async function answer(context: RequestContext, row: PackedRow, headers: Record<string, string>): Promise<ApiResponse> {
-  const gzip = row.length >= minGzipBytes && acceptsGzip(context.request);
-  if (gzip) {
-    const packed = { ...headers, 'content-encoding': 'gzip' };
-    const { gzipLength: length } = row;
-    if (length <= wholeBytes) return { status: 200, headers: packed, body: Buffer.concat([...row.gzip()], length) };
-    return { status: 200, headers: packed, body: new PartsBody(row.gzip(), { length }) };
-  }
-  if (row.length > wholeBytes) {
-    return { status: 200, headers, body: new PartsBody(row.plain(), { length: row.length, held: heldBytes }) };
-  }
-  const parts: Buffer[] = [];
-  for await (const part of row.plain()) parts.push(part);
-  return { status: 200, headers, body: Buffer.concat(parts) };
 }

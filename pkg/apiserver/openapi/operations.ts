@@ -6,7 +6,7 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 import { extend } from '#apiserver/openapi/names.js';
 import type { OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
-import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { DescribedResource } from '#apiserver/resources/served-resource.js';
 
 interface Verb {
   readonly method: string;
@@ -59,7 +59,7 @@ export interface PathsContext {
 }
 
 interface Subject {
-  readonly resource: ServedResource;
+  readonly resource: DescribedResource;
   readonly path: string;
   readonly kind: { readonly group: string; readonly version: string; readonly kind: string };
   readonly type: TypeInfo | undefined;
@@ -68,7 +68,11 @@ interface Subject {
 }
 
 /** Adds all paths of a resource. */
-export function addPaths(context: PathsContext, resource: ServedResource, paths: Record<string, PathDocument>): void {
+export function addPaths(
+  context: PathsContext,
+  resource: DescribedResource,
+  paths: Record<string, PathDocument>,
+): void {
   const { declaration, group } = resource;
   const root = group === '' ? `/api/${declaration.version}` : `/apis/${group}/${declaration.version}`;
   const scoped = declaration.namespaced ? `${root}/namespaces/{namespace}` : root;
@@ -207,7 +211,7 @@ function pathParameter({ version }: PathsContext, name: string): ParameterDocume
 }
 
 /** `AppsV1`, `CoreV1`. */
-function idPart({ declaration }: ServedResource): string {
+function idPart({ declaration }: DescribedResource): string {
   const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
   return `${declaration.group.split('.').map(capital).join('')}${capital(declaration.version)}`;
 }

@@ -8,8 +8,8 @@ import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { assembled } from '#apiserver/openapi/assembly.js';
 import { formats } from '#apiserver/openapi/format.js';
 import type { PathDocument } from '#apiserver/openapi/model.js';
-import { unpack } from '#apiserver/openapi/packed.js';
 import { Units } from '#apiserver/openapi/units.js';
+import { unpack } from '#apiserver/representation/packed.js';
 
 const scheme = schemeFor(dialect);
 const turns = new TurnQueue({ clock: realClock, defer: setImmediate });

@@ -11,9 +11,9 @@ import { withFreeNames } from '#apiserver/openapi/foreign-names.js';
 import type { DocumentFormat } from '#apiserver/openapi/format.js';
 import type { PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 import { addPaths } from '#apiserver/openapi/operations.js';
-import { type Packed, pack } from '#apiserver/openapi/packed.js';
 import { type OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
-import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import { type Packed, pack } from '#apiserver/representation/packed.js';
+import type { DescribedResource, ServedResource } from '#apiserver/resources/served-resource.js';
 
 export interface Unit {
   readonly paths: Packed;
@@ -93,8 +93,10 @@ export class Units {
     await this.#options.turns.pause();
     const collector = this.#collector(format);
     const paths: Record<string, PathDocument> = {};
-    this.#add(collector, resource, format, paths);
-    const { group, declaration, type } = resource;
+    // Schemas are large, and of most of them nobody ever has an object.
+    const described = resource.described?.() ?? resource;
+    this.#add(collector, described, format, paths);
+    const { group, declaration, type } = described;
     collector.markKind(type, { group, version: declaration.version, kind: declaration.kind });
     const all = Object.entries(collector.schemas);
     const foreign = all.filter(([name]) => !collector.customNames.has(name));
@@ -128,7 +130,7 @@ export class Units {
 
   #add(
     schemas: SchemaCollector,
-    resource: ServedResource,
+    resource: DescribedResource,
     { version }: DocumentFormat,
     paths: Record<string, PathDocument>,
   ): void {

@@ -66,6 +66,11 @@ export class ResourceTable {
     return this.#byGroupVersion.get(`${group}/${version}`)?.get(resource);
   }
 
+  /** The resources of a version, in the order in which they were added. */
+  of(group: string, version: string): Iterable<ServedResource> {
+    return this.#byGroupVersion.get(`${group}/${version}`)?.values() ?? [];
+  }
+
   /** True for a resource, and for a subresource that it has. */
   serves(group: string, version: string, resource: string, subresource: string): boolean {
     const found = this.find(group, version, resource);

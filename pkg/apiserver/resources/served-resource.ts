@@ -47,7 +47,12 @@ export interface ServedResource {
   readonly isTerminating?: boolean;
   /** Tells apart what is kept of entries under the definitions that a custom kind has had. */
   readonly edition?: string;
+  /** Of a custom kind: with a type that is made for who asks, and goes with him. Throws 404 when the version is gone. */
+  described?(): DescribedResource;
 }
+
+/** What documents tell of a resource. */
+export type DescribedResource = Pick<ServedResource, 'declaration' | 'group' | 'apiVersion' | 'listKind' | 'type'>;
 
 /** Throws 400 for what is no name of an object, and would be the key of something else. */
 export function checkName(name: string): void {

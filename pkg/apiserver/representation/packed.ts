@@ -5,7 +5,7 @@
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
-import { combinedCrc32 } from '#apiserver/openapi/crc32.js';
+import { combinedCrc32 } from '#apiserver/representation/crc32.js';
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { crc32, gunzipSync } from 'node:zlib';
 import t from 'tap';
-import { combinedCrc32 } from '#apiserver/openapi/crc32.js';
-import { type Packed, PackedRow, pack, unpack, wrap } from '#apiserver/openapi/packed.js';
+import { combinedCrc32 } from '#apiserver/representation/crc32.js';
+import { type Packed, PackedRow, pack, unpack, wrap } from '#apiserver/representation/packed.js';
 
 const never = { pause: () => undefined };
 
