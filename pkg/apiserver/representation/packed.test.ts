@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { crc32, gunzipSync } from 'node:zlib';
 import t from 'tap';
-import { combinedCrc32 } from '#apiserver/representation/crc32.js';
+import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
 import { type Packed, PackedRow, pack, unpack, wrap } from '#apiserver/representation/packed.js';
 
 const never = { pause: () => undefined };
@@ -16,7 +16,7 @@ t.test('checksums of parts make that of the whole', async (t) => {
     [70_000, 12_345],
   ] as const) {
     const [a, b] = [randomBytes(left), randomBytes(right)];
-    t.equal(combinedCrc32(crc32(a), crc32(b), right), crc32(Buffer.concat([a, b])), `${left} and ${right} bytes`);
+    t.equal(combineCrc32(crc32(a), crc32(b), right), crc32(Buffer.concat([a, b])), `${left} and ${right} bytes`);
   }
 });
 

@@ -5,7 +5,7 @@
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw, inflateRaw } from 'node:zlib';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
-import { combinedCrc32 } from '#apiserver/representation/crc32.js';
+import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
 
 const deflate = promisify(deflateRaw);
 const inflate = promisify(inflateRaw);
@@ -67,7 +67,7 @@ export class PackedRow {
     let length = 0;
     for (const [i, part] of parts.entries()) {
       if (i % partsOfStep === 0) await turns.pause();
-      crc = combinedCrc32(crc, part.crc, part.length);
+      crc = combineCrc32(crc, part.crc, part.length);
       length += part.length;
     }
     return new PackedRow(parts, length, crc);
