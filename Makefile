@@ -1,6 +1,7 @@
 # `make help` lists the targets. Each calls one script below hack/.
 DATA_DIR ?= /var/lib/orch
 FLAGS ?=
+EXAMPLE ?= web
 
 .PHONY: help up down test lint generate build images dist bench fuzz soak clean
 .DEFAULT_GOAL := help
@@ -8,8 +9,8 @@ FLAGS ?=
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  \033[1m%-10s\033[0m %s\n", $$1, $$2 }' Makefile
 
-up: ## Install what is missing, build, start a cluster and run the example
-	@hack/up.sh --data-dir $(DATA_DIR) $(FLAGS)
+up: ## Install what is missing, build, start a cluster and run an example: EXAMPLE=web or shop
+	@EXAMPLE=$(EXAMPLE) hack/up.sh --data-dir $(DATA_DIR) $(FLAGS)
 
 down: ## Stop the cluster; its state stays in DATA_DIR
 	@bin/orch down --data-dir $(DATA_DIR)

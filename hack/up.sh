@@ -11,4 +11,4 @@ timed() {
 }
 timed 'packages installed' hack/install.sh --optional
 timed 'programs built' hack/build.sh
-exec bin/orch up --detach --example "$@"
+exec bin/orch up --detach --example="${EXAMPLE:-web}" "$@"

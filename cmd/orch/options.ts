@@ -2,6 +2,15 @@ import type { OptionTable } from '#daemon/options/option.js';
 
 const defaultDataDir = '/var/lib/orch';
 
+const exampleNames = ['web', 'shop'] as const;
+
+export type ExampleName = (typeof exampleNames)[number];
+
+/** Undefined: none. */
+export function exampleOf(option: string): ExampleName | undefined {
+  return exampleNames.find((name) => name === option);
+}
+
 const dataDir = {
   'data-dir': {
     type: 'string',
@@ -149,7 +158,14 @@ export const upOptions = {
     section: 'Daemons',
     meaning: 'Switches for features, key=true|false, comma separated, of all daemons. Their own --help names them.',
   },
-  example: { type: 'bool', section: 'Start', meaning: 'Run the example of examples/web.yaml and wait for it.' },
+  example: {
+    type: 'string',
+    default: '',
+    oneOf: ['', ...exampleNames],
+    section: 'Start',
+    meaning:
+      'Run an example of the folder examples and wait for it. The shop comes with --ingress built-in, unless that says otherwise.',
+  },
   v: { type: 'int', default: 0, section: 'Logging', meaning: 'Verbosity of the log.' },
 } as const satisfies OptionTable;
 

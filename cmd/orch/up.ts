@@ -4,11 +4,12 @@ import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
+import { dialectByName } from '#apimachinery/dialect.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { type HostNetwork, hostNetworks, primaryRange, unusedRange } from '#cmd/orch/network.js';
-import { upOptions } from '#cmd/orch/options.js';
+import { exampleOf, upOptions } from '#cmd/orch/options.js';
 import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
 import { readIdentity, runningProcesses } from '#cmd/orch/process/identity.js';
 import { type ProgressSink, progressPrinter, type ServeMessage } from '#cmd/orch/progress.js';
@@ -52,6 +53,8 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
     process.stdout.write(`The cluster in ${layout.root} runs already.\n`);
   } else {
     const settings = await resolveSettings(options, parsed.given, layout);
+    if (settings.runtime === 'simulated' && exampleOf(options.example) === 'shop')
+      throw new SetupError('the shop sells nothing without real containers: start it with --runtime containerd');
     const start: StartOptions = {
       dataDir: layout.root,
       separate: options.separate,
@@ -61,7 +64,7 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
       clusterDns: checkedClusterDns(options['cluster-dns']),
       localStorage: options['local-storage'],
       serviceProxy: options['service-proxy'],
-      ingress: await checkedIngress(options),
+      ingress: await checkedIngress(options, parsed.given),
       verbosity: options.v,
       featureGates: options['feature-gates'],
       schedulerConfig: readable(options['scheduler-config']),
@@ -107,8 +110,9 @@ function checkedAdvertiseAddress(address: string | undefined): string | undefine
 }
 
 /** Throws a SetupError for a port that is somebody else's. */
-async function checkedIngress(options: UpOptions): Promise<IngressPorts | undefined> {
-  if (options.ingress !== 'built-in') return undefined;
+async function checkedIngress(options: UpOptions, given: ReadonlySet<string>): Promise<IngressPorts | undefined> {
+  const isExpected = exampleOf(options.example) === 'shop' && !given.has('ingress');
+  if (options.ingress !== 'built-in' && !isExpected) return undefined;
   for (const name of ['ingress-http-port', 'ingress-https-port'] as const) {
     const port = options[name];
     if (port !== 0 && !(await portIsFree(port, options['bind-address'])))
@@ -314,17 +318,22 @@ async function startInBackground(start: StartOptions, layout: Layout, sink: Prog
 
 /** Ends with what the user can do now. */
 async function greet(options: UpOptions, layout: Layout, sink: ProgressSink): Promise<void> {
+  const ingressPort =
+    options.ingress === 'none' && options.example !== 'shop' ? undefined : options['ingress-http-port'];
   const out = process.stdout;
   const inHere = existsSync(join(process.cwd(), 'bin', 'orchctl'));
   const ctl = `${inHere ? 'bin/' : ''}orchctl`;
-  if (options.example) await (await import('#cmd/orch/example.js')).runExample(layout.clientConfig, sink, out);
+  const name = exampleOf(options.example);
+  let steps: readonly string[] = [`${ctl} apply -f examples/   # a small web server, three times`];
+  if (name !== undefined) {
+    const { exampleSteps, runExample } = await import('#cmd/orch/example.js');
+    const dialect = dialectByName(readSettings(layout.settings)?.dialect ?? 'orch');
+    await runExample({ name, clientConfig: layout.clientConfig, dialect }, sink, out);
+    steps = exampleSteps(name, ctl, ingressPort);
+  }
   out.write(`\nThe cluster is ready. Talk to it:\n\n`);
   out.write(`  export KUBECONFIG=${layout.clientConfig}\n`);
   out.write(`  ${ctl} get nodes            # or kubectl\n`);
-  if (options.example) {
-    out.write(`  ${ctl} port-forward deployment/web 8080:8080 &\n  curl http://127.0.0.1:8080/\n\nThen try:\n\n`);
-    out.write(`  ${ctl} scale deployment/web --replicas 5\n  ${ctl} logs deployment/web -f\n`);
-    out.write(`  ${ctl} exec -it deployment/web -- sh\n`);
-  } else out.write(`  ${ctl} apply -f examples/   # a small web server, three times\n`);
+  for (const line of steps) out.write(`  ${line}\n`);
   out.write(`  ${inHere ? 'bin/' : ''}orch down --data-dir ${layout.root}\n`);
 }

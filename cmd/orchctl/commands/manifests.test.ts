@@ -21,6 +21,14 @@ items:
   );
 });
 
+t.test('types are those of other clients', async (t) => {
+  const text =
+    'apiVersion: v1\nkind: Pod\nspec: { octal: 0755, on: yes, time: 12:30, day: 2024-01-01, word: "no", y: n }';
+  t.match(parseManifests(text, 'x.yaml')[0], {
+    spec: { octal: 0o755, true: true, time: '12:30', day: '2024-01-01', word: 'no', y: 'n' },
+  });
+});
+
 t.test('JSON is YAML', async (t) => {
   t.equal(parseManifests('{"apiVersion":"v1","kind":"Pod","metadata":{"name":"p"}}', 'x.json').length, 1);
 });

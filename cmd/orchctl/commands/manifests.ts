@@ -2,7 +2,7 @@
 
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { parseYAMLDocuments } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { ApiObject } from '#client/client.js';
 import type { ResourceCatalog, ServedResource, Target } from '#cmd/orchctl/api/resources.js';
@@ -19,8 +19,6 @@ export interface Manifest {
 }
 
 const extensions = ['.yaml', '.yml', '.json'];
-/** More aliases than that in one document are an attack, not a manifest. */
-const maxAliases = 100;
 
 /** All objects of the `--filename` options, in order; lists are unpacked. */
 export async function readManifests(invocation: Invocation, catalog: ResourceCatalog): Promise<Manifest[]> {
@@ -43,15 +41,14 @@ export async function readTargets(invocation: Invocation, catalog: ResourceCatal
 
 /** Parses one file's text. Throws a CommandError that names the file and the place. */
 export function parseManifests(text: string, source: string): ApiObject[] {
-  const objects: ApiObject[] = [];
-  for (const document of parseAllDocuments(text, { uniqueKeys: true })) {
-    const [error] = document.errors;
-    if (error !== undefined) throw new CommandError(`${source}: ${error.message}`);
-    const value: unknown = document.toJS({ maxAliasCount: maxAliases });
-    if (value === null || value === undefined) continue;
-    objects.push(...unpack(value, source));
+  let values: unknown[];
+  try {
+    // As servers and other clients read it: `0755` is octal, `yes` is true.
+    values = parseYAMLDocuments(text);
+  } catch (error) {
+    throw new CommandError(`${source}: ${messageOf(error)}`);
   }
-  return objects;
+  return values.filter((value) => value !== null && value !== undefined).flatMap((value) => unpack(value, source));
 }
 
 function unpack(value: unknown, source: string): ApiObject[] {

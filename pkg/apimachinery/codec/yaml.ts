@@ -197,13 +197,40 @@ export function parseYAML(text: string): unknown {
 export function* parseYAMLSteps(text: string): Steps<unknown> {
   const value = yield* jsonValue(text);
   if (value !== undefined) return value;
-  try {
+  return readable(() => {
     const [document, ...more] = new Composer(options).compose(tokens(text), true);
-    const problem = document?.errors[0];
-    if (problem !== undefined) throw new DecodeError(`yaml: ${problem.message}${place(text, problem.pos[0])}`);
+    refuseErrors(document, text);
     if (more.length > 0) throw new DecodeError('yaml: more than one document');
-    new DocumentCheck(text).visit(document?.contents);
-    return plain(document?.toJS(options), { depth: 0, left: 16 * text.length + 4096 });
+    return valueIn(document, text);
+  });
+}
+
+/** The values of all documents, as of a file of manifests; null for one without any. Throws a DecodeError. */
+export function parseYAMLDocuments(text: string): unknown[] {
+  return readable(() =>
+    [...new Composer(options).compose(tokens(text), true)].map((document) => {
+      refuseErrors(document, text);
+      return valueIn(document, text);
+    }),
+  );
+}
+
+type Composed = ReturnType<Composer['end']> extends Generator<infer D> ? D : never;
+
+function refuseErrors(document: Composed | undefined, text: string): void {
+  const problem = document?.errors[0];
+  if (problem !== undefined) throw new DecodeError(`yaml: ${problem.message}${place(text, problem.pos[0])}`);
+}
+
+function valueIn(document: Composed | undefined, text: string): unknown {
+  new DocumentCheck(text).visit(document?.contents);
+  return plain(document?.toJS(options), { depth: 0, left: 16 * text.length + 4096 });
+}
+
+/** What the library throws is about the document. */
+function readable<T>(read: () => T): T {
+  try {
+    return read();
   } catch (error) {
     if (error instanceof DecodeError) throw error;
     const message = messageOf(error);
