@@ -14,6 +14,7 @@ import type { Connection } from '#client/rest/connection.js';
 import { type ClientCredentials, clientCredentials } from '#cmd/nodeagent/client-credentials.js';
 import { cloudDependencies } from '#cmd/nodeagent/cloud.js';
 import { nodeDns } from '#cmd/nodeagent/dns.js';
+import { nodePodNetwork } from '#cmd/nodeagent/pod-network.js';
 import { NodeAgentProcess } from '#cmd/nodeagent/process.js';
 import { nodeServiceProxy } from '#cmd/nodeagent/service-proxy.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -118,9 +119,10 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   // Where there is no API, there are no names either.
   const dns = connection && nodeDns(values, { informers, clock, random, log, metrics, nodeName });
   const proxy = connection && nodeServiceProxy(values, { informers, clock, random, log, metrics, nodeName });
+  const podNetwork = connection && nodePodNetwork(values, { informers, clock, random, log, nodeName });
   return new NodeAgentProcess({
     agent,
-    beside: [dns, proxy].filter((daemon) => daemon !== undefined),
+    beside: [dns, proxy, podNetwork].filter((daemon) => daemon !== undefined),
     informers,
     ...(connection === undefined ? {} : { connection }),
     ...(credentials === undefined ? {} : { credentials }),

@@ -179,6 +179,19 @@ export interface NodeProxyArguments {
   readonly nodes: readonly string[];
 }
 
+export interface NodeCertificateArguments {
+  /** Client configuration with a token; undefined once the node is known. */
+  readonly bootstrapConfig: string | undefined;
+}
+
+/** The network of the pods of a machine, in the process of one of its agents. */
+export interface PodNetworkArguments {
+  /** Of all pods: one range, or one of each family. */
+  readonly podRange: string;
+  /** All of them are this machine. */
+  readonly nodes: readonly string[];
+}
+
 export interface NodeAgentArguments {
   readonly dialect: Dialect;
   readonly nodeName: string;
@@ -187,6 +200,8 @@ export interface NodeAgentArguments {
   /** 0: any free one. */
   readonly port: number;
   readonly config: string | undefined;
+  /** Of a node that asks the cluster for its certificates. */
+  readonly certificates?: NodeCertificateArguments | undefined;
   readonly rootDir: string;
   readonly podLogsDir: string;
   /** `cgroupRoot`: where its pods have their cgroups, which must be there. */
@@ -196,6 +211,8 @@ export interface NodeAgentArguments {
   readonly dns?: NodeDnsArguments | undefined;
   /** Absent: another agent's process has it, or nobody. */
   readonly proxy?: NodeProxyArguments | undefined;
+  /** Absent: another agent's process has it, or nobody. */
+  readonly network?: PodNetworkArguments | undefined;
   readonly featureGates?: Gates | undefined;
   readonly files: {
     readonly ca: string | undefined;
@@ -244,6 +261,9 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
   return commandLine({
     dialect: options.dialect.name,
     kubeconfig: options.config,
+    'bootstrap-kubeconfig': options.certificates?.bootstrapConfig,
+    'rotate-certificates': options.certificates === undefined ? undefined : true,
+    'rotate-server-certificates': options.certificates === undefined ? undefined : true,
     'hostname-override': options.nodeName,
     'node-ip': options.nodeIPs,
     'root-dir': options.rootDir,
@@ -261,6 +281,9 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'service-proxy-nodes': options.proxy?.nodes,
     // Several clusters of this machine may have the same addresses of services.
     'service-proxy-cluster-ips-internal': options.proxy === undefined ? undefined : true,
+    'pod-network': options.network === undefined ? undefined : true,
+    'pod-network-cluster-cidr': options.network?.podRange,
+    'pod-network-nodes': options.network?.nodes,
     'feature-gates': gatesText(options.featureGates),
     address: options.nodeIPs[0],
     port: options.port,

@@ -19,6 +19,7 @@ import { dropManagedFields } from '#client/informer/transforms.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { nodeDns } from '#cmd/nodeagent/dns.js';
+import { nodePodNetwork } from '#cmd/nodeagent/pod-network.js';
 import { nodeServiceProxy } from '#cmd/nodeagent/service-proxy.js';
 import { takesPods } from '#cmd/orch/nodes-ready.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
@@ -262,7 +263,7 @@ export class ClusterProcess {
       ...node.dependencies,
     });
     const shared = { informers, clock, random, log, metrics, nodeName: node.name };
-    const beside = [nodeDns(values, shared), nodeServiceProxy(values, shared)];
+    const beside = [nodeDns(values, shared), nodeServiceProxy(values, shared), nodePodNetwork(values, shared)];
     this.#inform(informers);
     // Nobody waits for them: where a port is somebody else's, the cluster comes up all the same.
     for (const daemon of beside) if (daemon !== undefined) this.#launch(daemon);

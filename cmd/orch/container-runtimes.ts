@@ -4,10 +4,10 @@ import { join } from 'node:path';
 import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import { removeDeadBridges } from '#cmd/orch/dead-bridges.js';
 import { primaryRange } from '#cmd/orch/network.js';
+import { removePodNetwork } from '#cmd/orch/pod-network.js';
 import { stopRuntime } from '#cmd/orch/process/runtime.js';
 import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
 import { step } from '#cmd/orch/progress.js';
-import { serviceAddressOf } from '#cmd/orch/service-address.js';
 import { containerdPaths } from '#containerd/containerd.js';
 import { forgetPodCIDR } from '#containerd/pod-cidr.js';
 import { buildImageArchive } from '#nodeagent/images/busybox.js';
@@ -68,8 +68,6 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
       }),
     ),
   );
-  const service = serviceAddressOf(settings);
-  await service.open(log);
-  running.push(service);
+  running.push({ name: 'routes to pods of other nodes', close: () => removePodNetwork(settings) });
   return { runtimes, pauseImage: images.pause };
 }

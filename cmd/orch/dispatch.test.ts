@@ -11,7 +11,9 @@ async function outcome(argv: readonly string[], commands: Partial<Subcommands> =
     calls()
       .map(({ args }) => String(args[0]))
       .join('');
-  const code = await dispatch({ up: none, down: none, certificates: none, serve: none, ...commands }, argv);
+  const names = ['up', 'down', 'join', 'leave', 'install', 'uninstall', 'certificates', 'serve'] as const;
+  const all = Object.fromEntries(names.map((name) => [name, none])) as unknown as Subcommands;
+  const code = await dispatch({ ...all, ...commands }, argv);
   out.restore();
   err.restore();
   return { code, out: text(out), err: text(err) };

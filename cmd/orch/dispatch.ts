@@ -6,16 +6,24 @@ import { versionText } from '#daemon/version.js';
 export interface Subcommands {
   up(argv: readonly string[]): Promise<number>;
   down(argv: readonly string[]): Promise<number>;
+  join(argv: readonly string[]): Promise<number>;
+  leave(argv: readonly string[]): Promise<number>;
+  install(argv: readonly string[]): Promise<number>;
+  uninstall(argv: readonly string[]): Promise<number>;
   certificates(argv: readonly string[]): Promise<number>;
   /** The background process of a detached cluster; not for people. */
   serve(argv: readonly string[]): Promise<number>;
 }
 
-const help = `orch runs a whole cluster on one machine.
+const help = `orch runs a whole cluster on one machine, and makes other machines nodes of it.
 
 Usage:
   orch up [flags]      start a cluster, or start it again
   orch down [flags]    stop it; its state stays
+  orch join SERVER     make this machine a node of a cluster, or start it again
+  orch leave           take it out of that cluster
+  orch install         have systemd start it with the machine
+  orch uninstall       have it no more; nothing is stopped for good
   orch certificates    make or renew those of a control plane that runs in a cluster
   orch version         what this is
 
@@ -35,6 +43,14 @@ export async function dispatch(commands: Subcommands, argv: readonly string[]): 
         return await commands.up(rest);
       case 'down':
         return await commands.down(rest);
+      case 'join':
+        return await commands.join(rest);
+      case 'leave':
+        return await commands.leave(rest);
+      case 'install':
+        return await commands.install(rest);
+      case 'uninstall':
+        return await commands.uninstall(rest);
       case 'certificates':
         return await commands.certificates(rest);
       case 'serve':

@@ -7,6 +7,7 @@ import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { releaseNameServer } from '#cmd/orch/name-server.js';
 import { downOptions } from '#cmd/orch/options.js';
+import { removePodNetwork } from '#cmd/orch/pod-network.js';
 import {
   forgetIdentity,
   type ProcessIdentity,
@@ -126,5 +127,6 @@ async function containerSteps(layout: Layout, settings: ClusterSettings, sink: P
     ['rule for the service address', () => serviceAddressOf(settings).close()],
     ['address of the name server', () => releaseNameServer(layout)],
     ['rules of services', () => removeServiceRules(layout)],
+    ['routes to pods of other nodes', () => removePodNetwork(settings)],
   ];
 }

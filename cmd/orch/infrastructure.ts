@@ -19,6 +19,7 @@ import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { step } from '#cmd/orch/progress.js';
+import { serviceAddressOf } from '#cmd/orch/service-address.js';
 import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { ForeignEtcd } from '#cmd/orch/start-options.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
@@ -104,7 +105,7 @@ export function serverForOthers({ settings, start }: ClusterContext, nodeIPs: re
 }
 
 /** Rejects with a reason when the addresses that were asked for are not this machine's. */
-async function addressesOfNodes({ start, log, progress }: ClusterContext): Promise<readonly string[]> {
+export async function addressesOfNodes({ start, log, progress }: ClusterContext): Promise<readonly string[]> {
   const { addresses, warning } = await findNodeAddresses({ nodeIPs: start.nodeIPs, nodeName: hostname() }, hostNetwork);
   if (warning !== undefined) {
     log.warn({ problem: warning }, 'The nodes have no address that others can use');
@@ -204,7 +205,13 @@ async function startRuntimes(context: ClusterContext): Promise<ContainerRuntimes
   const { runtime, nodes } = context.settings;
   if (runtime === 'simulated') return { runtimes: nodes.map(() => undefined), pauseImage: undefined };
   const { startContainerRuntimes } = await import('#cmd/orch/container-runtimes.js');
-  return startContainerRuntimes(context);
+  const started = await startContainerRuntimes(context);
+  if (context.start.foreignRuntime === undefined) {
+    const service = serviceAddressOf(context.settings);
+    await service.open(context.log);
+    context.running.push(service);
+  }
+  return started;
 }
 
 /** Of the node that is the first but `index` to get its range. Throws RangeError when there is no room for so many. */

@@ -16,6 +16,8 @@ export interface Layout {
   readonly stopping: string;
   /** The address that the cluster's name server has taken; there while it has. */
   readonly dnsAddress: string;
+  /** The authority of the cluster of which this machine is a node. */
+  readonly joinedCa: string;
   /** The node agent's directory of one node. */
   node(name: string): string;
   /** The container runtime's directory of one node. */
@@ -35,6 +37,7 @@ export function layoutOf(dataDir: string): Layout {
     run: join(dataDir, 'run'),
     stopping: join(dataDir, 'run', 'stopping'),
     dnsAddress: join(dataDir, 'run', 'dns-address'),
+    joinedCa: join(dataDir, 'pki', 'cluster-ca.crt'),
     node: (name) => join(dataDir, 'nodes', name),
     runtime: (name) => join(dataDir, 'runtime', name),
     componentConfig: (component) => join(dataDir, 'pki', `${component}.config`),

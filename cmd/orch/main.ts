@@ -8,6 +8,10 @@ process.exitCode = await dispatch(
   {
     up: (argv) => up(argv, guarded),
     down,
+    join: async (argv) => (await import('#cmd/orch/join.js')).join(argv, guarded),
+    leave: async (argv) => (await import('#cmd/orch/leave.js')).leave(argv),
+    install: async (argv) => (await import('#cmd/orch/install.js')).install(argv),
+    uninstall: async (argv) => (await import('#cmd/orch/install.js')).uninstall(argv),
     certificates: async (argv) => (await import('#cmd/orch/hosted/certificates.js')).certificates(argv),
     serve: async (argv) => (await import('#cmd/orch/serve.js')).serve(argv, guarded),
   },

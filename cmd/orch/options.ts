@@ -173,3 +173,45 @@ export const downOptions = {
   ...dataDir,
   delete: { type: 'bool', section: 'Cluster', meaning: 'Remove the data directory too: the cluster is gone for good.' },
 } as const satisfies OptionTable;
+
+export const joinOptions = {
+  ...dataDir,
+  token: { type: 'string', section: 'Cluster', meaning: 'Token by which cluster and node know each other.' },
+  'ca-hash': {
+    type: 'string',
+    section: 'Cluster',
+    meaning: 'Hash of the public key of the cluster’s authority, sha256:…: no other cluster is believed.',
+  },
+  'node-name': { type: 'string', section: 'Nodes', meaning: 'Name of the node. Default: that of the host.' },
+  'node-ip': upOptions['node-ip'],
+  runtime: upOptions.runtime,
+  detach: { ...upOptions.detach, meaning: 'Return when the node is Ready; it goes on.' },
+  'feature-gates': upOptions['feature-gates'],
+  v: upOptions.v,
+} as const satisfies OptionTable;
+
+export const leaveOptions = {
+  ...dataDir,
+  timeout: {
+    type: 'duration',
+    default: 300_000,
+    section: 'Leaving',
+    meaning: 'How long pods may take to go; 0 waits for ever. Disruption budgets may hold them.',
+  },
+  force: {
+    type: 'bool',
+    section: 'Leaving',
+    meaning: 'Go on where the cluster cannot be reached or pods do not go: they are stopped with the node.',
+  },
+} as const satisfies OptionTable;
+
+export const installOptions = {
+  ...dataDir,
+  'unit-dir': {
+    type: 'string',
+    default: '/etc/systemd/system',
+    section: 'Service',
+    meaning: 'Directory of the units of systemd.',
+  },
+  name: { type: 'string', default: 'orch', section: 'Service', meaning: 'Name of the service.' },
+} as const satisfies OptionTable;

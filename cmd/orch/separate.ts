@@ -23,6 +23,7 @@ import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { setUpIngress } from '#cmd/orch/ingress.js';
 import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { untilDone } from '#cmd/orch/patience.js';
+import { podNetworkOf } from '#cmd/orch/pod-network.js';
 import { Child } from '#cmd/orch/process/child.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { step } from '#cmd/orch/progress.js';
@@ -120,6 +121,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
         pauseImage: node.pauseImage,
         dns: dns(place),
         proxy: proxy(place),
+        network: podNetworkOf(context, place),
         featureGates,
         verbosity,
         files: {

@@ -13,8 +13,9 @@ import { layoutOf } from '#cmd/orch/layout.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { writeIdentity } from '#cmd/orch/process/identity.js';
-import { type ProgressSink, type ServeMessage, step } from '#cmd/orch/progress.js';
+import { type ServeMessage, step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
+import type { ServeHooks } from '#cmd/orch/serve-hooks.js';
 import { setUpJoining } from '#cmd/orch/set-up-joining.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
 import type { StartOptions } from '#cmd/orch/start-options.js';
@@ -22,13 +23,6 @@ import { stopParts } from '#cmd/orch/stop-parts.js';
 import { createLogger } from '#daemon/log/create-logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
-
-export interface ServeHooks {
-  /** The process that runs the cluster. */
-  readonly guarded: GuardedProcess;
-  readonly progress: ProgressSink;
-  onReady(): Promise<void>;
-}
 
 /** Longest time from the API server's first answer until all nodes are Ready; ms. */
 const nodesReadyMs = 120_000;
@@ -101,7 +95,9 @@ export async function serveCluster(start: StartOptions, settings: ClusterSetting
   // Before anything is started: whoever stops a cluster that is still starting must find it.
   mkdirSync(layout.run, { recursive: true, mode: 0o700 });
   writeIdentity(join(layout.run, 'orch.pid'), process.pid);
-  const started = startCluster(context, hooks, stop.signal);
+  const startIt =
+    settings.joined === undefined ? startCluster : (await import('#cmd/orch/joined-node.js')).startJoinedNode;
+  const started = startIt(context, hooks, stop.signal);
   // Whoever waits below hears of a failure.
   started.catch(() => undefined);
   try {

@@ -20,6 +20,19 @@ export interface ClusterSettings {
   readonly serviceRange: string;
   /** Each node gets one /24 of it. A range of IPv6 may follow after a comma, of which each gets a /64. */
   readonly podRange: string;
+  /** Of a machine that is a node of somebody else's cluster. */
+  readonly joined?: JoinedCluster;
+}
+
+export interface JoinedCluster {
+  /** Of its API server: `https://host:port`. */
+  readonly server: string;
+  /** Of this machine, as they were asked for; none: the machine's. */
+  readonly nodeIPs: readonly string[];
+  /** Who answers the pods' questions about names: `built-in`, `none`, or an address. */
+  readonly clusterDns: string;
+  /** What leads services to their pods: `built-in`, or `none`. */
+  readonly serviceProxy: string;
 }
 
 export function readSettings(file: string): ClusterSettings | undefined {

@@ -10,6 +10,7 @@ import {
   type NodeDnsArguments,
   type NodeProxyArguments,
   nodeAgentArguments,
+  type PodNetworkArguments,
   preferredNodeAgentPort,
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
@@ -20,6 +21,7 @@ import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { setUpIngress } from '#cmd/orch/ingress.js';
 import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { hostAddresses } from '#cmd/orch/network.js';
+import { podNetworkOf } from '#cmd/orch/pod-network.js';
 import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { setUpServiceProxy } from '#cmd/orch/service-proxy.js';
@@ -88,7 +90,10 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
   const dns = await setUpNameServer(context);
   const proxy = setUpServiceProxy(context);
   const agents = nodes.map(async (node, place) => {
-    const placed = { ...node, port: preferredNodeAgentPort(place), dns: dns(place), proxy: proxy(place) };
+    const placed = {
+      ...{ ...node, port: preferredNodeAgentPort(place), dns: dns(place), proxy: proxy(place) },
+      network: podNetworkOf(context, place),
+    };
     return process.startNode(await nodeOptions(context, infrastructure, placed));
   });
   await step(progress, 'node agents', () => Promise.all(agents));
@@ -102,6 +107,7 @@ async function nodeOptions(
     readonly port: number;
     readonly dns: NodeDnsArguments | undefined;
     readonly proxy: NodeProxyArguments | undefined;
+    readonly network: PodNetworkArguments | undefined;
   },
 ): Promise<NodeOptions> {
   const { dialect, clock, layout, start } = context;
@@ -125,6 +131,7 @@ async function nodeOptions(
       pauseImage: node.pauseImage,
       dns: node.dns,
       proxy: node.proxy,
+      network: node.network,
       featureGates: start.featureGates,
       verbosity: start.verbosity,
       files: {

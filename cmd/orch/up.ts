@@ -1,18 +1,18 @@
 /** `orch up`: resolves what the cluster is, starts it, and shows how it goes. */
-import { spawn } from 'node:child_process';
-import { closeSync, existsSync, mkdirSync, openSync } from 'node:fs';
-import { hostname } from 'node:os';
+import { existsSync, mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
+import { startInBackground } from '#cmd/orch/background.js';
 import { SetupError } from '#cmd/orch/dispatch.js';
 import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { type HostNetwork, hostNetworks, primaryRange, unusedRange } from '#cmd/orch/network.js';
+import { checkedNodeIPs, machineNodeName } from '#cmd/orch/node-identity.js';
 import { exampleOf, upOptions } from '#cmd/orch/options.js';
 import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
 import { readIdentity, runningProcesses } from '#cmd/orch/process/identity.js';
-import { type ProgressSink, progressPrinter, type ServeMessage } from '#cmd/orch/progress.js';
+import { type ProgressSink, progressPrinter } from '#cmd/orch/progress.js';
 import { refuseCollisions, refusePodRange } from '#cmd/orch/range-collisions.js';
 import {
   type ClusterSettings,
@@ -28,7 +28,6 @@ import { helpText } from '#daemon/options/help.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
-import { nodeIPErrors } from '#nodeagent/options/node-ip.js';
 
 type UpOptions = OptionValues<typeof upOptions>;
 
@@ -94,13 +93,6 @@ function readable(path: string | undefined): string | undefined {
   return resolve(path);
 }
 
-/** Throws a SetupError for what is not one address or one of each family. */
-function checkedNodeIPs(nodeIPs: readonly string[]): readonly string[] {
-  const [message] = nodeIPErrors(nodeIPs);
-  if (message !== undefined) throw new SetupError(message);
-  return nodeIPs;
-}
-
 /** Throws a SetupError for what is no address that others can use. */
 function checkedAdvertiseAddress(address: string | undefined): string | undefined {
   if (address === undefined || address === '') return undefined;
@@ -136,6 +128,10 @@ async function resolveSettings(
 ): Promise<ClusterSettings> {
   mkdirSync(layout.root, { recursive: true, mode: 0o700 });
   const existing = readSettings(layout.settings);
+  if (existing?.joined !== undefined)
+    throw new SetupError(
+      `${layout.root} is a node of the cluster at ${existing.joined.server}; start it with: orch join`,
+    );
   if (existing !== undefined) refuseChanges(existing, options, given);
   const settings =
     existing === undefined ? await newSettings(options, given) : await reclaimPorts(existing, options, layout);
@@ -249,12 +245,7 @@ function refuseChanges(existing: ClusterSettings, options: UpOptions, given: Rea
 
 /** One node is named after the machine, several are numbered. */
 function nodeNames(count: number): string[] {
-  if (count > 1) return Array.from({ length: count }, (_, i) => `node-${i}`);
-  const name = hostname()
-    .toLowerCase()
-    .replace(/[^a-z0-9.-]/g, '-')
-    .replace(/^[^a-z0-9]+|[^a-z0-9]+$/g, '');
-  return [name === '' ? 'node-0' : name];
+  return count > 1 ? Array.from({ length: count }, (_, i) => `node-${i}`) : [machineNodeName()];
 }
 
 function describeNodes({ nodes, runtime, dialect }: ClusterSettings): string {
@@ -284,36 +275,6 @@ async function serveInForeground(
       process.stdout.write('\nPress Ctrl-C to stop the cluster.\n');
     },
   });
-}
-
-/** Starts `orch serve` in a session of its own and follows its progress until the cluster is ready. */
-async function startInBackground(start: StartOptions, layout: Layout, sink: ProgressSink): Promise<void> {
-  mkdirSync(layout.logs, { recursive: true });
-  const logFile = join(layout.logs, 'orch.log');
-  const output = openSync(logFile, 'a', 0o600);
-  const script = process.argv[1] ?? '';
-  const child = spawn(process.execPath, [...process.execArgv, script, 'serve', JSON.stringify(start)], {
-    detached: true,
-    stdio: ['ignore', output, output, 'ipc'],
-  });
-  closeSync(output);
-  try {
-    await new Promise<void>((done, fail) => {
-      child.on('message', (message) => {
-        const event = message as ServeMessage;
-        if (event.state === 'ready') done();
-        else if (event.state === 'error') fail(new SetupError(`${event.message}\nThe log is in ${logFile}`));
-        else sink(event);
-      });
-      child.once('error', fail);
-      child.once('exit', (code) =>
-        fail(new SetupError(`the cluster ended at once (${code}); the log is in ${logFile}`)),
-      );
-    });
-  } finally {
-    if (child.connected) child.disconnect();
-    child.unref();
-  }
 }
 
 /** Ends with what the user can do now. */

@@ -20,6 +20,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
   nodeagent: ['client', 'cloud', 'daemon', 'pki', 'api', 'apimachinery'],
   proxy: ['client', 'daemon', 'api', 'apimachinery'],
   ingress: ['client', 'daemon', 'pki', 'api', 'apimachinery'],
+  podnetwork: ['client', 'daemon', 'api', 'apimachinery'],
   dns: ['client', 'daemon', 'api', 'apimachinery'],
   containerd: ['nodeagent', 'client', 'pki', 'api', 'apimachinery'],
 };

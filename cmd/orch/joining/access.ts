@@ -1,6 +1,7 @@
 /**
  * Who may do what so that nodes can join: read who the cluster is, ask for a node's certificates with a token, and renew
- * them as the node. Rights that kubeadm gives, and beyond them those for serving certificates, which it leaves to others.
+ * them as the node. Rights that kubeadm gives, and beyond them those for serving certificates, which it leaves to others, and
+ * to leave.
  */
 import { clusterInfoName } from '#api/core/v1/configmap/cluster-info.js';
 import { joiningGroup } from '#api/core/v1/secret/bootstrap-token.js';
@@ -61,6 +62,7 @@ function joiningAccess(dialect: Dialect): JoiningAccess {
   ];
   const account: Subject = { kind: 'ServiceAccount', name: 'certificate-controller', namespace: namespaces.system };
   const serving = `${product}:self-node-serving`;
+  const leaving = `${product}:self-node-leaving`;
   return {
     clusterRoles: [
       {
@@ -68,6 +70,11 @@ function joiningAccess(dialect: Dialect): JoiningAccess {
         rules: [
           { apiGroups: [certificates], resources: ['certificatesigningrequests/selfnodeserving'], verbs: ['create'] },
         ],
+      },
+      {
+        // Admission lets each node delete itself alone.
+        metadata: { name: leaving },
+        rules: [{ apiGroups: [''], resources: ['nodes'], verbs: ['delete'] }],
       },
       {
         metadata: { name: `${product}:get-nodes` },
@@ -79,6 +86,7 @@ function joiningAccess(dialect: Dialect): JoiningAccess {
       bound('get-nodes', `${product}:get-nodes`, joining),
       bound('node-autoapprove-bootstrap', `${requests}:nodeclient`, joining),
       bound('node-autoapprove-certificate-rotation', `${requests}:selfnodeclient`, group(groups.nodes)),
+      bound('self-node-leaving', leaving, group(groups.nodes)),
       bound('node-autoapprove-serving', serving, group(groups.nodes)),
       bound(
         'node-serving-approver',

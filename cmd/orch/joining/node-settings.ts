@@ -28,6 +28,13 @@ export async function publishNodeSettings(client: Client, settings: NodeSettings
   await ensureObject(client.resource(configmaps), map);
 }
 
+/** Rejects with an Error for a map that says something else. */
+export async function readNodeSettings(client: Client): Promise<NodeSettings> {
+  const namespace = client.dialect.namespaces.system;
+  const map = await client.resource(configmaps).get(nodeSettingsName, { namespace });
+  return parseNodeSettings(map.data?.[key] ?? '');
+}
+
 const fields = ['podRange', 'serviceRange', 'clusterDomain', 'clusterDns', 'serviceProxy'] as const;
 
 /** Throws an Error for a text that says something else. */

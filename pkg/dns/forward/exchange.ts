@@ -38,8 +38,10 @@ function overUdp({ address, port }: Upstream, query: Buffer, signal: AbortSignal
       end();
       resolve(message);
     });
-    socket.connect(port, address, () => {
-      if (!signal.aborted) socket.send(query);
+    // It is told of failures, too, such as that there is no way there.
+    socket.connect(port, address, (error?: Error) => {
+      if (error !== undefined) fail(error);
+      else if (!signal.aborted) socket.send(query);
     });
   });
 }

@@ -5,6 +5,7 @@ import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
 import { loggingOptions } from '#daemon/options/groups/logging.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { generalOptions } from '#nodeagent/options/general.js';
+import { podNetworkOptions } from '#nodeagent/options/pod-network.js';
 import { podsOptions } from '#nodeagent/options/pods.js';
 import { resourcesOptions } from '#nodeagent/options/resources.js';
 import { serviceProxyOptions } from '#nodeagent/options/service-proxy.js';
@@ -17,6 +18,7 @@ export const nodeAgentOptions = {
   ...resourcesOptions,
   ...podsOptions,
   ...serviceProxyOptions,
+  ...podNetworkOptions,
   ...featureGateOptions,
   ...loggingOptions,
   ...legacyLoggingOptions,

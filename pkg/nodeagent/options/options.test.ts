@@ -6,6 +6,7 @@ import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import { type NodeAgentOptionTable, nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
+import { podNetworkOptions } from '#nodeagent/options/pod-network.js';
 import { serviceProxyOptions } from '#nodeagent/options/service-proxy.js';
 import { specifiedOptions } from '#nodeagent/options/testing/specified-options.js';
 
@@ -59,6 +60,7 @@ t.test('every option of the specification, with its default and whether a file s
       'config-map-and-secret-change-detection-strategy',
       'dns-address',
       ...Object.keys(serviceProxyOptions),
+      ...Object.keys(podNetworkOptions),
     ],
   );
 });

@@ -1,0 +1,36 @@
+/** Starts what a data directory holds in a process of its own. */
+import { spawn } from 'node:child_process';
+import { closeSync, mkdirSync, openSync } from 'node:fs';
+import { join } from 'node:path';
+import { SetupError } from '#cmd/orch/dispatch.js';
+import type { Layout } from '#cmd/orch/layout.js';
+import type { ProgressSink, ServeMessage } from '#cmd/orch/progress.js';
+import type { StartOptions } from '#cmd/orch/start-options.js';
+
+/** Starts `orch serve` in a session of its own and follows its progress until it is ready. Rejects with a SetupError. */
+export async function startInBackground(start: StartOptions, layout: Layout, sink: ProgressSink): Promise<void> {
+  mkdirSync(layout.logs, { recursive: true });
+  const logFile = join(layout.logs, 'orch.log');
+  const output = openSync(logFile, 'a', 0o600);
+  const script = process.argv[1] ?? '';
+  const child = spawn(process.execPath, [...process.execArgv, script, 'serve', JSON.stringify(start)], {
+    detached: true,
+    stdio: ['ignore', output, output, 'ipc'],
+  });
+  closeSync(output);
+  try {
+    await new Promise<void>((done, fail) => {
+      child.on('message', (message) => {
+        const event = message as ServeMessage;
+        if (event.state === 'ready') done();
+        else if (event.state === 'error') fail(new SetupError(`${event.message}\nThe log is in ${logFile}`));
+        else sink(event);
+      });
+      child.once('error', fail);
+      child.once('exit', (code) => fail(new SetupError(`it ended at once (${code}); the log is in ${logFile}`)));
+    });
+  } finally {
+    if (child.connected) child.disconnect();
+    child.unref();
+  }
+}

@@ -1,0 +1,198 @@
+/** Brings a plan into the kernel with ip(8), bridge(8) and iptables(8): what differs, and nothing that is not ours. */
+import { blockHolds, parseCIDR } from '#apimachinery/net/ip.js';
+import type { LinkAddress, NetworkPlan, PodRoute, Tunnel } from '#podnetwork/plan.js';
+
+/** Runs a program and returns what it prints; rejects when it fails. */
+type RunProgram = (program: string, args: readonly string[]) => Promise<string>;
+
+export interface KernelNetworkOptions {
+  readonly run: RunProgram;
+  /** Ranges of the addresses of all pods of the cluster. */
+  readonly ranges: readonly string[];
+  /** Name of the tunnel's interface. */
+  readonly tunnel: string;
+}
+
+/** Marks our routes among others of the machine. */
+const routeProtocol = '144';
+const vxlanId = '4096';
+const vxlanPort = '8472';
+
+export class KernelNetwork {
+  readonly #options: KernelNetworkOptions;
+
+  constructor(options: KernelNetworkOptions) {
+    this.#options = options;
+  }
+
+  /** Addresses of the machine's interfaces that are up. */
+  async links(): Promise<LinkAddress[]> {
+    return parseAddresses(await this.#ip('-json', 'address', 'show', 'up'));
+  }
+
+  /** Rejects with what the programs say. */
+  async apply({ routes, tunnel }: NetworkPlan): Promise<void> {
+    await this.#keepSources();
+    if (tunnel !== undefined) await this.#applyTunnel(tunnel);
+    for (const family of ['-4', '-6'] as const) await this.#applyRoutes(family, routes);
+    if (tunnel === undefined) await this.#removeTunnel();
+  }
+
+  /** Takes everything away again. */
+  async remove(): Promise<void> {
+    for (const family of ['-4', '-6'] as const) await this.#applyRoutes(family, []);
+    await this.#removeTunnel();
+    for (const range of this.#options.ranges) {
+      while (await this.#sourceRule('--delete', range));
+    }
+  }
+
+  async #applyRoutes(family: '-4' | '-6', routes: readonly PodRoute[]): Promise<void> {
+    const isOfFamily = ({ destination }: PodRoute) => destination.includes(':') === (family === '-6');
+    const wanted = new Map(routes.filter(isOfFamily).map((route) => [route.destination, route]));
+    const text = await this.#ip('-json', family, 'route', 'show', 'proto', routeProtocol);
+    const found = parseRoutes(text).filter(({ destination }) => this.#isOfCluster(destination));
+    for (const { destination, via, link } of found) {
+      const route = wanted.get(destination);
+      if (route?.via === via && route.link === link) wanted.delete(destination);
+      else if (route === undefined) await this.#ip(family, 'route', 'delete', destination, 'proto', routeProtocol);
+    }
+    for (const { destination, via, link, onlink } of wanted.values()) {
+      const more = onlink ? ['onlink'] : [];
+      await this.#ip(family, 'route', 'replace', destination, 'via', via, 'dev', link, 'proto', routeProtocol, ...more);
+    }
+  }
+
+  #isOfCluster(destination: string): boolean {
+    const inner = parseCIDR(destination);
+    return (
+      inner !== undefined &&
+      this.#options.ranges.some((range) => {
+        const block = parseCIDR(range);
+        return block !== undefined && blockHolds(block, inner);
+      })
+    );
+  }
+
+  async #applyTunnel({ address, link, local, mac, mtu, peers }: Tunnel): Promise<void> {
+    const { tunnel } = this.#options;
+    const found = parseTunnel(await this.#ip('-json', '-details', 'link', 'show', 'type', 'vxlan'), tunnel);
+    if (found !== undefined && (found.local !== local || found.link !== link)) await this.#removeTunnel();
+    if (found?.local !== local || found.link !== link) {
+      const kind = ['type', 'vxlan', 'id', vxlanId, 'local', local, 'dev', link, 'dstport', vxlanPort, 'nolearning'];
+      await this.#ip('link', 'add', tunnel, 'address', mac, 'mtu', String(mtu), ...kind);
+    } else if (found.mtu !== mtu) await this.#ip('link', 'set', tunnel, 'mtu', String(mtu));
+    await this.#ip('address', 'replace', `${address}/32`, 'dev', tunnel);
+    await this.#ip('link', 'set', tunnel, 'up');
+    const known = parseNeighbours(
+      await this.#ip('-json', '-4', 'neighbour', 'show', 'dev', tunnel, 'nud', 'permanent'),
+    );
+    const forwarded = parseForwarding(await this.#bridge('-json', 'fdb', 'show', 'dev', tunnel));
+    for (const peer of peers) {
+      if (known.get(peer.address) !== peer.mac) {
+        const entry = [peer.address, 'lladdr', peer.mac, 'dev', tunnel, 'nud', 'permanent'];
+        await this.#ip('neighbour', 'replace', ...entry);
+      }
+      if (forwarded.get(peer.mac) !== peer.address)
+        await this.#bridge('fdb', 'replace', peer.mac, 'dev', tunnel, 'dst', peer.address);
+    }
+    const wanted = new Set(peers.map((peer) => peer.address));
+    for (const [gone] of known) if (!wanted.has(gone)) await this.#ip('neighbour', 'delete', gone, 'dev', tunnel);
+    for (const [goneMac, gone] of forwarded)
+      if (!wanted.has(gone)) await this.#bridge('fdb', 'delete', goneMac, 'dev', tunnel, 'dst', gone);
+  }
+
+  async #removeTunnel(): Promise<void> {
+    const { tunnel } = this.#options;
+    const text = await this.#ip('-json', '-details', 'link', 'show', 'type', 'vxlan');
+    if (parseTunnel(text, tunnel) !== undefined) await this.#ip('link', 'delete', tunnel);
+  }
+
+  /**
+   * Pods are known to pods of other nodes by their own addresses: before the rules by which the pods' network gives what
+   * leaves it the machine's.
+   */
+  async #keepSources(): Promise<void> {
+    for (const range of this.#options.ranges) {
+      if (await this.#sourceRule('--check', range)) continue;
+      await this.#sourceRule('--insert', range);
+    }
+  }
+
+  /** False when there is no such rule. */
+  async #sourceRule(action: '--check' | '--insert' | '--delete', range: string): Promise<boolean> {
+    const program = range.includes(':') ? 'ip6tables' : 'iptables';
+    const rule = ['--source', range, '--destination', range, ...notFromHostPorts, '--jump', 'ACCEPT'];
+    try {
+      await this.#options.run(program, ['--wait', '--table', 'nat', action, 'POSTROUTING', ...rule]);
+      return true;
+    } catch (error) {
+      if (action !== '--insert' && exitCode(error) === noSuchRule) return false;
+      throw error;
+    }
+  }
+
+  #ip(...args: string[]): Promise<string> {
+    return this.#options.run('ip', args);
+  }
+
+  #bridge(...args: string[]): Promise<string> {
+    return this.#options.run('bridge', args);
+  }
+}
+
+/** A pod that comes back to itself by a port of the host must not see its own address; the plugin marks such packets. */
+const notFromHostPorts = ['--match', 'mark', '!', '--mark', '0x2000/0x2000'];
+
+/** Exit code of iptables. */
+const noSuchRule = 1;
+
+function exitCode(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined;
+}
+
+/** Of a program that prints nothing where there is nothing. Throws SyntaxError. */
+function items<T>(text: string): T[] {
+  // Versions of ip print empty objects for what a filter leaves out.
+  return text.trim() === '' ? [] : (JSON.parse(text) as T[]);
+}
+
+interface ShownLink {
+  readonly ifname?: string;
+  readonly mtu?: number;
+  readonly link?: string;
+  readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number; readonly scope?: string }[];
+  readonly linkinfo?: { readonly info_data?: { readonly local?: string; readonly link?: string } };
+}
+
+function parseAddresses(text: string): LinkAddress[] {
+  return items<ShownLink>(text).flatMap(({ ifname: link = '', mtu = 1500, addr_info: addresses = [] }) =>
+    addresses.flatMap(({ local: address = '', prefixlen: prefix = 32, scope }) =>
+      scope === 'global' ? { link, address, prefix, mtu } : [],
+    ),
+  );
+}
+
+function parseRoutes(text: string): Omit<PodRoute, 'onlink'>[] {
+  return items<{ dst?: string; gateway?: string; dev?: string }>(text).flatMap(({ dst, gateway = '', dev = '' }) =>
+    dst === undefined ? [] : { destination: dst, via: gateway, link: dev },
+  );
+}
+
+function parseTunnel(text: string, name: string) {
+  const found = items<ShownLink>(text).find(({ ifname }) => ifname === name);
+  const { local, link } = found?.linkinfo?.info_data ?? {};
+  return found === undefined ? undefined : { mtu: found.mtu, local, link };
+}
+
+/** Hardware addresses by the addresses of neighbours. */
+function parseNeighbours(text: string): Map<string, string> {
+  const entries = items<{ dst?: string; lladdr?: string }>(text);
+  return new Map(entries.flatMap(({ dst, lladdr }) => (dst && lladdr ? [[dst, lladdr] as const] : [])));
+}
+
+/** Addresses of nodes by hardware addresses. */
+function parseForwarding(text: string): Map<string, string> {
+  const entries = items<{ mac?: string; dst?: string }>(text);
+  return new Map(entries.flatMap(({ mac, dst }) => (mac && dst ? [[mac, dst] as const] : [])));
+}

@@ -1,0 +1,140 @@
+/** Machines that join a cluster, as docs/join.md says: on the network of the first one, and behind a router. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { pods as podType } from '#api/core/v1/resources.gen.js';
+import type { Pod } from '#api/core/v1/types.gen.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { layoutOf } from '#cmd/orch/layout.js';
+import { type RunResult, root, whyNoServices } from '#test/e2e/harness.js';
+import { type Host, makeHosts } from '#test/e2e/hosts.js';
+
+t.setTimeout(300_000);
+
+/** Lines of the page that a shell is to run. */
+const documented = [...readFileSync(join(root, 'docs', 'join.md'), 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)]
+  .flatMap(([, block = '']) => block.trim().split('\n'))
+  .filter((line) => line.startsWith('bin/'));
+
+t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
+  const network = makeHosts([2, 1]);
+  const [first, near, far] = network.hosts as [Host, Host, Host];
+  const folders = new Map(network.hosts.map((host) => [host, mkdtempSync(join(tmpdir(), 'oj-'))]));
+  const dirOf = (host: Host) => folders.get(host) ?? '';
+  const kubeconfig = layoutOf(dirOf(first)).clientConfig;
+  const bin = (name: string) => join(root, 'bin', name);
+  const ctl = (args: readonly string[], input = '') =>
+    first.run(bin('orchctl'), args, { env: { KUBECONFIG: kubeconfig }, input });
+  const ok = async (running: Promise<RunResult>): Promise<string> => {
+    const { code, stdout, stderr } = await running;
+    t.equal(code, 0, 'succeeds', { stdout, stderr });
+    return stdout;
+  };
+  /** The line of the page that begins so, on a host; its data directory and addresses are the test's. */
+  const page = (host: Host, beginning: string, ...more: string[]): Promise<string> => {
+    const line = documented.find((each) => each.startsWith(beginning)) ?? '';
+    t.ok(line, `the page has ${beginning}`);
+    const [program = '', ...args] = line.split(' ');
+    const dir = program === 'bin/orch' ? ['--data-dir', dirOf(host)] : [];
+    const [subcommand = '', ...rest] = args;
+    const env = { KUBECONFIG: kubeconfig };
+    return ok(host.run(join(root, program), [subcommand, ...rest, ...dir, ...more], { env, timeoutMs: 180_000 }));
+  };
+  t.teardown(async () => {
+    for (const host of [far, near, first]) {
+      const dataDir = dirOf(host);
+      if (existsSync(layoutOf(dataDir).settings))
+        await host.run(bin('orch'), ['down', '--delete', '--data-dir', dataDir], { timeoutMs: 180_000 });
+      rmSync(dataDir, { recursive: true, force: true });
+    }
+    network.destroy();
+  });
+
+  await page(first, 'bin/orch up', '--node-ip', first.address);
+  const line = (await page(first, 'bin/orchctl token create')).trim();
+  t.match(line, `orch join https://${first.address}:6443 --token `);
+  const joining = (host: Host, name: string) => {
+    const args = [...line.split(' ').slice(1), '--detach', '--data-dir', dirOf(host), '--node-ip', host.address];
+    return host.run(bin('orch'), [...args, '--node-name', name], { timeoutMs: 180_000 });
+  };
+
+  await t.test('who is no stranger becomes a node', async (t) => {
+    const wrong = line
+      .replace(/sha256:.*/, `sha256:${'0'.repeat(64)}`)
+      .split(' ')
+      .slice(1);
+    const refused = await near.run(bin('orch'), [...wrong, '--data-dir', dirOf(near)]);
+    t.equal(refused.code, 1);
+    t.match(refused.stderr, /another key than --ca-hash says/);
+    t.notOk(existsSync(layoutOf(dirOf(near)).settings), 'nothing is left of it');
+    await Promise.all([ok(joining(near, 'worker-a')), ok(joining(far, 'worker-b'))]);
+    t.match(await page(first, 'bin/orchctl get nodes'), /worker-a +Ready[\s\S]*worker-b +Ready/);
+    t.notOk(existsSync(layoutOf(dirOf(near)).componentConfig('bootstrap')), 'the token is forgotten');
+    t.match((await joining(far, 'worker-a')).stdout, /runs already/);
+  });
+
+  await t.test('pods reach pods and services on every node', async (t) => {
+    const example = readFileSync(join(root, 'examples', 'web.yaml'), 'utf8');
+    const spread = `topologySpreadConstraints:
+        - maxSkew: 1
+          topologyKey: ${orchDialect.labels.hostname}
+          whenUnsatisfiable: DoNotSchedule
+          labelSelector: { matchLabels: { app: web } }
+      `;
+    const input = example.replace('terminationGracePeriodSeconds', (field) => spread + field);
+    await ok(ctl(['apply', '-f', '-'], input));
+    await ok(ctl(['rollout', 'status', 'deployment/web', '--timeout', '90s']));
+    const { items } = JSON.parse(await ok(ctl(['get', podType.resource, '-l', 'app=web', '-o', 'json']))) as {
+      items: Pod[];
+    };
+    t.equal(new Set(items.map(({ spec }) => spec.nodeName)).size, 3, 'one on each node');
+    const service = await ok(ctl(['get', 'service', 'web', '-o', 'json']));
+    const { clusterIP = '' } = (JSON.parse(service) as { spec: { clusterIP?: string } }).spec;
+    for (const { metadata, spec } of items) {
+      const name = metadata.name ?? '';
+      const get = (address: string, port: number) =>
+        `printf 'GET / HTTP/1.0\\r\\n\\r\\n' | nc -w 5 ${address} ${port} | tail -n 1`;
+      const script = [
+        ...items.map(({ status }) => get(status?.podIP ?? '', 8080)),
+        ...Array.from({ length: 4 }, () => get(clusterIP, 80)),
+        'nslookup web.default.svc.cluster.local | tail -n 3',
+        // As large as packets get: what is too large for the tunnel is found out, and sent in smaller ones.
+        ...items.map(({ status }) => `ping -c 2 -W 2 -s 1400 ${status?.podIP} > /dev/null && echo large`),
+      ];
+      const said = await ok(ctl(['exec', name, '--', 'sh', '-c', script.join('\n')]));
+      for (const other of items)
+        t.match(said, `from ${other.metadata.name}`, `${spec.nodeName} reaches ${other.spec.nodeName}`);
+      t.equal(said.match(/Hello from orch from web-/g)?.length, 7, `${spec.nodeName}: pods and service answer`);
+      t.match(said, clusterIP, 'names are known');
+      t.equal(said.match(/^large$/gm)?.length, 3);
+    }
+    const [onFirst] = items.filter(({ spec }) => !spec.nodeName?.startsWith('worker'));
+    const [onFar] = items.filter(({ spec }) => spec.nodeName === 'worker-b');
+    const logs = await ok(ctl(['logs', onFar?.metadata.name ?? '']));
+    t.match(logs, `[::ffff:${onFirst?.status?.podIP}]`, 'pods are known by their own addresses');
+  });
+
+  await t.test('a node is worked on, and starts again', async (t) => {
+    t.match(await page(first, 'bin/orchctl drain worker-a'), /node\/worker-a drained/);
+    const dir = ['--data-dir', dirOf(near)];
+    await ok(near.run(bin('orch'), ['down', ...dir], { timeoutMs: 180_000 }));
+    await ok(near.run(bin('orch'), ['join', '--detach', ...dir], { timeoutMs: 180_000 }));
+    await page(first, 'bin/orchctl uncordon worker-a');
+    t.match(await ok(ctl(['get', 'node', 'worker-a'])), / Ready /);
+    t.equal(
+      (await ok(ctl(['get', 'csr', '-o', 'name']))).trim().split('\n').length,
+      4,
+      'no certificate is asked for again',
+    );
+  });
+
+  await t.test('a node leaves', async (t) => {
+    await page(far, 'bin/orch leave');
+    t.notMatch(await ok(ctl(['get', 'nodes'])), 'worker-b');
+    t.notOk(existsSync(dirOf(far)), 'nothing is left on its disk');
+    const left = await ok(far.run('ip', ['-o', 'link']));
+    t.match(left.trim().split('\n').length, 2, 'only lo and eth0 are left', { left });
+    t.equal((await ok(far.run('iptables-save', ['-t', 'nat']))).match(/^-A/gm), null);
+  });
+});
