@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
-import { createServer, type IncomingMessage } from 'node:http';
+import { createServer, request as httpRequest, type IncomingMessage } from 'node:http';
 import { request } from 'node:https';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import t from 'tap';
@@ -10,6 +10,7 @@ import { parse } from 'yaml';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import type { Deployment } from '#api/apps/v1/types.gen.js';
 import { namespaces, nodes, persistentvolumeclaims, pods, services } from '#api/core/v1/resources.gen.js';
+import { realClock } from '#apimachinery/clock.js';
 import { blockContains, parseCIDR } from '#apimachinery/net/ip.js';
 import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
 
@@ -60,6 +61,29 @@ t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
   t.same(await cluster.resolve('web'), [created.clusterIP], 'names are found as pods find them');
   t.same(await cluster.resolve('web.default.svc.cluster.local.', 'other'), [created.clusterIP]);
   t.same(await cluster.resolve('web', 'other'), []);
+  const get = async (host: string, port = 80) => {
+    const stream = await cluster.dial(host, port);
+    stream.write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+    return text(stream);
+  };
+  const names = new Set(items.map(({ metadata }) => metadata.name));
+  const isThere = () => cluster.dial('web', 80).then((stream) => stream.destroy());
+  // Its endpoints come a moment after the service.
+  while (
+    !(await isThere().then(
+      () => true,
+      () => false,
+    ))
+  )
+    await realClock.sleep(10);
+  for (const host of ['web', 'web.default.svc.cluster.local', created.clusterIP ?? '']) {
+    const said = await get(host);
+    t.ok(names.has(/Hello from (\S+)/.exec(said)?.[1] ?? ''), `${host}: ${said}`);
+  }
+  t.match(await get(items[0]?.status?.podIP ?? '', 8080), `Hello from ${items[0]?.metadata.name}`, 'a pod');
+  await t.rejects(cluster.dial('nobody', 80), { code: 'ENOTFOUND' });
+  await t.rejects(cluster.dial('web', 81), { code: 'ECONNREFUSED' }, 'the service has no such port');
+  await t.rejects(cluster.dial('10.15.0.1', 80), { code: 'ECONNREFUSED' });
   await cluster.client.resource(services).delete('web', { namespace: 'default' });
   t.same(await cluster.resolve('web'), []);
   await cluster.client.resource(deployments).delete('web', { namespace: 'default' });
@@ -72,6 +96,35 @@ t.test('a deployment runs on simulated nodes, and goes away', async (t) => {
     for await (const { type } of cluster.client.resource(pods).watch(since)) if (type === 'DELETED') break;
   }
   t.pass('its pods are gone');
+});
+
+t.test('pods answer as the test says', async (t) => {
+  const server = createServer((request, response) => response.end(`${request.headers.host} got ${request.url}`));
+  const asked: string[] = [];
+  const cluster = await startCluster({
+    onConnection: ({ name, namespace, port, stream }) => {
+      asked.push(`${namespace}/${name}:${port}`);
+      server.emit('connection', stream);
+    },
+  });
+  t.teardown(() => cluster.close());
+  const pod = { containers: [{ name: 'c', image: 'web:1' }] };
+  await cluster.client.resource(pods).create({ metadata: { name: 'web', namespace: 'default' }, spec: pod });
+  const running = { namespace: 'default', fieldSelector: 'metadata.name=web', signal: AbortSignal.timeout(30_000) };
+  let address = '';
+  for await (const { object } of cluster.client.resource(pods).watch(running)) {
+    address = object.status?.podIP ?? '';
+    if (object.status?.phase === 'Running') break;
+  }
+  const socket = await cluster.dial(address, 8080);
+  const asking = httpRequest({
+    createConnection: () => socket as Socket,
+    path: '/page',
+    headers: { host: 'shop' },
+  }).end();
+  const [answer] = (await once(asking, 'response')) as [IncomingMessage];
+  t.equal(await text(answer), 'shop got /page');
+  t.same(asked, ['default/web:8080']);
 });
 
 t.test('clusters side by side know nothing of each other', async (t) => {

@@ -3,6 +3,7 @@
  *
  *     const cluster = await startCluster({ nodes: 3 });
  *     await cluster.client.resource(deployments).create(…);
+ *     const stream = await cluster.dial('web', 80);
  *     await cluster.close();
  *
  * API server, all controllers, scheduler and simulated nodes; the store is in memory and no port is opened unless asked
@@ -12,6 +13,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Duplex } from 'node:stream';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, type DialectName, dialectByName } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
@@ -29,6 +31,7 @@ import {
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess } from '#cmd/orch/cluster.js';
+import { dial } from '#cmd/orch/dial.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { ensureClusterPki, ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
@@ -37,7 +40,8 @@ import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { resolveName } from '#dns/resolve-name.js';
-import { simulatedDependencies } from '#nodeagent/simulated/node.js';
+import { type SimulatedDependencies, simulatedDependencies } from '#nodeagent/simulated/node.js';
+import type { PodConnection } from '#nodeagent/simulated/runtime.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import type { Store } from '#storage/store.js';
 
@@ -56,6 +60,8 @@ export interface StartClusterOptions {
   readonly log?: Logger;
   /** Path of the scheduler's configuration file. */
   readonly schedulerConfig?: string;
+  /** What the pods answer to `Cluster.dial`, such as an HTTP server that is given the stream; absent: a greeting. */
+  readonly onConnection?: (connection: PodConnection) => void;
   /** Of all daemons: those that are not named are as the daemons have them. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
 }
@@ -73,6 +79,13 @@ export interface Cluster {
    * for it; none where there is no such name.
    */
   resolve(name: string, namespace?: string): Promise<string[]>;
+  /**
+   * A connection as a pod of the namespace (`default` unless told) makes it: to a service, by name or address, or to a
+   * pod. Simulated pods take any port, and answer as `onConnection` says. Rejects with the code ENOTFOUND where there is
+   * no such name, with ECONNREFUSED where nobody answers: a service without such a port, or without ready pods. Network
+   * policies are not enforced.
+   */
+  dial(host: string, port: number, namespace?: string): Promise<Duplex>;
   close(): Promise<void>;
 }
 
@@ -127,6 +140,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       await own?.close();
       await rm(folder, { recursive: true, force: true });
     };
+    const simulated: SimulatedDependencies[] = [];
     try {
       await process.startApiServer();
       await process.startLoops();
@@ -139,7 +153,14 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         certificate: serving.certificateFile,
         key: serving.privateKeyFile,
       };
-      await Promise.all(names.map((name) => startNode(process, { dialect, clock, name, folder, files, featureGates })));
+      const { onConnection } = options;
+      await Promise.all(
+        names.map((name) => {
+          const dependencies = simulatedDependencies({ dialect, clock, onConnection });
+          simulated.push(dependencies);
+          return startNode(process, { dialect, name, dependencies, folder, files, featureGates });
+        }),
+      );
       await setUpLocalStorage(process.api.client);
       const patience = AbortSignal.timeout(nodesReadyMs);
       await process.untilScheduled(names, patience);
@@ -148,11 +169,20 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       await close();
       throw error;
     }
+    const { client } = process.api;
+    const resolve = (name: string, namespace = dialect.namespaces.default) =>
+      resolveName(client, clock, { name, namespace, domain: clusterDomain });
     return {
       dialect,
-      client: process.api.client,
-      resolve: (name, namespace = dialect.namespaces.default) =>
-        resolveName(process.api.client, clock, { name, namespace, domain: clusterDomain }),
+      client,
+      resolve,
+      dial: (host, port, namespace) =>
+        dial(host, port, {
+          client,
+          random,
+          runtimes: simulated.map(({ cri }) => cri),
+          resolve: (name) => resolve(name, namespace),
+        }),
       clientAs: (user, groups = []) => process.clientFor(user, groups),
       kubeconfig() {
         const port = process.api.address?.port;
@@ -179,17 +209,17 @@ async function startNode(
   process: ClusterProcess,
   node: {
     dialect: Dialect;
-    clock: Clock;
     name: string;
+    dependencies: SimulatedDependencies;
     folder: string;
     files: NodeAgentArguments['files'];
     featureGates: Gates;
   },
 ): Promise<void> {
-  const { dialect, clock, name, folder, files, featureGates } = node;
+  const { dependencies, dialect, name, folder, files, featureGates } = node;
   await process.startNode({
     name,
-    dependencies: simulatedDependencies({ dialect, clock }),
+    dependencies,
     arguments: nodeAgentArguments({
       dialect,
       nodeName: name,

@@ -5,7 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { SimulatedChecker } from '#nodeagent/simulated/checker.js';
 import type { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
 import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
-import { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
+import { SimulatedRuntime, type SimulatedRuntimeOptions } from '#nodeagent/simulated/runtime.js';
 
 export interface SimulatedDependencies {
   readonly cri: SimulatedRuntime;
@@ -23,12 +23,14 @@ export function simulatedDependencies(options: {
   dialect: Dialect;
   clock: Clock;
   podCIDR?: string | undefined;
+  onConnection?: SimulatedRuntimeOptions['onConnection'];
 }): SimulatedDependencies {
-  const { dialect, clock, podCIDR } = options;
+  const { dialect, clock, onConnection, podCIDR } = options;
   const runtime = new SimulatedRuntime({
     clock,
     labelDomain: dialect.labelDomain,
     ...(podCIDR === undefined ? {} : { podCIDR }),
+    onConnection,
     newID: () => randomBytes(32).toString('hex'),
   });
   return {

@@ -32,6 +32,15 @@ import { SimulatedContainer } from '#nodeagent/simulated/container.js';
 import { SimulatedImages } from '#nodeagent/simulated/images.js';
 import { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
 
+/** Of a client in the cluster with a pod. */
+export interface PodConnection {
+  readonly namespace: string;
+  readonly name: string;
+  readonly port: number;
+  /** The pod's end. */
+  readonly stream: Duplex;
+}
+
 export interface SimulatedRuntimeOptions {
   readonly clock: Clock;
   /** Of the dialect: domain of the annotations in `behaviour.ts`. */
@@ -40,6 +49,8 @@ export interface SimulatedRuntimeOptions {
   readonly podCIDR?: string;
   /** 64 hexadecimal digits, never the same twice. */
   readonly newID: () => string;
+  /** What pods answer to `connect`; absent: a greeting, by HTTP. */
+  readonly onConnection?: ((connection: PodConnection) => void) | undefined;
   /** Images that are there without a pull. */
   readonly images?: readonly string[];
 }
@@ -54,6 +65,15 @@ interface Sandbox {
 }
 
 const runtimeName = 'simulated';
+
+/** Answers whatever is said first. */
+function greet(stream: Duplex, hostname: string): void {
+  const body = `Hello from ${hostname}\n`;
+  stream.once('data', () => {
+    stream.end(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
+  });
+  stream.resume();
+}
 
 export class SimulatedRuntime extends SimulatedImages implements CRI {
   /** The containers' logs. */
@@ -337,12 +357,25 @@ export class SimulatedRuntime extends SimulatedImages implements CRI {
         stream.end();
         return;
       }
-      const body = `Hello from ${sandbox.config.hostname}\n`;
-      stream.once('data', () => {
-        stream.end(`HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\nConnection: close\r\n\r\n${body}`);
-      });
-      stream.resume();
+      greet(stream, sandbox.config.hostname);
     });
+    return near;
+  }
+
+  /** A connection to a pod that runs, at any port; undefined where none has the address. */
+  connect(address: string, port: number): Duplex | undefined {
+    const sandbox = [...this.#sandboxes.values()].find(
+      ({ ips, state }) => state === 'SANDBOX_READY' && ips.includes(address),
+    );
+    const runs = [...this.#containers.values()].some(
+      ({ sandboxId, state }) => sandboxId === sandbox?.id && state === 'CONTAINER_RUNNING',
+    );
+    if (sandbox === undefined || !runs) return undefined;
+    const [near, far] = duplexPair();
+    const { hostname, metadata } = sandbox.config;
+    const { onConnection } = this.#options;
+    if (onConnection === undefined) greet(far, hostname);
+    else onConnection({ namespace: metadata.namespace, name: metadata.name, port, stream: far });
     return near;
   }
 

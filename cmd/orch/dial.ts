@@ -1,0 +1,48 @@
+/** Connections inside of a simulated cluster: what the service proxy and the network of real pods do, in memory. */
+import type { Duplex } from 'node:stream';
+import { services } from '#api/core/v1/resources.gen.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import { canonicalAddress, ipFamily } from '#apimachinery/net/ip.js';
+import type { Client } from '#client/client.js';
+import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
+import { type Destination, leadTo, serviceAt } from '#proxy/services/lead.js';
+
+export interface DialOptions {
+  readonly client: Client;
+  readonly runtimes: readonly SimulatedRuntime[];
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  /** Addresses of a name. */
+  readonly resolve: (name: string) => Promise<readonly string[]>;
+}
+
+/** Rejects with ENOTFOUND for a name that nobody has, and with ECONNREFUSED where nobody answers. */
+export async function dial(host: string, port: number, options: DialOptions): Promise<Duplex> {
+  const { client, random, resolve, runtimes } = options;
+  const addresses = ipFamily(host) === 0 ? await resolve(host) : [host];
+  // Headless services have an address for each endpoint.
+  const address = addresses[Math.floor(random() * addresses.length)];
+  if (address === undefined) throw failure('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);
+  const to = await endpointOf({ address, port }, client, random);
+  const at = canonicalAddress(to?.address ?? '');
+  for (const runtime of runtimes) {
+    const stream = to && at && runtime.connect(at, to.port);
+    if (stream) return stream;
+  }
+  throw failure('ECONNREFUSED', `connect ECONNREFUSED ${address}:${port}`);
+}
+
+/** The address itself where it is no service's; undefined: the service has no such port, or nobody behind it. */
+async function endpointOf(to: Destination, client: Client, random: () => number): Promise<Destination | undefined> {
+  const { items } = await client.resource(services).list();
+  const service = serviceAt(items, to.address);
+  if (service === undefined) return to;
+  const { name = '', namespace = '' } = service.metadata;
+  const labelSelector = `${client.dialect.labels.serviceName}=${name}`;
+  const { items: slices } = await client.resource(endpointslices).list({ namespace, labelSelector });
+  return leadTo(service, to, { slices, random });
+}
+
+function failure(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
