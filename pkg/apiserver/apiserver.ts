@@ -292,7 +292,7 @@ export class ApiServer implements Daemon {
     const router = new ResourceRouter(registry, {
       virtual: dependencies.virtualResources ?? [],
       connects: dependencies.connects ?? [],
-      knowsAll: () => this.#custom.synced,
+      definitions: this.#custom,
       barrier: dependencies.barrier,
     });
     const endpoint = this.#endpoint(router);
@@ -431,6 +431,7 @@ export class ApiServer implements Daemon {
       responder: this.#responder,
       resources: this.resources,
       remote: () => this.#remote(),
+      caughtUp: (signal) => this.#custom.caughtUp(signal),
       serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
     });
     const openapi = new OpenApi({

@@ -167,3 +167,20 @@ export function createStorageMetrics(registry: Registry): StorageMetrics {
     }),
   };
 }
+
+/** Drops the series of a resource that is gone for good; `prefix` is what its lists are counted under. */
+export function forgetResource(metrics: StorageMetrics, resource: string, prefix: string): void {
+  metrics.requestDuration.forget('type', resource);
+  metrics.cacheEvents.forget('resource', resource);
+  const { objects, bookmarks, cacheCapacity, cacheInits, initEvents, cacheWatchers, terminatedWatchers } = metrics;
+  const { storeLists, storeListFetched, storeListEvaluated, storeListReturned, digestMismatches } = metrics;
+  for (const gauge of [objects, bookmarks, cacheCapacity, cacheWatchers]) gauge.remove({ resource });
+  for (const counter of [cacheInits, initEvents, terminatedWatchers, digestMismatches]) counter.remove({ resource });
+  for (const counter of [storeLists, storeListFetched, storeListEvaluated, storeListReturned]) {
+    counter.remove({ resource });
+  }
+  for (const counter of [metrics.cacheLists, metrics.cacheListFetched]) {
+    counter.remove({ resource_prefix: prefix, index: '' });
+  }
+  metrics.cacheListReturned.remove({ resource_prefix: prefix });
+}

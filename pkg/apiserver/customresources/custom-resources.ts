@@ -4,6 +4,7 @@ import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.j
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
 import { Patterns } from '#apimachinery/patterns/pattern.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
+import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { StoredForms } from '#apiserver/customresources/conversion.js';
 import { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { ServedCustomResource } from '#apiserver/customresources/custom-resource.js';
@@ -13,6 +14,7 @@ import type { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ResourceStorages } from '#apiserver/resources/storages.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Entry } from '#storage/resource-storage.js';
 
 export interface CustomResourcesOptions {
   readonly scheme: Scheme;
@@ -36,6 +38,8 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
   readonly outlines = true;
   readonly #options: CustomResourcesOptions;
   readonly #served = new Map<string, Served>();
+  /** By name, of all that this server was told: other tellings may be older. */
+  readonly #revisions = new Map<string, bigint>();
   readonly #patterns = new Patterns();
   #synced = false;
 
@@ -53,18 +57,54 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     return this.#options.reader.follow(customresourcedefinitions, this, signal);
   }
 
+  /** See `KnownDefinitions`. */
+  async catchUp(name: string | undefined, signal: AbortSignal): Promise<void> {
+    const storage = this.#options.storages.storageOf(customresourcedefinitions);
+    const version = { kind: 'latest' } as const;
+    // What is no name of an object is none of a definition.
+    if (name !== undefined && pathSegmentErrors(name).length > 0) return;
+    // Of whatever key: the cache is as new as the store then.
+    const entry = await storage.get(name ?? '', version, signal);
+    const entries = name === undefined ? storage.cachedIn('') : entry === undefined ? [] : [entry];
+    for (const one of entries) this.#look(storage.prefix, one);
+  }
+
+  /** The same of all for who has to answer in any case: while the store is away, with what is known. */
+  async caughtUp(signal: AbortSignal): Promise<void> {
+    if (!this.#synced) return;
+    try {
+      await this.catchUp(undefined, signal);
+    } catch (err) {
+      if (signal.aborted) throw err;
+      this.#options.log.debug({ err }, 'Cannot tell which definitions there are by now');
+    }
+  }
+
+  /** Most have not changed, and are not parsed. */
+  #look(prefix: string, entry: Entry): void {
+    const known = this.#revisions.get(entry.key.slice(prefix.length));
+    if (known === undefined || known < entry.revision) this.changed(entry.outline() as CustomResourceDefinition);
+  }
+
   replaced(definitions: readonly CustomResourceDefinition[]): void {
     for (const definition of definitions) this.changed(definition);
     this.only(new Set(definitions.map(({ metadata }) => metadata.name ?? '')));
   }
 
   only(names: ReadonlySet<string>): void {
-    for (const name of [...this.#served.keys()]) if (!names.has(name)) this.#drop(name);
+    for (const name of [...this.#revisions.keys()]) {
+      if (names.has(name)) continue;
+      this.#revisions.delete(name);
+      this.#drop(name);
+    }
     this.#synced = true;
   }
 
   changed(definition: CustomResourceDefinition): void {
     const { name = '', uid = '' } = definition.metadata;
+    const revision = revisionOf(definition);
+    if (revision < (this.#revisions.get(name) ?? 0n)) return;
+    this.#revisions.set(name, revision);
     if (!isEstablished(definition)) {
       this.#drop(name);
       return;
@@ -83,8 +123,12 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     this.#served.set(name, { uid, edition, resources, storage });
   }
 
-  removed({ metadata }: CustomResourceDefinition): void {
-    this.#drop(metadata.name ?? '');
+  removed(definition: CustomResourceDefinition): void {
+    const { name = '' } = definition.metadata;
+    // Another one with that name may be known already.
+    if (revisionOf(definition) < (this.#revisions.get(name) ?? 0n)) return;
+    this.#revisions.delete(name);
+    this.#drop(name);
   }
 
   #drop(name: string): void {
@@ -123,4 +167,8 @@ function editionOf(definition: CustomResourceDefinition): string {
   const { metadata, status, spec } = definition;
   const names = JSON.stringify(status?.acceptedNames ?? spec.names);
   return `${metadata.uid} ${metadata.generation} ${isTerminating(definition)} ${names}`;
+}
+
+function revisionOf({ metadata }: CustomResourceDefinition): bigint {
+  return BigInt(metadata.resourceVersion ?? '0');
 }

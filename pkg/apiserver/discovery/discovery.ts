@@ -22,6 +22,8 @@ export interface DiscoveryOptions {
   readonly turns: Pick<TurnQueue, 'pause'>;
   /** Versions that other servers serve. */
   readonly remote: () => Iterable<RemoteVersion>;
+  /** Resolves when all definitions are known that are in the store by now. */
+  readonly caughtUp: (signal: AbortSignal) => Promise<void>;
   /** `host:port` that clients reach this server at. */
   readonly serverAddress: () => string;
 }
@@ -39,10 +41,20 @@ export class Discovery {
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
     const [root, ...rest] = context.info.path.split('/').filter((part) => part !== '');
     if (root !== 'api' && root !== 'apis') return undefined;
+    return root === 'api' ? this.#answer(context, root, rest) : this.#newest(context, rest);
+  }
+
+  /** Clients look here for what they have just been told of, by another server or another thread of this one. */
+  async #newest(context: RequestContext, rest: string[]): Promise<ApiResponse> {
+    if (rest.length === 0 || rest[0]?.includes('.')) await this.#options.caughtUp(context.signal);
+    return this.#answer(context, 'apis', rest);
+  }
+
+  async #answer(context: RequestContext, root: 'api' | 'apis', rest: string[]): Promise<ApiResponse> {
     const form = rest.length === 0 ? this.#aggregatedForm(context) : undefined;
     if (form !== undefined) return this.#aggregated.answer(context, form, root, () => this.#ofRoot(root));
-    const answer = root === 'api' ? this.#core(context, rest) : this.#groups(context, rest);
-    return answer.then((response) => tagged(context.request, response));
+    const response = await (root === 'api' ? this.#core(context, rest) : this.#groups(context, rest));
+    return tagged(context.request, response);
   }
 
   #core(context: RequestContext, [version, ...more]: string[]): Promise<ApiResponse> {

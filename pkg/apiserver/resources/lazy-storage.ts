@@ -20,6 +20,8 @@ export interface LazyStorageOptions {
   /** `/registry/stable.example.com/crontabs/`. */
   readonly prefix: string;
   readonly make: () => WatchCache;
+  /** Called when it is closed, once. */
+  readonly ended: () => void;
   /** Aborts when all storages end. */
   readonly stopped: AbortSignal;
 }
@@ -55,6 +57,7 @@ export class LazyStorage implements ResourceStorage {
     this.#closed = true;
     await this.#cache?.close();
     await this.#running;
+    this.#options.ended();
   }
 
   ready(): boolean {

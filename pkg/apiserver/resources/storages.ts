@@ -21,7 +21,7 @@ import { readHistory } from '#storage/cache/read-history.js';
 import type { StateObserver } from '#storage/cache/state.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
-import type { StorageMetrics } from '#storage/metrics.js';
+import { forgetResource, type StorageMetrics } from '#storage/metrics.js';
 import type { Counted } from '#storage/poll-metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 import { ResourceStores } from '#storage/resource-stores.js';
@@ -68,6 +68,9 @@ export class ResourceStorages {
   readonly #readsHistory: boolean;
   /** Makes the cache of a custom resource. */
   readonly #makeCustom: (group: string, resource: string, prefix: string) => WatchCache;
+  /** Those of custom resources, by their qualified names. */
+  readonly #custom = new Map<string, LazyStorage>();
+  readonly #metrics: StorageMetrics;
   readonly #clock: Clock;
   readonly #log: Logger;
 
@@ -76,6 +79,7 @@ export class ResourceStorages {
     this.#readsHistory = options.feed === undefined;
     this.stores = store instanceof ResourceStores ? store : new ResourceStores(store);
     this.#root = prefix;
+    this.#metrics = options.metrics;
     this.#clock = options.clock;
     this.#log = options.log;
     // Every cache listens to it.
@@ -88,7 +92,8 @@ export class ResourceStorages {
       const resource = `${name}.${group}`;
       const transformer = transformers?.get(resource);
       const place = { store: this.#storeFor(group, name), prefix: own };
-      return new WatchCache({ ...following, ...place, resource, transformer, keeper, decode });
+      const countedAs = `/${group}/${name}`;
+      return new WatchCache({ ...following, ...place, resource, countedAs, transformer, keeper, decode });
     };
     const versions = new Map<string, ResourceInfo[]>();
     for (const info of schemeFor(options.dialect).resources) {
@@ -134,7 +139,20 @@ export class ResourceStorages {
   custom(group: string, resource: string): LazyStorage {
     const prefix = `${this.#root}/${group}/${resource}/`;
     const make = () => this.#makeCustom(group, resource, prefix);
-    return new LazyStorage({ prefix, make, stopped: this.#stop.signal });
+    const qualified = `${resource}.${group}`;
+    const storage = new LazyStorage({
+      prefix,
+      make,
+      stopped: this.#stop.signal,
+      ended: () => {
+        // Where there is another one of that name by now, the series are its own.
+        if (this.#custom.get(qualified) !== storage) return;
+        this.#custom.delete(qualified);
+        forgetResource(this.#metrics, qualified, `/${group}/${resource}`);
+      },
+    });
+    this.#custom.set(qualified, storage);
+    return storage;
   }
 
   /** The store that has that key, as far as it is one of a built-in resource; the main one has all others. */

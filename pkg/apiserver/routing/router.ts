@@ -28,10 +28,17 @@ import { operationOf } from '#apiserver/subresources/operations.js';
 export interface ResourceRouterOptions {
   readonly virtual: readonly VirtualResource[];
   readonly connects: readonly ConnectEndpoint[];
-  /** False while there may be resources that this server has not heard of yet. */
-  readonly knowsAll: () => boolean;
+  readonly definitions: KnownDefinitions;
   /** What writes have to wait for; absent: nothing. */
   readonly barrier?: WriteBarrier | undefined;
+}
+
+/** The definitions of custom resources that this server has heard of. */
+export interface KnownDefinitions {
+  /** False until it is known which ones there are. */
+  readonly synced: boolean;
+  /** Hears of what is in the store by now, of that definition or of all. Rejects where the store does not answer. */
+  catchUp(name: string | undefined, signal: AbortSignal): Promise<void>;
 }
 
 export interface WriteBarrier {
@@ -43,12 +50,12 @@ export class ResourceRouter {
   readonly #registry: RegistryContext;
   readonly #virtual: ReadonlyMap<string, VirtualResource>;
   readonly #connects: ReadonlyMap<string, ConnectEndpoint>;
-  readonly #knowsAll: () => boolean;
+  readonly #definitions: KnownDefinitions;
   readonly #barrier: WriteBarrier | undefined;
 
-  constructor(registry: RegistryContext, { virtual, connects, knowsAll, barrier }: ResourceRouterOptions) {
+  constructor(registry: RegistryContext, { virtual, connects, definitions, barrier }: ResourceRouterOptions) {
     this.#registry = registry;
-    this.#knowsAll = knowsAll;
+    this.#definitions = definitions;
     this.#barrier = barrier;
     this.#virtual = new Map(virtual.map((v) => [endpointKey(v.group, v.resource, v.subresource), v]));
     this.#connects = new Map(connects.map((c) => [endpointKey(c.group, c.resource, c.subresource), c]));
@@ -56,6 +63,29 @@ export class ResourceRouter {
 
   /** Throws 404 for what is not served and 405 for verbs that it does not have. */
   serve(context: RequestContext): MaybePromise<ApiResponse> {
+    const caughtUp = this.#caughtUp(context);
+    return caughtUp === undefined ? this.#admitted(context) : caughtUp.then(() => this.#admitted(context));
+  }
+
+  /** As `find` does, with what has been defined by now. */
+  async resolve(context: RequestContext): Promise<ServedResource> {
+    await this.#caughtUp(context);
+    return this.find(context);
+  }
+
+  /** Whoever was told by another server, or by another thread of this one, that it is established may ask here next. */
+  #caughtUp(context: RequestContext): Promise<void> | undefined {
+    const { info } = context;
+    if (this.#isKnown(info) || !this.#definitions.synced) return undefined;
+    return this.#definitions.catchUp(`${info.resource}.${info.group}`, context.signal);
+  }
+
+  /** False for what may have been defined a moment ago. Groups of definitions are domains. */
+  #isKnown({ group, version, resource }: RequestContext['info']): boolean {
+    return !group.includes('.') || this.#registry.resources.find(group, version, resource) !== undefined;
+  }
+
+  #admitted(context: RequestContext): MaybePromise<ApiResponse> {
     const resource = this.find(context);
     const waiting = this.#barrier?.admit(context, resource);
     return waiting === undefined ? this.#serve(context, resource) : waiting.then(() => this.#serve(context, resource));
@@ -88,8 +118,9 @@ export class ResourceRouter {
   find({ info, request }: Pick<RequestContext, 'info' | 'request'>): ServedResource {
     const resource = this.#registry.resources.find(info.group, info.version, info.resource);
     if (resource === undefined) {
-      // Groups of definitions are domains.
-      throw info.group.includes('.') && !this.#knowsAll() ? serviceUnavailable('server is starting') : pathNotFound();
+      throw !this.#isKnown(info) && !this.#definitions.synced
+        ? serviceUnavailable('server is starting')
+        : pathNotFound();
     }
     if (info.verb === 'watch') {
       // Below `/watch/` there are objects only: who may watch pods may not run commands in them.

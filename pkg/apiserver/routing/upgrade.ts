@@ -33,7 +33,7 @@ export function upgradeHandler({ pipeline, router, registry, plain, proxy }: Upg
         return (await proxy.upgrade(context, remote, { socket, head })) ?? onSocket();
       }
       if (!context.info.resourceRequest) return plain(context);
-      const resource = router.find(context);
+      const resource = await router.resolve(context);
       const upgrade = router.connect(context, resource)?.upgrade;
       if (upgrade !== undefined) {
         await admitConnection({ registry, context, resource });

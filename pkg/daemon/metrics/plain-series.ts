@@ -101,6 +101,26 @@ export abstract class PlainMetric<S> {
 
   /** The series with these values, in the order of the label names. Keep it where it is added to often. */
   labels(...values: readonly string[]): S {
+    const branch = this.#branch(values);
+    if (branch.series === undefined) {
+      const labels = Object.fromEntries(this.#labelNames.map((name, i) => [name, values[i] ?? '']));
+      branch.series = this.create();
+      this.#all.push([labels, branch.series]);
+    }
+    return branch.series;
+  }
+
+  /** Drops the series in which that label has that value; whoever keeps one adds to nothing from then on. */
+  forget(labelName: string, value: string): void {
+    const kept = this.#all.filter(([labels]) => labels[labelName] !== value);
+    if (kept.length === this.#all.length) return;
+    this.#all = kept;
+    this.#root = new Branch();
+    for (const [labels, series] of kept)
+      this.#branch(this.#labelNames.map((name) => labels[name] ?? '')).series = series;
+  }
+
+  #branch(values: readonly string[]): Branch<S> {
     let branch = this.#root;
     for (const value of values) {
       let next = branch.below.get(value);
@@ -110,12 +130,7 @@ export abstract class PlainMetric<S> {
       }
       branch = next;
     }
-    if (branch.series === undefined) {
-      const labels = Object.fromEntries(this.#labelNames.map((name, i) => [name, values[i] ?? '']));
-      branch.series = this.create();
-      this.#all.push([labels, branch.series]);
-    }
-    return branch.series;
+    return branch;
   }
 
   protected entries(): Iterable<readonly [Labels, S]> {

@@ -18,6 +18,8 @@ export interface CacheReadsOptions {
   readonly store: Store;
   readonly state: CacheState;
   readonly prefix: string;
+  /** Label of the metrics of lists. */
+  readonly countedAs: string;
   readonly resource: string;
   readonly context: EntryContext;
   readonly clock: Clock;
@@ -124,10 +126,10 @@ export class CacheReads {
   }
 
   async #fromView(snapshot: Snapshot, selection: Selection, revision: Revision): Promise<ListResult> {
-    const { state, turns, metrics, prefix } = this.#options;
+    const { state, turns, metrics, prefix, countedAs } = this.#options;
     const page = await listView(snapshot.view, selection, () => turns.pause());
     if (page.next !== undefined) state.snapshots.add(snapshot);
-    const labels = { resource_prefix: `/${prefix.split('/').at(-2)}` };
+    const labels = { resource_prefix: countedAs };
     metrics.cacheLists.inc({ ...labels, index: '' });
     metrics.cacheListFetched.inc({ ...labels, index: '' }, page.fetched);
     metrics.cacheListReturned.inc(labels, page.entries.length);

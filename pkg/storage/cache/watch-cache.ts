@@ -45,6 +45,8 @@ export interface WatchCacheOptions {
   readonly prefix: string;
   /** The resource's name in logs and metrics: `pods`, `deployments.apps`. */
   readonly resource: string;
+  /** What its lists are counted under; absent: `/` and the last part of the prefix. */
+  readonly countedAs?: string;
   readonly clock: Clock;
   /** Shared by all caches of a server. */
   readonly turns: TurnQueue;
@@ -111,7 +113,8 @@ export class WatchCache implements ResourceStorage {
     this.#state = state;
     if (!awaitsHistory) state.settleHistory();
     this.#feed = given.feed?.({ state, prefix: options.prefix, context }) ?? new Feed({ ...options, state });
-    this.#reads = new CacheReads({ ...options, state });
+    const countedAs = options.countedAs ?? `/${options.prefix.split('/').at(-2)}`;
+    this.#reads = new CacheReads({ ...options, state, countedAs });
     this.#writes = new CacheWrites({ ...options, state });
   }
 

@@ -1,6 +1,7 @@
 /** An API server in several threads, of which some are held or die. */
 import t, { type Test } from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { definitionsEverywhere } from '#test/integration/apiserver/workers/definitions.js';
 import { type ServerProcess, startServerProcess } from '#test/integration/apiserver/workers/program.js';
 import { ResumingWatch } from '#test/integration/apiserver/workers/resuming-watch.js';
 
@@ -12,6 +13,7 @@ const kills = long ? 20 : 2;
 const keys = 30;
 t.setTimeout(long ? 3_600_000 : 300_000);
 
+const definitions = '/apis/apiextensions.orch.io/v1/customresourcedefinitions';
 const scope = '/api/v1/namespaces/default/configmaps';
 
 interface ConfigMap {
@@ -29,6 +31,10 @@ void t.test('an API server with two workers', async (t) => {
     watchersSeeEverythingAlthoughWorkersDie(t, server),
   );
   await t.test('others go on while one is held', (t) => othersGoOnWhileOneIsHeld(t, server));
+  await t.test('all know the same definitions', (t) =>
+    definitionsEverywhere(t, { path: definitions, askers: [(...asked) => server.ask(...asked)], rounds: 6, each: 12 }),
+  );
+  await t.test('what was defined leaves nothing behind', (t) => leavesNothing(t, server));
   await t.test('all end when they are told to', (t) => allEnd(t, server));
 });
 
@@ -97,6 +103,16 @@ async function othersGoOnWhileOneIsHeld(t: Test, server: ServerProcess): Promise
   await server.until(async () => (await server.metric('apiserver_workers')) === 2);
   t.equal(await server.metric('apiserver_worker_restarts_total{reason="held"}'), 1);
   t.ok((await server.metric(counted)) >= asked, 'what it had counted when it was last asked is kept');
+}
+
+/** Of the definitions that have come and gone, and of their objects. */
+async function leavesNothing(t: Test, server: ServerProcess): Promise<void> {
+  const services = '/apis/apiregistration.orch.io/v1/apiservices';
+  await server.until(async () => !(await server.ask(services)).text.includes('example.com'));
+  t.notMatch((await server.ask('/openapi/v3')).text, 'example.com');
+  // Requests are counted for good, as with 1.24.
+  const left = /^(?!apiserver_(request|response)_).*example\.com/m;
+  await server.until(async () => !left.test((await server.ask('/metrics')).text));
 }
 
 async function allEnd(t: Test, server: ServerProcess): Promise<void> {
