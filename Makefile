@@ -36,7 +36,7 @@ generate: ## Derive files from the schema declarations
 bench: ## Measure start-up, memory, throughput
 	@hack/bench.sh
 
-fuzz: ## Break bodies, addresses, rights and sizes of requests, SPDY's, HTTP/2's and etcd's frames, ten minutes each
+fuzz: ## Break bodies, addresses, rights and sizes of requests, SPDY's, HTTP/2's and etcd's frames, and schemas, ten minutes each
 	@hack/fuzz.sh
 
 soak: ## Let clients leave, and schedulers die, at random moments, ten minutes each; chaos on nodes, ten minutes in memory and half an hour for real

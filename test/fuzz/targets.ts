@@ -5,6 +5,7 @@ import { json, protobuf } from '#test/fuzz/targets/codecs.js';
 import { cost } from '#test/fuzz/targets/cost.js';
 import { dns } from '#test/fuzz/targets/dns.js';
 import { http2, http2Server } from '#test/fuzz/targets/http2.js';
+import { schemas } from '#test/fuzz/targets/schemas.js';
 import { spdy } from '#test/fuzz/targets/spdy.js';
 
 /** All that is fuzzed, in the order in which it runs. */
@@ -18,4 +19,5 @@ export const targets: readonly FuzzTarget[] = [
   http2,
   http2Server,
   dns,
+  schemas,
 ];

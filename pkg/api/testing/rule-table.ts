@@ -24,6 +24,7 @@ const titles: Readonly<Record<string, string>> = {
   FieldValueRequired: 'Required value',
   FieldValueTooLong: 'Too long',
   FieldValueTooMany: 'Too many',
+  FieldValueTypeInvalid: 'Invalid value',
 };
 
 /** The part of a test that tables need. */

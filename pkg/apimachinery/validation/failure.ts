@@ -60,6 +60,11 @@ export function invalidValue(path: FieldPath, value: unknown, detail = ''): Fiel
   return new Failure(path, 'FieldValueInvalid', 'Invalid value', detail, value);
 }
 
+/** The same: the value is of the wrong type, so that nothing else can be said of it. */
+export function invalidType(path: FieldPath, value: unknown, detail: string): FieldFailure {
+  return new Failure(path, 'FieldValueTypeInvalid', 'Invalid value', detail, value);
+}
+
 /** `Unsupported value: …`: not one of a closed set, which the message lists. */
 export function notSupported(path: FieldPath, value: unknown, supported: readonly string[]): FieldFailure {
   const detail = supported.length === 0 ? '' : `supported values: ${supported.map((s) => `"${s}"`).join(', ')}`;

@@ -17,6 +17,9 @@ export class FieldPath {
   /** The object as a whole where 1.24 names it by a field without a name: `[]`. */
   static readonly ofNothing = new FieldPath(undefined, '', true);
 
+  /** The object as a whole where 1.24 has no name for it; its fields are named as ever. */
+  static readonly ofWhole = new FieldPath(undefined, '<nil>', false);
+
   /** A path that starts at the object's root. */
   static of(...names: string[]): FieldPath {
     let path: FieldPath | undefined;
@@ -43,7 +46,7 @@ export class FieldPath {
   }
 
   toString(): string {
-    const before = this.#parent?.toString() ?? '';
+    const before = this.#parent === FieldPath.ofWhole ? '' : (this.#parent?.toString() ?? '');
     if (this.#inBrackets) return `${before}[${this.#step}]`;
     return before === '' ? String(this.#step) : `${before}.${this.#step}`;
   }

@@ -164,6 +164,8 @@ async function rules(t: Test, call: Call): Promise<void> {
   t.same(made.spec, spec, 'pruned, with defaults');
   t.equal(made.status, undefined, 'status is written by its own subresource');
   t.same(Object.keys(made.metadata.managedFields[0].fieldsV1), ['f:spec']);
+  const notAll =
+    '<nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
   const refused: [spec: object, code: number, text: string][] = [
     [
       { replicas: 11 },
@@ -173,15 +175,15 @@ async function rules(t: Test, call: Call): Promise<void> {
     [
       { port: true },
       422,
-      'spec.port: Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean"',
+      `[spec.port: Invalid value: "boolean": spec.port in body must be of type integer,string: "boolean", ${notAll}]`,
     ],
-    [{ image: 3 }, 422, 'spec.image: Invalid value: "integer": spec.image in body must be of type string: "integer"'],
-    [{ cron: 'x' }, 422, 'spec.cron: Invalid value: "x": spec.cron in body should match \'^[*0-9/ ]+$\''],
     [
-      { cron: undefined },
+      { image: 3 },
       422,
-      '[spec.cron: Required value, <nil>: Invalid value: "null": some validation rules were not checked because the object was invalid; correct the existing errors to complete validation]',
+      `[spec.image: Invalid value: "integer": spec.image in body must be of type string: "integer", ${notAll}]`,
     ],
+    [{ cron: 'x' }, 422, 'spec.cron: Invalid value: "x": spec.cron in body should match \'^[*0-9/ ]+$\''],
+    [{ cron: undefined }, 422, `[spec.cron: Required value, ${notAll}]`],
     [{ items: [{ name: 'x' }, { name: 'x' }] }, 422, 'spec.items[1]: Duplicate value: {"name":"x"}'],
     [{ min: 2 }, 422, 'spec: Invalid value: "object": too few replicas'],
   ];

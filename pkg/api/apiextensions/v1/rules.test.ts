@@ -920,7 +920,7 @@ t.test('defaults of schemas', (t) => {
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { type: 'object', additionalProperties: { type: 'integer' }, default: { c: 'd' } },
-      'spec.validation.openAPIV3Schema.properties[a].default.c: Invalid value: "string": c in body must be of type integer: "string"',
+      'spec.validation.openAPIV3Schema.properties[a].default.c: Invalid value: "string": .c in body must be of type integer: "string"',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
@@ -941,12 +941,13 @@ t.test('defaults of schemas', (t) => {
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { type: 'string', anyOf: [{ pattern: '^x' }], default: 'ab' },
       'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "": "" must validate at least one schema (anyOf)',
+      `spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "ab":  in body should match '^x'`,
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { type: 'string', allOf: [{ minLength: 5 }], default: 'ab' },
       'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "ab":  in body should be at least 5 chars long',
-      'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "": "" must validate all the schemas (allOf)',
+      'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: "": "" must validate all the schemas (allOf). None validated',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',

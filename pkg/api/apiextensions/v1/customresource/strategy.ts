@@ -8,10 +8,10 @@ import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-
 import { validateListItems } from '#api/apiextensions/v1/customresource/list-items.js';
 import { validateScale } from '#api/apiextensions/v1/customresource/scale.js';
 import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
-import { validateValue } from '#api/apiextensions/v1/customresourcedefinition/value-validation.js';
-import { RuleValidator, wholeObject } from '#api/apiextensions/v1/expressions/rule-validation.js';
+import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
+import { validateValue } from '#api/apiextensions/v1/values/validate.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
 import { copyField } from '#api/strategy/kind-strategy.js';
@@ -42,7 +42,7 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
   const validateBody = (object: ApiObjectShape, context: StrategyContext, old?: ApiObjectShape): FieldFailure[] => {
     const { dialect } = context;
     const matcher = new PatternMatcher(patterns);
-    const failures = validateValue(object, schema.schema, { dialect, patterns: matcher }, FieldPath.of());
+    const failures = [...validateValue(object, schema.schema, { dialect, patterns: matcher }, FieldPath.ofWhole)];
     addAll(failures, validateEmbedded(object, schema, dialect));
     addAll(failures, validateListItems(object, schema));
     if (scale !== undefined) addAll(failures, validateScale(object, scale));
@@ -121,7 +121,7 @@ function validateRules(
   }
   const text =
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';
-  return [invalidValue(wholeObject, null, text)];
+  return [invalidValue(FieldPath.ofWhole, null, text)];
 }
 
 /** Whether two objects are the same but for their metadata. */

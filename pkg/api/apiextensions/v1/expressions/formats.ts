@@ -22,7 +22,9 @@ export function parseFormatDuration(text: string): Duration | undefined {
   if (exact !== undefined) return new Duration(exact);
   let total = 0n;
   let found = false;
-  for (const [, count = '', word = ''] of text.matchAll(/(\d+)\s*([A-Za-zµ]+)/g)) {
+  // Numbers without a word are found, too, and passed over: who looks for a word behind each digit takes for ever.
+  for (const [, count = '', word = ''] of text.matchAll(/(\d+)\s*([A-Za-zµ]*)/g)) {
+    if (word === '') continue;
     if (count.length > 18) return undefined;
     const name = word.toLowerCase();
     for (const [words, nanos] of units) {

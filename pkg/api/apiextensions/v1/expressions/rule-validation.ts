@@ -19,10 +19,6 @@ const costLimit = 1_000_000;
 /** Of all rules for one object. */
 const costBudget = 10_000_000;
 
-const rootPath = FieldPath.of();
-/** What 1.24 calls an object that something is wrong with as a whole. */
-export const wholeObject = FieldPath.of('<nil>');
-
 export interface RuleVerdict {
   readonly failures: readonly FieldFailure[];
   /** Of all rules together, as far as they were asked. */
@@ -49,7 +45,7 @@ export class RuleValidator {
   /** `old`: the object before the change; undefined: there was none. */
   validate(object: object, old: object | undefined, patterns: Patterns): RuleVerdict {
     const walk: Walk = { patterns, budget: costBudget, failures: [] };
-    this.#visit(object, old, rootPath, walk);
+    this.#visit(object, old, FieldPath.ofWhole, walk);
     return { failures: walk.failures, cost: costBudget - walk.budget };
   }
 
@@ -97,8 +93,7 @@ export class RuleValidator {
     this.#rules ??= compileRules(this.#schema, this.#isRoot);
     if (this.#rules.length === 0) return true;
     const { failures } = walk;
-    const at = path === rootPath ? wholeObject : path;
-    const fail = (text: string) => failures.push(invalidValue(at, this.#schema.type, text));
+    const fail = (text: string) => failures.push(invalidValue(path, this.#schema.type, text));
     if (walk.budget <= 0) return outOfBudget(fail);
     const self = celValueOf(json, this.#schema, this.#isRoot);
     const hasOld = old !== undefined && old !== null;
