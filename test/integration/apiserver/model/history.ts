@@ -9,8 +9,11 @@ export interface SeenList {
   readonly text: string;
 }
 
-/** Throws at the first list that is not what the events up to its version make. */
-export function checkLists(events: readonly WatchedEvent[], lists: readonly SeenList[]): void {
+/**
+ * Throws at the first list that is not what the events up to its version make. `whole`: items say of what kind they are, as
+ * those of custom resources do.
+ */
+export function checkLists(events: readonly WatchedEvent[], lists: readonly SeenList[], whole: boolean): void {
   const state = new Map<string, unknown>();
   let at = 0;
   const byVersion = [...lists].sort((a, b) => (BigInt(a.version) < BigInt(b.version) ? -1 : 1));
@@ -24,7 +27,7 @@ export function checkLists(events: readonly WatchedEvent[], lists: readonly Seen
     }
     const expected = [...state.entries()]
       .sort(([a], [b]) => (a < b ? -1 : 1))
-      .map(([, object]) => itemOf(object))
+      .map(([, object]) => (whole ? (object as object) : itemOf(object)))
       .filter((object) => selector === undefined || tierOf(object) === selector);
     if (JSON.stringify(expected) !== JSON.stringify(items)) {
       throw new Error(`${text} at ${version} is not what the events say: ${JSON.stringify({ expected, items })}`);

@@ -6,19 +6,20 @@
  *     node dist/test/integration/apiserver/model/model.test.js operations=100000 seed=7
  */
 
+import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { checkLists, checkOrder, type SeenList, selected } from '#test/integration/apiserver/model/history.js';
-import {
-  namespace,
-  type Operation,
-  randomOperation,
-  unknownVersion,
-} from '#test/integration/apiserver/model/operations.js';
+import { type Operation, randomOperation, unknownVersion } from '#test/integration/apiserver/model/operations.js';
 import type { State } from '#test/integration/apiserver/model/state.js';
 import {
-  configMaps,
+  configMapSubject,
+  customSubject,
+  defineThings,
+  type Subject,
+} from '#test/integration/apiserver/model/subject.js';
+import {
   type Response,
   type SpecClient,
   serveOver,
@@ -52,11 +53,11 @@ function explain(state: State, done: readonly Done[]): State | undefined {
 }
 
 /** Reads the versions that no answer has told. */
-async function learned(client: SpecClient, state: State): Promise<State> {
+async function learned(client: SpecClient, path: string, state: State): Promise<State> {
   const next = new Map(state);
   for (const [name, thing] of state) {
     if (thing.version !== unknownVersion) continue;
-    const { json } = await client.get(`${configMaps(namespace)}/${name}`);
+    const { json } = await client.get(`${path}/${name}`);
     next.set(name, { ...thing, version: json.metadata.resourceVersion });
   }
   return next;
@@ -66,11 +67,23 @@ const patienceMs = 3_600_000;
 t.setTimeout(patienceMs);
 
 t.test(`random operations, seed ${seed}`, { ...withEtcd, timeout: patienceMs }, async (t) => {
-  t.comment(`seed=${seed} operations=${operations}`);
   const { client: first, etcd } = await startSpec(t);
   const { client: second } = await serveOver(t, etcd);
   const servers = [first, second];
-  const path = configMaps(namespace);
+  await t.test('on config maps', (t) => play(t, servers, configMapSubject, operations));
+  await defineThings(first);
+  for (const client of servers) await served(client, customSubject.path);
+  await t.test('on a custom resource', (t) => play(t, servers, customSubject, operations / 5));
+});
+
+async function served(client: SpecClient, path: string): Promise<void> {
+  while ((await client.get(path)).status !== 200) await setTimeout(10);
+}
+
+async function play(t: Test, servers: readonly SpecClient[], subject: Subject, operations: number): Promise<void> {
+  const [first, second] = servers as [SpecClient, SpecClient];
+  const { path } = subject;
+  t.comment(`seed=${seed} operations=${operations}`);
   const start = (await first.get(path)).json.metadata.resourceVersion;
   const watches = await Promise.all(
     servers.map((client) => client.watch(t, `${path}?watch=1&resourceVersion=${start}`)),
@@ -86,7 +99,7 @@ t.test(`random operations, seed ${seed}`, { ...withEtcd, timeout: patienceMs }, 
     for (const [i, client] of servers.entries()) {
       for (let j = 0; j < clientsPerServer; j += 1) {
         const manager = `c${i}${j}`;
-        chosen.push({ operation: randomOperation({ random, state, names: known, manager }), client });
+        chosen.push({ operation: randomOperation({ random, state, names: known, manager, subject }), client });
       }
     }
     const lonely = chosen.find(({ operation }) => operation.alone === true);
@@ -111,13 +124,13 @@ t.test(`random operations, seed ${seed}`, { ...withEtcd, timeout: patienceMs }, 
       const { items, metadata } = answer.json;
       lists.push({ version: metadata.resourceVersion, selector, items, text: operation.text });
     }
-    state = await learned(first, next);
+    state = await learned(first, path, next);
   }
 
   const end = (await first.get(path)).json;
   lists.push({ version: end.metadata.resourceVersion, selector: undefined, items: end.items, text: 'the end' });
-  const last = (await first.post(path, { kind: 'ConfigMap', metadata: { name: 'z-last', labels: { tier: 'a' } } }))
-    .json;
+  const { kind, apiVersion } = subject;
+  const last = (await first.post(path, { kind, apiVersion, metadata: { name: 'z-last', labels: { tier: 'a' } } })).json;
   for (const watch of [...watches, selecting]) {
     let told = 0;
     while (watch.events.at(-1)?.object.metadata.uid !== last.metadata.uid) {
@@ -128,11 +141,11 @@ t.test(`random operations, seed ${seed}`, { ...withEtcd, timeout: patienceMs }, 
   const [one, other] = watches.map(({ events }) => events);
   t.ok(one !== undefined && isDeepStrictEqual(one, other), 'both servers tell the same history');
   t.doesNotThrow(() => checkOrder(one ?? []), 'versions grow, and types fit');
-  t.doesNotThrow(() => checkLists(one ?? [], lists), 'every list is the state of its version');
+  t.doesNotThrow(() => checkLists(one ?? [], lists, subject.wholeItems), 'every list is the state of its version');
   t.same(
     selecting.events.map(({ type, object }) => `${type} ${object.metadata.name} ${object.metadata.resourceVersion}`),
     selected(one ?? [], 'a'),
     'a selecting watch tells what starts and stops to match',
   );
   t.comment(`${one?.length} changes, ${lists.length} lists`);
-});
+}

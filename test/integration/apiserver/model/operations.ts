@@ -17,18 +17,15 @@ import {
   updated,
   written,
 } from '#test/integration/apiserver/model/state.js';
+import { atPlace, type Subject } from '#test/integration/apiserver/model/subject.js';
 import {
   applyPatch,
-  configMaps,
   jsonPatch,
   mergePatch,
   type Response,
   type SpecClient,
   strategicPatch,
 } from '#test/integration/apiserver/spec/spec-server.js';
-
-export const namespace = 'model';
-const path = configMaps(namespace);
 
 /** The state after the operation, undefined when the answer cannot be right in the state before it. */
 export type Outcome = State | undefined;
@@ -50,6 +47,7 @@ interface Choice {
   readonly state: State;
   readonly names: readonly string[];
   readonly manager: string;
+  readonly subject: Subject;
 }
 
 const pick = <T>(random: Random, values: readonly T[]): T => values[Math.floor(random() * values.length)] as T;
@@ -97,16 +95,23 @@ function accepted(state: State, answer: Response, { name, dryRun }: Write, { con
   return written(state, name, thing);
 }
 
-const objectOf = (name: string, content: Partial<Content>, metadata: object = {}) => ({
-  apiVersion: 'v1',
-  kind: 'ConfigMap',
-  metadata: { name, labels: content.labels, finalizers: content.finalizers, ...metadata },
-  data: content.data,
-});
+function objectOf(subject: Subject, name: string, content: Partial<Content>, metadata: object = {}): object {
+  const { apiVersion, kind } = subject;
+  const { labels, finalizers, data } = content;
+  return withPart({ apiVersion, kind, metadata: { name, labels, finalizers, ...metadata } }, atPlace(subject, data));
+}
+
+/** The object with the part in it, whose metadata may be among it. */
+function withPart<T extends { readonly metadata: object }>(
+  object: T,
+  part: object & { readonly metadata?: object },
+): object {
+  return { ...object, ...part, metadata: { ...object.metadata, ...part.metadata } };
+}
 
 const show = (value: unknown): string => JSON.stringify(value);
 
-function create({ random, names, manager }: Choice, dryRun: boolean): Operation {
+function create({ random, names, manager, subject }: Choice, dryRun: boolean): Operation {
   const generated = random() < 0.05;
   const base = generated ? 'g-' : '';
   const content = { labels: labelTexts(random), data: texts(random, 2), finalizers: someFinalizers(random), base };
@@ -114,7 +119,8 @@ function create({ random, names, manager }: Choice, dryRun: boolean): Operation 
   const metadata = generated ? { name: undefined, generateName: base } : {};
   return {
     text: `create ${generated ? 'g-…' : name} ${show(content)} dryRun=${dryRun}`,
-    run: (client) => client.post(`${path}?fieldManager=${manager}${dry(dryRun)}`, objectOf(name, content, metadata)),
+    run: (client) =>
+      client.post(`${subject.path}?fieldManager=${manager}${dry(dryRun)}`, objectOf(subject, name, content, metadata)),
     after(state, answer) {
       const made = generated ? String(answer.json?.metadata?.name) : name;
       if (generated && !/^g-.{5}$/.test(made)) return undefined;
@@ -134,17 +140,18 @@ function condition({ random, state }: Choice, name: string): string | undefined 
 }
 
 function update(choice: Choice, dryRun: boolean): Operation {
-  const { random, names, manager } = choice;
+  const { random, names, manager, subject } = choice;
   const name = pick(random, names);
   const content = { labels: labelTexts(random), data: texts(random, 2), finalizers: someFinalizers(random), base: '' };
   const version = condition(choice, name);
-  const body = objectOf(name, content, { resourceVersion: version });
+  const body = objectOf(subject, name, content, { resourceVersion: version });
   return {
     text: `update ${name} ${show(content)} at ${version} dryRun=${dryRun}`,
-    run: (client) => client.put(`${path}/${name}?fieldManager=${manager}${dry(dryRun)}`, body),
+    run: (client) => client.put(`${subject.path}/${name}?fieldManager=${manager}${dry(dryRun)}`, body),
     after(state, answer) {
       const old = state.get(name);
       if (old === undefined) return refused(state, answer, 'NotFound');
+      if (version === undefined && !subject.unconditional) return refused(state, answer, 'Invalid');
       if (version !== undefined && version !== old.version) return refused(state, answer, 'Conflict');
       if (addsFinalizers(old, content)) return refused(state, answer, 'Invalid');
       return accepted(state, answer, { name, dryRun }, updated(old, content, `Update:${manager}`));
@@ -154,22 +161,22 @@ function update(choice: Choice, dryRun: boolean): Operation {
 
 /** A merge patch or a strategic one: for config maps they mean the same, but for lists. */
 function patch(choice: Choice, dryRun: boolean): Operation {
-  const { random, names, manager } = choice;
+  const { random, names, manager, subject } = choice;
   const name = pick(random, names);
   const data: Record<string, string | null> = {};
   for (const key of ['x', 'y', 'z'])
     if (random() < 0.4) data[key] = random() < 0.3 ? null : pick(random, ['1', '2', '3']);
   const tier = random() < 0.3 ? { labels: { tier: random() < 0.3 ? null : pick(random, ['a', 'b']) } } : {};
-  const strategic = random() < 0.4;
+  const strategic = subject.strategic && random() < 0.4;
   // The strategic form would merge lists.
   const finalizers = !strategic && random() < 0.4 ? someFinalizers(random) : undefined;
   const version = random() < 0.2 ? condition(choice, name) : undefined;
-  const body = { metadata: { ...tier, finalizers, resourceVersion: version }, data };
+  const body = withPart({ metadata: { ...tier, finalizers, resourceVersion: version } }, atPlace(subject, data));
   return {
     text: `${strategic ? 'strategic' : 'merge'} patch ${name} ${show(body)} dryRun=${dryRun}`,
     run: (client) =>
       client.patch(
-        `${path}/${name}?fieldManager=${manager}${dry(dryRun)}`,
+        `${subject.path}/${name}?fieldManager=${manager}${dry(dryRun)}`,
         strategic ? strategicPatch : mergePatch,
         body,
       ),
@@ -198,18 +205,18 @@ function merged(old: Texts, change: Readonly<Record<string, string | null>>): Te
   return result;
 }
 
-function editJson({ random, names, manager }: Choice, dryRun: boolean): Operation {
+function editJson({ random, names, manager, subject }: Choice, dryRun: boolean): Operation {
   const name = pick(random, names);
   const key = pick(random, ['x', 'y', 'z']);
   const op = pick(random, ['add', 'replace', 'remove', 'test'] as const);
   const value = pick(random, ['1', '2', '3']);
   const steps = [
-    { op, path: `/data/${key}`, ...(op === 'remove' ? {} : { value }) },
-    { op: 'test', path: '/kind', value: 'ConfigMap' },
+    { op, path: `/${subject.place.join('/')}/${key}`, ...(op === 'remove' ? {} : { value }) },
+    { op: 'test', path: '/kind', value: subject.kind },
   ];
   return {
     text: `JSON patch ${name} ${show(steps)} dryRun=${dryRun}`,
-    run: (client) => client.patch(`${path}/${name}?fieldManager=${manager}${dry(dryRun)}`, jsonPatch, steps),
+    run: (client) => client.patch(`${subject.path}/${name}?fieldManager=${manager}${dry(dryRun)}`, jsonPatch, steps),
     after(state, answer) {
       const old = state.get(name);
       if (old === undefined) return refused(state, answer, 'NotFound');
@@ -225,25 +232,23 @@ function editJson({ random, names, manager }: Choice, dryRun: boolean): Operatio
   };
 }
 
-function apply({ random, names }: Choice, dryRun: boolean): Operation {
+function apply({ random, names, subject }: Choice, dryRun: boolean): Operation {
   const name = pick(random, names);
   const manager = pick(random, ['a0', 'a1']);
   const wanted = { labels: labelTexts(random), data: texts(random, 1.5) };
   const force = random() < 0.4;
   // An empty map that is applied is a field of its own, which others may then conflict with.
-  const body = objectOf(name, { ...optional('labels', wanted.labels), ...optional('data', wanted.data) });
+  const body = objectOf(subject, name, { ...optional('labels', wanted.labels), ...optional('data', wanted.data) });
   return {
     text: `apply ${name} as ${manager} ${show(wanted)} force=${force} dryRun=${dryRun}`,
     run: (client) =>
-      client.patch(`${path}/${name}?fieldManager=${manager}&force=${force}${dry(dryRun)}`, applyPatch, body),
+      client.patch(`${subject.path}/${name}?fieldManager=${manager}&force=${force}${dry(dryRun)}`, applyPatch, body),
     after(state, answer) {
       const old = state.get(name);
       const { conflicts, change } = applied(old, wanted, `Apply:${manager}`);
       if (conflicts.length > 0 && !force) {
         const told: string[] = (answer.json?.details?.causes ?? []).map(({ field }: { field: string }) => field);
-        const expected = conflicts.map(
-          (field) => `.${field.replace('labels.', 'metadata.labels.').replace(/\.$/, '')}`,
-        );
+        const expected = conflicts.map((field) => `.${placeOf(subject, field).replace(/\.$/, '')}`);
         return told.sort().join() === expected.sort().join() ? refused(state, answer, 'Conflict') : undefined;
       }
       return accepted(state, answer, { name, dryRun }, change);
@@ -251,10 +256,14 @@ function apply({ random, names }: Choice, dryRun: boolean): Operation {
   };
 }
 
+/** Where the field is that the model calls `labels.x` or `data.y`. */
+const placeOf = ({ place }: Subject, field: string): string =>
+  field.startsWith('labels.') ? `metadata.${field}` : field.replace(/^data/, place.join('.'));
+
 const optional = (field: 'labels' | 'data', texts: Texts) =>
   Object.keys(texts).length === 0 ? {} : { [field]: texts };
 
-function remove({ random, state: then, names }: Choice, dryRun: boolean): Operation {
+function remove({ random, state: then, names, subject }: Choice, dryRun: boolean): Operation {
   const name = pick(random, names);
   const draw = random();
   const known = then.get(name);
@@ -269,7 +278,7 @@ function remove({ random, state: then, names }: Choice, dryRun: boolean): Operat
   const body = preconditions === undefined ? undefined : { kind: 'DeleteOptions', apiVersion: 'v1', preconditions };
   return {
     text: `delete ${name} ${show(preconditions)} dryRun=${dryRun}`,
-    run: (client) => client.delete(`${path}/${name}${dryRun ? '?dryRun=All' : ''}`, body),
+    run: (client) => client.delete(`${subject.path}/${name}${dryRun ? '?dryRun=All' : ''}`, body),
     after(state, answer) {
       const old = state.get(name);
       if (old === undefined) return refused(state, answer, 'NotFound');
@@ -290,13 +299,13 @@ function remove({ random, state: then, names }: Choice, dryRun: boolean): Operat
   };
 }
 
-function removeAll({ random }: Choice, dryRun: boolean): Operation {
+function removeAll({ random, subject }: Choice, dryRun: boolean): Operation {
   const tier = random() < 0.7 ? pick(random, ['a', 'b']) : undefined;
   const query = `?${tier === undefined ? '' : `labelSelector=tier=${tier}`}${dry(dryRun)}`;
   return {
     text: `deletecollection ${query}`,
     alone: true,
-    run: (client) => client.delete(path + query),
+    run: (client) => client.delete(subject.path + query),
     after(state, answer) {
       const chosen = inOrder(state).filter(([, { labels }]) => tier === undefined || labels['tier'] === tier);
       if (answer.status !== 200 || !listed(answer.json.items, chosen)) return undefined;
@@ -326,11 +335,11 @@ const listed = (items: any[], expected: readonly (readonly [string, Thing])[]): 
   items.length === expected.length &&
   expected.every(([name, thing], i) => items[i].metadata.name === name && isThing(items[i], thing));
 
-function get({ random, names }: Choice): Operation {
+function get({ random, names, subject }: Choice): Operation {
   const name = pick(random, names);
   return {
     text: `get ${name}`,
-    run: (client) => client.get(`${path}/${name}`),
+    run: (client) => client.get(`${subject.path}/${name}`),
     after(state, answer) {
       const thing = state.get(name);
       if (thing === undefined) return refused(state, answer, 'NotFound');
@@ -340,10 +349,10 @@ function get({ random, names }: Choice): Operation {
 }
 
 /** A list, whole or in pages; the pages' items are put together. */
-function list({ random }: Choice): Operation {
+function list({ random, subject }: Choice): Operation {
   const tier = random() < 0.4 ? pick(random, ['a', 'b']) : undefined;
   const limit = random() < 0.5 ? 1 + Math.floor(random() * 4) : 0;
-  const query = `${path}?limit=${limit}${tier === undefined ? '' : `&labelSelector=tier in (${tier})`.replaceAll(' ', '%20')}`;
+  const query = `${subject.path}?limit=${limit}${tier === undefined ? '' : `&labelSelector=tier in (${tier})`.replaceAll(' ', '%20')}`;
   return {
     text: `list ${query}`,
     async run(client) {

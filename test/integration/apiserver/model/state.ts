@@ -1,5 +1,5 @@
 /**
- * What config maps are and become, as simply as it can be said: a map from names to small values. Reading and writing it is
+ * What config maps and custom objects are and become, as simply as it can be said: a map from names to small values. Reading and writing it is
  * what the model-based test compares real API servers with. Nothing here is shared with the servers.
  */
 
@@ -160,12 +160,16 @@ export interface Wire {
     readonly generateName?: string;
     readonly resourceVersion: string;
     readonly labels?: Texts;
+    readonly annotations?: Texts;
     readonly finalizers?: string[];
     readonly deletionTimestamp?: string;
     readonly managedFields?: readonly {
       readonly manager: string;
       readonly operation: string;
-      readonly fieldsV1: { readonly 'f:data'?: object; readonly 'f:metadata'?: { readonly 'f:labels'?: object } };
+      readonly fieldsV1: {
+        readonly 'f:data'?: object;
+        readonly 'f:metadata'?: { readonly 'f:labels'?: object; readonly 'f:annotations'?: object };
+      };
     }[];
   };
   readonly data?: Texts;
@@ -173,10 +177,11 @@ export interface Wire {
 
 /** What it says, without what the system alone decides. */
 export function readThing(object: Wire): Thing {
-  const { uid, resourceVersion, labels = {}, finalizers = [], deletionTimestamp, generateName = '' } = object.metadata;
+  const { uid, resourceVersion, labels = {}, annotations = {}, finalizers = [] } = object.metadata;
+  const { deletionTimestamp, generateName = '' } = object.metadata;
   const deleting = deletionTimestamp !== undefined;
   const owners = ownersOf(object);
-  const content = { labels, data: object.data ?? {}, finalizers, base: generateName };
+  const content = { labels, data: object.data ?? annotations, finalizers, base: generateName };
   return { uid, version: resourceVersion, ...content, deleting, owners };
 }
 
@@ -184,7 +189,8 @@ export function readThing(object: Wire): Thing {
 function ownersOf({ metadata }: Wire): Thing['owners'] {
   const owners = new Map<string, Set<string>>();
   for (const { manager, operation, fieldsV1 } of metadata.managedFields ?? []) {
-    const sets = { labels: fieldsV1['f:metadata']?.['f:labels'], data: fieldsV1['f:data'] };
+    const { 'f:labels': labels, 'f:annotations': annotations } = fieldsV1['f:metadata'] ?? {};
+    const sets = { labels, data: fieldsV1['f:data'] ?? annotations };
     for (const map of maps) {
       const set = sets[map];
       if (set === undefined) continue;

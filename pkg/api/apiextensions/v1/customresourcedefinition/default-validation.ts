@@ -1,8 +1,8 @@
 /** Rules of the defaults in a schema: each fits the schema it stands in, and nothing of it would be pruned. */
 
-import { type ValueRules, validateValue } from '#api/apiextensions/v1/values/validate.js';
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import { type ValueRules, validateValue } from '#api/apiextensions/v1/values/validate.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';

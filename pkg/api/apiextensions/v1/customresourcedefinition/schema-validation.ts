@@ -5,9 +5,9 @@ import { validateExpressions } from '#api/apiextensions/v1/customresourcedefinit
 import { validateListType } from '#api/apiextensions/v1/customresourcedefinition/list-validation.js';
 import { elementsOf, RuleCosts } from '#api/apiextensions/v1/customresourcedefinition/rule-costs.js';
 import { validateStructure } from '#api/apiextensions/v1/customresourcedefinition/structural-validation.js';
-import type { ValueRules } from '#api/apiextensions/v1/values/validate.js';
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import type { ValueRules } from '#api/apiextensions/v1/values/validate.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
