@@ -3,8 +3,8 @@
  * of what definitions have in its own words.
  */
 import { Ajv, type ValidateFunction } from 'ajv';
-import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { validateValue } from '#api/apiextensions/v1/values/validate.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { Patterns } from '#apimachinery/patterns/pattern.js';

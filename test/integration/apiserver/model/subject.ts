@@ -17,7 +17,7 @@ export interface Subject {
   readonly wholeItems: boolean;
 }
 
-export const namespace = 'model';
+const namespace = 'model';
 
 export const configMapSubject: Subject = {
   kind: 'ConfigMap',

@@ -7,10 +7,10 @@ import { fillCustomDefaults } from '#api/apiextensions/v1/customresource/default
 import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
 import { validateListItems } from '#api/apiextensions/v1/customresource/list-items.js';
 import { validateScale } from '#api/apiextensions/v1/customresource/scale.js';
-import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
+import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { validateValue } from '#api/apiextensions/v1/values/validate.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';

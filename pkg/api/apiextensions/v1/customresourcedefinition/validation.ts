@@ -2,7 +2,6 @@
 import { isReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import { validateConversion } from '#api/apiextensions/v1/customresourcedefinition/conversion-validation.js';
 import { checkLabel, validateRequiredNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
-import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import {
   type SharedParts,
   type VersionRules,
@@ -17,6 +16,7 @@ import type {
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
 } from '#api/apiextensions/v1/types.gen.js';
+import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';

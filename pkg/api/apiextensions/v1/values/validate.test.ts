@@ -1,7 +1,7 @@
 /** What schemas allow and refuse, rule by rule, with the words of release 1.24. */
 import t from 'tap';
-import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { validateValue } from '#api/apiextensions/v1/values/validate.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { Patterns } from '#apimachinery/patterns/pattern.js';

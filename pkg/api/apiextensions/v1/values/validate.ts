@@ -5,10 +5,11 @@
  *
  * Otherwise than there, lists are no texts of some format, and bounds with fractions hold for whole numbers, too.
  */
-import type { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
+
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { formatCheck } from '#api/apiextensions/v1/values/formats.js';
+import type { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { Verdict } from '#api/apiextensions/v1/values/verdict.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { PatternMatcher } from '#api/apiextensions/v1/customresourcedefinition/pattern.js';
+import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { Patterns, patternError } from '#apimachinery/patterns/pattern.js';
 
 t.test('patterns that other engines try for ever end at once', (t) => {
