@@ -19,7 +19,7 @@ import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { hostNetworks, overlaps, primaryRange } from '#cmd/orch/network.js';
 import { checkedNodeIPs, machineNodeName } from '#cmd/orch/node-identity.js';
 import { joinOptions } from '#cmd/orch/options.js';
-import { whyNoContainers } from '#cmd/orch/preflight.js';
+import { whyNoContainers, whyNoServiceProxy } from '#cmd/orch/preflight.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { type ProgressSink, progressPrinter, step } from '#cmd/orch/progress.js';
@@ -120,7 +120,10 @@ async function becomeNode(server: string, { options, layout, sink }: JoinSurroun
   try {
     const known = await readNodeSettings(client).catch(asSetupError);
     await refuseTwin(client, name);
-    if (runtime === 'containerd') await refuseOverlap(known.podRange);
+    if (runtime === 'containerd') {
+      refuseNoServices(known.serviceProxy);
+      await refuseOverlap(known.podRange);
+    }
     mkdirSync(layout.pki, { recursive: true, mode: 0o700 });
     replaceFile(layout.joinedCa, ca);
     const bootstrap = singleContext({
@@ -154,6 +157,12 @@ function refuseNoContainers(runtime: string): void {
   if (runtime !== 'containerd') return;
   const why = whyNoContainers({ path: process.env['PATH'] ?? '', isRoot: process.getuid?.() === 0 });
   if (why !== undefined) throw new SetupError(`this machine cannot run containers: ${why}`);
+}
+
+function refuseNoServices(serviceProxy: string): void {
+  if (serviceProxy === 'none') return;
+  const why = whyNoServiceProxy(process.env['PATH'] ?? '');
+  if (why !== undefined) throw new SetupError(`services of the cluster would lead nowhere on this machine: ${why}`);
 }
 
 /** Two machines of one name would take each other's pods. */

@@ -21,8 +21,10 @@ import { validateOptions } from '#daemon/options/validate.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
 
-/** Longest time until the node is Ready; ms. */
+/** Longest time until a node that has never been one is Ready; ms. One that has waits for its cluster, however long. */
 const readyMs = 120_000;
+/** Nobody is told of waits that are shorter. */
+const quietMs = 10_000;
 
 /** Resolves when the node is Ready. Rejects when it could not be started, or `signal` aborted meanwhile. */
 export async function startJoinedNode(
@@ -72,18 +74,27 @@ export async function startJoinedNode(
       await failed.catch(() => undefined);
     },
   });
-  const late = clock.sleep(readyMs, signal).then(() => {
-    signal.throwIfAborted();
-    throw new Error(`the node is not Ready after ${readyMs / 1000} s; ask: orchctl describe node ${name}`);
+  const isNew = existsSync(bootstrapConfig);
+  await step(progress, 'node Ready', () => {
+    const note = 'the cluster to answer; what runs here goes on meanwhile';
+    const waiting = clock.setTimer(() => progress({ step: 'node Ready', state: 'waiting', note }), quietMs);
+    const ready = Promise.race([agent.ready(), failed, ...(isNew ? [tooLate(context, signal)] : [])]);
+    return ready.finally(() => waiting.cancel());
   });
-  late.catch(() => undefined);
-  await step(progress, 'node Ready', () => Promise.race([agent.ready(), failed, late]));
   // The node is known by its certificate from now on: nothing that lets others join stays on its disk.
   rmSync(bootstrapConfig, { force: true });
   const client = connect(await loadKubeconfig(config, { clock, env }), { dialect, clock });
   running.push({ name: 'client', close: () => client.close() });
   await onReady();
   return { client, failed };
+}
+
+/** Rejects when a new node should be Ready by now, and with the signal's reason when that aborts. */
+async function tooLate({ clock, settings }: ClusterContext, signal: AbortSignal): Promise<never> {
+  await clock.sleep(readyMs, signal);
+  signal.throwIfAborted();
+  const [name = ''] = settings.nodes;
+  throw new Error(`the node is not Ready after ${readyMs / 1000} s; ask: orchctl describe node ${name}`);
 }
 
 /** Loaded only where there are containers. */

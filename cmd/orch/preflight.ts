@@ -18,6 +18,8 @@ const runtimeNeeds: readonly Need[] = [
   { program: '/bin/busybox', debianPackage: 'busybox-static' },
 ];
 
+const serviceNeeds: readonly Need[] = [{ program: 'nft', debianPackage: 'nftables' }];
+
 /** Places of system programs that are not on every user's PATH. */
 const systemFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
 
@@ -44,6 +46,12 @@ export function whyNoContainers(options: { path: string; isRoot: boolean }): str
   if (process.platform !== 'linux') return 'containers need Linux';
   if (!options.isRoot) return 'containers need root';
   const packages = missing(runtimeNeeds, options.path);
+  return packages.length === 0 ? undefined : `missing packages: ${packages.join(' ')} (names as in Debian 12)`;
+}
+
+/** Undefined when a node's services and network policies can work here, else the reason in one line. */
+export function whyNoServiceProxy(path: string): string | undefined {
+  const packages = missing(serviceNeeds, path);
   return packages.length === 0 ? undefined : `missing packages: ${packages.join(' ')} (names as in Debian 12)`;
 }
 

@@ -32,7 +32,7 @@ export class KernelNetwork {
 
   /** Rejects with what the programs say. */
   async apply({ routes, tunnel }: NetworkPlan): Promise<void> {
-    await this.#keepSources();
+    if (routes.length > 0) await this.#keepSources();
     if (tunnel !== undefined) await this.#applyTunnel(tunnel);
     for (const family of ['-4', '-6'] as const) await this.#applyRoutes(family, routes);
     if (tunnel === undefined) await this.#removeTunnel();

@@ -12,7 +12,7 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { KernelNetwork } from '#podnetwork/kernel.js';
-import { type PodNode, planNetwork } from '#podnetwork/plan.js';
+import { type NetworkPlan, type PodNode, planNetwork } from '#podnetwork/plan.js';
 
 export interface PodNetworkOptions {
   /** Started and ended by the caller. */
@@ -30,6 +30,7 @@ export interface PodNetworkOptions {
 const minPauseMs = 100;
 /** Interfaces come and go without a word, and take routes with them. */
 const lookMs = 30_000;
+const lookAloneMs = 3_600_000;
 
 export class PodNetwork implements Daemon {
   readonly name = 'pod-network';
@@ -89,7 +90,9 @@ export class PodNetwork implements Daemon {
         this.#wake = new AbortController();
         let pauseMs = lookMs;
         try {
-          await this.#apply(known.list().map(podNode));
+          const { routes } = await this.#apply(known.list().map(podNode));
+          // A machine that is alone has nothing to lose.
+          if (routes.length === 0) pauseMs = lookAloneMs;
           this.#ready.resolve();
           backoff.reset();
         } catch (error) {
@@ -106,13 +109,14 @@ export class PodNetwork implements Daemon {
     }
   }
 
-  async #apply(all: readonly PodNode[]): Promise<void> {
+  async #apply(all: readonly PodNode[]): Promise<NetworkPlan> {
     const { kernel, log, own, tunnel } = this.#options;
     const plan = planNetwork({ nodes: all, own: new Set(own), links: await kernel.links(), tunnel });
     await kernel.apply(plan);
     const problems = plan.problems.join('; ');
     if (problems !== this.#told && problems !== '') log.warn({ problems }, 'Pods of some nodes cannot be reached');
     this.#told = problems;
+    return plan;
   }
 }
 

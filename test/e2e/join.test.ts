@@ -129,6 +129,26 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
     );
   });
 
+  // Where systemd runs, it would really start it.
+  const systemd = existsSync('/run/systemd/system') && 'this machine is run by systemd';
+  await t.test('systemd is told', { skip: systemd }, async (t) => {
+    const units = ['--unit-dir', join(dirOf(near), 'units')];
+    t.match(await page(near, 'bin/orch install', ...units), /Wrote \S+orch\.service/);
+    const unit = readFileSync(join(dirOf(near), 'units', 'orch.service'), 'utf8');
+    t.match(unit, new RegExp(`ExecStart=\\S+node .*orch\\S* join --data-dir ${dirOf(near)}\n`));
+    await ok(
+      first.run(bin('orch'), ['install', '--data-dir', dirOf(first), ...units, '--', '--node-ip', first.address]),
+    );
+    t.match(
+      readFileSync(join(dirOf(near), 'units', 'orch.service'), 'utf8'),
+      ` up --data-dir ${dirOf(first)} --node-ip `,
+    );
+    const wrong = await first.run(bin('orch'), ['install', '--data-dir', dirOf(first), ...units, '--', '--nonsense']);
+    t.equal(wrong.code, 2);
+    await page(near, 'bin/orch uninstall', ...units);
+    t.notOk(existsSync(join(dirOf(near), 'units', 'orch.service')));
+  });
+
   await t.test('a node leaves', async (t) => {
     await page(far, 'bin/orch leave');
     t.notMatch(await ok(ctl(['get', 'nodes'])), 'worker-b');
