@@ -7,6 +7,7 @@ import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { layoutOf } from '#cmd/orch/layout.js';
+import { readIdentity } from '#cmd/orch/process/identity.js';
 import { type RunResult, root, whyNoServices } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';
 
@@ -127,6 +128,16 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
       4,
       'no certificate is asked for again',
     );
+  });
+
+  await t.test('an agent that is killed leaves its pods alone', async (t) => {
+    const dir = dirOf(far);
+    const identity = readIdentity(join(layoutOf(dir).run, 'orch.pid'));
+    process.kill(identity?.pid ?? 0, 'SIGKILL');
+    await ok(far.run(bin('orch'), ['join', '--detach', '--data-dir', dir], { timeoutMs: 180_000 }));
+    const selector = ['-l', 'app=web', '--field-selector', 'spec.nodeName=worker-b'];
+    const { items } = JSON.parse(await ok(ctl(['get', 'pods', ...selector, '-o', 'json']))) as { items: Pod[] };
+    t.match(items, [{ status: { phase: 'Running', containerStatuses: [{ restartCount: 0 }] } }]);
   });
 
   // Where systemd runs, it would really start it.
