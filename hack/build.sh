@@ -17,7 +17,7 @@ bundle() {
     --bundle --splitting --platform=node --format=esm --target=node20 --sourcemap=linked --log-level=warning \
     --minify-whitespace --line-limit=200 \
     --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
-    --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
+    --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url); const __dirname = import.meta.dirname;'
 }
 for program in orch orchctl orch-controller-manager orch-scheduler orch-proxy orch-ingress nodeagent; do
   bundle "dist/cmd/$program/main.js"
@@ -27,6 +27,8 @@ if find dist/bundle -name '*.js' -newer dist/build.json -print0 | LC_ALL=C xargs
   echo "characters outside of Latin-1: write those of regular expressions as escapes" >&2
   exit 1
 fi
+# The client for etcd's operators reads its messages' descriptions beside the folder of its code.
+cp -r node_modules/etcd3/proto dist/bundle/
 # The thread that reads YAML is a program of its own, found beside the chunk that starts it.
 node_modules/.bin/esbuild dist/pkg/apiserver/bodies/yaml-worker.js \
   --bundle --platform=node --format=esm --target=node20 --log-level=warning --outdir=dist/bundle/chunks \

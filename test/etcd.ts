@@ -48,9 +48,9 @@ export async function startEtcd(options: TestEtcdOptions = {}): Promise<TestEtcd
 }
 
 /** Several members of one cluster, each with its own data; resolves when all of them answer. */
-export async function startEtcdCluster(size: number): Promise<TestEtcd[]> {
+export async function startEtcdCluster(size: number, args: readonly string[] = []): Promise<TestEtcd[]> {
   const all = await memberPorts(size);
-  return Promise.all(all.map((_, at) => startMember({}, at, all)));
+  return Promise.all(all.map((_, at) => startMember({ args }, at, all)));
 }
 
 async function memberPorts(size: number): Promise<Ports[]> {

@@ -1,4 +1,4 @@
-import { randomPort } from '#cmd/orch/settings.js';
+import { randomPort } from '#cmd/orch/context/settings.js';
 
 /** A port of the loopback that was free a moment ago. None of those that outgoing connections are given. */
 export async function freePort(): Promise<number> {

@@ -4,8 +4,8 @@
  */
 
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { ForeignEtcd, IngressPorts } from '#cmd/orch/context/start-options.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
-import type { ForeignEtcd, IngressPorts } from '#cmd/orch/start-options.js';
 
 /** Whether features are on, by name; those that are not named are as the daemons have them. */
 export type Gates = Readonly<Record<string, boolean>>;

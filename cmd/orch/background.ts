@@ -2,10 +2,10 @@
 import { spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { join } from 'node:path';
-import { SetupError } from '#cmd/orch/dispatch.js';
-import type { Layout } from '#cmd/orch/layout.js';
-import type { ProgressSink, ServeMessage } from '#cmd/orch/progress.js';
-import type { StartOptions } from '#cmd/orch/start-options.js';
+import type { Layout } from '#cmd/orch/context/layout.js';
+import type { StartOptions } from '#cmd/orch/context/start-options.js';
+import type { ProgressSink, ServeMessage } from '#cmd/orch/terminal/progress.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 
 /** Starts `orch serve` in a session of its own and follows its progress until it is ready. Rejects with a SetupError. */
 export async function startInBackground(start: StartOptions, layout: Layout, sink: ProgressSink): Promise<void> {

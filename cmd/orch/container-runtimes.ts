@@ -1,13 +1,13 @@
 /** The container runtimes of a cluster's nodes, with the first images in them. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ClusterContext } from '#cmd/orch/cluster-context.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { removeDeadBridges } from '#cmd/orch/dead-bridges.js';
 import { primaryRange } from '#cmd/orch/network.js';
 import { removePodNetwork } from '#cmd/orch/pod-network.js';
 import { stopRuntime } from '#cmd/orch/process/runtime.js';
 import { RuntimeKeeper } from '#cmd/orch/process/runtime-keeper.js';
-import { step } from '#cmd/orch/progress.js';
+import { step } from '#cmd/orch/terminal/progress.js';
 import { containerdPaths } from '#containerd/containerd.js';
 import { forgetPodCIDR } from '#containerd/pod-cidr.js';
 import { buildImageArchive } from '#nodeagent/images/busybox.js';

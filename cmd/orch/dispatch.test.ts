@@ -1,5 +1,6 @@
 import t from 'tap';
-import { dispatch, SetupError, type Subcommands } from '#cmd/orch/dispatch.js';
+import { dispatch, type Subcommands } from '#cmd/orch/dispatch.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
 const none = async () => 0;
@@ -11,7 +12,19 @@ async function outcome(argv: readonly string[], commands: Partial<Subcommands> =
     calls()
       .map(({ args }) => String(args[0]))
       .join('');
-  const names = ['up', 'down', 'join', 'leave', 'install', 'uninstall', 'certificates', 'serve'] as const;
+  const names = [
+    'up',
+    'down',
+    'join',
+    'leave',
+    'install',
+    'uninstall',
+    'certificates',
+    'backup',
+    'etcd',
+    'certs',
+    'serve',
+  ] as const;
   const all = Object.fromEntries(names.map((name) => [name, none])) as unknown as Subcommands;
   const code = await dispatch({ ...all, ...commands }, argv);
   out.restore();

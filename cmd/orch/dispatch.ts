@@ -1,5 +1,6 @@
 /** Finds the subcommand of `orch` and turns what happens into an exit code. */
 import { orchDialect } from '#apimachinery/dialect.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { versionText } from '#daemon/version.js';
 
@@ -11,6 +12,9 @@ export interface Subcommands {
   install(argv: readonly string[]): Promise<number>;
   uninstall(argv: readonly string[]): Promise<number>;
   certificates(argv: readonly string[]): Promise<number>;
+  backup(argv: readonly string[]): Promise<number>;
+  etcd(argv: readonly string[]): Promise<number>;
+  certs(argv: readonly string[]): Promise<number>;
   /** The background process of a detached cluster; not for people. */
   serve(argv: readonly string[]): Promise<number>;
 }
@@ -24,16 +28,14 @@ Usage:
   orch leave           take it out of that cluster
   orch install         have systemd start it with the machine
   orch uninstall       have it no more; nothing is stopped for good
+  orch backup          save, restore and schedule backups
+  orch etcd            what fills the store, and how its members are
+  orch certs           how long its certificates last
   orch certificates    make or renew those of a control plane that runs in a cluster
   orch version         what this is
 
 More on one: orch up --help
 `;
-
-/** Something that the user can set right; printed without a stack. */
-export class SetupError extends Error {
-  override readonly name = 'SetupError';
-}
 
 export async function dispatch(commands: Subcommands, argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
@@ -51,6 +53,12 @@ export async function dispatch(commands: Subcommands, argv: readonly string[]): 
         return await commands.install(rest);
       case 'uninstall':
         return await commands.uninstall(rest);
+      case 'backup':
+        return await commands.backup(rest);
+      case 'etcd':
+        return await commands.etcd(rest);
+      case 'certs':
+        return await commands.certs(rest);
       case 'certificates':
         return await commands.certificates(rest);
       case 'serve':

@@ -3,8 +3,8 @@ import { existsSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { SetupError } from '#cmd/orch/dispatch.js';
-import { type Layout, layoutOf } from '#cmd/orch/layout.js';
+import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
+import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
 import { releaseNameServer } from '#cmd/orch/name-server.js';
 import { downOptions } from '#cmd/orch/options.js';
 import { removePodNetwork } from '#cmd/orch/pod-network.js';
@@ -15,10 +15,10 @@ import {
   runningProcesses,
   stopProcess,
 } from '#cmd/orch/process/identity.js';
-import { type ProgressSink, progressPrinter, step } from '#cmd/orch/progress.js';
 import { serviceAddressOf } from '#cmd/orch/service-address.js';
 import { removeServiceRules } from '#cmd/orch/service-proxy.js';
-import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
+import { type ProgressSink, progressPrinter, step } from '#cmd/orch/terminal/progress.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { LeftBehindError, type RemovalStep, takeEveryStep, takeStepsTogether } from '#containerd/every-step.js';
 import { helpText } from '#daemon/options/help.js';
 import { parseOptions } from '#daemon/options/parse.js';

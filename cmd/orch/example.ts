@@ -9,7 +9,7 @@ import type { ApiObject } from '#client/client.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import type { ExampleName } from '#cmd/orch/options.js';
-import { type ProgressSink, step } from '#cmd/orch/progress.js';
+import { type ProgressSink, step } from '#cmd/orch/terminal/progress.js';
 import { Api, objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { parseManifests } from '#cmd/orchctl/commands/manifests.js';
 import { TablePrinter } from '#cmd/orchctl/print/table.js';

@@ -3,10 +3,12 @@ import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
-import type { Closable } from '#cmd/orch/closable.js';
-import type { ClusterContext } from '#cmd/orch/cluster-context.js';
 import type { ContainerRuntimes, NodeRuntime } from '#cmd/orch/container-runtimes.js';
-import type { Layout } from '#cmd/orch/layout.js';
+import type { Closable } from '#cmd/orch/context/closable.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
+import type { Layout } from '#cmd/orch/context/layout.js';
+import type { ClusterSettings } from '#cmd/orch/context/settings.js';
+import type { ForeignEtcd } from '#cmd/orch/context/start-options.js';
 import { firstServiceAddress, hostAddresses, nodeRange, primaryRange } from '#cmd/orch/network.js';
 import {
   type ClusterPki,
@@ -18,11 +20,9 @@ import {
 import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
-import { step } from '#cmd/orch/progress.js';
 import { serviceAddressOf } from '#cmd/orch/service-address.js';
-import type { ClusterSettings } from '#cmd/orch/settings.js';
-import type { ForeignEtcd } from '#cmd/orch/start-options.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
+import { step } from '#cmd/orch/terminal/progress.js';
 import { lastPodCIDR } from '#containerd/pod-cidr.js';
 import { findNodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';

@@ -10,12 +10,12 @@ import { evictPods, setUnschedulable } from '#client/drain/drain.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { connect } from '#client/rest/client-config.js';
 import type { RestClient } from '#client/rest/rest-client.js';
-import { SetupError } from '#cmd/orch/dispatch.js';
+import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
+import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
 import { down } from '#cmd/orch/down.js';
-import { type Layout, layoutOf } from '#cmd/orch/layout.js';
 import { leaveOptions } from '#cmd/orch/options.js';
-import { progressPrinter, step } from '#cmd/orch/progress.js';
-import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
+import { progressPrinter, step } from '#cmd/orch/terminal/progress.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
 import { parseOptions } from '#daemon/options/parse.js';
 

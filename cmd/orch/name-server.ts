@@ -1,8 +1,8 @@
 /** Where the pods of a cluster ask for names. All its nodes are this machine, so one server answers them all. */
 import { readFileSync, rmSync } from 'node:fs';
 import type { NodeDnsArguments } from '#cmd/orch/arguments.js';
-import type { ClusterContext } from '#cmd/orch/cluster-context.js';
-import type { Layout } from '#cmd/orch/layout.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
+import type { Layout } from '#cmd/orch/context/layout.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { LocalAddresses, runProgram } from '#dns/local-addresses.js';
 

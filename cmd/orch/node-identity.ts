@@ -1,6 +1,6 @@
 /** Under which name and addresses this machine is a node. */
 import { hostname } from 'node:os';
-import { SetupError } from '#cmd/orch/dispatch.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { nodeIPErrors } from '#nodeagent/options/node-ip.js';
 
 /** The host's name, in letters that names of nodes may have. */

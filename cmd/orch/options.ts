@@ -1,6 +1,5 @@
+import { dataDir } from '#cmd/orch/context/data-dir.js';
 import type { OptionTable } from '#daemon/options/option.js';
-
-const defaultDataDir = '/var/lib/orch';
 
 const exampleNames = ['web', 'shop'] as const;
 
@@ -10,15 +9,6 @@ export type ExampleName = (typeof exampleNames)[number];
 export function exampleOf(option: string): ExampleName | undefined {
   return exampleNames.find((name) => name === option);
 }
-
-const dataDir = {
-  'data-dir': {
-    type: 'string',
-    default: defaultDataDir,
-    section: 'Cluster',
-    meaning: 'Directory that holds everything of the cluster.',
-  },
-} as const satisfies OptionTable;
 
 export const upOptions = {
   ...dataDir,

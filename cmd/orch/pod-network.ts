@@ -3,8 +3,8 @@
 import { dialectByName } from '#apimachinery/dialect.js';
 import { tunnelOf } from '#cmd/nodeagent/pod-network.js';
 import type { PodNetworkArguments } from '#cmd/orch/arguments.js';
-import type { ClusterContext } from '#cmd/orch/cluster-context.js';
-import type { ClusterSettings } from '#cmd/orch/settings.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
+import type { ClusterSettings } from '#cmd/orch/context/settings.js';
 import { runProgram } from '#dns/local-addresses.js';
 import { KernelNetwork } from '#podnetwork/kernel.js';
 

@@ -1,6 +1,5 @@
 /** What this machine can do, found out before anything is started. */
-import { accessSync, constants } from 'node:fs';
-import { delimiter, join } from 'node:path';
+import { findProgram } from '#cmd/orch/process/find-program.js';
 
 /** A program that a part of the cluster needs, and the Debian package that has it. */
 interface Need {
@@ -20,25 +19,8 @@ const runtimeNeeds: readonly Need[] = [
 
 const serviceNeeds: readonly Need[] = [{ program: 'nft', debianPackage: 'nftables' }];
 
-/** Places of system programs that are not on every user's PATH. */
-const systemFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin'];
-
-function exists(program: string, path: string): boolean {
-  const candidates = program.startsWith('/')
-    ? [program]
-    : [...path.split(delimiter), ...systemFolders].map((folder) => join(folder, program));
-  return candidates.some((candidate) => {
-    try {
-      accessSync(candidate, constants.X_OK);
-      return true;
-    } catch {
-      return false;
-    }
-  });
-}
-
 function missing(needs: readonly Need[], path: string): string[] {
-  return needs.filter((need) => !exists(need.program, path)).map((need) => need.debianPackage);
+  return needs.filter((need) => findProgram(need.program, path) === undefined).map((need) => need.debianPackage);
 }
 
 /** Undefined when real containers can run here, else the reason in one line. */

@@ -1,6 +1,7 @@
 /** Ranges that a user gives to a new cluster and that this machine has in use already. */
-import { SetupError } from '#cmd/orch/dispatch.js';
+
 import { freeRange, type HostNetwork, nodeRange, overlaps, primaryRange } from '#cmd/orch/network.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { rangeErrors } from '#controllers/nodeipam/ranges.js';
 
 /** What the cluster's controller manager is not told, it takes as this. */

@@ -16,8 +16,9 @@ import {
   preferredNodeAgentPort,
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
-import type { Closable } from '#cmd/orch/closable.js';
-import type { ClusterContext } from '#cmd/orch/cluster-context.js';
+import type { Closable } from '#cmd/orch/context/closable.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
+import { choosePort, portIsFree } from '#cmd/orch/context/settings.js';
 import type { Infrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { setUpIngress } from '#cmd/orch/ingress.js';
@@ -26,12 +27,11 @@ import { untilDone } from '#cmd/orch/patience.js';
 import { podNetworkOf } from '#cmd/orch/pod-network.js';
 import { Child } from '#cmd/orch/process/child.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
-import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { withClient } from '#cmd/orch/scheduler-config.js';
 import { setUpServiceProxy } from '#cmd/orch/service-proxy.js';
-import { choosePort, portIsFree } from '#cmd/orch/settings.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
+import { step } from '#cmd/orch/terminal/progress.js';
 import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';

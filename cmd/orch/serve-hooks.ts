@@ -1,5 +1,5 @@
 /** What whoever runs a cluster, or a node of one, is told. */
-import type { ProgressSink } from '#cmd/orch/progress.js';
+import type { ProgressSink } from '#cmd/orch/terminal/progress.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
 
 export interface ServeHooks {

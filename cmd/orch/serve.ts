@@ -6,20 +6,21 @@ import { aborted } from '#apimachinery/async/aborted.js';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import type { Closable } from '#cmd/orch/closable.js';
-import type { ClusterContext } from '#cmd/orch/cluster-context.js';
+import type { Closable } from '#cmd/orch/context/closable.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
+import { layoutOf } from '#cmd/orch/context/layout.js';
+import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
+import type { StartOptions } from '#cmd/orch/context/start-options.js';
 import { startInfrastructure } from '#cmd/orch/infrastructure.js';
-import { layoutOf } from '#cmd/orch/layout.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { writeIdentity } from '#cmd/orch/process/identity.js';
-import { type ServeMessage, step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import type { ServeHooks } from '#cmd/orch/serve-hooks.js';
 import { setUpJoining } from '#cmd/orch/set-up-joining.js';
-import { type ClusterSettings, readSettings } from '#cmd/orch/settings.js';
-import type { StartOptions } from '#cmd/orch/start-options.js';
 import { stopParts } from '#cmd/orch/stop-parts.js';
+import { startStoreCare } from '#cmd/orch/store-care.js';
+import { type ServeMessage, step } from '#cmd/orch/terminal/progress.js';
 import { createLogger } from '#daemon/log/create-logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
@@ -131,6 +132,7 @@ async function startCluster(
 ): Promise<RunningCluster> {
   const { start, settings } = context;
   const infrastructure = await startInfrastructure(context);
+  if (infrastructure.etcd !== undefined) startStoreCare(context, infrastructure.etcd);
   signal.throwIfAborted();
   // A process that only watches over others need not hold the daemons' code.
   const run = start.separate

@@ -5,8 +5,8 @@
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
+import type { ClusterSettings } from '#cmd/orch/context/settings.js';
 import { firstServiceAddress, primaryRange } from '#cmd/orch/network.js';
-import type { ClusterSettings } from '#cmd/orch/settings.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 const run = promisify(execFile);

@@ -1,8 +1,8 @@
 /** Who leads the services of a cluster to their pods. All its nodes are this machine, so one proxy does for them all. */
 import { createHash } from 'node:crypto';
 import type { NodeProxyArguments } from '#cmd/orch/arguments.js';
-import type { ClusterContext } from '#cmd/orch/cluster-context.js';
-import type { Layout } from '#cmd/orch/layout.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
+import type { Layout } from '#cmd/orch/context/layout.js';
 import { runWithInput } from '#proxy/nft/nft.js';
 import { removeTables, tablesOf } from '#proxy/node-proxy.js';
 

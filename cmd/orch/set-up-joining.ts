@@ -1,7 +1,7 @@
 /** Makes a cluster one that other machines can join. */
 import type { Client } from '#client/client.js';
 import { clusterDomain } from '#cmd/orch/arguments.js';
-import type { ClusterContext } from '#cmd/orch/cluster-context.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { type Infrastructure, serverForOthers } from '#cmd/orch/infrastructure.js';
 import { setUpJoiningAccess } from '#cmd/orch/joining/access.js';
 import { publishClusterInfo } from '#cmd/orch/joining/cluster-info.js';

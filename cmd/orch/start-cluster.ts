@@ -31,11 +31,11 @@ import {
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess } from '#cmd/orch/cluster.js';
+import { freePort } from '#cmd/orch/context/settings.js';
 import { dial } from '#cmd/orch/dial.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { ensureClusterPki, ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
-import { freePort } from '#cmd/orch/settings.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';

@@ -3,11 +3,11 @@ import { once } from 'node:events';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
-import type { Closable } from '#cmd/orch/closable.js';
+import type { Closable } from '#cmd/orch/context/closable.js';
 import { untilDone } from '#cmd/orch/patience.js';
 import { identify, isRunning, stopProcess } from '#cmd/orch/process/identity.js';
-import { progressPrinter } from '#cmd/orch/progress.js';
 import { PartGroup, stopParts } from '#cmd/orch/stop-parts.js';
+import { progressPrinter } from '#cmd/orch/terminal/progress.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
 t.test('parts stop one after the other, and one that does not holds up none', async (t) => {

@@ -1,6 +1,6 @@
 /** The way down: each part in its turn, none waited for without end. */
 import type { Clock } from '#apimachinery/clock.js';
-import type { Closable } from '#cmd/orch/closable.js';
+import type { Closable } from '#cmd/orch/context/closable.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface StopOptions {

@@ -15,16 +15,16 @@ import {
   schedulerArguments,
 } from '#cmd/orch/arguments.js';
 import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
-import type { ClusterContext } from '#cmd/orch/cluster-context.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import type { Infrastructure, NodeInfrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { setUpIngress } from '#cmd/orch/ingress.js';
 import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { hostAddresses } from '#cmd/orch/network.js';
 import { podNetworkOf } from '#cmd/orch/pod-network.js';
-import { step } from '#cmd/orch/progress.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { setUpServiceProxy } from '#cmd/orch/service-proxy.js';
+import { step } from '#cmd/orch/terminal/progress.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { simulatedDependencies } from '#nodeagent/simulated/node.js';

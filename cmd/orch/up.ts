@@ -1,19 +1,12 @@
 /** `orch up`: resolves what the cluster is, starts it, and shows how it goes. */
-import { existsSync, mkdirSync } from 'node:fs';
+
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import { startInBackground } from '#cmd/orch/background.js';
-import { SetupError } from '#cmd/orch/dispatch.js';
-import { type Layout, layoutOf } from '#cmd/orch/layout.js';
-import { type HostNetwork, hostNetworks, primaryRange, unusedRange } from '#cmd/orch/network.js';
-import { checkedNodeIPs, machineNodeName } from '#cmd/orch/node-identity.js';
-import { exampleOf, upOptions } from '#cmd/orch/options.js';
-import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
-import { readIdentity, runningProcesses } from '#cmd/orch/process/identity.js';
-import { type ProgressSink, progressPrinter } from '#cmd/orch/progress.js';
-import { refuseCollisions, refusePodRange } from '#cmd/orch/range-collisions.js';
+import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import {
   type ClusterSettings,
   choosePort,
@@ -22,8 +15,16 @@ import {
   randomPort,
   readSettings,
   writeSettings,
-} from '#cmd/orch/settings.js';
-import type { IngressPorts, StartOptions } from '#cmd/orch/start-options.js';
+} from '#cmd/orch/context/settings.js';
+import type { IngressPorts, StartOptions } from '#cmd/orch/context/start-options.js';
+import { type HostNetwork, hostNetworks, primaryRange, unusedRange } from '#cmd/orch/network.js';
+import { checkedNodeIPs, machineNodeName } from '#cmd/orch/node-identity.js';
+import { exampleOf, upOptions } from '#cmd/orch/options.js';
+import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
+import { readIdentity, runningProcesses } from '#cmd/orch/process/identity.js';
+import { refuseCollisions, refusePodRange } from '#cmd/orch/range-collisions.js';
+import { type ProgressSink, progressPrinter } from '#cmd/orch/terminal/progress.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
@@ -127,6 +128,11 @@ async function resolveSettings(
   layout: Layout,
 ): Promise<ClusterSettings> {
   mkdirSync(layout.root, { recursive: true, mode: 0o700 });
+  if (existsSync(layout.restoring)) {
+    const from = readFileSync(layout.restoring, 'utf8').trim();
+    const again = `orch backup restore ${from} --data-dir=${layout.root} --replace`;
+    throw new SetupError(`a restore into ${layout.root} did not come to its end; do it again: ${again}`);
+  }
   const existing = readSettings(layout.settings);
   if (existing?.joined !== undefined)
     throw new SetupError(

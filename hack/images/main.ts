@@ -20,7 +20,7 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /** Files that programs read while they run, without what only people read. */
 function projectFiles(): TarEntry[] {
-  const bundles = filesBelow(join(root, 'dist/bundle')).filter((path) => path.endsWith('.js'));
+  const bundles = filesBelow(join(root, 'dist/bundle')).filter((path) => /\.(js|proto)$/.test(path));
   const others = ['dist/build.json', 'package.json', 'examples/web.yaml'].map((path) => join(root, path));
   return [...bundles, ...others].sort().map((path) => ({
     type: 'file',

@@ -14,6 +14,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
   client: ['http2', 'daemon', 'pki', 'api', 'apimachinery'],
   'control-loop': ['client', 'daemon', 'api', 'apimachinery'],
   storage: ['http2', 'daemon', 'api', 'apimachinery'],
+  'etcd-admin': ['storage', 'daemon', 'apimachinery'],
   apiserver: ['storage', 'client', 'http2', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   controllers: ['control-loop', 'client', 'cloud', 'daemon', 'quota', 'pki', 'api', 'apimachinery'],
   scheduler: ['control-loop', 'client', 'daemon', 'api', 'apimachinery'],

@@ -6,7 +6,7 @@ import t from 'tap';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { layoutOf } from '#cmd/orch/layout.js';
+import { layoutOf } from '#cmd/orch/context/layout.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
 import { type RunResult, root, whyNoServices } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';

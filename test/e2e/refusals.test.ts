@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { layoutOf } from '#cmd/orch/layout.js';
+import { layoutOf } from '#cmd/orch/context/layout.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
 import { noSmallDisks } from '#nodeagent/testing/small-disk.js';
 import { ownRanges, rangeArguments, root, run, startTestCluster } from '#test/e2e/harness.js';

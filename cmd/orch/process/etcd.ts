@@ -16,24 +16,31 @@ export interface EtcdOptions {
 }
 
 /** Bytes after which etcd refuses writes; its own default of 2 GiB is small for a busy cluster. */
-const quotaBytes = 8 * 1024 ** 3;
+export const etcdQuotaBytes = 8 * 1024 ** 3;
 
 export function etcdEndpoint(clientPort: number): string {
   return `https://127.0.0.1:${clientPort}`;
 }
 
+export function etcdPeerURL(peerPort: number): string {
+  return `https://127.0.0.1:${peerPort}`;
+}
+
+/** Name of the one member. */
+export const etcdMember = 'default';
+
 export function etcdChild(options: EtcdOptions): Child {
   const { tls } = options;
   const client = etcdEndpoint(options.clientPort);
-  const peer = `https://127.0.0.1:${options.peerPort}`;
+  const peer = etcdPeerURL(options.peerPort);
   const args = {
-    name: 'default',
+    name: etcdMember,
     'data-dir': join(options.dataDir),
     'listen-client-urls': client,
     'advertise-client-urls': client,
     'listen-peer-urls': peer,
     'initial-advertise-peer-urls': peer,
-    'initial-cluster': `default=${peer}`,
+    'initial-cluster': `${etcdMember}=${peer}`,
     'client-cert-auth': 'true',
     'trusted-ca-file': tls.caFile,
     'cert-file': tls.certFile,
@@ -45,7 +52,7 @@ export function etcdChild(options: EtcdOptions): Child {
     // A single member on loopback needs no patience: it leads as soon as this passes.
     'heartbeat-interval': '50',
     'election-timeout': '250',
-    'quota-backend-bytes': String(quotaBytes),
+    'quota-backend-bytes': String(etcdQuotaBytes),
     'snapshot-count': '10000',
     logger: 'zap',
     'log-outputs': 'stderr',

@@ -1,6 +1,6 @@
 /** What the daemons of a cluster hold: processes, descriptors, memory, and what they count of themselves. */
 import { readdirSync, readFileSync } from 'node:fs';
-import { layoutOf } from '#cmd/orch/layout.js';
+import { layoutOf } from '#cmd/orch/context/layout.js';
 import { runningProcesses } from '#cmd/orch/process/identity.js';
 import { eventually } from '#test/e2e/harness.js';
 

@@ -46,7 +46,7 @@ for (const dialect of ['orch', 'kubernetes'] as const) {
     const resource = { name: 'cpu', target: { type: 'Utilization', averageUtilization: 80 } };
     await client.resource(horizontalpodautoscalers).create({
       metadata: { name: 'web', namespace },
-      spec: { scaleTargetRef: target, minReplicas: 2, maxReplicas: 3, metrics: [{ type: 'Resource', resource }] },
+      spec: { scaleTargetRef: target, minReplicas: 2, maxReplicas: 2, metrics: [{ type: 'Resource', resource }] },
     });
     await eventually(
       'both pods were measured',

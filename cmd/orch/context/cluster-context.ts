@@ -1,11 +1,11 @@
 /** What the parts of a cluster are started with. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { Closable } from '#cmd/orch/closable.js';
-import type { Layout } from '#cmd/orch/layout.js';
-import type { ProgressSink } from '#cmd/orch/progress.js';
-import type { ClusterSettings } from '#cmd/orch/settings.js';
-import type { StartOptions } from '#cmd/orch/start-options.js';
+import type { Closable } from '#cmd/orch/context/closable.js';
+import type { Layout } from '#cmd/orch/context/layout.js';
+import type { ClusterSettings } from '#cmd/orch/context/settings.js';
+import type { StartOptions } from '#cmd/orch/context/start-options.js';
+import type { ProgressSink } from '#cmd/orch/terminal/progress.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Verbosity } from '#daemon/log/verbosity.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';

@@ -14,6 +14,12 @@ export interface Layout {
   readonly run: string;
   /** Names what a cluster that was told to stop waits for; there while it does. */
   readonly stopping: string;
+  /** There while a backup is being restored into the directory. */
+  readonly restoring: string;
+  /** When backups are made, and where; see `BackupPlan`. */
+  readonly backupPlan: string;
+  /** Where backups are made unless told: beside the directory, since they outlive the cluster. */
+  readonly backups: string;
   /** The address that the cluster's name server has taken; there while it has. */
   readonly dnsAddress: string;
   /** The authority of the cluster of which this machine is a node. */
@@ -36,6 +42,9 @@ export function layoutOf(dataDir: string): Layout {
     logs: join(dataDir, 'logs'),
     run: join(dataDir, 'run'),
     stopping: join(dataDir, 'run', 'stopping'),
+    restoring: join(dataDir, 'restoring'),
+    backupPlan: join(dataDir, 'backup-schedule.json'),
+    backups: `${dataDir}-backups`,
     dnsAddress: join(dataDir, 'run', 'dns-address'),
     joinedCa: join(dataDir, 'pki', 'cluster-ca.crt'),
     node: (name) => join(dataDir, 'nodes', name),

@@ -1,0 +1,34 @@
+/** What a cluster does for its store while it runs: room is given back, and backups are made as they are planned. */
+import { saveFrom } from '#cmd/orch/backup/save.js';
+import { ScheduledBackups } from '#cmd/orch/backup/scheduled.js';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
+import type { ForeignEtcd } from '#cmd/orch/context/start-options.js';
+import { etcdQuotaBytes } from '#cmd/orch/process/etcd.js';
+import { etcdAccess, openStore } from '#cmd/orch/store/etcd-access.js';
+import { EtcdUpkeep } from '#etcd-admin/upkeep.js';
+
+export function startStoreCare(context: ClusterContext, etcd: ForeignEtcd): void {
+  const { start, settings, layout, clock, log, running } = context;
+  const access = etcdAccess(etcd);
+  const backups = new ScheduledBackups({
+    layout,
+    clock,
+    log,
+    save: (to) => saveFrom(access, { layout, dialect: settings.dialect }, to),
+  });
+  backups.start();
+  running.push(backups);
+  // Whoever runs an etcd of his own looks after it.
+  if (start.foreignEtcd !== undefined) return;
+  const store = openStore(access);
+  const openAdmin = async () => new (await import('#etcd-admin/admin.js')).EtcdAdmin(access);
+  const upkeep = new EtcdUpkeep({ store, openAdmin, quotaBytes: etcdQuotaBytes, clock, log });
+  upkeep.start();
+  running.push({
+    name: upkeep.name,
+    close: async () => {
+      await upkeep.close();
+      await store.close();
+    },
+  });
+}

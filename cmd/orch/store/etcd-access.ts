@@ -1,0 +1,83 @@
+/** How the cluster's etcd is reached: its own one by the files of the data directory, another by options. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { realClock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { Layout } from '#cmd/orch/context/layout.js';
+import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
+import type { ForeignEtcd } from '#cmd/orch/context/start-options.js';
+import { etcdEndpoint } from '#cmd/orch/process/etcd.js';
+import { readIdentity } from '#cmd/orch/process/identity.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
+import type { OptionTable } from '#daemon/options/option.js';
+import type { EtcdAccess } from '#etcd-admin/admin.js';
+import { EtcdStore } from '#storage/etcd/etcd-store.js';
+
+export const etcdOptions = {
+  'etcd-servers': {
+    type: 'strings',
+    section: 'Store',
+    meaning: 'Addresses of an etcd, instead of that of the cluster in the data directory.',
+  },
+  'etcd-cafile': { type: 'string', section: 'Store', meaning: 'CA of that etcd.' },
+  'etcd-certfile': { type: 'string', section: 'Store', meaning: 'Client certificate towards that etcd.' },
+  'etcd-keyfile': { type: 'string', section: 'Store', meaning: 'Key of that certificate.' },
+} as const satisfies OptionTable;
+
+interface EtcdOptionValues {
+  readonly 'etcd-servers': readonly string[];
+  readonly 'etcd-cafile'?: string | undefined;
+  readonly 'etcd-certfile'?: string | undefined;
+  readonly 'etcd-keyfile'?: string | undefined;
+}
+
+export interface ChosenEtcd {
+  readonly access: EtcdAccess;
+  /** Of the cluster in the data directory; undefined where the options name an etcd. */
+  readonly settings: ClusterSettings | undefined;
+}
+
+/** Throws a SetupError that says what to do when there is none that runs. */
+export function chooseEtcd(values: EtcdOptionValues, layout: Layout): ChosenEtcd {
+  const endpoints = values['etcd-servers'];
+  if (endpoints.length > 0) {
+    const files = { caFile: values['etcd-cafile'], certFile: values['etcd-certfile'], keyFile: values['etcd-keyfile'] };
+    return { access: etcdAccess({ endpoints, ...files }), settings: undefined };
+  }
+  const settings = readSettings(layout.settings);
+  if (settings === undefined) {
+    throw new SetupError(`${layout.root} holds no cluster: give its --data-dir, or the --etcd-servers of another`);
+  }
+  if (settings.store !== 'etcd') throw new SetupError(`the cluster in ${layout.root} keeps its objects in memory`);
+  if (readIdentity(join(layout.run, 'etcd.pid')) === undefined) {
+    throw new SetupError(
+      `no etcd of the cluster in ${layout.root} runs: start it with orch up, or give the --etcd-servers that it uses`,
+    );
+  }
+  const at = (name: string) => join(layout.pki, name);
+  const files = { caFile: at('etcd-ca.crt'), certFile: at('etcd-client.crt'), keyFile: at('etcd-client.key') };
+  return { access: etcdAccess({ endpoints: [etcdEndpoint(settings.etcdClientPort)], ...files }), settings };
+}
+
+/** Throws a SetupError for a file that cannot be read. */
+export function etcdAccess({ endpoints, caFile, certFile, keyFile }: ForeignEtcd): EtcdAccess {
+  const tls = {
+    ...(caFile === undefined ? {} : { ca: contentOf(caFile) }),
+    ...(certFile === undefined ? {} : { cert: contentOf(certFile) }),
+    ...(keyFile === undefined ? {} : { key: contentOf(keyFile) }),
+  };
+  return { endpoints, clock: realClock, ...(Object.keys(tls).length === 0 ? {} : { tls }) };
+}
+
+/** A client for the objects in it. */
+export function openStore({ endpoints, tls, clock }: EtcdAccess): EtcdStore {
+  return new EtcdStore({ endpoints, clock, random: Math.random, ...(tls === undefined ? {} : { tls }) });
+}
+
+function contentOf(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (error) {
+    throw new SetupError(messageOf(error));
+  }
+}

@@ -1,0 +1,155 @@
+/**
+ * What an operator does with an etcd: its members, their sizes, alarms, defragmentation, snapshots. Nothing here is hot, so
+ * it goes through the public client library; objects are read and written by the `Store`. That library takes time and memory
+ * to load, so who may not need it loads this file by `import()`.
+ */
+import { Readable } from 'node:stream';
+import { Etcd3 } from 'etcd3';
+import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { EtcdTls } from '#storage/etcd/connection.js';
+
+export interface EtcdAccess {
+  readonly clock: Clock;
+  /** `http://127.0.0.1:2379`, `https://…`; at least one. */
+  readonly endpoints: readonly string[];
+  readonly tls?: EtcdTls;
+}
+
+/** What etcd, or the way to it, answered instead. */
+export class EtcdAdminError extends Error {
+  override readonly name = 'EtcdAdminError';
+}
+
+export interface EtcdMember {
+  /** Decimal, as etcd's messages have it. */
+  readonly id: string;
+  readonly name: string;
+  /** Where clients reach it; empty while it has not started. */
+  readonly clientURLs: readonly string[];
+  readonly isLearner: boolean;
+}
+
+export interface MemberStatus {
+  readonly version: string;
+  /** Of the file, bytes. */
+  readonly sizeBytes: number;
+  /** What a defragmentation would leave of it, bytes. */
+  readonly usedBytes: number;
+  /** Id of the member that leads, `0` for none. */
+  readonly leader: string;
+  /** Last entry of the log that it has applied. */
+  readonly appliedIndex: number;
+}
+
+export interface EtcdAlarm {
+  readonly memberID: string;
+  readonly type: string;
+}
+
+/** Longest time of one call, ms. A defragmentation or a snapshot may take longer. */
+const callMs = 10_000;
+const defragmentMs = 600_000;
+/** As numbers, by which both know them: the library's names of these are not those of the protocol. */
+const alarmActions = { get: 0, deactivate: 2 };
+const alarmTypes = ['NONE', 'NOSPACE', 'CORRUPT'];
+
+export class EtcdAdmin {
+  readonly #access: EtcdAccess;
+  readonly #all: Etcd3;
+  /** A client for each address that one member is asked at. */
+  readonly #members = new Map<string, Etcd3>();
+
+  constructor(access: EtcdAccess) {
+    this.#access = access;
+    this.#all = this.#connect(access.endpoints);
+  }
+
+  async members(): Promise<EtcdMember[]> {
+    const { members } = await this.#call(this.#all.cluster.memberList({}, this.#within(callMs)));
+    return members.map(({ ID, name, clientURLs, isLearner }) => ({ id: ID, name, clientURLs, isLearner }));
+  }
+
+  /** Of the member at this address alone. */
+  async status(endpoint: string): Promise<MemberStatus> {
+    const answer = await this.#call(this.#member(endpoint).maintenance.status(this.#within(callMs)));
+    return {
+      version: answer.version,
+      sizeBytes: Number(answer.dbSize),
+      usedBytes: Number(answer.dbSizeInUse),
+      leader: answer.leader,
+      appliedIndex: Number(answer.raftAppliedIndex),
+    };
+  }
+
+  async alarms(): Promise<EtcdAlarm[]> {
+    const { alarms } = await this.#call(
+      this.#all.maintenance.alarm({ action: alarmActions.get }, this.#within(callMs)),
+    );
+    return alarms.map(({ memberID, alarm }) => ({ memberID, type: alarm.toUpperCase() }));
+  }
+
+  /** No error when it is not raised any more. */
+  async disarm({ memberID, type }: EtcdAlarm): Promise<void> {
+    const request = { action: alarmActions.deactivate, memberID, alarm: alarmTypes.indexOf(type) };
+    await this.#call(this.#all.maintenance.alarm(request, this.#within(callMs)));
+  }
+
+  /** Gives unused pages back. The member at this address answers nothing meanwhile. */
+  async defragment(endpoint: string): Promise<void> {
+    await this.#call(this.#member(endpoint).maintenance.defragment(this.#within(defragmentMs)));
+  }
+
+  /** The member at this address, which leads, hands over to another. */
+  async moveLeader(endpoint: string, to: string): Promise<void> {
+    await this.#call(this.#member(endpoint).maintenance.moveLeader({ targetID: to }, this.#within(callMs)));
+  }
+
+  /** The whole store of one member as bytes: the file of its database, and behind it the SHA-256 of that. */
+  async *snapshot(): AsyncGenerator<Buffer, void, void> {
+    const stream: unknown = await this.#call(this.#all.maintenance.snapshot());
+    if (!(stream instanceof Readable)) throw new Error('the etcd client gave no stream');
+    try {
+      for await (const { blob } of stream as AsyncIterable<{ blob: Buffer }>) yield blob;
+    } catch (error) {
+      throw new EtcdAdminError(messageOf(error), { cause: error });
+    } finally {
+      stream.destroy();
+    }
+  }
+
+  close(): void {
+    for (const client of [this.#all, ...this.#members.values()]) client.close();
+    this.#members.clear();
+  }
+
+  #member(endpoint: string): Etcd3 {
+    let client = this.#members.get(endpoint);
+    if (client === undefined) {
+      client = this.#connect([endpoint]);
+      this.#members.set(endpoint, client);
+    }
+    return client;
+  }
+
+  #connect(endpoints: readonly string[]): Etcd3 {
+    const { ca, cert, key } = this.#access.tls ?? {};
+    const own = cert === undefined || key === undefined ? {} : { certChain: cert, privateKey: key };
+    return new Etcd3({
+      hosts: [...endpoints],
+      ...(ca === undefined ? {} : { credentials: { rootCertificate: ca, ...own } }),
+    });
+  }
+
+  #within(ms: number): { deadline: number } {
+    return { deadline: this.#access.clock.now() + ms };
+  }
+
+  async #call<T>(call: Promise<T>): Promise<T> {
+    try {
+      return await call;
+    } catch (error) {
+      throw new EtcdAdminError(messageOf(error), { cause: error });
+    }
+  }
+}

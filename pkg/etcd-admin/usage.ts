@@ -1,0 +1,108 @@
+/** What fills a store: bytes and objects by resource and by namespace. */
+import { prefixEnd, type Revision, type Store } from '#storage/store.js';
+
+export interface Usage {
+  /** As of this revision. */
+  readonly revision: Revision;
+  readonly total: Share;
+  /** Largest first. */
+  readonly resources: readonly Share[];
+  /** Largest first; what has no namespace is not among them. */
+  readonly namespaces: readonly Share[];
+}
+
+export interface Share {
+  readonly name: string;
+  readonly objects: number;
+  /** Of keys and values as they are stored, without what etcd keeps beside them, and without old versions. */
+  readonly bytes: number;
+  readonly largest: { readonly key: string; readonly bytes: number };
+}
+
+interface Sum {
+  objects: number;
+  bytes: number;
+  largest: { readonly key: string; readonly bytes: number };
+}
+
+/** Objects asked for at a time: the largest may have more than a megabyte. */
+const pageSize = 200;
+
+/**
+ * Reads all of it once, page by page, at one revision.
+ * @param onPage Told of the number of objects that were read so far.
+ */
+export async function measureUsage(
+  store: Pick<Store, 'range'>,
+  prefix: string,
+  onPage: (objects: number) => void,
+): Promise<Usage> {
+  const count = new UsageCount(prefix);
+  const end = prefixEnd(prefix);
+  let start = prefix;
+  let revision: Revision | undefined;
+  for (;;) {
+    const page = await store.range({ start, end, limit: pageSize, ...(revision === undefined ? {} : { revision }) });
+    revision ??= page.revision;
+    for (const { key, value } of page.kvs) count.add(key, Buffer.byteLength(key) + value.length);
+    onPage(count.objects);
+    const last = page.kvs.at(-1);
+    if (last === undefined || page.kvs.length < pageSize) return count.usage(revision);
+    start = `${last.key}\0`;
+  }
+}
+
+/** Keys are `PREFIX[GROUP/]RESOURCE/[NAMESPACE/]NAME`; groups of custom resources, and only those, have a dot. */
+class UsageCount {
+  readonly #prefix: string;
+  readonly #total = emptySum();
+  readonly #resources = new Map<string, Sum>();
+  readonly #namespaces = new Map<string, Sum>();
+
+  constructor(prefix: string) {
+    this.#prefix = prefix;
+  }
+
+  get objects(): number {
+    return this.#total.objects;
+  }
+
+  add(key: string, bytes: number): void {
+    const parts = key.slice(this.#prefix.length).split('/');
+    const depth = parts[0]?.includes('.') === true ? 2 : 1;
+    const resource = parts.slice(0, depth).reverse().join('.');
+    addTo(this.#total, key, bytes);
+    addTo(sumOf(this.#resources, resource), key, bytes);
+    const [namespace, name] = parts.slice(depth);
+    if (namespace !== undefined && name !== undefined) addTo(sumOf(this.#namespaces, namespace), key, bytes);
+  }
+
+  usage(revision: Revision): Usage {
+    return {
+      revision,
+      total: { name: '', ...this.#total },
+      resources: largestFirst(this.#resources),
+      namespaces: largestFirst(this.#namespaces),
+    };
+  }
+}
+
+function emptySum(): Sum {
+  return { objects: 0, bytes: 0, largest: { key: '', bytes: 0 } };
+}
+
+function sumOf(sums: Map<string, Sum>, name: string): Sum {
+  const sum = sums.get(name) ?? emptySum();
+  sums.set(name, sum);
+  return sum;
+}
+
+function addTo(sum: Sum, key: string, bytes: number): void {
+  sum.objects++;
+  sum.bytes += bytes;
+  if (bytes > sum.largest.bytes) sum.largest = { key, bytes };
+}
+
+function largestFirst(sums: ReadonlyMap<string, Sum>): Share[] {
+  return [...sums].map(([name, sum]) => ({ name, ...sum })).sort((a, b) => b.bytes - a.bytes);
+}
