@@ -4,7 +4,8 @@
  * managers.
  */
 import { compare } from '#apimachinery/apply/compare.js';
-import { emptySet, type FieldSet } from '#apimachinery/apply/field-set.js';
+import { difference, emptySet, type FieldSet } from '#apimachinery/apply/field-set.js';
+import { fieldsOf } from '#apimachinery/apply/fields-of.js';
 import type { Manager } from '#apimachinery/apply/managers.js';
 import { prune } from '#apimachinery/apply/merge.js';
 import type { JsonObject } from '#apimachinery/apply/structure.js';
@@ -78,6 +79,9 @@ export function fieldsInVersion(
   if (versions === undefined || manager.apiVersion === apiVersion) return manager.fields;
   const theirs = versions.typeOf(manager.apiVersion);
   if (theirs === undefined) return emptySet;
-  const without = prune(theirs, versions.to(manager.apiVersion, object), manager.fields, emptySet);
+  const inTheirs = versions.to(manager.apiVersion, object);
+  // What is in the same field and somebody else's stays there, and so does the field.
+  const others = difference(fieldsOf(theirs, inTheirs), manager.fields);
+  const without = prune(theirs, inTheirs, manager.fields, others);
   return compare(type, versions.from(manager.apiVersion, without), object).touched;
 }

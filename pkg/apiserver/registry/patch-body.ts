@@ -5,6 +5,7 @@ import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { allSteps, inSteps, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { parseYAMLSteps } from '#apimachinery/codec/yaml.js';
@@ -79,6 +80,26 @@ function* yaml(body: Buffer): Steps<unknown> {
     if (error instanceof DecodeError) throw badRequest(`error decoding YAML: ${error.message}`, error);
     throw error;
   }
+}
+
+/** As many are told at most. */
+const maxRepeated = 100;
+
+/** What a patch other than one of server-side apply says twice, of which only the last counts, as 1.24 tells it. */
+export function repeatedMembers({ request }: Pick<RequestContext, 'request'>, { kind, body }: Patch): string[] {
+  if (kind === 'apply') return [];
+  const text = request.body.toString();
+  if (countKeys(text) === memberCount(body)) return [];
+  const prefix = kind === 'json' ? 'json patch ' : '';
+  return duplicateKeys(text, maxRepeated).map((path) => `${prefix}duplicate field ${JSON.stringify(path)}`);
+}
+
+/** Of all objects in the value. */
+function memberCount(value: unknown): number {
+  if (typeof value !== 'object' || value === null) return 0;
+  let count = 0;
+  for (const part of Array.isArray(value) ? value : Object.values(value)) count += memberCount(part);
+  return Array.isArray(value) ? count : count + Object.keys(value).length;
 }
 
 /**

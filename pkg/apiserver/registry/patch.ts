@@ -11,7 +11,14 @@ import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { applyPatch, applyPatchSharing, type Patch, patchKinds, readPatch } from '#apiserver/registry/patch-body.js';
+import {
+  applyPatch,
+  applyPatchSharing,
+  type Patch,
+  patchKinds,
+  readPatch,
+  repeatedMembers,
+} from '#apiserver/registry/patch-body.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
@@ -51,13 +58,14 @@ function change(operation: Operation, { patch, profile, options }: PatchRun): Pr
   }
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const fields = registry.codec.typeOf(type);
+  const repeated = options.fieldValidation === 'Ignore' ? [] : repeatedMembers(context, patch);
   return mutate(operation, {
     namespace,
     name,
     profile,
     options,
     change: (current, { canonical }, pause) =>
-      inSteps(patched(operation, { patch, current, fields, canonical, options }), pause),
+      inSteps(patched(operation, { patch, current, fields, canonical, options, repeated }), pause),
   });
 }
 
@@ -68,17 +76,19 @@ interface PatchInSteps {
   /** Says the starting point. */
   readonly canonical: boolean;
   readonly options: WriteOptions;
+  /** What the patch says twice. */
+  readonly repeated: readonly string[];
 }
 
-function* patched(operation: Operation, { patch, current, fields, canonical, options }: PatchInSteps) {
+function* patched(operation: Operation, { patch, current, fields, canonical, options, repeated }: PatchInSteps) {
   if (!canonical) {
     const object = yield* applyPatch(patch, current, fields);
     yield;
-    return normalized(operation, { options, object });
+    return normalized(operation, { options, object, repeated });
   }
   const { value, shared } = yield* applyPatchSharing(patch, current, fields);
   yield;
-  return normalized(operation, { options, object: value, canonical: shared });
+  return normalized(operation, { options, object: value, canonical: shared, repeated });
 }
 
 /** Who applies, and whether also against others. Throws 422 where nobody is named. */
@@ -131,18 +141,23 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
  */
 function normalize(
   { registry, resource }: Operation,
-  { options, object, canonical }: Outcome & { readonly object: object },
+  { options, object, canonical, repeated = [] }: Outcome & { readonly object: object },
 ): Decoded {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
+  const refusal = (why: string) =>
+    invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), JSON.stringify(object), why)]);
+  const strict = options.fieldValidation === 'Strict';
+  let found: Decoded;
   try {
-    return registry.codec.normalize(object, type, options.fieldValidation, canonical);
+    found = registry.codec.normalize(object, type, strict ? 'Warn' : options.fieldValidation, canonical);
   } catch (error) {
     const status = statusOf(error);
     if (status?.code !== 400) throw error;
-    throw invalid({ group: '', kind: '' }, '', [
-      invalidValue(FieldPath.of('patch'), JSON.stringify(object), status.message ?? ''),
-    ]);
+    throw refusal(status.message ?? '');
   }
+  const warnings = [...repeated, ...found.warnings];
+  if (strict && warnings.length > 0) throw refusal(`strict decoding error: ${warnings.join(', ')}`);
+  return repeated.length === 0 ? found : { ...found, warnings };
 }
 
 interface Outcome {
@@ -150,6 +165,8 @@ interface Outcome {
   readonly object: unknown;
   /** Members that the patch has left alone, of an object that was in canonical form. */
   readonly canonical?: ReadonlySet<unknown>;
+  /** What the patch says twice. */
+  readonly repeated?: readonly string[];
 }
 
 /** What came out of a patch as a proper object of the resource's kind. */

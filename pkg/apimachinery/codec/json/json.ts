@@ -55,14 +55,19 @@ function finish(type: TypeInfo, value: unknown, { validation, text, canonical }:
   const duplicates = repeats ? duplicateKeys(text, maxFindings) : [];
   if (duplicates.length === 0 && (walk.unknown ?? []).length === 0)
     return { object: object as JsonObject, warnings: [] };
-  const findings = [
-    ...(walk.unknown ?? []).map((path) => `unknown field ${JSON.stringify(path)}`),
-    ...duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`),
-  ].slice(0, maxFindings);
+  const findings = findingsOf(type, walk.unknown ?? [], duplicates).slice(0, maxFindings);
   if (validation === 'Strict' && findings.length > 0) {
     throw decodeFailure(type, new DecodeError(`strict decoding error: ${findings.join(', ')}`));
   }
   return { object: object as JsonObject, warnings: findings };
+}
+
+/** As 1.24 orders them: of kinds with a schema of their own by their paths, behind what is wrong with the text itself. */
+function findingsOf({ prune }: TypeInfo, unknown: readonly string[], duplicates: readonly string[]): string[] {
+  const ordered = prune === undefined ? unknown : [...unknown].sort();
+  const ofUnknown = ordered.map((path) => `unknown field ${JSON.stringify(path)}`);
+  const ofDuplicates = duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
+  return prune === undefined ? [...ofUnknown, ...ofDuplicates] : [...ofDuplicates, ...ofUnknown];
 }
 
 /**
