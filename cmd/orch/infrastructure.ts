@@ -2,6 +2,8 @@
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { ipFamily } from '#apimachinery/net/ip.js';
+import { specialRange } from '#apimachinery/net/special-ip.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import type { ContainerRuntimes, NodeRuntime } from '#cmd/orch/container-runtimes.js';
 import type { Closable } from '#cmd/orch/context/closable.js';
@@ -219,10 +221,17 @@ function gateway({ podRange }: ClusterSettings, index: number): string {
   return firstServiceAddress(nodeRange(primaryRange(podRange), index));
 }
 
-/** Where pods find the API server: the gateway of the first range of a node; undefined where there are no real pods. */
-export function advertisedAddress({ settings, start }: ClusterContext): string | undefined {
+/**
+ * Where pods find the API server: the machine's address, at which those of other machines reach it too, else the gateway
+ * of the first range of a node. Undefined where there are no real pods.
+ */
+export function advertisedAddress({ settings, start }: ClusterContext, nodeIPs: readonly string[]): string | undefined {
   if (settings.runtime !== 'containerd' || start.foreignRuntime !== undefined) return undefined;
-  return gateway(settings, 0);
+  const own = isAnyAddress(start.bindAddress) ? nodeIPs : [start.bindAddress];
+  const candidates = start.advertiseAddress === undefined ? own : [start.advertiseAddress];
+  return (
+    candidates.find((address) => ipFamily(address) === 4 && specialRange(address) === undefined) ?? gateway(settings, 0)
+  );
 }
 
 /** Log files of one node's containers. */

@@ -61,7 +61,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
       etcd: infrastructure.etcd,
       bindAddress: start.bindAddress,
       port: settings.apiPort,
-      advertiseAddress: advertisedAddress(context),
+      advertiseAddress: advertisedAddress(context, infrastructure.nodeIPs),
       serviceRange: settings.serviceRange,
       featureGates,
       verbosity,

@@ -50,7 +50,7 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
       etcd: infrastructure.etcd,
       bindAddress: start.bindAddress,
       port: settings.apiPort,
-      advertiseAddress: advertisedAddress(context),
+      advertiseAddress: advertisedAddress(context, infrastructure.nodeIPs),
       serviceRange: settings.serviceRange,
       featureGates: start.featureGates,
       verbosity: start.verbosity,

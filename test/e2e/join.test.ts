@@ -70,6 +70,8 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
     t.match(refused.stderr, /another key than --ca-hash says/);
     t.notOk(existsSync(layoutOf(dirOf(near)).settings), 'nothing is left of it');
     await Promise.all([ok(joining(near, 'worker-a')), ok(joining(far, 'worker-b'))]);
+    const api = await ok(ctl(['get', 'endpoints', orchDialect.apiServiceName]));
+    t.match(api, `${first.address}:6443`, 'pods of other machines reach the API server, too');
     t.match(await page(first, 'bin/orchctl get nodes'), /worker-a +Ready[\s\S]*worker-b +Ready/);
     t.notOk(existsSync(layoutOf(dirOf(near)).componentConfig('bootstrap')), 'the token is forgotten');
     t.match((await joining(far, 'worker-a')).stdout, /runs already/);
@@ -92,6 +94,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
     t.equal(new Set(items.map(({ spec }) => spec.nodeName)).size, 3, 'one on each node');
     const service = await ok(ctl(['get', 'service', 'web', '-o', 'json']));
     const { clusterIP = '' } = (JSON.parse(service) as { spec: { clusterIP?: string } }).spec;
+    const apiAddress = (await ok(ctl(['get', 'service', orchDialect.apiServiceName]))).split('\n')[1]?.split(/ +/)[2];
     for (const { metadata, spec } of items) {
       const name = metadata.name ?? '';
       const get = (address: string, port: number) =>
@@ -99,6 +102,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
       const script = [
         ...items.map(({ status }) => get(status?.podIP ?? '', 8080)),
         ...Array.from({ length: 4 }, () => get(clusterIP, 80)),
+        `nc -w 5 ${apiAddress} 443 < /dev/null && echo api`,
         'nslookup web.default.svc.cluster.local | tail -n 3',
         // As large as packets get: what is too large for the tunnel is found out, and sent in smaller ones.
         ...items.map(({ status }) => `ping -c 2 -W 2 -s 1400 ${status?.podIP} > /dev/null && echo large`),
@@ -107,6 +111,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
       for (const other of items)
         t.match(said, `from ${other.metadata.name}`, `${spec.nodeName} reaches ${other.spec.nodeName}`);
       t.equal(said.match(/Hello from orch from web-/g)?.length, 7, `${spec.nodeName}: pods and service answer`);
+      t.match(said, /^api$/m, 'the API server is reached');
       t.match(said, clusterIP, 'names are known');
       t.equal(said.match(/^large$/gm)?.length, 3);
     }

@@ -1,7 +1,7 @@
 /** Publishes where the cluster is and which authority it has, for those who come with a token. */
 import { clusterInfoKey, clusterInfoName } from '#api/core/v1/configmap/cluster-info.js';
 import { configmaps } from '#api/core/v1/resources.gen.js';
-import { isAlreadyExists, isConflict } from '#apimachinery/errors/status.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 import { formatKubeconfig } from '#client/kubeconfig/file.js';
 
@@ -17,23 +17,23 @@ export async function publishClusterInfo(client: Client, address: ClusterAddress
   const { dialect } = client;
   const maps = client.resource(configmaps);
   const namespace = dialect.namespaces.public;
-  const data = { [clusterInfoKey(dialect)]: clusterInfoText(address) };
+  const key = clusterInfoKey(dialect);
+  const data = { [key]: clusterInfoText(address) };
   for (;;) {
+    try {
+      const found = await maps.get(clusterInfoName, { namespace });
+      if (found.data?.[key] !== data[key]) await maps.update({ ...found, data: { ...found.data, ...data } });
+      return;
+    } catch (error) {
+      // It was signed meanwhile.
+      if (isConflict(error)) continue;
+      if (!isNotFound(error)) throw error;
+    }
     try {
       await maps.create({ metadata: { name: clusterInfoName, namespace }, data });
       return;
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
-    }
-    const found = await maps.get(clusterInfoName, { namespace });
-    const key = clusterInfoKey(dialect);
-    if (found.data?.[key] === data[key]) return;
-    try {
-      await maps.update({ ...found, data: { ...found.data, ...data } });
-      return;
-    } catch (error) {
-      // It was signed meanwhile.
-      if (!isConflict(error)) throw error;
     }
   }
 }
