@@ -258,6 +258,11 @@ t.test('what is ambiguous or hostile is refused', async (t) => {
       'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, x\r\n\r\n0\r\n\r\n',
       /^HTTP\/1.1 400/,
     ],
+    [
+      'a coding below the chunks',
+      'POST / HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n',
+      /^HTTP\/1.1 501/,
+    ],
     ['two hosts', 'GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n', /^HTTP\/1.1 400/],
     ['no host', 'GET / HTTP/1.1\r\n\r\n', /^HTTP\/1.1 400/],
     ['a host that is none', 'GET / HTTP/1.1\r\nHost: a/b\r\n\r\n', /^HTTP\/1.1 400/],

@@ -58,6 +58,9 @@ const maxIdle = 32;
 /** For a client to take an answer that came before its body had ended. */
 const lingerMs = 2000;
 
+/** One for all: it tells nothing of its own. */
+const clientGone = new Error('the client has gone');
+
 export class Forwarder {
   readonly #options: ForwarderOptions;
   readonly #kept: Agent;
@@ -103,6 +106,9 @@ export class Forwarder {
     if (method === 'TRACE') return answer(response, 405, 'TRACE is not passed on');
     const asked = requestHost(url, headers, rawHeaders);
     const target = asked && requestTarget(asked.url);
+    // A coding of the body would be lost with the header.
+    if (headers['transfer-encoding'] !== undefined && headers['transfer-encoding'].toLowerCase() !== 'chunked')
+      return answer(response, 501, 'bodies are passed on in chunks or by their length, without further codings');
     if (asked === undefined || target === undefined) return refuse(response);
     const route = find(asked.host, target.path);
     if (route === undefined) return answer(response, 404, 'no ingress has a rule for this host and path');
@@ -115,7 +121,9 @@ export class Forwarder {
     const { backend } = route;
     if (backend === undefined) return answer(response, 503, 'the backend of this rule does not exist');
     const gone = new AbortController();
-    response.once('close', () => gone.abort());
+    response.once('close', () => {
+      if (!response.writableFinished) gone.abort(clientGone);
+    });
     const asking = this.#backendRequest(request, { arrival, asked, target: target.target, signal: gone.signal });
     const { upgrade } = arrival;
     let found: { endpoint: Endpoint; answered: BackendAnswer };
@@ -244,7 +252,9 @@ export class Forwarder {
     incoming.once('close', () => {
       if (!incoming.complete) breakOff(response);
     });
-    response.once('close', () => incoming.destroy());
+    response.once('close', () => {
+      if (!response.writableFinished) incoming.destroy();
+    });
     const headers = answerHeaders(incoming.headers);
     const { statusCode = 502, statusMessage = '' } = incoming;
     if (isHttp2(response)) response.writeHead(statusCode, headers);
