@@ -7,6 +7,7 @@ import type { ApiObjectShape, TableRowCells } from '#api/meta/object.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { Conversion } from '#api/strategy/conversion.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import type { Omissions } from '#apimachinery/codec/json/outline.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -99,6 +100,16 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
   /** Update of the status subresource: only status (and some metadata) may change. Absent: the kind has no status. */
   prepareForStatusUpdate?(object: T, old: T, context: StrategyContext): void;
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
+  /**
+   * What else is wrong with an object of which the validation of a create, an update or a write of the status has found that,
+   * by rules that may take a second: in steps. Undefined: there are none.
+   */
+  rules?(
+    object: T,
+    old: T | undefined,
+    found: readonly FieldFailure[],
+    context: StrategyContext,
+  ): Steps<readonly FieldFailure[]> | undefined;
   /** Texts for `Warning` headers. */
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
   /** Field selector names and values besides metadata.name and metadata.namespace, of the stored form. */

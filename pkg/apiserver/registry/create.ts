@@ -1,12 +1,20 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { copyField } from '#api/strategy/kind-strategy.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
+import { andThen } from '#apimachinery/async/maybe-promise.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { KnownMember } from '#apimachinery/codec/json/known-members.js';
-import { alreadyExists, badRequest, conflict, invalid, StatusError } from '#apimachinery/errors/status.js';
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  type FieldFailure,
+  invalid,
+  StatusError,
+} from '#apimachinery/errors/status.js';
 import { generateName } from '#apimachinery/generate-name.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
-import { type RequestContext, warn } from '#apiserver/http/context.js';
+import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type AdmissionCall, runAdmission } from '#apiserver/registry/admit.js';
 import { readKnownBody } from '#apiserver/registry/body.js';
@@ -15,6 +23,7 @@ import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { withRules } from '#apiserver/registry/rules.js';
 import { settleSpec, staysPrepared } from '#apiserver/registry/settled-spec.js';
 import { markCanonical } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
@@ -137,7 +146,8 @@ async function insert(
     const begun = beginCreate(registry, resource, object, options.dryRun);
     const undo = begun instanceof Promise ? await begun : begun;
     try {
-      validate(context, resource, object, asked);
+      const rules = validate(operation, object, asked);
+      if (rules !== undefined) await rules;
       if (tooLarge !== undefined) throw tooLarge;
       if (large) await betweenSteps(operation);
       const { conditions } = await runAdmission('validate', operation, call());
@@ -183,22 +193,16 @@ async function write(operation: Operation, { object, dryRun, conditions }: Write
   return entry;
 }
 
-function validate(
-  context: RequestContext,
-  resource: ServedResource,
-  object: ApiObjectShape,
-  asked: StrategyContext,
-): void {
-  const failures = resource.strategy.validateCreate?.(object, asked) ?? [];
-  if (failures.length > 0) {
-    const { kind } = resource.declaration;
-    throw invalid(
-      { group: resource.group, kind },
-      object.metadata.name ?? object.metadata.generateName ?? '',
-      failures,
-    );
-  }
-  for (const text of resource.strategy.warnings?.(object, undefined, asked) ?? []) warn(context, text);
+/** Throws 422 for an object that is not valid; a promise where finding out takes a while. */
+function validate({ registry, context, resource }: Operation, object: ApiObjectShape, asked: StrategyContext) {
+  const { strategy, group, declaration } = resource;
+  const check = (failures: readonly FieldFailure[]): undefined => {
+    const { name, generateName: base = '' } = object.metadata;
+    if (failures.length > 0) throw invalid({ group, kind: declaration.kind }, name ?? base, failures);
+    for (const text of strategy.warnings?.(object, undefined, asked) ?? []) warn(context, text);
+  };
+  const found = strategy.validateCreate?.(object, asked) ?? [];
+  return andThen(withRules(registry, strategy, { object, old: undefined, found, asked }), check);
 }
 
 function taken(resource: ServedResource, object: ApiObjectShape, generated: boolean): StatusError {

@@ -13,6 +13,7 @@ import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
+import { withRules } from '#apiserver/registry/rules.js';
 import {
   markCanonical,
   type StartingPoint,
@@ -159,7 +160,9 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   const begun = beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
   const undo = begun instanceof Promise ? await begun : begun;
   try {
-    const failures = profile.validate(object, old, asked);
+    const validated = { object, old, found: profile.validate(object, old, asked), asked };
+    const all = withRules(registry, strategy, validated);
+    const failures = all instanceof Promise ? await all : all;
     if (failures.length > 0) throw invalid({ group: resource.group, kind: declaration.kind }, mutation.name, failures);
     if (profile.subresource === '') {
       for (const text of strategy.warnings?.(object, old, asked) ?? []) warn(context, text);

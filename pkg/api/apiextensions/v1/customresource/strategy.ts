@@ -16,6 +16,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
 import { copyField } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { Patterns } from '#apimachinery/patterns/pattern.js';
@@ -39,22 +40,18 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
   const scale = subresources?.scale;
   let cells: Cells | undefined;
   let validator: RuleValidator | 'none' | undefined;
-  const validateBody = (object: ApiObjectShape, context: StrategyContext, old?: ApiObjectShape): FieldFailure[] => {
-    const { dialect } = context;
+  const validateBody = (object: ApiObjectShape, { dialect }: StrategyContext): FieldFailure[] => {
     const matcher = new PatternMatcher(patterns);
     const failures = [...validateValue(object, schema.schema, { dialect, patterns: matcher }, FieldPath.ofWhole)];
     addAll(failures, validateEmbedded(object, schema, dialect));
     addAll(failures, validateListItems(object, schema));
     if (scale !== undefined) addAll(failures, validateScale(object, scale));
-    if (!context.gate('CustomResourceValidationExpressions')) return failures;
-    validator ??= RuleValidator.of(schema) ?? 'none';
-    if (validator !== 'none') addAll(failures, validateRules(validator, { object, old, failures, patterns }));
     return failures;
   };
   const validateUpdate = (object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): FieldFailure[] => {
     const rules = { dialect: context.dialect, name: dns1123SubdomainErrors, anyFinalizer: true };
     const failures = [...validateObjectMetaUpdate(object.metadata, old.metadata, rules, metadataPath)];
-    addAll(failures, validateBody(object, context, old));
+    addAll(failures, validateBody(object, context));
     return failures;
   };
   return {
@@ -94,6 +91,11 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
           validateStatusUpdate: validateUpdate,
         }
       : {}),
+    rules(object, old, found, context) {
+      if (!context.gate('CustomResourceValidationExpressions')) return undefined;
+      validator ??= RuleValidator.of(schema) ?? 'none';
+      return validator === 'none' ? undefined : validateRules(validator, { object, old, found, patterns });
+    },
     cells: (object, context) => {
       cells ??= cellsOf(additionalPrinterColumns);
       return cells(object, context.now);
@@ -104,20 +106,20 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
 interface RuleCase {
   readonly object: ApiObjectShape;
   readonly old: ApiObjectShape | undefined;
-  /** What was found so far. */
-  readonly failures: readonly FieldFailure[];
+  /** What is wrong with it besides. */
+  readonly found: readonly FieldFailure[];
   readonly patterns: Patterns;
 }
 
 /** After these, rules would find values that they cannot expect. */
 const blocking = new Set(['FieldValueRequired', 'FieldValueTooLong', 'FieldValueTooMany', 'FieldValueTypeInvalid']);
 
-function validateRules(
+function* validateRules(
   validator: RuleValidator,
-  { object, old, failures, patterns }: RuleCase,
-): readonly FieldFailure[] {
-  if (!failures.some(({ reason }) => blocking.has(reason))) {
-    return validator.validate(object, old, patterns).failures;
+  { object, old, found, patterns }: RuleCase,
+): Steps<readonly FieldFailure[]> {
+  if (!found.some(({ reason }) => blocking.has(reason))) {
+    return (yield* validator.validate(object, old, patterns)).failures;
   }
   const text =
     'some validation rules were not checked because the object was invalid; correct the existing errors to complete validation';

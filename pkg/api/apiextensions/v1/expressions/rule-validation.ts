@@ -7,6 +7,7 @@ import { type CompiledRule, compileRules } from '#api/apiextensions/v1/expressio
 import { celValueOf } from '#api/apiextensions/v1/expressions/schema-values.js';
 import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { ValidationRule } from '#api/apiextensions/v1/types.gen.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import type { Program } from '#apimachinery/cel/program.js';
 import { CelFailure } from '#apimachinery/cel/values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -18,6 +19,10 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 const costLimit = 1_000_000;
 /** Of all rules for one object. */
 const costBudget = 10_000_000;
+/** What fits into a few milliseconds: a unit takes up to a fifth of a microsecond. A rule that costs more is not interrupted. */
+const stepCost = 20_000;
+/** In such units, what asking a rule takes whatever it costs. */
+const callCost = 20;
 
 export interface RuleVerdict {
   readonly failures: readonly FieldFailure[];
@@ -42,30 +47,33 @@ export class RuleValidator {
     return schema.hasValidations ? new RuleValidator(schema, isRoot) : undefined;
   }
 
-  /** `old`: the object before the change; undefined: there was none. */
-  validate(object: object, old: object | undefined, patterns: Patterns): RuleVerdict {
-    const walk: Walk = { patterns, budget: costBudget, failures: [] };
-    this.#visit(object, old, FieldPath.ofWhole, walk);
+  /** In steps of a few milliseconds, or of a rule. `old`: the object before the change; undefined: there was none. */
+  *validate(object: object, old: object | undefined, patterns: Patterns): Steps<RuleVerdict> {
+    const walk: Walk = { patterns, budget: costBudget, step: stepCost, failures: [] };
+    yield* this.#visit(object, old, FieldPath.ofWhole, walk);
     return { failures: walk.failures, cost: costBudget - walk.budget };
   }
 
   /** False: nothing more is to be found out. */
-  #visit(json: unknown, old: unknown, path: FieldPath, walk: Walk): boolean {
+  *#visit(json: unknown, old: unknown, path: FieldPath, walk: Walk): Steps<boolean> {
     if (json === null || json === undefined) return true;
-    if (!this.#evaluate(json, old, path, walk)) return false;
-    if (Array.isArray(json)) return this.#visitElements(json, old, path, walk);
-    return isMembers(json) ? this.#visitMembers(json, isMembers(old) ? old : {}, path, walk) : true;
+    if (!(yield* this.#evaluate(json, old, path, walk))) return false;
+    if (Array.isArray(json)) return yield* this.#visitElements(json, old, path, walk);
+    return isMembers(json) ? yield* this.#visitMembers(json, isMembers(old) ? old : {}, path, walk) : true;
   }
 
-  #visitElements(json: readonly unknown[], old: unknown, path: FieldPath, walk: Walk): boolean {
+  *#visitElements(json: readonly unknown[], old: unknown, path: FieldPath, walk: Walk): Steps<boolean> {
     const { items } = this.#schema;
     const below = items === undefined ? undefined : this.#validatorOf(items);
     if (below === undefined) return true;
     const before = Array.isArray(old) ? predecessors(this.#schema, old) : undefined;
-    return json.every((element, i) => below.#visit(element, before?.(element), path.index(i), walk));
+    for (const [i, element] of json.entries()) {
+      if (!(yield* below.#visit(element, before?.(element), path.index(i), walk))) return false;
+    }
+    return true;
   }
 
-  #visitMembers(json: Members, old: Members, path: FieldPath, walk: Walk): boolean {
+  *#visitMembers(json: Members, old: Members, path: FieldPath, walk: Walk): Steps<boolean> {
     const { properties, additional } = this.#schema;
     for (const [name, value] of Object.entries(json)) {
       const property = properties.get(name);
@@ -74,7 +82,7 @@ export class RuleValidator {
       if (below === undefined) continue;
       const at = property === undefined ? path.key(name) : path.child(name);
       const before = Object.hasOwn(old, name) ? old[name] : undefined;
-      if (!below.#visit(value, before, at, walk)) return false;
+      if (!(yield* below.#visit(value, before, at, walk))) return false;
     }
     return true;
   }
@@ -89,7 +97,7 @@ export class RuleValidator {
     return this.#below.get(schema);
   }
 
-  #evaluate(json: unknown, old: unknown, path: FieldPath, walk: Walk): boolean {
+  *#evaluate(json: unknown, old: unknown, path: FieldPath, walk: Walk): Steps<boolean> {
     this.#rules ??= compileRules(this.#schema, this.#isRoot);
     if (this.#rules.length === 0) return true;
     const { failures } = walk;
@@ -102,6 +110,9 @@ export class RuleValidator {
       if (error !== undefined) fail(`rule compile error: ${error}`);
       if (program === undefined || (isTransition && !hasOld)) continue;
       if (!judge({ rule, program, values: [self, before], fail }, walk)) return false;
+      if (walk.step > 0) continue;
+      walk.step = stepCost;
+      yield;
     }
     return true;
   }
@@ -113,6 +124,8 @@ type Fail = (text: string) => void;
 interface Walk {
   readonly patterns: Patterns;
   budget: number;
+  /** What is left of the present step. */
+  step: number;
   readonly failures: FieldFailure[];
 }
 
@@ -131,6 +144,7 @@ function outOfBudget(fail: Fail): false {
 /** False: no further rules are to be asked. */
 function judge({ rule, program, values, fail }: Case, walk: Walk): boolean {
   const { value, cost, exceeded } = program.run(values, { costLimit, patterns: walk.patterns });
+  walk.step -= cost + callCost;
   if (cost > walk.budget) return outOfBudget(fail);
   walk.budget -= cost;
   const { message = '', rule: text = '' } = rule;

@@ -6,6 +6,7 @@ import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation
 import { compileRules } from '#api/apiextensions/v1/expressions/rules.js';
 import { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
+import { allSteps } from '#apimachinery/async/steps.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { Patterns } from '#apimachinery/patterns/pattern.js';
 
@@ -13,7 +14,7 @@ const patterns = new Patterns();
 
 function judged(schema: object, now: object, old?: object) {
   const validator = RuleValidator.of(new Structural(schema as JSONSchemaProps, dialect));
-  const { failures = [], cost = 0 } = validator?.validate(now, old, patterns) ?? {};
+  const { failures = [], cost = 0 } = (validator && allSteps(validator.validate(now, old, patterns))) ?? {};
   return { told: failures.map(({ field, message }) => `${field}: ${message}`), cost };
 }
 
@@ -211,4 +212,30 @@ t.test('rules that cost too much end soon', (t) => {
   t.match(told.at(-1), /validation failed due to running out of cost budget, no further validation rules will be run$/);
   t.ok(cost <= 10_000_001);
   t.end();
+});
+
+t.test('what takes long comes in steps', async (t) => {
+  const numbers = { type: 'array', items: { type: 'integer' } };
+  const dear = { ...numbers, ...ruled('self.all(a, self.all(b, a + b >= 0))') };
+  const validator = RuleValidator.of(
+    new Structural(
+      { type: 'object', properties: { lists: { type: 'array', items: dear } } } as JSONSchemaProps,
+      dialect,
+    ),
+  );
+  if (validator === undefined) throw new Error('no rules');
+  const lists = (count: number) => ({
+    lists: Array.from({ length: count }, () => Array.from({ length: 100 }, () => 1)),
+  });
+  const stepsOf = (object: object) => {
+    const steps = validator.validate(object, undefined, patterns);
+    for (let pauses = 0; ; pauses++) {
+      const { done, value } = steps.next();
+      if (done === true) return { pauses, failures: value.failures.length, cost: value.cost };
+    }
+  };
+  const one = stepsOf(lists(1));
+  t.equal(one.failures, 0);
+  t.ok(one.cost > 20_000, `${one.cost}`);
+  t.match(stepsOf(lists(5)), { pauses: 5, failures: 0, cost: 5 * one.cost }, 'a pause behind each that takes long');
 });
