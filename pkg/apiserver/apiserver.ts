@@ -2,6 +2,7 @@
 import { setMaxListeners } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
 import { deferred } from '#apimachinery/async/deferred.js';
@@ -306,6 +307,12 @@ export class ApiServer implements Daemon {
     return this.#address;
   }
 
+  /** False where definitions are turned off, and all that they define with them. */
+  get servesDefinitions(): boolean {
+    const { group, version, resource } = customresourcedefinitions;
+    return this.resources.find(this.#deps.dialect.groupName(group), version, resource) !== undefined;
+  }
+
   start(signal: AbortSignal): Promise<void> {
     this.#started ??= this.#run(signal).catch(async (error: unknown) => {
       this.#ready.reject(error);
@@ -357,7 +364,7 @@ export class ApiServer implements Daemon {
     const caches = storages.start(this.#closing.signal);
     // Awaited below; when listening fails, that is what is told.
     caches.catch(() => undefined);
-    const custom = this.#custom.start(this.#closing.signal);
+    const custom = this.servesDefinitions ? this.#custom.start(this.#closing.signal) : this.#custom.leave();
     // Ends with the caches, or is awaited below.
     custom.catch(() => undefined);
     for (const plugin of this.#deps.admission ?? []) plugin.start?.(this.#closing.signal);

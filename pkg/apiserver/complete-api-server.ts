@@ -276,7 +276,9 @@ export class CompleteApiServer implements Daemon {
       this.#identity?.run(signal),
       this.#versions?.run(signal),
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
-      new DefinitionController({ reader, client: this.#client, clock, turns, log }).run(signal),
+      this.server.servesDefinitions
+        ? new DefinitionController({ reader, client: this.#client, clock, turns, log }).run(signal)
+        : undefined,
       ...(periodMs > 0 ? storages.stores.all : []).map((store) =>
         compactRegularly({ store, root, clock, log, metrics: storageMetrics, periodMs }, signal),
       ),

@@ -11,6 +11,7 @@ import { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { sameAddress, specialRange } from '#apimachinery/net/special-ip.js';
+import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { admissionPlugins, idlePlugins, type PluginDependencies } from '#apiserver/admission/chain/plugins.js';
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import { LockoutWarnings } from '#apiserver/admission/webhook/lockout-warnings.js';
@@ -264,7 +265,8 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader });
   const options = await workerOptions(await serverOptions(setup, authentication), link);
   const { identity } = part;
-  const barrier = gate('StorageVersionAPI') ? buildBarrier({ identity, dialect, clock, storages }) : undefined;
+  const recordsVersions = gate('StorageVersionAPI') && schemeFor(dialect).resources.some(isStorageVersions(isEnabled));
+  const barrier = recordsVersions ? buildBarrier({ identity, dialect, clock, storages }) : undefined;
   const components = [
     ...stores.all.map((each, i) => storeComponent(`etcd-${i}`, each)),
     ...(setup.components ?? localDaemons(clock)),
@@ -329,6 +331,12 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
     ...(part.bootstrapped === undefined ? {} : { bootstrapped: part.bootstrapped }),
   };
 }
+
+/** Whether it is the resource without which nothing can be put on record, and on. */
+const isStorageVersions =
+  (isEnabled: (info: ResourceInfo) => boolean) =>
+  (info: ResourceInfo): boolean =>
+    info.declaration.resource === storageversions.resource && isEnabled(info);
 
 function buildBarrier({
   identity: id,

@@ -42,6 +42,8 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
   readonly #revisions = new Map<string, bigint>();
   readonly #patterns = new Patterns();
   #synced = false;
+  /** Definitions are turned off. */
+  #off = false;
 
   constructor(options: CustomResourcesOptions) {
     this.#options = options;
@@ -59,6 +61,7 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
 
   /** See `KnownDefinitions`. */
   async catchUp(name: string | undefined, signal: AbortSignal): Promise<void> {
+    if (this.#off) return;
     const storage = this.#options.storages.storageOf(customresourcedefinitions);
     const version = { kind: 'latest' } as const;
     // What is no name of an object is none of a definition.
@@ -84,6 +87,13 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
   #look(prefix: string, entry: Entry): void {
     const known = this.#revisions.get(entry.key.slice(prefix.length));
     if (known === undefined || known < entry.revision) this.changed(entry.outline() as CustomResourceDefinition);
+  }
+
+  /** Serves nothing that a definition adds: definitions are turned off. */
+  leave(): Promise<void> {
+    this.#off = true;
+    this.#synced = true;
+    return Promise.resolve();
   }
 
   replaced(definitions: readonly CustomResourceDefinition[]): void {

@@ -1,6 +1,9 @@
 /** What holds for every resource, as rows on a custom one: verbs, options, selectors, pages, patches, parts, versions, texts. */
 import t, { type Test } from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
+import { MemoryStore } from '#storage/memory/memory-store.js';
 import { type Answer, call, startServer } from '#test/integration/apiserver/server.js';
 
 const group = 'rows.example.com';
@@ -277,6 +280,20 @@ t.test('a custom resource', async (t) => {
   });
 
   await t.test('unknown and repeated fields', (t) => fieldValidation(t, server));
+});
+
+t.test('where definitions are turned off, so is what they define', async (t) => {
+  const store = new MemoryStore({ clock: realClock });
+  const first = await startServer(t, { store });
+  await define(first);
+  const isEnabled = ({ declaration }: ResourceInfo) => declaration.resource !== 'customresourcedefinitions';
+  const second = await startServer(t, { store, dependencies: { isEnabled } });
+  t.equal((await call(second, 'GET', definitions)).status, 404);
+  t.equal((await call(second, 'GET', rows)).status, 404);
+  const groups = (await call(second, 'GET', '/apis')).json.groups.map(({ name }: { name: string }) => name);
+  t.notOk(groups.includes(group));
+  t.equal((await call(second, 'GET', '/readyz')).status, 200);
+  t.equal((await call(first, 'GET', rows)).status, 200);
 });
 
 const specOf = '{"text":"x","text":"y","odd":1,"list":[{"name":"1","odd":2}]}';

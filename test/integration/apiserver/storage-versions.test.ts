@@ -139,3 +139,9 @@ t.test('without the gates there is neither', async (t) => {
   t.same((await client.resource<Lease>(leases).list({ namespace: 'kube-system' })).items, []);
   await t.rejects(client.resource<StorageVersion>(storageversions).list(), /could not find the requested resource/);
 });
+
+t.test('where StorageVersions are turned off, nothing waits for them', async (t) => {
+  const start = await starter(t, kubernetesDialect);
+  const { client } = await start(gates, '--runtime-config=api/alpha=false');
+  t.equal((await client.resource<Lease>(leases).list({ namespace: 'kube-system' })).items.length, 1);
+});
