@@ -9,7 +9,7 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js';
+import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { AdmissionMetrics } from '#apiserver/admission/metrics.js';
@@ -21,10 +21,7 @@ import { parseAhead } from '#apiserver/bodies/parse-ahead.js';
 import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import { ConversionMetrics } from '#apiserver/customresources/conversion-metrics.js';
 import { CustomResources } from '#apiserver/customresources/custom-resources.js';
-import { Discovery } from '#apiserver/discovery/discovery.js';
-import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
-import { groupsOf, type RemoteVersion } from '#apiserver/discovery/resource-list.js';
-import { versionDocument } from '#apiserver/discovery/version.js';
+import type { HealthCheck } from '#apiserver/discovery/health.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
 import type { ConnectionCount } from '#apiserver/http/connection-count.js';
 import type { RequestContext } from '#apiserver/http/context.js';
@@ -36,7 +33,6 @@ import { HttpsServer, type ServerLimits, type TLSMaterial } from '#apiserver/htt
 import { SharedCancellation } from '#apiserver/http/shared-cancellation.js';
 import { ResponseWriter } from '#apiserver/http/write-response.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
-import { OpenApi } from '#apiserver/openapi/openapi.js';
 import type { InFlightCounts } from '#apiserver/pipeline/max-in-flight.js';
 import { type Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import { ManagedFields } from '#apiserver/registry/managed-fields.js';
@@ -50,6 +46,7 @@ import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endp
 import { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ResourceStorages } from '#apiserver/resources/storages.js';
 import type { WriteHook } from '#apiserver/resources/write-hook.js';
+import { plainPaths } from '#apiserver/routing/plain-paths.js';
 import { ResourceRouter } from '#apiserver/routing/router.js';
 import { upgradeHandler } from '#apiserver/routing/upgrade.js';
 import type { StorageVersionBarrier } from '#apiserver/storageversions/barrier.js';
@@ -172,9 +169,6 @@ const maxWaitingResponses = 100;
 
 /** Memory for lists that were compressed once: about ten times as much of JSON. */
 const compressedListBytes = 32 * 1024 * 1024;
-
-/** Documents that have no other form. */
-const jsonForm = { format: 'json', pretty: true } as const;
 
 export class ApiServer implements Daemon {
   readonly name: string;
@@ -417,8 +411,20 @@ export class ApiServer implements Daemon {
   }
 
   #endpoint(router: ResourceRouter): Endpoint {
-    const plain = this.#plainEndpoint();
-    const proxy = this.#deps.aggregation?.proxy;
+    const { paths = {}, aggregation, healthChecks = [] } = this.#deps;
+    const plain = plainPaths({
+      ...this.#deps,
+      paths,
+      responder: this.#responder,
+      scheme: this.scheme,
+      resources: this.resources,
+      remote: () => aggregation?.apiServices.remotes() ?? [],
+      foreign: aggregation?.documents,
+      caughtUp: (signal) => this.#custom.caughtUp(signal),
+      serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
+      healthChecks: [...this.#ownChecks(), ...healthChecks],
+    });
+    const proxy = aggregation?.proxy;
     return (context) => {
       const remote = proxy?.find(context);
       if (proxy !== undefined && remote !== undefined) {
@@ -427,69 +433,6 @@ export class ApiServer implements Daemon {
       }
       return context.info.resourceRequest ? router.serve(context) : plain(context);
     };
-  }
-
-  /** Of paths that are no resources. */
-  #plainEndpoint(): Endpoint {
-    const { dialect, paths = {}, healthChecks = [], log, metrics, turns, clock } = this.#deps;
-    const discovery = new Discovery({
-      dialect,
-      turns,
-      responder: this.#responder,
-      resources: this.resources,
-      remote: () => this.#remote(),
-      caughtUp: (signal) => this.#custom.caughtUp(signal),
-      serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
-    });
-    const openapi = new OpenApi({
-      scheme: this.scheme,
-      dialect,
-      resources: this.resources,
-      turns,
-      clock,
-      foreign: this.#deps.aggregation?.documents,
-    });
-    const health = new Health([...this.#ownChecks(), ...healthChecks], log);
-    return (context) => {
-      const { path } = context.info;
-      const own = paths[path];
-      if (own !== undefined) return own(context);
-      if (path === '/version' || path === '/version/') {
-        return this.#responder.object(context, versionDocument(dialect), 200, jsonForm);
-      }
-      if (path === '/metrics') return metricsResponse(metrics);
-      if (path === '/') return this.#responder.object(context, { paths: this.#paths(paths) }, 200, jsonForm);
-      const answer = discovery.serve(context) ?? health.serve(context) ?? openapi.serve(context);
-      if (answer === undefined) throw pathNotFound();
-      return answer;
-    };
-  }
-
-  #remote(): Iterable<RemoteVersion> {
-    return this.#deps.aggregation?.apiServices.remotes() ?? [];
-  }
-
-  /** What can be asked for, for people who look around. */
-  #paths(extra: object): string[] {
-    const groups = groupsOf(this.resources, this.#remote()).filter(({ name }) => name !== '');
-    const versions = groups.flatMap(({ name, versions: served }) => [
-      name,
-      ...served.map((version) => `${name}/${version}`),
-    ]);
-    const fixed = [
-      '/api',
-      '/api/v1',
-      '/apis',
-      '/healthz',
-      '/livez',
-      '/metrics',
-      '/openapi/v2',
-      '/openapi/v3',
-      '/readyz',
-    ];
-    // Those of other rooms may stand for one of these.
-    const all = [...fixed, '/version', ...versions.map((name) => `/apis/${name}`), ...Object.keys(extra)];
-    return [...new Set(all)].sort();
   }
 
   #ownChecks(): HealthCheck[] {
@@ -521,9 +464,4 @@ export class ApiServer implements Daemon {
 
 function storeCheck(name: string, store: Store): HealthCheck {
   return { name, endpoints: ['healthz', 'livez', 'readyz'], check: (signal) => store.health(signal) };
-}
-
-async function metricsResponse(registry: Registry): Promise<ApiResponse> {
-  const body = Buffer.from(await registry.metrics());
-  return { status: 200, headers: { 'content-type': registry.contentType }, body };
 }

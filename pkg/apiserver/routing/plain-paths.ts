@@ -1,0 +1,74 @@
+/** Paths that are no resources: what the server is, what it serves, how it is. */
+import type { Registry } from 'prom-client';
+import { pathNotFound } from '#apimachinery/errors/status.js';
+import { Discovery, type DiscoveryOptions } from '#apiserver/discovery/discovery.js';
+import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
+import { groupsOf } from '#apiserver/discovery/resource-list.js';
+import { versionDocument } from '#apiserver/discovery/version.js';
+import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { OpenApi, type OpenApiOptions } from '#apiserver/openapi/openapi.js';
+import type { Endpoint } from '#apiserver/pipeline/pipeline.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface PlainPathsOptions extends DiscoveryOptions, OpenApiOptions {
+  readonly metrics: Registry;
+  readonly log: Logger;
+  readonly healthChecks: readonly HealthCheck[];
+  /** Those of other rooms, by their exact path. */
+  readonly paths: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
+}
+
+/** Of documents that have no other form. */
+const jsonForm = { format: 'json', pretty: true } as const;
+
+/** Paths that are there whatever the server serves. */
+const fixedPaths = [
+  '/api',
+  '/api/v1',
+  '/apis',
+  '/healthz',
+  '/livez',
+  '/metrics',
+  '/openapi/v2',
+  '/openapi/v3',
+  '/readyz',
+  '/version',
+];
+
+/** Throws 404 for what there is not. */
+export function plainPaths(options: PlainPathsOptions): Endpoint {
+  const { dialect, responder, metrics, paths } = options;
+  const discovery = new Discovery(options);
+  const openapi = new OpenApi(options);
+  const health = new Health([...options.healthChecks], options.log);
+  return (context) => {
+    const { path } = context.info;
+    const own = paths[path];
+    if (own !== undefined) return own(context);
+    if (path === '/version' || path === '/version/') {
+      return responder.object(context, versionDocument(dialect), 200, jsonForm);
+    }
+    if (path === '/metrics') return metricsResponse(metrics);
+    if (path === '/') return responder.object(context, { paths: allPaths(options) }, 200, jsonForm);
+    const answer = discovery.serve(context) ?? health.serve(context) ?? openapi.serve(context);
+    if (answer === undefined) throw pathNotFound();
+    return answer;
+  };
+}
+
+/** What can be asked for, for people who look around. */
+function allPaths({ resources, remote, paths }: PlainPathsOptions): string[] {
+  const groups = groupsOf(resources, remote()).filter(({ name }) => name !== '');
+  const versions = groups.flatMap(({ name, versions: served }) => [
+    name,
+    ...served.map((version) => `${name}/${version}`),
+  ]);
+  // Those of other rooms may stand for one of the fixed ones.
+  return [...new Set([...fixedPaths, ...versions.map((name) => `/apis/${name}`), ...Object.keys(paths)])].sort();
+}
+
+async function metricsResponse(registry: Registry): Promise<ApiResponse> {
+  const body = Buffer.from(await registry.metrics());
+  return { status: 200, headers: { 'content-type': registry.contentType }, body };
+}
