@@ -1,11 +1,11 @@
 /** Tests of several files in one process: `node together.js FILE…`. */
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import t from 'tap';
 
 const files = process.argv.slice(2);
 // tap names folders by all of the command line, which may be longer than a name may be.
 process.argv.splice(3);
+const { default: t } = await import('tap');
 for (const file of files) await import(pathToFileURL(resolve(file)).href);
 // What one of them gave its own tests is not meant for all of them.
 t.setTimeout(1000 * Number(process.env['TAP_TIMEOUT']));
