@@ -67,14 +67,19 @@ t.test('one that is full goes on when there is room, each member in its turn', a
   t.teardown(() => upkeep.close());
   t.equal(await upkeep.look(), false);
   const value = Buffer.alloc(500_000, 'x');
-  for (let i = 0; ; i++) {
-    const full = await store.create(`/registry/${i}`, value).then(
-      () => false,
-      (error: { code?: string }) => error.code === 'noSpace',
-    );
-    if (full) break;
-  }
-  t.equal(await upkeep.look(), true, 'all of it is in use');
+  let count = 0;
+  const fill = async () => {
+    for (;;) {
+      const full = await store.create(`/registry/${count++}`, value).then(
+        () => false,
+        (error: { code?: string }) => error.code === 'noSpace',
+      );
+      if (full) return;
+    }
+  };
+  // Where etcd refuses writes early there is room again when it is defragmented.
+  do await fill();
+  while (!(await upkeep.look()));
   t.equal(log.at(-1), 'the store is full');
   await t.rejects(store.create('/registry/more', value), { code: 'noSpace' });
   const { kvs } = await store.range({ start: '/registry/', end: prefixEnd('/registry/') });
