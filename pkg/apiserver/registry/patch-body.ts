@@ -94,12 +94,18 @@ export function repeatedMembers({ request }: Pick<RequestContext, 'request'>, { 
   return duplicateKeys(text, maxRepeated).map((path) => `${prefix}duplicate field ${JSON.stringify(path)}`);
 }
 
-/** Of all objects in the value. */
+/** Of all objects in the value, which may be nested deeper than calls may be. */
 function memberCount(value: unknown): number {
-  if (typeof value !== 'object' || value === null) return 0;
   let count = 0;
-  for (const part of Array.isArray(value) ? value : Object.values(value)) count += memberCount(part);
-  return Array.isArray(value) ? count : count + Object.keys(value).length;
+  const left = [value];
+  while (left.length > 0) {
+    const part = left.pop();
+    if (typeof part !== 'object' || part === null) continue;
+    const inside: readonly unknown[] = Array.isArray(part) ? part : Object.values(part);
+    if (!Array.isArray(part)) count += inside.length;
+    for (const each of inside) if (typeof each === 'object') left.push(each);
+  }
+  return count;
 }
 
 /**
