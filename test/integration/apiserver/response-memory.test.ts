@@ -96,8 +96,9 @@ t.test('a watch whose client does not read ends, with what waits for it', async 
   await stall(t, server, `${path}?watch=true`);
   const open = async () => {
     const { text } = await call(server, 'GET', '/metrics');
-    return Number(/^apiserver_longrunning_requests\{[^}]*configmaps[^}]*\} (\S+)/m.exec(text)?.[1] ?? 0);
+    return Number(/^apiserver_longrunning_requests\{[^}]*configmaps[^}]*\} (\S+)/m.exec(text)?.[1]);
   };
-  t.equal(await open(), 1);
+  // It may have ended by now, but was counted.
+  t.ok([0, 1].includes(await open()));
   while ((await open()) !== 0) await realClock.sleep(10);
 });
