@@ -10,11 +10,12 @@ import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { aborted } from '#apimachinery/async/aborted.js';
-import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
+import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
+import { Lifetime } from '#daemon/lifetime.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Exchange, Upstream } from '#dns/forward/exchange.js';
 import { Forwarder } from '#dns/forward/forwarder.js';
@@ -72,12 +73,10 @@ export class DnsServer implements Daemon {
   readonly #resolver: Resolver;
   readonly #metrics: DnsMetrics;
   readonly #domain: readonly string[];
-  readonly #ready: Deferred<void> = deferred();
-  readonly #stop = new AbortController();
+  readonly #life = new Lifetime('the name server');
   #searches: readonly (readonly string[])[] = [];
   /** All of them, or none. */
   #listeners: readonly Listener[] = [];
-  #work: Promise<void> | undefined;
 
   constructor(options: DnsServerOptions) {
     const { addresses, clock, domain, exchange, informers, log, randomId } = options;
@@ -100,7 +99,6 @@ export class DnsServer implements Daemon {
       namespaceOf: options.namespaceOf ?? (() => undefined),
       hostSearches: () => this.#searches,
     });
-    this.#ready.promise.catch(() => undefined);
   }
 
   /** Where it listens, once it is ready: the port of UDP; that of TCP is the same unless any free one was asked for. */
@@ -108,27 +106,17 @@ export class DnsServer implements Daemon {
     return this.#listeners.map(({ port }) => port);
   }
 
-  async start(signal: AbortSignal): Promise<void> {
-    const abort = () => this.#stop.abort();
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    this.#work = this.#run(this.#stop.signal);
-    try {
-      await this.#work;
-    } finally {
-      signal.removeEventListener('abort', abort);
-      this.#ready.reject(new Error('the name server was stopped before it was ready'));
-    }
+  start(signal: AbortSignal): Promise<void> {
+    return this.#life.run(signal, (stopping) => this.#run(stopping));
   }
 
   /** It listens and knows the cluster. */
   ready(): Promise<void> {
-    return this.#ready.promise;
+    return this.#life.ready();
   }
 
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#work;
+  close(): Promise<void> {
+    return this.#life.close();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -156,7 +144,7 @@ export class DnsServer implements Daemon {
     const synced = Promise.all([this.#services.whenSynced(), this.#slices.whenSynced()]);
     await Promise.race([synced, aborted(signal)]);
     while (!signal.aborted && this.#listeners.length === 0) await this.#options.clock.sleep(retryMs / 20, signal);
-    if (!signal.aborted) this.#ready.resolve();
+    if (!signal.aborted) this.#life.becameReady();
   }
 
   /** Again and again: whatever takes the address away, names are to be found when it is back. */

@@ -9,7 +9,6 @@ import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import { ingressclasses, ingresses } from '#api/networking/v1/resources.gen.js';
 import { aborted } from '#apimachinery/async/aborted.js';
-import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
@@ -18,6 +17,7 @@ import type { ApiObject } from '#client/client.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
+import { Lifetime } from '#daemon/lifetime.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { Endpoints } from '#ingress/endpoints/endpoints.js';
 import { ClientConnections } from '#ingress/http/client-connections.js';
@@ -77,12 +77,10 @@ export class IngressController implements Daemon {
   readonly #forwarder: Forwarder;
   readonly #connections: ClientConnections;
   readonly #slices;
-  readonly #ready: Deferred<void> = deferred();
-  readonly #stop = new AbortController();
+  readonly #life = new Lifetime('the ingress controller');
   #server: IngressServer | undefined;
   #plan: Plan | undefined;
   #timer: Timer | undefined;
-  #work: Promise<void> | undefined;
 
   constructor(options: IngressControllerOptions) {
     const { clock, informers, limits, log, metrics, random, recorder, trustedProxies } = options;
@@ -110,7 +108,6 @@ export class IngressController implements Daemon {
       route: (host, path) => this.#plan?.routes.find(host, path),
       endpoints: (backend) => this.#endpoints.of(backend),
     });
-    this.#ready.promise.catch(() => undefined);
   }
 
   /** Where it listens, once it is ready. */
@@ -118,27 +115,17 @@ export class IngressController implements Daemon {
     return { http: this.#server?.port('http'), https: this.#server?.port('https') };
   }
 
-  async start(signal: AbortSignal): Promise<void> {
-    const abort = () => this.#stop.abort();
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    this.#work = this.#run(this.#stop.signal);
-    try {
-      await this.#work;
-    } finally {
-      signal.removeEventListener('abort', abort);
-      this.#ready.reject(new Error('the ingress controller was stopped before it was ready'));
-    }
+  start(signal: AbortSignal): Promise<void> {
+    return this.#life.run(signal, (stopping) => this.#run(stopping));
   }
 
   /** It listens, and knows all rules. */
   ready(): Promise<void> {
-    return this.#ready.promise;
+    return this.#life.ready();
   }
 
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#work;
+  close(): Promise<void> {
+    return this.#life.close();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -151,7 +138,7 @@ export class IngressController implements Daemon {
       if (signal.aborted) return;
       this.#replan();
       if (!(await this.#listen(signal))) return;
-      this.#ready.resolve();
+      this.#life.becameReady();
       await aborted(signal);
     } finally {
       for (const end of ends) end();
@@ -179,7 +166,7 @@ export class IngressController implements Daemon {
   }
 
   readonly #changed = (): void => {
-    if (this.#plan === undefined || this.#stop.signal.aborted) return;
+    if (this.#plan === undefined || this.#life.isStopping) return;
     this.#timer ??= this.#options.clock.setTimer(() => {
       this.#timer = undefined;
       this.#replan();

@@ -5,11 +5,11 @@
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { aborted } from '#apimachinery/async/aborted.js';
-import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
+import { Lifetime } from '#daemon/lifetime.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { KernelNetwork } from '#podnetwork/kernel.js';
 import { type NetworkPlan, type PodNode, planNetwork } from '#podnetwork/plan.js';
@@ -35,39 +35,26 @@ const lookAloneMs = 3_600_000;
 export class PodNetwork implements Daemon {
   readonly name = 'pod-network';
   readonly #options: PodNetworkOptions;
-  readonly #ready: Deferred<void> = deferred();
-  readonly #stop = new AbortController();
-  #work: Promise<void> | undefined;
+  readonly #life = new Lifetime('the network of pods');
   /** Ends the pause. */
   #wake = new AbortController();
   #told = '';
 
   constructor(options: PodNetworkOptions) {
     this.#options = options;
-    this.#ready.promise.catch(() => undefined);
   }
 
-  async start(signal: AbortSignal): Promise<void> {
-    const abort = () => this.#stop.abort();
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    this.#work = this.#run(this.#stop.signal);
-    try {
-      await this.#work;
-    } finally {
-      signal.removeEventListener('abort', abort);
-      this.#ready.reject(new Error('the network of pods was stopped before it was ready'));
-    }
+  start(signal: AbortSignal): Promise<void> {
+    return this.#life.run(signal, (stopping) => this.#run(stopping));
   }
 
   /** All nodes that were known at the start are reached. */
   ready(): Promise<void> {
-    return this.#ready.promise;
+    return this.#life.ready();
   }
 
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#work;
+  close(): Promise<void> {
+    return this.#life.close();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -93,7 +80,7 @@ export class PodNetwork implements Daemon {
           const { routes } = await this.#apply(known.list().map(podNode));
           // A machine that is alone has nothing to lose.
           if (routes.length === 0) pauseMs = lookAloneMs;
-          this.#ready.resolve();
+          this.#life.becameReady();
           backoff.reset();
         } catch (error) {
           log.error({ err: error }, 'The way to the pods of other nodes cannot be kept');

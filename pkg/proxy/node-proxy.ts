@@ -5,11 +5,11 @@
 import type { Registry } from 'prom-client';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import { aborted } from '#apimachinery/async/aborted.js';
-import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
+import { Lifetime } from '#daemon/lifetime.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type KernelSettings, prepareKernel } from '#proxy/kernel.js';
 import { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
@@ -54,16 +54,13 @@ export class NodeProxy implements Daemon {
   readonly #options: NodeProxyOptions;
   readonly #nft: Nft;
   readonly #metrics: ProxyMetrics;
-  readonly #ready: Deferred<void> = deferred();
-  readonly #stop = new AbortController();
+  readonly #life = new Lifetime('the service proxy');
   #loops: readonly TableLoop[] = [];
-  #work: Promise<void> | undefined;
 
   constructor(options: NodeProxyOptions) {
     this.#options = options;
     this.#nft = new Nft(options.run);
     this.#metrics = new ProxyMetrics(options.metrics, options.informers.client.dialect);
-    this.#ready.promise.catch(() => undefined);
   }
 
   /** For health: when all rules were last brought to the kernel, and since when some wait; milliseconds since the epoch. */
@@ -76,27 +73,17 @@ export class NodeProxy implements Daemon {
     };
   }
 
-  async start(signal: AbortSignal): Promise<void> {
-    const abort = () => this.#stop.abort();
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    this.#work = this.#run(this.#stop.signal);
-    try {
-      await this.#work;
-    } finally {
-      signal.removeEventListener('abort', abort);
-      this.#ready.reject(new Error('the service proxy was stopped before it was ready'));
-    }
+  start(signal: AbortSignal): Promise<void> {
+    return this.#life.run(signal, (stopping) => this.#run(stopping));
   }
 
   /** All that was known at the start is in the kernel. */
   ready(): Promise<void> {
-    return this.#ready.promise;
+    return this.#life.ready();
   }
 
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#work;
+  close(): Promise<void> {
+    return this.#life.close();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -123,7 +110,7 @@ export class NodeProxy implements Daemon {
     this.#loops = started.map(({ loop }) => loop);
     const ends = started.map(({ loop, source }) => source.follow(() => loop.changed()));
     Promise.all(this.#loops.map((loop) => loop.ready())).then(
-      () => this.#ready.resolve(),
+      () => this.#life.becameReady(),
       () => undefined,
     );
     try {

@@ -1,0 +1,41 @@
+import t from 'tap';
+import { aborted } from '#apimachinery/async/aborted.js';
+import { Lifetime } from '#daemon/lifetime.js';
+
+t.test('work runs until it is closed', async (t) => {
+  const life = new Lifetime('the work');
+  let ended = false;
+  const running = life.run(new AbortController().signal, async (signal) => {
+    life.becameReady();
+    await aborted(signal);
+    ended = true;
+  });
+  await life.ready();
+  t.notOk(life.isStopping);
+  await life.close();
+  t.ok(ended && life.isStopping);
+  await running;
+  await life.close();
+});
+
+t.test('it ends with the signal of its start, also one that has aborted, and is never ready then', async (t) => {
+  for (const isEarly of [true, false]) {
+    const life = new Lifetime('the work');
+    const stop = new AbortController();
+    if (isEarly) stop.abort();
+    const running = life.run(stop.signal, (signal) => aborted(signal));
+    stop.abort();
+    await running;
+    await t.rejects(life.ready(), { message: 'the work was stopped before it was ready' });
+  }
+});
+
+t.test('what the work fails with is told to who runs it and who closes it', async (t) => {
+  const life = new Lifetime('the work');
+  const failing = async () => {
+    throw new Error('broken');
+  };
+  await t.rejects(life.run(new AbortController().signal, failing), { message: 'broken' });
+  await t.rejects(life.close(), { message: 'broken' });
+  await new Lifetime('none').close();
+});
