@@ -5,6 +5,7 @@
 import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import { PendingNames } from '#apimachinery/async/pending-names.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
@@ -38,10 +39,9 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
   readonly #definitions = new Map<string, Known>();
   /** By group: names of definitions. */
   readonly #groups = new Map<string, Set<string>>();
-  readonly #dirty = new Set<string>();
+  readonly #pending = new PendingNames();
   /** Those whose objects are being removed. */
   readonly #ending = new Map<string, Promise<void>>();
-  #wake: (() => void) | undefined;
 
   constructor(options: DefinitionControllerOptions) {
     this.#options = options;
@@ -59,7 +59,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
   changed(definition: CustomResourceDefinition): void {
     const { name = '' } = definition.metadata;
     this.#know(definition);
-    this.#mark(name);
+    this.#pending.mark(name);
   }
 
   removed({ metadata }: CustomResourceDefinition): void {
@@ -82,31 +82,17 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     names?.delete(name);
     if (names?.size === 0) this.#groups.delete(group);
     // Its names are free now.
-    for (const other of names ?? []) this.#mark(other);
-  }
-
-  #mark(name: string): void {
-    this.#dirty.add(name);
-    this.#wake?.();
+    for (const other of names ?? []) this.#pending.mark(other);
   }
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#wake?.(), { once: true });
     try {
       await this.#options.reader.follow(customresourcedefinitions, this, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-    while (!signal.aborted) {
-      const [name] = this.#dirty;
-      if (name === undefined) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-        continue;
-      }
-      this.#dirty.delete(name);
+    for await (const name of this.#pending.taken(signal)) {
       await this.#options.turns.pause();
       await this.#settle(name, signal);
     }
@@ -173,7 +159,7 @@ export class DefinitionController implements Follower<CustomResourceDefinition> 
     // Somebody else has changed it, and tells us soon.
     if (!isConflict(err)) log.warn({ err, definition: name }, 'Could not settle a definition of a custom resource');
     void clock.sleep(retryMs, signal).then(() => {
-      if (!signal.aborted) this.#mark(name);
+      if (!signal.aborted) this.#pending.mark(name);
     });
   }
 }

@@ -2,6 +2,7 @@
 import { isEstablished } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import { PendingNames } from '#apimachinery/async/pending-names.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { VersionRecorder } from '#apiserver/storageversions/recorder.js';
 import { customRecord, recordName, type VersionRecord } from '#apiserver/storageversions/records.js';
@@ -15,8 +16,7 @@ export class CustomVersions implements Follower<CustomResourceDefinition> {
   readonly #options: CustomVersionsOptions;
   /** What is to be on record, by name. */
   readonly #wanted = new Map<string, VersionRecord>();
-  readonly #dirty = new Set<string>();
-  #wake: (() => void) | undefined;
+  readonly #pending = new PendingNames();
 
   constructor(options: CustomVersionsOptions) {
     this.#options = options;
@@ -38,7 +38,7 @@ export class CustomVersions implements Follower<CustomResourceDefinition> {
     const old = this.#wanted.get(record.name);
     if (old !== undefined && String(Object.values(old)) === String(Object.values(record))) return;
     this.#wanted.set(record.name, record);
-    this.#mark(record.name);
+    this.#pending.mark(record.name);
   }
 
   removed({ spec }: CustomResourceDefinition): void {
@@ -47,26 +47,17 @@ export class CustomVersions implements Follower<CustomResourceDefinition> {
 
   /** Writes all of them anew: somebody may have changed them. */
   again(): void {
-    for (const name of this.#wanted.keys()) this.#mark(name);
+    for (const name of this.#wanted.keys()) this.#pending.mark(name);
   }
 
   /** Runs until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    signal.addEventListener('abort', () => this.#wake?.(), { once: true });
     try {
       await this.#options.reader.follow(customresourcedefinitions, this, signal);
     } catch (error) {
       if (!signal.aborted) throw error;
     }
-    while (!signal.aborted) {
-      const [name] = this.#dirty;
-      if (name === undefined) {
-        await new Promise<void>((resolve) => {
-          this.#wake = resolve;
-        });
-        continue;
-      }
-      this.#dirty.delete(name);
+    for await (const name of this.#pending.taken(signal)) {
       const record = this.#wanted.get(name);
       if (record === undefined) await this.#options.recorder.forget(name, signal);
       else await this.#options.recorder.record(record, signal);
@@ -74,12 +65,7 @@ export class CustomVersions implements Follower<CustomResourceDefinition> {
   }
 
   #forget(name: string): void {
-    if (this.#wanted.delete(name)) this.#mark(name);
-  }
-
-  #mark(name: string): void {
-    this.#dirty.add(name);
-    this.#wake?.();
+    if (this.#wanted.delete(name)) this.#pending.mark(name);
   }
 }
 
