@@ -24,6 +24,8 @@ export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
 export interface Patch {
   readonly kind: PatchKind;
   readonly body: unknown;
+  /** What it was read from. */
+  readonly text: string;
 }
 
 const mediaTypes: Readonly<Record<string, PatchKind>> = {
@@ -57,25 +59,26 @@ function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Step
     const known = Object.entries(mediaTypes).flatMap(([media, of]) => (kinds.includes(of) ? [media] : []));
     throw unsupportedMediaType(known);
   }
-  const body = yield* kind === 'apply' ? yaml(context.request.body) : json(context.request.body);
+  const text = context.request.body.toString();
+  const body = yield* kind === 'apply' ? yaml(text) : json(text);
   if (kind !== 'json' && (typeof body !== 'object' || body === null || Array.isArray(body))) {
     throw badRequest('error decoding patch: not an object');
   }
   context.audit?.requestedValue(body);
-  return { kind, body };
+  return { kind, body, text };
 }
 
-function* json(body: Buffer): Steps<unknown> {
+function* json(text: string): Steps<unknown> {
   try {
-    return yield* parseJSONSteps(body.toString());
+    return yield* parseJSONSteps(text);
   } catch (error) {
     throw badRequest(`error decoding patch: ${messageOf(error)}`, error);
   }
 }
 
-function* yaml(body: Buffer): Steps<unknown> {
+function* yaml(text: string): Steps<unknown> {
   try {
-    return yield* parseYAMLSteps(body.toString());
+    return yield* parseYAMLSteps(text);
   } catch (error) {
     if (error instanceof DecodeError) throw badRequest(`error decoding YAML: ${error.message}`, error);
     throw error;
@@ -86,9 +89,8 @@ function* yaml(body: Buffer): Steps<unknown> {
 const maxRepeated = 100;
 
 /** What a patch other than one of server-side apply says twice, of which only the last counts, as 1.24 tells it. */
-export function repeatedMembers({ request }: Pick<RequestContext, 'request'>, { kind, body }: Patch): string[] {
+export function repeatedMembers({ kind, body, text }: Patch): string[] {
   if (kind === 'apply') return [];
-  const text = request.body.toString();
   if (countKeys(text) === memberCount(body)) return [];
   const prefix = kind === 'json' ? 'json patch ' : '';
   return duplicateKeys(text, maxRepeated).map((path) => `${prefix}duplicate field ${JSON.stringify(path)}`);

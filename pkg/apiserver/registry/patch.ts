@@ -58,7 +58,7 @@ function change(operation: Operation, { patch, profile, options }: PatchRun): Pr
   }
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const fields = registry.codec.typeOf(type);
-  const repeated = options.fieldValidation === 'Ignore' ? [] : repeatedMembers(context, patch);
+  const repeated = options.fieldValidation === 'Ignore' ? [] : repeatedMembers(patch);
   return mutate(operation, {
     namespace,
     name,
