@@ -2,8 +2,7 @@
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
-import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
-import { Connection } from '#client/rest/connection.js';
+import { connectByOptions } from '#client/kubeconfig/connect-by-options.js';
 import { IngressProcess } from '#cmd/orch-ingress/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
@@ -27,20 +26,10 @@ export function ingressProgram(facts: ProcessFacts): Program<IngressOptionTable>
 }
 
 async function create(context: ProgramContext<IngressOptionTable>, facts: ProcessFacts): Promise<Daemon> {
-  const { clock, dialect, env, log, random, values } = context;
+  const { clock, dialect, log, random, values } = context;
   const name = dialect.components.ingress;
   const metrics = createRegistry({ dialect, process: facts });
-  const config = await configFromOptions(
-    { file: values.orchconfig, master: values.master, metrics },
-    { clock, dialect, env },
-  );
-  const connection = new Connection(config, {
-    ...{ dialect, clock, metrics },
-    program: name,
-    qps: values['orch-api-qps'],
-    burst: values['orch-api-burst'],
-    contentType: values['orch-api-content-type'],
-  });
+  const connection = await connectByOptions(context, { file: values.orchconfig, program: name, metrics });
   const client = connection.client('ingress');
   const informers = new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields });
   const recorder = new ApiEventRecorder({ client, source: { component: name }, clock, random, log, metrics });

@@ -3,8 +3,7 @@ import { hostname } from 'node:os';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
-import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
-import { Connection } from '#client/rest/connection.js';
+import { connectByOptions } from '#client/kubeconfig/connect-by-options.js';
 import { ProxyProcess } from '#cmd/orch-proxy/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
@@ -48,22 +47,12 @@ export function proxyProgram(facts: ProcessFacts): Program<ProxyOptionTable> {
 }
 
 async function create(context: ProgramContext<ProxyOptionTable>, facts: ProcessFacts): Promise<Daemon> {
-  const { clock, dialect, env, log, random, values } = context;
+  const { clock, dialect, log, random, values } = context;
   const name = dialect.components.serviceProxy;
   const table = values['nftables-table'] === '' ? name : values['nftables-table'];
   if (values.cleanup) return task(name, () => removeTables(runWithInput, tablesOf(table)));
   const metrics = createRegistry({ dialect, process: facts });
-  const config = await configFromOptions(
-    { file: values.orchconfig, master: values.master, metrics },
-    { clock, dialect, env },
-  );
-  const connection = new Connection(config, {
-    ...{ dialect, clock, metrics },
-    program: name,
-    qps: values['orch-api-qps'],
-    burst: values['orch-api-burst'],
-    contentType: values['orch-api-content-type'],
-  });
+  const connection = await connectByOptions(context, { file: values.orchconfig, program: name, metrics });
   const client = connection.client('proxy');
   const informers = new SharedInformerFactory({ client, clock, random, log, metrics, transform: dropManagedFields });
   const gates = new FeatureGates(values['feature-gates']);

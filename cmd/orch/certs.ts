@@ -7,6 +7,7 @@ import { dataDir } from '#cmd/orch/context/data-dir.js';
 import { layoutOf } from '#cmd/orch/context/layout.js';
 import { type CertificateReport, reportCertificates } from '#cmd/orch/pki/report.js';
 import { formatColumns } from '#cmd/orch/terminal/columns.js';
+import { outputOption } from '#cmd/orch/terminal/output-option.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionTable } from '#daemon/options/option.js';
@@ -16,17 +17,7 @@ import { defaultRenewBeforeMs } from '#pki/ensure.js';
 const program = 'orch certs';
 const renewBeforeDays = defaultRenewBeforeMs / (24 * 3600_000);
 
-const certsOptions = {
-  ...dataDir,
-  output: {
-    type: 'string',
-    shorthand: 'o',
-    oneOf: ['table', 'json'],
-    default: 'table',
-    section: 'Output',
-    meaning: 'Form of what is shown.',
-  },
-} as const satisfies OptionTable;
+const certsOptions = { ...dataDir, ...outputOption } as const satisfies OptionTable;
 
 /** Exit code 1 when one has ended or cannot be read: for scripts that watch over them. */
 export async function certs(argv: readonly string[]): Promise<number> {

@@ -40,29 +40,8 @@ More on one: orch up --help
 export async function dispatch(commands: Subcommands, argv: readonly string[]): Promise<number> {
   const [name, ...rest] = argv;
   try {
+    if (name !== undefined && isCommand(commands, name)) return await commands[name](rest);
     switch (name) {
-      case 'up':
-        return await commands.up(rest);
-      case 'down':
-        return await commands.down(rest);
-      case 'join':
-        return await commands.join(rest);
-      case 'leave':
-        return await commands.leave(rest);
-      case 'install':
-        return await commands.install(rest);
-      case 'uninstall':
-        return await commands.uninstall(rest);
-      case 'backup':
-        return await commands.backup(rest);
-      case 'etcd':
-        return await commands.etcd(rest);
-      case 'certs':
-        return await commands.certs(rest);
-      case 'certificates':
-        return await commands.certificates(rest);
-      case 'serve':
-        return await commands.serve(rest);
       case undefined:
       case 'help':
       case '--help':
@@ -91,4 +70,8 @@ export async function dispatch(commands: Subcommands, argv: readonly string[]): 
     );
     return 1;
   }
+}
+
+function isCommand(commands: Subcommands, name: string): name is keyof Subcommands {
+  return Object.hasOwn(commands, name);
 }

@@ -1,4 +1,5 @@
 import { dataDir } from '#cmd/orch/context/data-dir.js';
+import { etcdOptions } from '#cmd/orch/context/etcd-options.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 const exampleNames = ['web', 'shop'] as const;
@@ -47,14 +48,7 @@ export const upOptions = {
     section: 'Store',
     meaning: 'Where objects are kept; memory forgets them at the end. Default: etcd.',
   },
-  'etcd-servers': {
-    type: 'strings',
-    section: 'Store',
-    meaning: 'An etcd that runs already, instead of one of the cluster’s own.',
-  },
-  'etcd-cafile': { type: 'string', section: 'Store', meaning: 'CA of that etcd.' },
-  'etcd-certfile': { type: 'string', section: 'Store', meaning: 'Client certificate towards that etcd.' },
-  'etcd-keyfile': { type: 'string', section: 'Store', meaning: 'Key of that certificate.' },
+  ...etcdOptions,
   separate: {
     type: 'bool',
     section: 'Processes',

@@ -16,19 +16,23 @@ export function startStoreCare(context: ClusterContext, etcd: ForeignEtcd): void
     log,
     save: (to) => saveFrom(access, { layout, dialect: settings.dialect }, to),
   });
-  backups.start();
-  running.push(backups);
+  const stop = new AbortController();
+  const all = [backups.run(stop.signal)];
   // Whoever runs an etcd of his own looks after it.
-  if (start.foreignEtcd !== undefined) return;
-  const store = openStore(access);
-  const openAdmin = async () => new (await import('#etcd-admin/admin.js')).EtcdAdmin(access);
-  const upkeep = new EtcdUpkeep({ store, openAdmin, quotaBytes: etcdQuotaBytes, clock, log });
-  upkeep.start();
+  if (start.foreignEtcd === undefined) {
+    const store = openStore(access);
+    const openAdmin = async () => new (await import('#etcd-admin/admin.js')).EtcdAdmin(access);
+    const upkeep = new EtcdUpkeep({ store, openAdmin, quotaBytes: etcdQuotaBytes, clock, log });
+    all.push(upkeep.run(stop.signal).finally(() => store.close()));
+  }
+  const work = Promise.all(all);
+  // Whoever closes it hears of a failure.
+  work.catch(() => undefined);
   running.push({
-    name: upkeep.name,
+    name: 'care of the store',
     close: async () => {
-      await upkeep.close();
-      await store.close();
+      stop.abort();
+      await work;
     },
   });
 }

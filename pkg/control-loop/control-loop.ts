@@ -6,8 +6,8 @@ import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { TokenSource } from '#client/http/credentials.js';
-import { configFromOptions } from '#client/kubeconfig/config-from-options.js';
-import { Connection } from '#client/rest/connection.js';
+import { connectByOptions } from '#client/kubeconfig/connect-by-options.js';
+import type { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { createElection, type Election, type LockChoice, type OpenEtcdLock } from '#control-loop/election.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
@@ -81,11 +81,18 @@ export interface ControlLoopOptions {
 export async function createControlLoop(options: ControlLoopOptions): Promise<Daemon> {
   const { context, name, eventSource, metrics } = options;
   const { values, dialect, clock, random, log } = context;
-  const connection = await connectionTo(context, { file: values.orchconfig, program: name, metrics });
+  // Loops read objects; who manages which field is the API server's business.
+  const withoutManagers = true;
+  const connection = await connectByOptions(context, {
+    file: values.orchconfig,
+    program: name,
+    metrics,
+    withoutManagers,
+  });
   const connections = [connection];
   const reviewer = async (file: string | undefined) => {
     if (file === undefined || file === '') return undefined;
-    const other = await connectionTo(context, { file, program: name });
+    const other = await connectByOptions(context, { file, program: name, withoutManagers });
     connections.push(other);
     return other.client('delegated-auth');
   };
@@ -164,19 +171,6 @@ function electionCheck(elections: readonly Election[]): HealthCheck {
       if (elections.some(({ elector }) => !elector.isHealthy())) throw new Error('failed election renewal');
     },
   };
-}
-
-async function connectionTo(
-  context: ControlLoopContext,
-  options: { readonly file: string | undefined; readonly program: string; readonly metrics?: Registry },
-): Promise<Connection> {
-  const { values, dialect, clock, env } = context;
-  const { file, ...settings } = options;
-  const sources = { file, master: values.master, metrics: options.metrics };
-  const config = await configFromOptions(sources, { dialect, clock, env });
-  const rates = { qps: values['orch-api-qps'], burst: values['orch-api-burst'] };
-  const contentType = values['orch-api-content-type'];
-  return new Connection(config, { dialect, clock, contentType, withoutManagers: true, ...rates, ...settings });
 }
 
 interface Parts {

@@ -1,4 +1,5 @@
 /** `/debug/controllers`, of all controllers, and `/debug/controllers/<name>`: what they are at, what fails and why. */
+import { alignColumns } from '#apimachinery/columns.js';
 import type { LoopReport } from '#controllers/framework/loop-report.js';
 import type { ControllerReport } from '#controllers/manager.js';
 import type { DebugPage } from '#daemon/debugging/debug-endpoints.js';
@@ -36,7 +37,7 @@ function textOf(controllers: readonly ControllerReport[]): string {
     ]);
   });
   const details = controllers.flatMap(({ name, loops }) => loops.flatMap((loop) => linesOf(name, loop)));
-  return `${[...aligned([head, ...rows]), ...(details.length === 0 ? [] : ['', ...details])].join('\n')}\n`;
+  return `${[...alignColumns([head, ...rows], { gap: 2 }), ...(details.length === 0 ? [] : ['', ...details])].join('\n')}\n`;
 }
 
 function linesOf(controller: string, { working, retrying, errors }: LoopReport): string[] {
@@ -56,15 +57,4 @@ function linesOf(controller: string, { working, retrying, errors }: LoopReport):
 /** No control characters: what fails may be called anything. */
 function oneLine(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ');
-}
-
-function aligned(rows: readonly (readonly string[])[]): string[] {
-  const widths: number[] = [];
-  for (const row of rows) for (const [i, cell] of row.entries()) widths[i] = Math.max(widths[i] ?? 0, cell.length);
-  return rows.map((row) =>
-    row
-      .map((cell, i) => cell.padEnd(widths[i] ?? 0))
-      .join('  ')
-      .trimEnd(),
-  );
 }

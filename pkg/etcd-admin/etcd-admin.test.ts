@@ -57,15 +57,17 @@ t.test('one that is full goes on when there is room, each member in its turn', a
   const store = new EtcdStore({ ...access, random: Math.random });
   t.teardown(() => store.close());
   const log: string[] = [];
+  const admin = new EtcdAdmin(access);
+  t.teardown(() => admin.close());
   const upkeep = new EtcdUpkeep({
     store,
-    openAdmin: async () => new EtcdAdmin(access),
+    openAdmin: async () => admin,
     quotaBytes,
     clock: realClock,
     log: pino({ base: null }, { write: (line: string) => log.push((JSON.parse(line) as { msg: string }).msg) }),
   });
-  t.teardown(() => upkeep.close());
-  t.equal(await upkeep.look(), false);
+  const { signal } = new AbortController();
+  t.equal(await upkeep.look(signal), false);
   const value = Buffer.alloc(500_000, 'x');
   let count = 0;
   const fill = async () => {
@@ -79,13 +81,13 @@ t.test('one that is full goes on when there is room, each member in its turn', a
   };
   // Where etcd refuses writes early there is room again when it is defragmented.
   do await fill();
-  while (!(await upkeep.look()));
+  while (!(await upkeep.look(signal)));
   t.equal(log.at(-1), 'the store is full');
   await t.rejects(store.create('/registry/more', value), { code: 'noSpace' });
   const { kvs } = await store.range({ start: '/registry/', end: prefixEnd('/registry/') });
   for (const { key, modRevision } of kvs.slice(2)) await store.delete(key, modRevision);
   log.length = 0;
-  t.equal(await upkeep.look(), false);
+  t.equal(await upkeep.look(signal), false);
   t.ok((await store.create('/registry/more', value)).ok);
   t.equal((await store.range({ start: '/registry/0', end: '/registry/00', keysOnly: true })).kvs.length, 1);
   t.equal(log.filter((line) => line === 'defragmented etcd').length, 3, log.join('; '));

@@ -24,10 +24,7 @@ const fullLookMs = 15_000;
 const maxSteps = 20;
 
 export class EtcdUpkeep {
-  readonly name = 'etcd upkeep';
   readonly #options: UpkeepOptions;
-  readonly #stop = new AbortController();
-  #running: Promise<void> | undefined;
   #admin: UpkeepAdmin | undefined;
   /** Of the write up to which history was forgotten last. */
   #forgotten: Revision | undefined;
@@ -38,24 +35,30 @@ export class EtcdUpkeep {
     this.#options = options;
   }
 
-  start(): void {
-    this.#running = this.#run();
-  }
-
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
+  /** Until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!signal.aborted) {
+      let isFull = false;
+      try {
+        isFull = await this.look(signal);
+      } catch (error) {
+        // It may just be starting, or away.
+        if (!signal.aborted) log.info({ err: error }, 'etcd cannot be looked after, trying again');
+      }
+      await clock.sleep(isFull ? fullLookMs : lookMs, signal);
+    }
     this.#admin?.close();
   }
 
   /** Does what is due; true when etcd is full. Throws what etcd answers. */
-  async look(): Promise<boolean> {
+  async look(signal: AbortSignal): Promise<boolean> {
     const { store, log, quotaBytes, openAdmin } = this.#options;
-    const sizes = [...(await store.sizes(this.#stop.signal)).values()];
+    const sizes = [...(await store.sizes(signal)).values()];
     if (!sizes.some((bytes) => mayNeedUpkeep(bytes, quotaBytes))) return false;
     this.#admin ??= await openAdmin();
     const admin = this.#admin;
-    for (let steps = 0; steps < maxSteps && !this.#stop.signal.aborted; steps++) {
+    for (let steps = 0; steps < maxSteps && !signal.aborted; steps++) {
       const [all, alarms] = await Promise.all([admin.members(), admin.alarms()]);
       const members = await this.#seen(admin, all);
       const isForgotten = alarms.length > 0 && (await store.currentRevision()) === this.#forgotten;
@@ -83,21 +86,6 @@ export class EtcdUpkeep {
     }
     this.#forgotten = revision;
     this.#fresh.clear();
-  }
-
-  async #run(): Promise<void> {
-    const { clock, log } = this.#options;
-    const { signal } = this.#stop;
-    while (!signal.aborted) {
-      let isFull = false;
-      try {
-        isFull = await this.look();
-      } catch (error) {
-        // It may just be starting, or away.
-        if (!signal.aborted) log.info({ err: error }, 'etcd cannot be looked after, trying again');
-      }
-      await clock.sleep(isFull ? fullLookMs : lookMs, signal);
-    }
   }
 
   async #take(admin: UpkeepAdmin, step: UpkeepStep): Promise<void> {

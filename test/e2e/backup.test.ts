@@ -24,7 +24,7 @@ t.setTimeout(300_000);
 const orch = join(root, 'bin', 'orch');
 const path = process.env['PATH'] ?? '';
 const hasTool = findProgram('etcdutl', path) !== undefined || findProgram('etcdctl', path) !== undefined;
-const none = { 'etcd-servers': [] };
+const none = { 'etcd-servers': [], 'etcd-cafile': undefined, 'etcd-certfile': undefined, 'etcd-keyfile': undefined };
 
 async function succeeds(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(orch, args, { timeoutMs: 180_000 });

@@ -7,8 +7,8 @@ import { readManifest, verifyBackup } from '#cmd/orch/backup/contents.js';
 import { listOptions, restoreOptions, saveOptions, scheduleOptions } from '#cmd/orch/backup/options.js';
 import { dueInMs, readPlan } from '#cmd/orch/backup/plan.js';
 import { restoreBackup } from '#cmd/orch/backup/restore.js';
-import { clusterFingerprint, type SavedBackup, saveFrom } from '#cmd/orch/backup/save.js';
-import { keptBackups } from '#cmd/orch/backup/scheduled.js';
+import { type SavedBackup, saveFrom } from '#cmd/orch/backup/save.js';
+import { keptBackups, ownBackups } from '#cmd/orch/backup/scheduled.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import { readSettings } from '#cmd/orch/context/settings.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
@@ -88,8 +88,8 @@ export async function backup(argv: readonly string[]): Promise<number> {
         const folder = resolve(values.to ?? readPlan(layout.backupPlan)?.to ?? layout.backups);
         const found = await keptBackups(folder);
         if (found.length === 0) stdout.write(`There are no backups in ${folder}.\n`);
-        for (const { name } of found) {
-          const { time, objects, version } = await readManifest(join(folder, name));
+        for (const { name, manifest } of found) {
+          const { time, objects, version } = manifest;
           stdout.write(`${join(folder, name)}  ${time}  ${objects} objects  ${version}\n`);
         }
         return 0;
@@ -112,8 +112,7 @@ export async function backup(argv: readonly string[]): Promise<number> {
 async function describePlan(layout: Layout): Promise<string> {
   const plan = readPlan(layout.backupPlan);
   if (plan === undefined) return 'No backups are made by themselves.\n';
-  const cluster = await clusterFingerprint(layout);
-  const own = (await keptBackups(plan.to)).filter(({ manifest }) => manifest.cluster === cluster);
+  const own = await ownBackups(layout, plan.to);
   const minutes = Math.ceil(dueInMs(plan, own, realClock.now()) / 60_000);
   const next = minutes === 0 ? 'as soon as the cluster runs' : `in ${minutes} minutes, if the cluster runs`;
   const last = own.at(-1);

@@ -1,5 +1,5 @@
 import { dataDir } from '#cmd/orch/context/data-dir.js';
-import { etcdOptions } from '#cmd/orch/store/etcd-access.js';
+import { etcdOptions } from '#cmd/orch/context/etcd-options.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 const hourMs = 3_600_000;

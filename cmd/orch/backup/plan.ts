@@ -28,18 +28,18 @@ export function readPlan(file: string): BackupPlan | undefined {
 
 export interface KeptBackup {
   readonly name: string;
-  readonly manifest: Pick<BackupManifest, 'time' | 'cluster'>;
+  readonly manifest: BackupManifest;
 }
 
+type Timed = { readonly manifest: Pick<BackupManifest, 'time'> };
+
 /** How long until the next is due, ms; 0: now. A clock that was set back does not put it off for longer than one period. */
-export function dueInMs(plan: BackupPlan, backups: readonly KeptBackup[], now: number): number {
+export function dueInMs(plan: BackupPlan, backups: readonly Timed[], now: number): number {
   const last = Math.max(...backups.map(({ manifest }) => Date.parse(manifest.time)), Number.NEGATIVE_INFINITY);
   return Math.min(Math.max(0, last + plan.everyMs - now), plan.everyMs);
 }
 
-/** Names of those that make way, of one cluster: all but the newest. Others may use the same folder. */
-export function outdated(plan: BackupPlan, backups: readonly KeptBackup[], cluster: string): string[] {
-  const own = backups.filter(({ manifest }) => manifest.cluster === cluster);
-  const newestFirst = own.sort((a, b) => Date.parse(b.manifest.time) - Date.parse(a.manifest.time));
-  return newestFirst.slice(plan.keep).map(({ name }) => name);
+/** Those of one cluster that make way: all but the newest. */
+export function outdated<T extends Timed>(plan: BackupPlan, backups: readonly T[]): T[] {
+  return backups.toSorted((a, b) => Date.parse(b.manifest.time) - Date.parse(a.manifest.time)).slice(plan.keep);
 }

@@ -1,7 +1,7 @@
 /** Makes a cluster of a backup: its store, its settings and its keys, to be started by `orch up`. */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { copyFile, mkdir, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { type BackupManifest, readManifest, snapshotFile, verifyBackup } from '#cmd/orch/backup/contents.js';
@@ -88,16 +88,9 @@ async function refuseToOverwrite({ layout, replace }: RestoreOptions): Promise<v
 
 /** Of several restores the one before the first counts: a second try must not put its own half aside for it. */
 async function setAside(target: string): Promise<void> {
-  if (!(await exists(target))) return;
-  if (await exists(`${target}${aside}`)) await rm(target, { recursive: true });
+  if (!existsSync(target)) return;
+  if (existsSync(`${target}${aside}`)) await rm(target, { recursive: true });
   else await rename(target, `${target}${aside}`);
-}
-
-async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  );
 }
 
 /** etcd's own tool: `etcdutl` since etcd 3.5, `etcdctl` before. Throws a SetupError when there is neither. */

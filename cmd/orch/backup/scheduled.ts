@@ -21,10 +21,7 @@ const lookMs = 10_000;
 const againMs = 300_000;
 
 export class ScheduledBackups {
-  readonly name = 'scheduled backups';
   readonly #options: ScheduledBackupsOptions;
-  readonly #stop = new AbortController();
-  #running: Promise<void> | undefined;
   /** Nothing is tried before this instant of the clock that is never set. */
   #notBefore = 0;
 
@@ -32,19 +29,9 @@ export class ScheduledBackups {
     this.#options = options;
   }
 
-  start(): void {
-    this.#running = this.#run();
-  }
-
-  /** A backup that is being made is finished. */
-  async close(): Promise<void> {
-    this.#stop.abort();
-    await this.#running;
-  }
-
-  async #run(): Promise<void> {
+  /** Until the signal aborts; a backup that is being made by then is finished. */
+  async run(signal: AbortSignal): Promise<void> {
     const { clock, layout, log } = this.#options;
-    const { signal } = this.#stop;
     while (!signal.aborted) {
       try {
         const plan = readPlan(layout.backupPlan);
@@ -59,9 +46,7 @@ export class ScheduledBackups {
 
   async #look(plan: BackupPlan): Promise<void> {
     const { clock, layout, log, save } = this.#options;
-    const cluster = await clusterFingerprint(layout);
-    const own = (await keptBackups(plan.to)).filter(({ manifest }) => manifest.cluster === cluster);
-    if (dueInMs(plan, own, clock.now()) > 0) return;
+    if (dueInMs(plan, await ownBackups(layout, plan.to), clock.now()) > 0) return;
     try {
       const started = clock.monotonic();
       const { folder, bytes, objects } = await save(plan.to);
@@ -71,7 +56,7 @@ export class ScheduledBackups {
       log.error({ err: error, to: plan.to }, 'a backup could not be made, trying again later');
       return;
     }
-    for (const name of outdated(plan, await keptBackups(plan.to), cluster)) {
+    for (const { name } of outdated(plan, await ownBackups(layout, plan.to))) {
       await rm(join(plan.to, name), { recursive: true, force: true });
       log.info({ backup: name }, 'removed an old backup');
     }
@@ -86,4 +71,10 @@ export async function keptBackups(folder: string): Promise<KeptBackup[]> {
     if (manifest !== undefined) found.push({ name, manifest });
   }
   return found;
+}
+
+/** Those of the cluster in a data directory: others may use the same folder. */
+export async function ownBackups(layout: Layout, folder: string): Promise<KeptBackup[]> {
+  const cluster = await clusterFingerprint(layout);
+  return (await keptBackups(folder)).filter(({ manifest }) => manifest.cluster === cluster);
 }

@@ -2,10 +2,12 @@
 import { resolve } from 'node:path';
 import { stderr, stdout } from 'node:process';
 import { dataDir } from '#cmd/orch/context/data-dir.js';
+import { etcdOptions } from '#cmd/orch/context/etcd-options.js';
 import { layoutOf } from '#cmd/orch/context/layout.js';
-import { chooseEtcd, etcdOptions, openStore } from '#cmd/orch/store/etcd-access.js';
+import { chooseEtcd, openStore } from '#cmd/orch/store/etcd-access.js';
 import { formatBytes } from '#cmd/orch/terminal/bytes.js';
 import { formatColumns } from '#cmd/orch/terminal/columns.js';
+import { outputOption } from '#cmd/orch/terminal/output-option.js';
 import { runSubcommand } from '#cmd/orch/terminal/subcommand.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { EtcdAdmin } from '#etcd-admin/admin.js';
@@ -24,14 +26,7 @@ const usageOptions = {
   ...dataDir,
   ...etcdOptions,
   'etcd-prefix': { type: 'string', default: '/registry', section: 'Store', meaning: 'Where the objects are in it.' },
-  output: {
-    type: 'string',
-    shorthand: 'o',
-    oneOf: ['table', 'json'],
-    default: 'table',
-    section: 'Output',
-    meaning: 'Form.',
-  },
+  ...outputOption,
   top: { type: 'int', default: 15, min: 1, section: 'Output', meaning: 'How many lines a table has at most.' },
 } as const satisfies OptionTable;
 

@@ -3,33 +3,18 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import type { etcdOptions } from '#cmd/orch/context/etcd-options.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
 import type { ForeignEtcd } from '#cmd/orch/context/start-options.js';
 import { etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
-import type { OptionTable } from '#daemon/options/option.js';
+import type { OptionValues } from '#daemon/options/option.js';
 import type { EtcdAccess } from '#etcd-admin/admin.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 
-export const etcdOptions = {
-  'etcd-servers': {
-    type: 'strings',
-    section: 'Store',
-    meaning: 'Addresses of an etcd, instead of that of the cluster in the data directory.',
-  },
-  'etcd-cafile': { type: 'string', section: 'Store', meaning: 'CA of that etcd.' },
-  'etcd-certfile': { type: 'string', section: 'Store', meaning: 'Client certificate towards that etcd.' },
-  'etcd-keyfile': { type: 'string', section: 'Store', meaning: 'Key of that certificate.' },
-} as const satisfies OptionTable;
-
-interface EtcdOptionValues {
-  readonly 'etcd-servers': readonly string[];
-  readonly 'etcd-cafile'?: string | undefined;
-  readonly 'etcd-certfile'?: string | undefined;
-  readonly 'etcd-keyfile'?: string | undefined;
-}
+type EtcdOptionValues = OptionValues<typeof etcdOptions>;
 
 export interface ChosenEtcd {
   readonly access: EtcdAccess;

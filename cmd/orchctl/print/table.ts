@@ -1,6 +1,8 @@
 /** Prints Tables that the server made. */
+
+import { columnWidths } from '#apimachinery/columns.js';
 import type { ColumnDefinition, Table } from '#cmd/orchctl/api/table.js';
-import { alignColumns, columnWidths } from '#cmd/orchctl/print/columns.js';
+import { alignColumns } from '#cmd/orchctl/print/columns.js';
 import type { Output } from '#cmd/orchctl/terminal/terminal.js';
 
 export interface TableOptions {
