@@ -2,7 +2,7 @@
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
-import { connectByOptions } from '#client/kubeconfig/connect-by-options.js';
+import { connectByOptions } from '#client/kubeconfig/connect-daemon.js';
 import { IngressProcess } from '#cmd/orch-ingress/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';

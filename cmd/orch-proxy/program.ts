@@ -3,7 +3,7 @@ import { hostname } from 'node:os';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
-import { connectByOptions } from '#client/kubeconfig/connect-by-options.js';
+import { connectByOptions } from '#client/kubeconfig/connect-daemon.js';
 import { ProxyProcess } from '#cmd/orch-proxy/process.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';

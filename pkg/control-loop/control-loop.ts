@@ -6,7 +6,7 @@ import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { TokenSource } from '#client/http/credentials.js';
-import { connectByOptions } from '#client/kubeconfig/connect-by-options.js';
+import { connectByOptions } from '#client/kubeconfig/connect-daemon.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { createElection, type Election, type LockChoice, type OpenEtcdLock } from '#control-loop/election.js';
