@@ -263,6 +263,7 @@ t.test('hostile containers', { skip }, async (t) => {
     await eventually(
       async () => (await readdir(join(dir, 'agent', 'pods'))).length === 0,
       'no folder of a pod is left',
+      30_000,
     );
     await untouched();
   });
