@@ -13,6 +13,8 @@ import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { podNetworkOf } from '#cmd/orch/pod-network.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import type { ServeHooks } from '#cmd/orch/serve-hooks.js';
+import { followServers } from '#cmd/orch/servers/follow-servers.js';
+import { openWay } from '#cmd/orch/servers/open-way.js';
 import { setUpServiceProxy } from '#cmd/orch/service-proxy.js';
 import { step } from '#cmd/orch/terminal/progress.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -37,6 +39,7 @@ export async function startJoinedNode(
   const nodeIPs = await addressesOfNodes(context);
   const { runtimes, pauseImage } = await startRuntime(context);
   signal.throwIfAborted();
+  const servers = await openWay(context);
   const dns = await setUpNameServer(context);
   const proxy = setUpServiceProxy(context);
   const config = layout.componentConfig(`node-${name}`);
@@ -84,7 +87,17 @@ export async function startJoinedNode(
   // The node is known by its certificate from now on: nothing that lets others join stays on its disk.
   rmSync(bootstrapConfig, { force: true });
   const client = connect(await loadKubeconfig(config, { clock, env }), { dialect, clock });
-  running.push({ name: 'client', close: () => client.close() });
+  const following = followServers({ client, servers, clock, random: Math.random, log: context.log }, stop.signal);
+  // It goes on trying, and the servers that are known stay known.
+  following.catch((err: unknown) => context.log.error({ err }, 'the API servers of the cluster are not followed'));
+  running.push({
+    name: 'client',
+    async close() {
+      stop.abort();
+      await following.catch(() => undefined);
+      await client.close();
+    },
+  });
   await onReady();
   return { client, failed };
 }

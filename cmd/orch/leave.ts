@@ -1,5 +1,5 @@
 /** `orch leave`: takes this machine out of the cluster of which it is a node. */
-import { rmSync } from 'node:fs';
+import { readFileSync, rmSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -11,9 +11,11 @@ import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { connect } from '#client/rest/client-config.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
-import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
+import { type ClusterSettings, type JoinedCluster, readSettings } from '#cmd/orch/context/settings.js';
 import { down } from '#cmd/orch/down.js';
 import { leaveOptions } from '#cmd/orch/options.js';
+import { askReady } from '#cmd/orch/servers/ask-ready.js';
+import { KnownServers } from '#cmd/orch/servers/known-servers.js';
 import { progressPrinter, step } from '#cmd/orch/terminal/progress.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
@@ -54,10 +56,22 @@ export async function leave(argv: readonly string[]): Promise<number> {
 /** As the node itself. */
 async function clientOf(
   layout: Layout,
-  { dialect: dialectName, nodes: [name = ''] }: ClusterSettings,
+  { dialect: dialectName, joined, nodes: [name = ''] }: ClusterSettings,
 ): Promise<RestClient> {
-  const config = await loadKubeconfig(layout.componentConfig(`node-${name}`), { clock: realClock, env: process.env });
+  // Not by way of the node's own process, which ends before the last request.
+  const server = await readyServer(layout, joined);
+  const file = layout.componentConfig(`node-${name}`);
+  const config = await loadKubeconfig(file, { clock: realClock, env: process.env, server });
   return connect(config, { dialect: dialectByName(dialectName), clock: realClock, timeoutMs: 15_000 });
+}
+
+/** The first that is ready of those that the node knows, or else the first. */
+async function readyServer(layout: Layout, joined: JoinedCluster | undefined): Promise<string> {
+  const own = joined === undefined ? [] : [new URL(joined.server).host];
+  const { all } = new KnownServers(layout.servers, own);
+  const ask = askReady({ ca: readFileSync(layout.joinedCa, 'utf8'), clock: realClock });
+  const ready = await Promise.all(all.map(ask));
+  return `https://${all[Math.max(0, ready.indexOf(true))]}`;
 }
 
 async function drain(client: RestClient, name: string, timeoutMs: number): Promise<void> {

@@ -24,6 +24,8 @@ export interface Layout {
   readonly dnsAddress: string;
   /** The authority of the cluster of which this machine is a node. */
   readonly joinedCa: string;
+  /** The API servers of that cluster; see `ServerList`. */
+  readonly servers: string;
   /** The node agent's directory of one node. */
   node(name: string): string;
   /** The container runtime's directory of one node. */
@@ -47,6 +49,7 @@ export function layoutOf(dataDir: string): Layout {
     backups: `${dataDir}-backups`,
     dnsAddress: join(dataDir, 'run', 'dns-address'),
     joinedCa: join(dataDir, 'pki', 'cluster-ca.crt'),
+    servers: join(dataDir, 'servers.json'),
     node: (name) => join(dataDir, 'nodes', name),
     runtime: (name) => join(dataDir, 'runtime', name),
     componentConfig: (component) => join(dataDir, 'pki', `${component}.config`),

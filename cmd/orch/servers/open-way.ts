@@ -1,0 +1,31 @@
+/** Opens a joined machine's way to the API servers of its cluster. */
+import { readFileSync } from 'node:fs';
+import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
+import { choosePort } from '#cmd/orch/context/settings.js';
+import { askReady } from '#cmd/orch/servers/ask-ready.js';
+import { ServerBalancer } from '#cmd/orch/servers/balancer.js';
+import { KnownServers } from '#cmd/orch/servers/known-servers.js';
+import { pointAt } from '#cmd/orch/servers/point-at.js';
+
+/** Beside that of API servers, so that a machine can be both. */
+const preferredPort = 6444;
+
+/** The servers it knows, which the caller keeps up to date. Client configs of the node lead there from now on. */
+export async function openWay(context: ClusterContext): Promise<KnownServers> {
+  const { clock, layout, log, running, settings } = context;
+  const first = settings.joined === undefined ? [] : [new URL(settings.joined.server).host];
+  const servers = new KnownServers(layout.servers, first);
+  const way = new ServerBalancer({
+    servers: () => servers.all,
+    askReady: askReady({ ca: readFileSync(layout.joinedCa, 'utf8'), clock }),
+    random: Math.random,
+    clock,
+    log,
+  });
+  const port = await choosePort(preferredPort, '127.0.0.1', Math.random);
+  await way.listen(port);
+  running.push(way);
+  for (const user of ['bootstrap', `node-${settings.nodes[0]}`])
+    pointAt(layout.componentConfig(user), `https://127.0.0.1:${port}`);
+  return servers;
+}
