@@ -56,6 +56,9 @@ export interface ApplyRequest extends WriteInfo {
   readonly clientSideApply?: { readonly manager: string; readonly annotation: string };
 }
 
+/** What is applied, without who does. */
+export type Configuration = Pick<ApplyRequest, 'type' | 'apiVersion' | 'applied'>;
+
 export interface ApplyResult {
   /** The merged object, with its managedFields; not yet defaulted or validated. */
   readonly object: Record<string, unknown>;
@@ -65,7 +68,7 @@ export interface ApplyResult {
 }
 
 /** The configuration with canonical values; zero values stay, since the applier wants them. Throws 400. */
-function* readApplied(request: ApplyRequest): Steps<JsonObject> {
+export function* readApplied(request: Configuration): Steps<JsonObject> {
   const walk = new JsonWalk({ collectUnknown: true, limit: 10, keepZeros: true });
   let applied: JsonObject;
   try {
@@ -95,7 +98,7 @@ function* readApplied(request: ApplyRequest): Steps<JsonObject> {
   return applied;
 }
 
-function refusal(request: ApplyRequest, why: string): Error {
+function refusal(request: Configuration, why: string): Error {
   const { namespace = '', name = '' } = asObject(asObject(request.applied).metadata);
   const where = `${String(namespace)}/${String(name)}; ${request.apiVersion}, Kind=${request.type.shortName}`;
   return badRequest(`failed to create typed patch object (${where}): ${why}`);

@@ -9,6 +9,7 @@ import {
   decodeValue,
   encodeJSON,
   type FieldValidation,
+  type ParsedValue,
   parseForSteps,
 } from '#apimachinery/codec/json/json.js';
 import type { KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
@@ -23,18 +24,17 @@ import {
 } from '#apimachinery/codec/protobuf/protobuf.js';
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
-import { encodeYAML, parseYAMLSteps } from '#apimachinery/codec/yaml.js';
+import { encodeYAML, type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 
-export interface DecodeOptions {
+/** Where the value was parsed before, `ParsedValue` tells what is known of it. */
+export interface DecodeOptions extends ParsedValue {
   readonly encoding: Encoding;
   /** What the object must be. An object that does not say its kind is taken for one. */
   readonly expected?: KindInfo;
   readonly validation?: FieldValidation;
-  /** Members of a parsed value that are in canonical form already: see `JsonWalk`. */
-  readonly canonical?: ReadonlySet<unknown>;
 }
 
 export interface DecodedObject {
@@ -95,7 +95,7 @@ export class ObjectCodec {
       }
     }
     const text = bytes.toString('utf8');
-    if (options.encoding === 'yaml') return this.decodeValue(allSteps(valueOfYAML(text)), options);
+    if (options.encoding === 'yaml') return this.#yaml(allSteps(documentOf(text)), options);
     if (options.expected !== undefined) {
       const { expected } = options;
       // The kind is only known once the text is parsed, and nearly always it is the expected one.
@@ -115,13 +115,17 @@ export class ObjectCodec {
     }
     const text = bytes.toString('utf8');
     if (encoding === 'yaml') {
-      const parsed = yield* valueOfYAML(text);
+      const parsed = yield* documentOf(text);
       yield;
-      return this.decodeValue(parsed, options);
+      return this.#yaml(parsed, options);
     }
     const parsed = yield* parseForSteps(expected.type, text);
     yield;
     return this.#expected(() => text, decodeParsed(text, parsed, expected.type, validation), expected);
+  }
+
+  #yaml({ value, repeated }: ReadYAML, options: DecodeOptions): DecodedObject {
+    return this.decodeValue(value, { ...options, repeatedKeys: options.repeatedKeys ?? repeated });
   }
 
   #expected(text: () => string, { object, warnings }: Decoded, expected: KindInfo): DecodedObject {
@@ -142,7 +146,7 @@ export class ObjectCodec {
     }
     const kind = this.#kindOf(value as JsonObject, () => JSON.stringify(value), options.expected);
     this.#check(kind, options.expected);
-    const { object, warnings } = decodeValue(value, kind.type, options.validation, options.canonical);
+    const { object, warnings } = decodeValue(value, kind.type, options.validation, options);
     return { object: named(kind, object), kind, warnings };
   }
 
@@ -185,9 +189,9 @@ function named(kind: KindInfo, object: JsonObject): JsonObject {
   return kind.type.isKind ? { kind: kind.kind, apiVersion: kind.apiVersion, ...object } : object;
 }
 
-function* valueOfYAML(text: string): Steps<unknown> {
+function* documentOf(text: string): Steps<ReadYAML> {
   try {
-    return yield* parseYAMLSteps(text);
+    return yield* readYAMLSteps(text);
   } catch (error) {
     if (error instanceof DecodeError) throw badRequest(error.message, error);
     throw error;

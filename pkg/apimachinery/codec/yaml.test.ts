@@ -1,5 +1,5 @@
 import t from 'tap';
-import { encodeYAML, encodeYAMLFast, parseYAML } from '#apimachinery/codec/yaml.js';
+import { encodeYAML, encodeYAMLFast, parseYAML, readYAML } from '#apimachinery/codec/yaml.js';
 
 t.test('values of JSON only', async (t) => {
   const rows: [string, unknown][] = [
@@ -40,6 +40,35 @@ t.test('a key twice', async (t) => {
     c: { x: 1, z: 3 },
     d: { x: 1, y: 2 },
   });
+});
+
+t.test('a key twice in what clients send', async (t) => {
+  const rows: [text: string, value: unknown, repeated: string[]][] = [
+    ['a: 1\nb: 2\na: 3', { a: 3, b: 2 }, ['line 3: key "a" already set in map']],
+    // The line of the value, and what stands in it first.
+    [
+      'a: 1\na:\n  b: 1\n  b: 2',
+      { a: { b: 2 } },
+      ['line 4: key "b" already set in map', 'line 3: key "a" already set in map'],
+    ],
+    ['a: 1\na:\nb: 1', { a: null, b: 1 }, ['line 2: key "a" already set in map']],
+    ['a: |\n  x\n  y\na: |\n  z\n', { a: 'z\n' }, ['line 4: key "a" already set in map']],
+    [
+      'x:\n  - {a: 1, a: 2}\n  - &b [1]\nb: 1\nb: *b',
+      { x: [{ a: 2 }, [1]], b: [1] },
+      ['line 2: key "a" already set in map', 'line 5: key "b" already set in map'],
+    ],
+    ['{"a": 1,\n"\\u0061": 2}', { a: 2 }, ['line 2: key "a" already set in map']],
+    [
+      '1: a\n1: b\ntrue: c\ntrue: d',
+      { 1: 'b', true: 'd' },
+      ['line 2: key 1 already set in map', 'line 4: key true already set in map'],
+    ],
+    ['{"a": 1}', { a: 1 }, []],
+  ];
+  for (const [text, value, repeated] of rows) t.strictSame(readYAML(text), { value, repeated }, text);
+  t.equal(readYAML('a: 1\n'.repeat(300)).repeated.length, 100);
+  t.throws(() => readYAML('a: ['), { name: 'DecodeError' });
 });
 
 t.test('merges of large maps are limited, through other maps also', async (t) => {

@@ -13,6 +13,7 @@ import {
   isScalar,
   isSeq,
   Lexer,
+  LineCounter,
   type Pair,
   type ParseOptions,
   Parser,
@@ -26,6 +27,7 @@ import {
 import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
+import { repeatedKey } from '#apimachinery/codec/json/repeated-keys.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { checkDepth } from '#apimachinery/codec/json/walk.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -69,8 +71,9 @@ const options: ParseOptions & DocumentOptions & SchemaOptions & ToJSOptions & Cr
 const maxYamlDepth = 500;
 
 /** Tokens of a document, as long as it does not nest too deeply. */
-function* tokens(text: string): Generator<CST.Token> {
-  const parser = new Parser();
+function* tokens(text: string, lines?: LineCounter): Generator<CST.Token> {
+  lines?.addNewLine(0);
+  const parser = new Parser(lines?.addNewLine);
   for (const lexeme of new Lexer().lex(text)) {
     yield* parser.next(lexeme);
     if (parser.stack.length > maxYamlDepth) throw new DecodeError('yaml: exceeded max depth');
@@ -100,6 +103,9 @@ const maxMerged = 50_000;
 
 const isMerge = (key: unknown) => key === '<<' || typeof key === 'symbol';
 
+/** Told of a key that its map has already, after what stands in its value. */
+type OnRepeated = (pair: Pair, name: unknown) => void;
+
 /**
  * What the library leaves to us, or does at a cost that grows with the square of the document: finds keys that a map has
  * twice, and limits what merges copy. One walk.
@@ -107,11 +113,11 @@ const isMerge = (key: unknown) => key === '<<' || typeof key === 'symbol';
 class DocumentCheck {
   /** Members of what an anchor names, those that are merged into it included. */
   readonly #sizes = new Map<string, number>();
-  readonly #text: string;
+  readonly #onRepeated: OnRepeated;
   #merged = 0;
 
-  constructor(text: string) {
-    this.#text = text;
+  constructor(onRepeated: OnRepeated) {
+    this.#onRepeated = onRepeated;
   }
 
   /** How many members the node has. Throws a DecodeError. */
@@ -133,7 +139,8 @@ class DocumentCheck {
   #map(map: YAMLMap): number {
     const seen = new Set<unknown>();
     let size = map.items.length;
-    for (const { key, value } of map.items) {
+    for (const pair of map.items) {
+      const { key, value } = pair;
       const name = isScalar(key) ? key.value : key;
       if (isMerge(name)) {
         // Several maps may be merged into one.
@@ -143,16 +150,24 @@ class DocumentCheck {
         if (this.#merged > maxMerged) throw new DecodeError('yaml: aliases repeat too much');
         continue;
       }
-      if (seen.has(name)) {
-        const at = isNode(key) ? (key.range?.[0] ?? 0) : 0;
-        throw new DecodeError(`yaml: Map keys must be unique${place(this.#text, at)}`);
-      }
-      seen.add(name);
       this.visit(key);
       this.visit(value);
+      if (seen.has(name)) this.#onRepeated(pair, name);
+      seen.add(name);
     }
     return size;
   }
+}
+
+function offsetOf(node: unknown): number | undefined {
+  return isNode(node) ? node.range?.[0] : undefined;
+}
+
+/** For documents that no key may stand in twice. */
+function refuseRepeated(text: string): OnRepeated {
+  return ({ key }) => {
+    throw new DecodeError(`yaml: Map keys must be unique${place(text, offsetOf(key) ?? 0)}`);
+  };
 }
 
 function place(text: string, offset: number): string {
@@ -188,21 +203,44 @@ export function readsFast(text: string): boolean {
   }
 }
 
-/** The JSON value of a document. Throws a DecodeError, which names the place. */
+/** The JSON value of a document in which no key comes twice. Throws a DecodeError, which names the place. */
 export function parseYAML(text: string): unknown {
-  return allSteps(parseYAMLSteps(text));
+  return allSteps(jsonValue(text)) ?? readable(() => composed(text, refuseRepeated(text)));
+}
+
+export interface ReadYAML {
+  readonly value: unknown;
+  /** Keys that a map has twice, of which the last counts: see `repeatedKey`. */
+  readonly repeated: readonly string[];
+}
+
+/** As many repeated keys are told at most. */
+const maxRepeated = 100;
+
+/** The JSON value of a document as clients send it. Throws a DecodeError, which names the place. */
+export function readYAML(text: string): ReadYAML {
+  return allSteps(readYAMLSteps(text));
 }
 
 /** The same in steps, as far as the document is JSON. */
-export function* parseYAMLSteps(text: string): Steps<unknown> {
+export function* readYAMLSteps(text: string): Steps<ReadYAML> {
   const value = yield* jsonValue(text);
-  if (value !== undefined) return value;
-  return readable(() => {
-    const [document, ...more] = new Composer(options).compose(tokens(text), true);
-    refuseErrors(document, text);
-    if (more.length > 0) throw new DecodeError('yaml: more than one document');
-    return valueIn(document, text);
-  });
+  if (value !== undefined) return { value, repeated: [] };
+  const repeated: string[] = [];
+  const lines = new LineCounter();
+  const onRepeated: OnRepeated = ({ key, value: of }, name) => {
+    // 1.24 names the line of the value.
+    if (repeated.length < maxRepeated)
+      repeated.push(repeatedKey(name, lines.linePos(offsetOf(of) ?? offsetOf(key) ?? 0).line));
+  };
+  return readable(() => ({ value: composed(text, onRepeated, lines), repeated }));
+}
+
+function composed(text: string, onRepeated: OnRepeated, lines?: LineCounter): unknown {
+  const [document, ...more] = new Composer(options).compose(tokens(text, lines), true);
+  refuseErrors(document, text);
+  if (more.length > 0) throw new DecodeError('yaml: more than one document');
+  return valueIn(document, text, onRepeated);
 }
 
 /** The values of all documents, as of a file of manifests; null for one without any. Throws a DecodeError. */
@@ -210,7 +248,7 @@ export function parseYAMLDocuments(text: string): unknown[] {
   return readable(() =>
     [...new Composer(options).compose(tokens(text), true)].map((document) => {
       refuseErrors(document, text);
-      return valueIn(document, text);
+      return valueIn(document, text, refuseRepeated(text));
     }),
   );
 }
@@ -222,8 +260,8 @@ function refuseErrors(document: Composed | undefined, text: string): void {
   if (problem !== undefined) throw new DecodeError(`yaml: ${problem.message}${place(text, problem.pos[0])}`);
 }
 
-function valueIn(document: Composed | undefined, text: string): unknown {
-  new DocumentCheck(text).visit(document?.contents);
+function valueIn(document: Composed | undefined, text: string, onRepeated: OnRepeated): unknown {
+  new DocumentCheck(onRepeated).visit(document?.contents);
   return plain(document?.toJS(options), { depth: 0, left: 16 * text.length + 4096 });
 }
 

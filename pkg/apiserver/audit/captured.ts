@@ -52,7 +52,7 @@ export function responseText(
   if (type !== mediaTypeOf('protobuf', dialect)) return undefined;
   const { apiVersion, kind } = decodeEnvelope(bytes);
   if (!codec.hasProtobuf({ apiVersion, kind })) return undefined;
-  const { object } = codec.decode(bytes, 'protobuf', { apiVersion, kind }, 'Ignore');
+  const { object } = codec.decode(bytes, 'protobuf', { apiVersion, kind }, { validation: 'Ignore' });
   const shown = codec.shown(object);
   return omitManagedFields ? withoutManagers(shown) : JSON.stringify(shown);
 }

@@ -13,6 +13,10 @@ import type { ApiRequest } from '#apiserver/http/exchange.js';
 /** Server-side apply's configurations; their name says YAML, but programs write JSON. */
 const applyMediaType = 'application/apply-patch+yaml';
 
+/** What 1.24 says before what is wrong with a configuration's text. */
+export const toJSON = 'error converting YAML to JSON: ';
+export const undecoded = `error decoding YAML: ${toJSON}`;
+
 /** Smaller documents are read where they are asked for, in a few milliseconds. */
 const smallBytes = 4 * 1024;
 /** What looks like JSON up to this size is tried out at once. */
@@ -41,12 +45,14 @@ export function parseAhead(request: ApiRequest, parser: AheadParser): Promise<vo
     return body.length > slowBytes ? turns.next() : undefined;
   }
   if (body.length <= largeBytes && readsFast(body.toString())) return undefined;
-  return read(request, parser, type === applyMediaType ? 'error decoding YAML: ' : '');
+  return read(request, parser, type === applyMediaType ? undecoded : '');
 }
 
 async function read(request: ApiRequest, { yaml, turns }: AheadParser, prefix: string): Promise<void> {
   try {
-    request.body = await yaml.read(request.body);
+    const { json, repeated } = await yaml.read(request.body);
+    request.body = json;
+    request.repeatedKeys = repeated;
     checkSize(request.body);
     await turns.next();
   } catch (error) {

@@ -16,10 +16,10 @@ t.test('documents become JSON, in their order', async (t) => {
   const sizes = [2000, 1, 10];
   const all = await Promise.all(sizes.map((size) => yaml.read(document(size))));
   t.strictSame(
-    all.map((json) => Object.keys(JSON.parse(json.toString())).length),
+    all.map(({ json }) => Object.keys(JSON.parse(json.toString())).length),
     sizes,
   );
-  t.same(JSON.parse((await yaml.read(Buffer.from('# nothing'))).toString()), null);
+  t.same(JSON.parse((await yaml.read(Buffer.from('# nothing'))).json.toString()), null);
 });
 
 t.test('the event loop goes on meanwhile', async (t) => {
@@ -39,11 +39,13 @@ t.test('the event loop goes on meanwhile', async (t) => {
 
 t.test('what is wrong with a document is said as if it was read here', async (t) => {
   const yaml = reader(t);
-  await t.rejects(yaml.read(Buffer.from('a: 1\na: 2\n')), {
+  await t.rejects(yaml.read(Buffer.from('a: 1\n---\na: 2\n')), {
     name: 'DecodeError',
-    message: 'yaml: Map keys must be unique at line 2, column 1',
+    message: 'yaml: more than one document',
   });
-  t.same((await yaml.read(Buffer.from('a: 1'))).toString(), '{"a":1}');
+  t.same((await yaml.read(Buffer.from('a: 1'))).json.toString(), '{"a":1}');
+  const { json, repeated } = await yaml.read(Buffer.from('a: 1\na: 2\n'));
+  t.same([json.toString(), repeated], ['{"a":2}', ['line 2: key "a" already set in map']]);
 });
 
 t.test('a document that becomes too much, or takes too long, is refused', async (t) => {

@@ -7,8 +7,16 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { requestEntityTooLarge, serviceUnavailable, tooManyRequests } from '#apimachinery/errors/status.js';
 
-/** What the thread says of a document. */
-export type YamlAnswer = { readonly json: Uint8Array } | { readonly refusal: string };
+/** What the thread says of a document; `repeated`: see `ReadYAML`. */
+export type YamlAnswer =
+  | { readonly json: Uint8Array; readonly repeated: readonly string[] }
+  | { readonly refusal: string };
+
+export interface YamlDocument {
+  readonly json: Buffer;
+  /** See `ReadYAML`. */
+  readonly repeated: readonly string[];
+}
 
 export interface YamlReaderOptions {
   readonly clock: Clock;
@@ -22,7 +30,7 @@ export interface YamlReaderOptions {
 
 interface Job {
   readonly body: Buffer;
-  readonly resolve: (json: Buffer) => void;
+  readonly resolve: (document: YamlDocument) => void;
   readonly reject: (error: unknown) => void;
 }
 
@@ -52,7 +60,7 @@ export class YamlReader {
    * The document as JSON. Throws a DecodeError for what cannot be read, 413 for what is too much of it, 429 when too many
    * wait already.
    */
-  read(body: Buffer): Promise<Buffer> {
+  read(body: Buffer): Promise<YamlDocument> {
     if (this.#closed) return Promise.reject(closing());
     if (this.#waiting.length >= this.#options.maxWaiting) {
       return Promise.reject(tooManyRequests('too many YAML documents, please try again later', retryAfterSeconds));
@@ -102,7 +110,10 @@ export class YamlReader {
     if ('refusal' in answer) job?.reject(new DecodeError(answer.refusal));
     else if (answer.json.byteLength > this.#options.maxBytes) {
       job?.reject(requestEntityTooLarge(`limit is ${this.#options.maxBytes}`));
-    } else job?.resolve(Buffer.from(answer.json.buffer, answer.json.byteOffset, answer.json.byteLength));
+    } else {
+      const { json, repeated } = answer;
+      job?.resolve({ json: Buffer.from(json.buffer, json.byteOffset, json.byteLength), repeated });
+    }
     this.#next();
   }
 

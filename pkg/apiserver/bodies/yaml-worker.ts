@@ -1,7 +1,7 @@
 /** The thread that turns YAML into JSON: see `YamlReader`. */
 import { parentPort } from 'node:worker_threads';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { parseYAML } from '#apimachinery/codec/yaml.js';
+import { readYAML } from '#apimachinery/codec/yaml.js';
 import type { YamlAnswer } from '#apiserver/bodies/yaml-reader.js';
 
 parentPort?.on('message', (body: Uint8Array) => {
@@ -10,8 +10,9 @@ parentPort?.on('message', (body: Uint8Array) => {
 
 function answer(text: string): YamlAnswer {
   try {
+    const { value, repeated } = readYAML(text);
     // A document without contents is null.
-    return { json: Buffer.from(JSON.stringify(parseYAML(text) ?? null)) };
+    return { json: Buffer.from(JSON.stringify(value ?? null)), repeated };
   } catch (error) {
     if (error instanceof DecodeError) return { refusal: error.message };
     throw error;

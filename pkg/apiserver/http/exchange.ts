@@ -25,6 +25,8 @@ export interface ApiRequest {
   readonly rawHeaders?: readonly string[];
   /** The whole body, already limited in size; empty when there is none. The pipeline sets it when it has read it. */
   body: Buffer;
+  /** Set where the body was YAML and is JSON now: what it said twice (`ReadYAML`). */
+  repeatedKeys?: readonly string[];
   /**
    * Set where the body is still to be read: nobody who may not ask for something makes the server keep megabytes. Rejects
    * with a StatusError (413 for a body over the limit).

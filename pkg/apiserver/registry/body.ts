@@ -25,7 +25,8 @@ export function bodyEncoding({ dialect }: Pick<BodyReader, 'dialect'>, context: 
 
 /**
  * The body as an object of `expected`. Throws 415 for its media type, 400 for what cannot be decoded, for another kind,
- * and (with fieldValidation=Strict) for unknown fields, which otherwise become warnings.
+ * and (with fieldValidation=Strict) for unknown and repeated fields, which otherwise become
+ * warnings.
  */
 export function readBody(
   reader: BodyReader,
@@ -50,13 +51,14 @@ export function readKnownBody(
   if (encoding === 'protobuf' && !reader.codec.hasProtobuf(expected)) {
     throw unsupportedMediaType(['application/json', 'application/yaml']);
   }
-  const { body } = context.request;
+  const { body, repeatedKeys } = context.request;
   const read = (decoded: Decoded): Decoded => {
     context.audit?.requested(decoded.object);
     for (const text of decoded.warnings) warn(context, text);
     return decoded;
   };
-  if (!isLarge(context)) return read(reader.codec.decodeKnown(body, encoding, expected, fieldValidation));
-  const steps = reader.codec.decodeSteps(body, encoding, expected, fieldValidation);
+  const options = { validation: fieldValidation, repeatedKeys };
+  if (!isLarge(context)) return read(reader.codec.decodeKnown(body, encoding, expected, options));
+  const steps = reader.codec.decodeSteps(body, encoding, expected, options);
   return inSteps(steps, () => betweenSteps({ registry: reader, context })).then(read);
 }

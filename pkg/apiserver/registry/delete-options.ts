@@ -58,7 +58,12 @@ function stringsOf(value: unknown, query: URLSearchParams): string[] {
 
 function fromBody(reader: BodyReader, context: RequestContext): Record<string, unknown> {
   const encoding = bodyEncoding(reader, context);
-  const { object } = reader.codec.decode(context.request.body, encoding, { apiVersion: 'v1', kind }, 'Ignore');
+  const { object } = reader.codec.decode(
+    context.request.body,
+    encoding,
+    { apiVersion: 'v1', kind },
+    { validation: 'Ignore' },
+  );
   context.audit?.requestedValue(object);
   return object as unknown as Record<string, unknown>;
 }

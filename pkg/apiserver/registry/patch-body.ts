@@ -6,9 +6,11 @@ import { allSteps, inSteps, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
+import type { FieldValidation } from '#apimachinery/codec/json/json.js';
+import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
-import { parseYAMLSteps } from '#apimachinery/codec/yaml.js';
+import { type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
@@ -16,7 +18,8 @@ import { isObject, type JsonObject, setMember } from '#apimachinery/patch/json-v
 import { mergePatch } from '#apimachinery/patch/merge-patch.js';
 import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import { toJSON, undecoded } from '#apiserver/bodies/parse-ahead.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
@@ -26,6 +29,8 @@ export interface Patch {
   readonly body: unknown;
   /** What it was read from. */
   readonly text: string;
+  /** Of server-side apply: what the configuration says twice (`ReadYAML`). */
+  readonly repeatedKeys: readonly string[];
 }
 
 const mediaTypes: Readonly<Record<string, PatchKind>> = {
@@ -60,40 +65,69 @@ function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Step
     throw unsupportedMediaType(known);
   }
   const text = context.request.body.toString();
-  const body = yield* kind === 'apply' ? yaml(text) : json(text);
+  const { value: body, repeated } = yield* kind === 'apply' ? yaml(text) : json(text);
   if (kind !== 'json' && (typeof body !== 'object' || body === null || Array.isArray(body))) {
     throw badRequest('error decoding patch: not an object');
   }
   context.audit?.requestedValue(body);
-  return { kind, body, text };
+  return { kind, body, text, repeatedKeys: context.request.repeatedKeys ?? repeated };
 }
 
-function* json(text: string): Steps<unknown> {
+function* json(text: string): Steps<ReadYAML> {
   try {
-    return yield* parseJSONSteps(text);
+    return { value: yield* parseJSONSteps(text), repeated: [] };
   } catch (error) {
     throw badRequest(`error decoding patch: ${messageOf(error)}`, error);
   }
 }
 
-function* yaml(text: string): Steps<unknown> {
+function* yaml(text: string): Steps<ReadYAML> {
   try {
-    return yield* parseYAMLSteps(text);
+    return yield* readYAMLSteps(text);
   } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(`error decoding YAML: ${error.message}`, error);
+    if (error instanceof DecodeError) throw badRequest(`${undecoded}${error.message}`, error);
     throw error;
   }
 }
 
 /** As many are told at most. */
-const maxRepeated = 100;
+const maxFindings = 100;
 
-/** What a patch other than one of server-side apply says twice, of which only the last counts, as 1.24 tells it. */
-export function repeatedMembers({ kind, body, text }: Patch): string[] {
-  if (kind === 'apply') return [];
-  if (countKeys(text) === memberCount(body)) return [];
-  const prefix = kind === 'json' ? 'json patch ' : '';
-  return duplicateKeys(text, maxRepeated).map((path) => `${prefix}duplicate field ${JSON.stringify(path)}`);
+const operationMembers: ReadonlySet<string> = new Set(['op', 'path', 'from', 'value']);
+
+/**
+ * What a patch other than one of server-side apply says twice, of which only the last counts, and what operations of a JSON
+ * patch say that means nothing, as 1.24 tells it; unless all that is to be ignored.
+ */
+export function patchFindings({ kind, body, text }: Patch, validation: FieldValidation): string[] {
+  if (kind === 'apply' || validation === 'Ignore') return [];
+  const repeats = countKeys(text) !== memberCount(body);
+  const repeated = (repeats ? duplicateKeys(text, maxFindings) : []).map(
+    (path) => `duplicate field ${JSON.stringify(path)}`,
+  );
+  if (kind !== 'json') return repeated;
+  return [...unknownMembers(body), ...repeated].slice(0, maxFindings).map((finding) => `json patch ${finding}`);
+}
+
+function unknownMembers(operations: unknown): string[] {
+  const found: string[] = [];
+  for (const [i, operation] of (Array.isArray(operations) ? operations : []).entries()) {
+    if (!isObject(operation)) continue;
+    for (const name of Object.keys(operation)) {
+      if (found.length === maxFindings) return found;
+      if (!operationMembers.has(name)) found.push(`unknown field ${JSON.stringify(`[${i}].${name}`)}`);
+    }
+  }
+  return found;
+}
+
+/** Once a configuration could be applied: what it says twice are warnings, or a 400 where that is not allowed. */
+export function tellRepeatedKeys(context: RequestContext, { repeatedKeys }: Patch, validation: FieldValidation): void {
+  if (validation === 'Ignore' || repeatedKeys.length === 0) return;
+  if (validation === 'Strict') {
+    throw badRequest(`error strict decoding YAML: ${toJSON}${repeatedKeysError(repeatedKeys)}`);
+  }
+  for (const text of repeatedKeys) warn(context, text);
 }
 
 /** Of all objects in the value, which may be nested deeper than calls may be. */

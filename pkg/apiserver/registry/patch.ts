@@ -15,16 +15,17 @@ import {
   applyPatch,
   applyPatchSharing,
   type Patch,
+  patchFindings,
   patchKinds,
   readPatch,
-  repeatedMembers,
+  tellRepeatedKeys,
 } from '#apiserver/registry/patch-body.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
-import type { Decoded } from '#apiserver/resources/codec.js';
+import type { Decoded, TypeRef } from '#apiserver/resources/codec.js';
 
 /**
  * PATCH of one object or of a part of it. A patch that names no resourceVersion is applied again to whatever another
@@ -58,14 +59,14 @@ function change(operation: Operation, { patch, profile, options }: PatchRun): Pr
   }
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const fields = registry.codec.typeOf(type);
-  const repeated = options.fieldValidation === 'Ignore' ? [] : repeatedMembers(patch);
+  const found = patchFindings(patch, options.fieldValidation);
   return mutate(operation, {
     namespace,
     name,
     profile,
     options,
     change: (current, { canonical }, pause) =>
-      inSteps(patched(operation, { patch, current, fields, canonical, options, repeated }), pause),
+      inSteps(patched(operation, { patch, current, fields, canonical, options, found }), pause),
   });
 }
 
@@ -76,19 +77,19 @@ interface PatchInSteps {
   /** Says the starting point. */
   readonly canonical: boolean;
   readonly options: WriteOptions;
-  /** What the patch says twice. */
-  readonly repeated: readonly string[];
+  /** Of the patch itself. */
+  readonly found: readonly string[];
 }
 
-function* patched(operation: Operation, { patch, current, fields, canonical, options, repeated }: PatchInSteps) {
+function* patched(operation: Operation, { patch, current, fields, canonical, options, found }: PatchInSteps) {
   if (!canonical) {
     const object = yield* applyPatch(patch, current, fields);
     yield;
-    return normalized(operation, { options, object, repeated });
+    return normalized(operation, { options, object, found });
   }
   const { value, shared } = yield* applyPatchSharing(patch, current, fields);
   yield;
-  return normalized(operation, { options, object: value, canonical: shared, repeated });
+  return normalized(operation, { options, object: value, canonical: shared, found });
 }
 
 /** Who applies, and whether also against others. Throws 422 where nobody is named. */
@@ -119,6 +120,7 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
     trackFields: false,
     change: async (live, _start, pause) => {
       const object = await registry.managedFields.applyInSteps({ ...request, live }, pause);
+      tellRepeatedKeys(context, patch, options.fieldValidation);
       await pause();
       return normalized(operation, { options, object });
     },
@@ -126,6 +128,7 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
       ? {
           create: async () => {
             const applied = await registry.managedFields.applyInSteps(request, () => betweenSteps(operation));
+            tellRepeatedKeys(context, patch, options.fieldValidation);
             await betweenSteps(operation);
             const object = normalized(operation, { options, object: applied });
             return createInstead(operation, { object, namespace, options, trackFields: false });
@@ -135,47 +138,44 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
   });
 }
 
-/**
- * What is wrong with the outcome is the patch's fault, so it is told as 1.24 tells it: 422 for a patch that was well-formed
- * by itself. An applied configuration has been checked before it was merged.
- */
-function normalize(
-  { registry, resource }: Operation,
-  { options, object, canonical, repeated = [] }: Outcome & { readonly object: object },
-): Decoded {
-  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
-  const refusal = (why: string) =>
-    invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), JSON.stringify(object), why)]);
-  const strict = options.fieldValidation === 'Strict';
-  let found: Decoded;
-  try {
-    found = registry.codec.normalize(object, type, strict ? 'Warn' : options.fieldValidation, canonical);
-  } catch (error) {
-    const status = statusOf(error);
-    if (status?.code !== 400) throw error;
-    throw refusal(status.message ?? '');
-  }
-  const warnings = [...repeated, ...found.warnings];
-  if (strict && warnings.length > 0) throw refusal(`strict decoding error: ${warnings.join(', ')}`);
-  return repeated.length === 0 ? found : { ...found, warnings };
-}
-
 interface Outcome {
   readonly options: WriteOptions;
   readonly object: unknown;
   /** Members that the patch has left alone, of an object that was in canonical form. */
   readonly canonical?: ReadonlySet<unknown>;
-  /** What the patch says twice. */
-  readonly repeated?: readonly string[];
+  /** What was found in the patch itself. */
+  readonly found?: readonly string[];
 }
 
 /** What came out of a patch as a proper object of the resource's kind. */
 function normalized(operation: Operation, outcome: Outcome): ApiObjectShape {
   const { context, resource } = operation;
-  const { object } = outcome;
+  const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
+  const object = patchedObject(operation, type, outcome);
+  requireOwnName(resource, object, context.info);
+  return object;
+}
+
+/**
+ * What came out of a patch as an object of the type. What is wrong with it is the patch's fault, so it is told as 1.24 tells
+ * it: 422 for a patch that was well-formed by itself. An applied configuration has been checked before it was merged.
+ */
+export function patchedObject({ registry, context }: Operation, type: TypeRef, outcome: Outcome): ApiObjectShape {
+  const { options, object, canonical, found = [] } = outcome;
   if (typeof object !== 'object' || object === null) throw badRequest('the patch does not leave an object');
-  const result = normalize(operation, { ...outcome, object });
-  for (const text of result.warnings) warn(context, text);
-  requireOwnName(resource, result.object, context.info);
-  return result.object;
+  const refusal = (why: string) =>
+    invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), JSON.stringify(object), why)]);
+  const strict = options.fieldValidation === 'Strict';
+  let decoded: Decoded;
+  try {
+    decoded = registry.codec.normalize(object, type, strict ? 'Warn' : options.fieldValidation, canonical);
+  } catch (error) {
+    const status = statusOf(error);
+    if (status?.code !== 400) throw error;
+    throw refusal(status.message ?? '');
+  }
+  const warnings = [...found, ...decoded.warnings];
+  if (strict && warnings.length > 0) throw refusal(`strict decoding error: ${warnings.join(', ')}`);
+  for (const text of warnings) warn(context, text);
+  return decoded.object;
 }

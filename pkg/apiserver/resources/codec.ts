@@ -31,6 +31,13 @@ export interface Decoded {
   readonly known?: KnownMember;
 }
 
+/** How a body is read. */
+export interface ReadOptions {
+  readonly validation: FieldValidation;
+  /** Of YAML that is JSON already: what it said twice. */
+  readonly repeatedKeys?: readonly string[] | undefined;
+}
+
 /** Kinds that are not built in. */
 export type CustomKinds = Pick<Scheme, 'kind'>;
 
@@ -53,15 +60,15 @@ export class Codec {
   }
 
   /** One object of the expected kind, which is also taken for what does not name its kind. Throws 400. */
-  decode(body: Buffer, encoding: Encoding, expected: TypeRef, validation: FieldValidation): Omit<Decoded, 'known'> {
-    const { object, warnings, known } = this.decodeKnown(body, encoding, expected, validation);
+  decode(body: Buffer, encoding: Encoding, expected: TypeRef, options: ReadOptions): Omit<Decoded, 'known'> {
+    const { object, warnings, known } = this.decodeKnown(body, encoding, expected, options);
     if (known !== undefined) ownSpec(object, known);
     return { object, warnings };
   }
 
   /** The same for those who change a known spec only after `ownSpec`. */
-  decodeKnown(body: Buffer, encoding: Encoding, expected: TypeRef, validation: FieldValidation): Decoded {
-    return shaped(this.#objects.decode(body, { encoding, expected: this.#kind(expected), validation }));
+  decodeKnown(body: Buffer, encoding: Encoding, expected: TypeRef, options: ReadOptions): Decoded {
+    return shaped(this.#objects.decode(body, { ...options, encoding, expected: this.#kind(expected) }));
   }
 
   /** The same for large bodies: others may run between the steps. */
@@ -69,9 +76,9 @@ export class Codec {
     body: Buffer,
     encoding: Encoding,
     expected: TypeRef,
-    validation: FieldValidation,
+    options: ReadOptions,
   ): Generator<undefined, Decoded> {
-    return shaped(yield* this.#objects.decodeSteps(body, { encoding, expected: this.#kind(expected), validation }));
+    return shaped(yield* this.#objects.decodeSteps(body, { ...options, encoding, expected: this.#kind(expected) }));
   }
 
   /** The same for versions of a kind that look the same: an object of any of them. */
@@ -79,15 +86,15 @@ export class Codec {
     body: Buffer,
     encoding: Encoding,
     expected: readonly [TypeRef, ...TypeRef[]],
-    validation: FieldValidation,
+    options: ReadOptions,
   ): Omit<Decoded, 'known'> {
     const [first, ...others] = expected;
     try {
-      return this.decode(body, encoding, first, validation);
+      return this.decode(body, encoding, first, options);
     } catch (error) {
       for (const other of others) {
         try {
-          return this.decode(body, encoding, other, validation);
+          return this.decode(body, encoding, other, options);
         } catch {
           // What is wrong with it is told for the first version.
         }

@@ -6,6 +6,7 @@ import { costsNothing, disrupted, isBudgeted, isOver } from '#api/policy/v1/podd
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
 import { badRequest, internalError, isConflict } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
+import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 import { bodyEncoding } from '#apiserver/registry/body.js';
@@ -33,8 +34,11 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
   const encoding = bodyEncoding(registry, context);
   const type = subresourceType(registry, resource, 'eviction');
   const older = { ...type, apiVersion: registry.dialect.apiVersion('policy', 'v1beta1') };
-  const eviction = registry.codec.decodeOneOf(context.request.body, encoding, [type, older], 'Ignore')
-    .object as Eviction;
+  const { body, repeatedKeys } = context.request;
+  const read = { validation: options.fieldValidation, repeatedKeys };
+  const decoded = registry.codec.decodeOneOf(body, encoding, [type, older], read);
+  for (const text of decoded.warnings) warn(context, text);
+  const eviction = decoded.object as Eviction;
   eviction.metadata ??= {};
   requireNamespace(resource, eviction, info.namespace);
   if (eviction.metadata.name !== info.name) throw badRequest('name in URL does not match name in Eviction object');

@@ -1,19 +1,19 @@
 /** `…/scale`: how many replicas, the same for all kinds that have them. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { inSteps, type Pause } from '#apimachinery/async/steps.js';
+import { readApplied } from '#apimachinery/apply/apply.js';
+import { allSteps, inSteps, type Pause } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import type { JsonObject } from '#apimachinery/patch/json-values.js';
-import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { readEntry } from '#apiserver/registry/get.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { applyOptions } from '#apiserver/registry/patch.js';
-import { applyPatch, patchKinds, readPatch } from '#apiserver/registry/patch-body.js';
+import { applyOptions, patchedObject } from '#apiserver/registry/patch.js';
+import { applyPatch, patchFindings, patchKinds, readPatch, tellRepeatedKeys } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
@@ -72,18 +72,19 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
   if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
   const options = writeOptions(registry.dialect, context, 'PatchOptions');
   const patch = await readPatch(context, registry.turns, patchKinds(resource));
-  const normalized = (value: unknown) => {
-    const { object, warnings } = registry.codec.normalize(value, type, options.fieldValidation);
-    for (const text of warnings) warn(context, text);
-    return object;
-  };
+  const found = patchFindings(patch, options.fieldValidation);
+  const fields = registry.codec.typeOf(type);
   if (patch.kind === 'apply') {
     const { manager, force } = applyOptions(operation);
-    const wanted = normalized(copyJson(patch.body as object));
+    const { apiVersion } = type;
+    // As it was written: zero is a number of replicas, too.
+    const applied = allSteps(readApplied({ type: fields, apiVersion, applied: patch.body })) as JsonObject & Scale;
+    tellRepeatedKeys(context, patch, options.fieldValidation);
+    const wanted: Scale = patchedObject(operation, type, { options, object: copyJson(applied) });
     requireOwnName(resource, wanted, context.info);
     const application = {
       resource,
-      configuration: configurationOf(resource, wanted),
+      configuration: configurationOf(resource, applied),
       manager,
       force,
       subresource: 'scale',
@@ -101,10 +102,9 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
   return {
     options,
     async apply(current, pause) {
-      const steps = applyPatch(patch, scaleOf(resource, current, type), registry.codec.typeOf(type));
-      const patched = await inSteps(steps, pause);
+      const object = await inSteps(applyPatch(patch, scaleOf(resource, current, type), fields), pause);
       await pause();
-      return scaled(resource, current, normalized(patched));
+      return scaled(resource, current, patchedObject(operation, type, { options, object, found }));
     },
   };
 }

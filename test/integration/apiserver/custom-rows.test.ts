@@ -300,10 +300,14 @@ const specOf = '{"text":"x","text":"y","odd":1,"list":[{"name":"1","odd":2}]}';
 const jsonBody = (name: string, more = ''): string =>
   `{"apiVersion":"${group}/v1","kind":"Row","metadata":{"name":"${name}"${more}},"spec":${specOf},"odd":3}`;
 const yamlBody = (name: string, more = ''): string =>
-  `apiVersion: ${group}/v1\nkind: Row\nmetadata: {name: ${name}${more}}\nspec:\n  text: y\n  odd: 1\n  list:\n  - {name: "1", odd: 2}\nodd: 3\n`;
+  `apiVersion: ${group}/v1\nkind: Row\nmetadata: {name: ${name}${more}}\nspec:\n  text: x\n  text: y\n  odd: 1\n  list:\n  - {name: "1", odd: 2}\nodd: 3\n`;
 
 const unknown = ['unknown field "odd"', 'unknown field "spec.list[0].odd"', 'unknown field "spec.odd"'];
 const repeated = ['duplicate field "spec.text"', ...unknown];
+const repeatedKey = 'line 6: key "text" already set in map';
+const repeatedYAML = [repeatedKey, ...unknown];
+/** What strict readers say of a repeated key. */
+const strictly = (finding: string) => (finding === repeatedKey ? `yaml: unmarshal errors:\n  ${finding}` : finding);
 
 async function fieldValidation(t: Test, server: ApiServer): Promise<void> {
   const { json } = await call(server, 'POST', rows, { body: row('there', { text: 'w' }) });
@@ -315,16 +319,16 @@ async function fieldValidation(t: Test, server: ApiServer): Promise<void> {
   const ofPatch = ['json patch duplicate field "[1].op"', 'unknown field "spec.odd"'];
   const cases: [method: string, path: string, type: string, body: string, found: string[]][] = [
     ['POST', rows, 'application/json', jsonBody('new'), repeated],
-    ['POST', rows, 'application/yaml', yamlBody('new'), unknown],
+    ['POST', rows, 'application/yaml', yamlBody('new'), repeatedYAML],
     ['PUT', there, 'application/json', jsonBody('there', `,${version}`), repeated],
-    ['PUT', there, 'application/yaml', yamlBody('there', `, ${version.replace(':', ': ')}`), unknown],
+    ['PUT', there, 'application/yaml', yamlBody('there', `, ${version.replace(':', ': ')}`), repeatedYAML],
     ['PATCH', there, patchTypes.merge, `{"spec":${specOf},"odd":3}`, repeated],
     ['PATCH', there, patchTypes.json, odd, ofPatch],
   ];
   for (const [method, path, type, body, found] of cases) {
     const name = `${method} ${type}`;
     const refused = await send(method, path, type, body, '&fieldValidation=Strict');
-    const text = `strict decoding error: ${found.join(', ')}`;
+    const text = `strict decoding error: ${found.map(strictly).join(', ')}`;
     if (method === 'PATCH') {
       t.match(refused.json, { code: 422, details: { causes: [{ field: 'patch' }] } }, name);
       t.ok(refused.json.message.endsWith(`: ${text}`), `${name}: ${refused.json.message}`);
@@ -341,12 +345,38 @@ async function fieldValidation(t: Test, server: ApiServer): Promise<void> {
     const ignored = await send(method, path, type, body, '&fieldValidation=Ignore');
     t.ok(ignored.status < 300 && ignored.headers['warning'] === undefined, `${name}: ignored`);
     t.strictSame(Object.keys(ignored.json.spec).includes('odd'), false, `${name}: pruned all the same`);
+    if (body.includes('text')) t.match(ignored.json.spec.text, /^[yz]$/, `${name}: the last one counts`);
   }
-  // What is applied names fields that are to be owned: none that there are not.
-  const applied = await send('PATCH', there, patchTypes.apply, yamlBody('there'), '&fieldManager=m&force=true');
-  t.match(applied.json, { code: 400, message: /\.spec\.odd: field not declared in schema/ });
-  t.match((await send('POST', rows, 'application/yaml', 'spec: {a: 1, a: 2}', '')).json, {
-    code: 400,
-    message: /^yaml: Map keys must be unique at line 1, column 14$/,
-  });
+  await applyValidation(t, (query, body) => send('PATCH', there, patchTypes.apply, body, query));
+}
+
+async function applyValidation(
+  t: Test,
+  send: (query: string, body: string) => Promise<Awaited<ReturnType<typeof call>>>,
+): Promise<void> {
+  const large = `# ${'x'.repeat(5000)}\n`;
+  for (const [mode, first, line] of [
+    ['Ignore', '', 6],
+    ['Warn', '', 6],
+    ['Strict', '', 6],
+    ['Strict', large, 7],
+    ['Warn', large, 7],
+  ] as const) {
+    const query = `&fieldManager=m&force=true&fieldValidation=${mode}`;
+    // What is applied names fields that are to be owned: none that there are not.
+    const odd = await send(query, `${first}${yamlBody('there')}`);
+    t.match(odd.json, { code: 400, message: /\.spec\.odd: field not declared in schema/ }, mode);
+    const body = yamlBody('there')
+      .replaceAll(/( {2})?odd: \d\n/g, '')
+      .replace(', odd: 2', '');
+    const applied = await send(query, `${first}${body}`);
+    const key = `line ${line}: key "text" already set in map`;
+    if (mode === 'Strict') {
+      const why = `error converting YAML to JSON: yaml: unmarshal errors:\n  ${key}`;
+      t.match(applied.json, { code: 400, reason: 'BadRequest', message: `error strict decoding YAML: ${why}` });
+      continue;
+    }
+    t.match(applied.json, { spec: { text: 'y' } }, `${mode}: the last one counts`);
+    t.equal(applied.headers['warning'], mode === 'Ignore' ? undefined : `299 - "${key.replaceAll('"', '\\"')}"`, mode);
+  }
 }

@@ -159,7 +159,23 @@ async function scale(t: Test, fixture: Fixture): Promise<void> {
   t.equal(zero.json.spec.replicas, 0);
   const negative = await fixture.call('PATCH', '/scale', { spec: { replicas: -1 } }, merge);
   t.match(negative.json, { code: 422, details: { causes: [{ field: 'spec.replicas', reason: 'FieldValueInvalid' }] } });
-  t.match((await fixture.call('PATCH', '/scale', { spec: { replicas: 'many' } }, merge)).json, { code: 400 });
+  t.match((await fixture.call('PATCH', '/scale', { spec: { replicas: 'many' } }, merge)).json, { code: 422 });
+  const strictly = await fixture.call('PATCH', '/scale?fieldValidation=Strict', { spec: { odd: 1 } }, merge);
+  t.match(strictly.json, { code: 422, message: /strict decoding error: unknown field "spec.odd"/ });
+  const { name } = metadata;
+  const { kind, apiVersion } = got;
+  const apply = (spec: object) => {
+    const headers = { 'content-type': 'application/apply-patch+yaml' };
+    return fixture.call(
+      'PATCH',
+      '/scale?fieldManager=m&force=true',
+      { kind, apiVersion, metadata: { name }, spec },
+      headers,
+    );
+  };
+  t.match((await apply({ replicas: 3 })).json, { spec: { replicas: 3 } });
+  t.match((await apply({ replicas: 0 })).json, { spec: { replicas: 0 } }, 'none is a number, too');
+  t.match((await apply({ odd: 1 })).json, { code: 400, message: /\.spec\.odd: field not declared in schema/ });
 }
 
 async function approval(t: Test, fixture: Fixture): Promise<void> {

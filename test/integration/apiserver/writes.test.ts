@@ -75,6 +75,57 @@ t.test('unknown fields warn, or fail when asked to be strict', async (t) => {
   t.equal((await call(server, 'POST', `${configmaps}?fieldValidation=Maybe`, { body: odd })).status, 422);
 });
 
+t.test('keys that a document has twice warn, are refused or do not matter, as asked', async (t) => {
+  const server = await startServer(t);
+  await create(t, server, configmaps, configMap({ name: 'there' }, { a: '0' }));
+  const there = `${configmaps}/there`;
+  const documentOf = (name: string) =>
+    `apiVersion: v1\nkind: ConfigMap\nmetadata:\n  name: ${name}\ndata:\n  a: "1"\n  a: "2"\n`;
+  const key = 'line 7: key "a" already set in map';
+  const yaml = `yaml: unmarshal errors:\n  ${key}`;
+  const decoding = `ConfigMap in version "v1" cannot be handled as a ConfigMap: strict decoding error: ${yaml}`;
+  const applying = `error strict decoding YAML: error converting YAML to JSON: ${yaml}`;
+  const apply = 'application/apply-patch+yaml';
+  const json = '{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"there"},\n"data":{"a":"1","a":"2"}}';
+  const inJSON = 'line 2: key "a" already set in map';
+  const cases: [method: string, path: string, type: string, body: string, refusal: string, warning: string][] = [
+    ['POST', configmaps, 'application/yaml', documentOf('new'), decoding, key],
+    ['PUT', there, 'application/yaml', documentOf('there'), decoding, key],
+    ['PATCH', there, apply, documentOf('there'), applying, key],
+    ['PATCH', `${configmaps}/new`, apply, documentOf('new'), applying, key],
+    ['PATCH', there, apply, json, applying.replace(key, inJSON), inJSON],
+  ];
+  for (const [method, path, type, body, refusal, warning] of cases) {
+    const query = type === apply ? 'dryRun=All&fieldManager=m&force=true' : 'dryRun=All';
+    const send = (mode: string) =>
+      call(server, method, `${path}?${query}&fieldValidation=${mode}`, { headers: { 'content-type': type }, body });
+    const name = `${method} ${type} ${path}`;
+    t.match((await send('Strict')).json, { code: 400, reason: 'BadRequest', message: refusal }, name);
+    for (const mode of ['Warn', '', 'Ignore']) {
+      const { status, json, headers } = await send(mode);
+      t.ok(status < 300, `${name} ${mode}`);
+      t.strictSame(json.data, { a: '2' }, 'the last one counts');
+      t.equal(headers['warning'], mode === 'Ignore' ? undefined : `299 - "${warning.replaceAll('"', '\\"')}"`, name);
+    }
+  }
+});
+
+t.test('what the operations of a JSON patch say that means nothing', async (t) => {
+  const server = await startServer(t);
+  await create(t, server, configmaps, configMap({ name: 'there' }, { a: '0' }));
+  const body = '[{"op":"add","op":"add","why":"x","path":"/data/a","value":"1"}]';
+  const send = (mode: string) =>
+    call(server, 'PATCH', `${configmaps}/there?fieldValidation=${mode}`, {
+      headers: { 'content-type': 'application/json-patch+json' },
+      body,
+    });
+  const found = ['json patch unknown field "[0].why"', 'json patch duplicate field "[0].op"'];
+  t.match((await send('Strict')).json, { code: 422, message: new RegExp(found.join(', ').replaceAll('[', '\\[')) });
+  const warnings = found.map((text) => `299 - "${text.replaceAll('"', '\\"')}"`).join(', ');
+  t.equal((await send('Warn')).headers['warning'], warnings);
+  t.equal((await send('Ignore')).headers['warning'], undefined);
+});
+
 t.test('dry runs change nothing', async (t) => {
   const server = await startServer(t);
   const dry = await call(server, 'POST', `${configmaps}?dryRun=All`, { body: configMap({ name: 'a' }) });

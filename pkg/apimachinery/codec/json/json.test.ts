@@ -224,7 +224,7 @@ t.test('a parsed value', async (t) => {
     warnings: ['unknown field "spec.x"'],
   });
   const spec = Object.freeze({ nodeName: 'a', x: 1 });
-  const { object, warnings } = decodeValue({ spec, status: { x: 1 } }, pod, 'Warn', new Set([spec]));
+  const { object, warnings } = decodeValue({ spec, status: { x: 1 } }, pod, 'Warn', { canonical: new Set([spec]) });
   t.equal(object.spec, spec, 'what is canonical already is left alone');
   t.strictSame(warnings, ['unknown field "status.x"']);
 });

@@ -3,6 +3,7 @@
 import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
+import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { type JsonObject, JsonWalk } from '#apimachinery/codec/json/walk.js';
@@ -34,14 +35,23 @@ function summary(text: string): string {
   return bytes.length > summaryBytes ? `${shown} ...` : shown;
 }
 
-interface Finish {
+/** What is known of a parsed value. */
+export interface ParsedValue {
+  /** Its members whose values are canonical already, which are left alone. */
+  readonly canonical?: ReadonlySet<unknown> | undefined;
+  /** What its YAML document said twice: see `repeatedKey`. */
+  readonly repeatedKeys?: readonly string[] | undefined;
+}
+
+interface Finish extends ParsedValue {
   readonly validation: FieldValidation;
   /** What the value was parsed from, where members that repeat are looked for. */
   readonly text?: string;
-  readonly canonical?: ReadonlySet<unknown> | undefined;
 }
 
-function finish(type: TypeInfo, value: unknown, { validation, text, canonical }: Finish): Decoded {
+function finish(type: TypeInfo, value: unknown, options: Finish): Decoded {
+  const { validation, text, canonical } = options;
+  const repeatedKeys = validation === 'Ignore' ? [] : (options.repeatedKeys ?? []);
   const walk = new JsonWalk({ collectUnknown: validation !== 'Ignore', limit: maxFindings, canonical });
   let object: unknown;
   try {
@@ -53,13 +63,14 @@ function finish(type: TypeInfo, value: unknown, { validation, text, canonical }:
   // Parsing leaves only one of those that repeat.
   const repeats = validation !== 'Ignore' && text !== undefined && countKeys(text) !== walk.members;
   const duplicates = repeats ? duplicateKeys(text, maxFindings) : [];
-  if (duplicates.length === 0 && (walk.unknown ?? []).length === 0)
+  if (duplicates.length + repeatedKeys.length + (walk.unknown ?? []).length === 0)
     return { object: object as JsonObject, warnings: [] };
   const findings = findingsOf(type, walk.unknown ?? [], duplicates).slice(0, maxFindings);
-  if (validation === 'Strict' && findings.length > 0) {
-    throw decodeFailure(type, new DecodeError(`strict decoding error: ${findings.join(', ')}`));
+  if (validation === 'Strict') {
+    const errors = repeatedKeys.length === 0 ? findings : [repeatedKeysError(repeatedKeys), ...findings];
+    throw decodeFailure(type, new DecodeError(`strict decoding error: ${errors.join(', ')}`));
   }
-  return { object: object as JsonObject, warnings: findings };
+  return { object: object as JsonObject, warnings: [...repeatedKeys, ...findings] };
 }
 
 /** As 1.24 orders them: of kinds with a schema of their own by their paths, behind what is wrong with the text itself. */
@@ -120,17 +131,14 @@ export function decodeParsed(
   return finish(type, value, { validation, text, canonical });
 }
 
-/**
- * The same for a value that is parsed already, which is taken over: it may be changed and become part of the result.
- * Members whose values are `canonical` already are left alone.
- */
+/** The same for a value that is parsed already, which is taken over: it may be changed and become part of the result. */
 export function decodeValue(
   value: unknown,
   type: TypeInfo,
   validation: FieldValidation = 'Ignore',
-  canonical?: ReadonlySet<unknown>,
+  parsed: ParsedValue = {},
 ): Decoded {
-  return finish(type, value, { validation, canonical });
+  return finish(type, value, { ...parsed, validation });
 }
 
 /** The JSON text of an object. */

@@ -1,0 +1,11 @@
+/** Keys that come twice in a map of a YAML document, in the words of 1.24. */
+
+/** `line 7: key "a" already set in map`. `line` counts from 1. */
+export function repeatedKey(key: unknown, line: number): string {
+  return `line ${line}: key ${JSON.stringify(key)} already set in map`;
+}
+
+/** The one error that strict readers make of all of them. */
+export function repeatedKeysError(repeated: readonly string[]): string {
+  return ['yaml: unmarshal errors:', ...repeated].join('\n  ');
+}
