@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# Builds another implementation's API server, controller manager, scheduler and node agent from their published Go module
-# into .tools/peers, for test/integration/peers and the benchmarks. Takes minutes, so nothing calls it.
+# Builds another implementation's API server, controller manager, scheduler, node agent and service proxy from their
+# published Go module into .tools/peers, for tests and the benchmarks. Takes minutes, so nothing calls it.
 # Usage: build-peers.sh [VERSION [DAEMON…]], VERSION without its leading "1.": 24.17, 20.2. OUT=DIR puts them elsewhere.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 version=${1:-24.17}
 names=("${@:2}")
-[ ${#names[@]} -gt 0 ] || names=(kube-apiserver kube-controller-manager kube-scheduler kubelet)
+[ ${#names[@]} -gt 0 ] || names=(kube-apiserver kube-controller-manager kube-scheduler kubelet kube-proxy)
 declare -A constructors=(
   [kube-apiserver]=NewAPIServerCommand
   [kube-controller-manager]=NewControllerManagerCommand
   [kube-scheduler]=NewSchedulerCommand
   [kubelet]=NewKubeletCommand
+  [kube-proxy]=NewProxyCommand
 )
 module=k8s.io/kubernetes
 out=$(realpath -m "${OUT:-.tools/peers}")
@@ -89,4 +90,4 @@ mkdir -p "$out"
 stamp=k8s.io/component-base/version.git
 # Old libraries reach into the runtime in ways that newer linkers refuse unless told otherwise.
 go build -o "$out/" -ldflags "-s -w -checklinkname=0 -X ${stamp}Version=v1.$version -X ${stamp}Major=1 -X ${stamp}Minor=${version%.*}" ./...
-echo "PEER_APISERVER=$out/kube-apiserver PEER_CONTROLLER_MANAGER=$out/kube-controller-manager PEER_SCHEDULER=$out/kube-scheduler PEER_NODE_AGENT=$out/kubelet"
+echo "PEER_APISERVER=$out/kube-apiserver PEER_CONTROLLER_MANAGER=$out/kube-controller-manager PEER_SCHEDULER=$out/kube-scheduler PEER_NODE_AGENT=$out/kubelet PEER_PROXY=$out/kube-proxy"

@@ -1,10 +1,11 @@
 /** What the built-in ingress controller needs in the API: a class, and the rights of its user. */
+import { isDeepStrictEqual } from 'node:util';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
 import type { IngressClass } from '#api/networking/v1/types.gen.js';
 import { clusterrolebindings, clusterroles } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRole, ClusterRoleBinding, PolicyRule } from '#api/rbac/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { isAlreadyExists } from '#apimachinery/errors/status.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { ApiObject, Client } from '#client/client.js';
 
 const roleName = 'system:ingress-controller';
@@ -25,6 +26,32 @@ export async function setUpIngress(client: Client): Promise<void> {
     unlessThere(client.resource(clusterrolebindings).create(ingressBinding(dialect))),
     unlessThere(client.resource(ingressclasses).create(ingressClass(dialect, !hasDefault))),
   ]);
+}
+
+/**
+ * Takes the class away when the controller is off: Ingresses without a class would be given to nobody. One that somebody
+ * has changed stays, and so do the rights, which a controller that runs elsewhere may use.
+ */
+export async function removeIngressClass(client: Client): Promise<void> {
+  const { dialect } = client;
+  const classes = client.resource(ingressclasses);
+  try {
+    const found = await classes.get(className);
+    if (!isAsMade(found, dialect)) return;
+    const { resourceVersion, uid } = found.metadata;
+    await classes.delete(className, { preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) } });
+  } catch (error) {
+    // Somebody changes it, or has taken it away.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
+function isAsMade({ metadata, spec }: IngressClass, dialect: Dialect): boolean {
+  const { annotations = {}, labels = {} } = metadata;
+  return [true, false].some((isDefault) => {
+    const made = ingressClass(dialect, isDefault);
+    return isDeepStrictEqual({ annotations, labels, spec }, { annotations: made.metadata.annotations, labels: {}, spec: made.spec });
+  });
 }
 
 /** @param isDefault Of Ingresses that name no class. */

@@ -12,6 +12,7 @@ import { layoutOf } from '#cmd/orch/context/layout.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
 import type { StartOptions } from '#cmd/orch/context/start-options.js';
 import { startInfrastructure } from '#cmd/orch/infrastructure.js';
+import { removeIngressClass } from '#cmd/orch/ingress.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
 import { writeIdentity } from '#cmd/orch/process/identity.js';
@@ -143,6 +144,7 @@ async function startCluster(
   const joining = setUpJoining(context, infrastructure, cluster.client);
   joining.catch(() => undefined);
   if (start.localStorage) await setUpLocalStorage(cluster.client);
+  if (start.ingress === undefined) await removeIngressClass(cluster.client);
   const patience = AbortSignal.any([signal, AbortSignal.timeout(nodesReadyMs)]);
   const count = `${settings.nodes.length} of ${settings.nodes.length}`;
   await step(

@@ -15,7 +15,7 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import type { ApiObject } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
-import { setUpIngress } from '#cmd/orch/ingress.js';
+import { removeIngressClass, setUpIngress } from '#cmd/orch/ingress.js';
 import { startCluster } from '#cmd/orch/start-cluster.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { standardLimits } from '#ingress/http/limits.js';
@@ -48,6 +48,18 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     t.match(items, [
       { metadata: { name: 'built-in', annotations: { [dialect.ingress.defaultClassAnnotation]: 'true' } } },
     ]);
+
+    const classNames = async () =>
+      (await client.resource(ingressclasses).list()).items.map(({ metadata }) => metadata.name);
+    await removeIngressClass(client);
+    await removeIngressClass(client);
+    t.same(await classNames(), [], 'the class goes with the controller');
+    await setUpIngress(client);
+    const made = await client.resource(ingressclasses).get('built-in');
+    const labels = { mine: 'yes' };
+    await client.resource(ingressclasses).update({ ...made, metadata: { ...made.metadata, labels } });
+    await removeIngressClass(client);
+    t.same(await classNames(), ['built-in'], 'unless somebody has changed it');
 
     const types = { ClusterRole: clusterroles, ClusterRoleBinding: clusterrolebindings, IngressClass: ingressclasses };
     const manifests = await documented(dialect);
