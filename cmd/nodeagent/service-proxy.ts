@@ -5,10 +5,11 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
+import type { ProxyMode } from '#proxy/backend.js';
 import { kernelSettings } from '#proxy/kernel.js';
-import { runWithInput } from '#proxy/nft/nft.js';
 import { NodeProxy } from '#proxy/node-proxy.js';
 import { proxyOptions, rangesByFamily } from '#proxy/options.js';
+import { runWithInput } from '#proxy/program/run-program.js';
 
 export interface NodeServiceProxyDependencies {
   /** Those of the agent, which share what both watch. */
@@ -33,6 +34,7 @@ export function nodeServiceProxy(
   return new NodeProxy({
     ...dependencies,
     nodeNames: [nodeName, ...others],
+    mode: values['service-proxy-mode'] as ProxyMode,
     settings: {
       table: values['service-proxy-table'] === '' ? dialect.components.serviceProxy : values['service-proxy-table'],
       clusterCIDRs: rangesByFamily(values['service-proxy-cluster-cidr']),

@@ -15,10 +15,11 @@ import { genericOptions } from '#daemon/options/groups/generic.js';
 import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
+import { type ProxyMode, removeRules } from '#proxy/backend.js';
 import { kernelSettings } from '#proxy/kernel.js';
-import { runWithInput } from '#proxy/nft/nft.js';
-import { NodeProxy, removeTables, tablesOf } from '#proxy/node-proxy.js';
+import { NodeProxy } from '#proxy/node-proxy.js';
 import { proxyOptions, proxyRules, rangesByFamily } from '#proxy/options.js';
+import { runWithInput } from '#proxy/program/run-program.js';
 
 function proxyOptionTable(dialect: Dialect) {
   const table = {
@@ -50,7 +51,7 @@ async function create(context: ProgramContext<ProxyOptionTable>, facts: ProcessF
   const { clock, dialect, log, random, values } = context;
   const name = dialect.components.serviceProxy;
   const table = values['nftables-table'] === '' ? name : values['nftables-table'];
-  if (values.cleanup) return task(name, () => removeTables(runWithInput, tablesOf(table)));
+  if (values.cleanup) return task(name, () => removeRules(runWithInput, table));
   const metrics = createRegistry({ dialect, process: facts });
   const connection = await connectByOptions(context, { file: values.orchconfig, program: name, metrics });
   const client = connection.client('proxy');
@@ -59,6 +60,7 @@ async function create(context: ProgramContext<ProxyOptionTable>, facts: ProcessF
   const proxy = new NodeProxy({
     ...{ informers, clock, random, log, metrics },
     nodeNames: [(values['hostname-override'] ?? hostname()).trim().toLowerCase()],
+    mode: values['proxy-mode'] as ProxyMode,
     settings: {
       table,
       clusterCIDRs: rangesByFamily(values['cluster-cidr']),

@@ -39,7 +39,9 @@ export async function removeIngressClass(client: Client): Promise<void> {
     const found = await classes.get(className);
     if (!isAsMade(found, dialect)) return;
     const { resourceVersion, uid } = found.metadata;
-    await classes.delete(className, { preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) } });
+    await classes.delete(className, {
+      preconditions: { ...(uid && { uid }), ...(resourceVersion && { resourceVersion }) },
+    });
   } catch (error) {
     // Somebody changes it, or has taken it away.
     if (!isNotFound(error) && !isConflict(error)) throw error;
@@ -50,7 +52,10 @@ function isAsMade({ metadata, spec }: IngressClass, dialect: Dialect): boolean {
   const { annotations = {}, labels = {} } = metadata;
   return [true, false].some((isDefault) => {
     const made = ingressClass(dialect, isDefault);
-    return isDeepStrictEqual({ annotations, labels, spec }, { annotations: made.metadata.annotations, labels: {}, spec: made.spec });
+    return isDeepStrictEqual(
+      { annotations, labels, spec },
+      { annotations: made.metadata.annotations, labels: {}, spec: made.spec },
+    );
   });
 }
 

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import type { NodeProxyArguments } from '#cmd/orch/arguments.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
-import { runWithInput } from '#proxy/nft/nft.js';
-import { removeTables, tablesOf } from '#proxy/node-proxy.js';
+import { removeRules } from '#proxy/backend.js';
+import { runWithInput } from '#proxy/program/run-program.js';
 
 /** What the node agents are told, by their places; undefined: the agent has no proxy. */
 export type ServiceProxy = (place: number) => NodeProxyArguments | undefined;
@@ -19,7 +19,7 @@ export function setUpServiceProxy({ layout, running, settings, start }: ClusterC
 
 /** Also those that an end by force has left. */
 export async function removeServiceRules(layout: Layout): Promise<void> {
-  await removeTables(runWithInput, tablesOf(tableOf(layout)));
+  await removeRules(runWithInput, tableOf(layout));
 }
 
 /** Clusters of one machine have a table each. */

@@ -2,7 +2,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { RunWithInput } from '#proxy/nft/nft.js';
+import type { RunWithInput } from '#proxy/program/run-program.js';
 import type { ProxySettings } from '#proxy/services/view.js';
 
 /** Files below /proc/sys, by their path there. */

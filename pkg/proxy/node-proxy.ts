@@ -11,14 +11,19 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { Lifetime } from '#daemon/lifetime.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { type Backend, findBackend, type ProxyMode, policiesTable, removeRulesOf } from '#proxy/backend.js';
+import { chainPrefix } from '#proxy/iptables/chain.js';
+import { frameOf } from '#proxy/iptables/frame.js';
+import { IptablesServices } from '#proxy/iptables/iptables-services.js';
 import { type KernelSettings, prepareKernel } from '#proxy/kernel.js';
+import { type KernelRules, RuleLoop, type RuleSource } from '#proxy/loop/rule-loop.js';
 import { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
-import { Nft, type RunWithInput } from '#proxy/nft/nft.js';
-import { TableLoop, type TableSource } from '#proxy/nft/table-loop.js';
 import { PolicyRules } from '#proxy/policies/policy-rules.js';
+import type { RunWithInput } from '#proxy/program/run-program.js';
 import { Conntrack } from '#proxy/services/conntrack.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
 import { HealthCheckPorts } from '#proxy/services/health-check-ports.js';
+import { NftServices } from '#proxy/services/nft-services.js';
 import { ServiceRules } from '#proxy/services/service-rules.js';
 import type { ProxySettings } from '#proxy/services/view.js';
 
@@ -31,6 +36,7 @@ export interface NodeProxyOptions {
   readonly metrics: Registry;
   /** All nodes whose network this is; the first one's zone counts. */
   readonly nodeNames: readonly string[];
+  readonly mode: ProxyMode;
   readonly settings: Omit<ProxySettings, 'isBridgeUnfiltered'>;
   readonly gates: EndpointGates;
   /** Whether to enforce network policies. */
@@ -41,31 +47,35 @@ export interface NodeProxyOptions {
   readonly kernel: KernelSettings;
 }
 
-/** Something that keeps a table of its own. */
-interface Rules extends TableSource {
+/** Who says what the rules are to be, and when they have changed. */
+interface Followed<Listing, Commands> extends RuleSource<Listing, Commands> {
   whenSynced(): Promise<void>;
   follow(changed: () => void): () => void;
 }
 
-const lookForNftMs = 15_000;
+/** Rules that are kept, whatever the program they are made with. */
+interface Kept {
+  readonly source: Pick<Followed<unknown, unknown>, 'whenSynced' | 'follow'>;
+  readonly loop: Pick<RuleLoop<unknown, unknown>, 'changed' | 'ready' | 'run' | 'times'>;
+}
+
+const lookAgainMs = 15_000;
 
 export class NodeProxy implements Daemon {
   readonly name = 'service-proxy';
   readonly #options: NodeProxyOptions;
-  readonly #nft: Nft;
   readonly #metrics: ProxyMetrics;
   readonly #life = new Lifetime('the service proxy');
-  #loops: readonly TableLoop[] = [];
+  #kept: readonly Kept[] = [];
 
   constructor(options: NodeProxyOptions) {
     this.#options = options;
-    this.#nft = new Nft(options.run);
     this.#metrics = new ProxyMetrics(options.metrics, options.informers.client.dialect);
   }
 
   /** For health: when all rules were last brought to the kernel, and since when some wait; milliseconds since the epoch. */
   get times(): { readonly lastSync: number; readonly queuedAt: number | undefined } {
-    const times = this.#loops.map((loop) => loop.times);
+    const times = this.#kept.map(({ loop }) => loop.times);
     const queued = times.flatMap(({ queuedAt }) => queuedAt ?? []);
     return {
       lastSync: times.length === 0 ? 0 : Math.min(...times.map(({ lastSync }) => lastSync)),
@@ -87,35 +97,25 @@ export class NodeProxy implements Daemon {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    const { informers, kernel, log, nodeNames, policies, run, settings } = this.#options;
-    if (!(await this.#untilNft(signal))) return;
+    const { kernel, log, run, settings } = this.#options;
+    const backend = await this.#untilBackend(signal);
+    if (backend === undefined) return;
     const { isBridgeUnfiltered } = await prepareKernel(kernel, run, { log, settings });
     const healthChecks = new HealthCheckPorts(log);
     const conntrack = new Conntrack(run, log);
-    const node = informers.informer(nodes, { fieldSelector: `metadata.name=${nodeNames[0] ?? ''}` });
-    const rules: Rules[] = [
-      new ServiceRules({
-        ...this.#options,
-        settings: { ...settings, isBridgeUnfiltered },
-        ...{ node, conntrack, healthChecks },
-        nodeNames: new Set(nodeNames),
-        nft: this.#nft,
-        metrics: this.#metrics,
-      }),
-      ...(policies
-        ? [new PolicyRules({ informers, log, table: policiesTable(settings.table), nodeNames: new Set(nodeNames) })]
-        : []),
-    ];
-    const started = rules.map((source) => ({ source, loop: this.#loop(source) }));
-    this.#loops = started.map(({ loop }) => loop);
-    const ends = started.map(({ loop, source }) => source.follow(() => loop.changed()));
-    Promise.all(this.#loops.map((loop) => loop.ready())).then(
-      () => this.#life.becameReady(),
-      () => undefined,
-    );
+    this.#kept = this.#rulesOf(backend, { settings: { ...settings, isBridgeUnfiltered }, conntrack, healthChecks });
+    const ends = this.#kept.map(({ loop, source }) => source.follow(() => loop.changed()));
+    const ready = Promise.all(this.#kept.map(({ loop }) => loop.ready()));
+    // Traffic goes on meanwhile: what another mode has left is taken away when its successor is there.
+    ready
+      .then(() => this.#leaveOther(backend))
+      .then(
+        () => this.#life.becameReady(),
+        () => undefined,
+      );
     try {
       await Promise.all(
-        started.map(async ({ loop, source }) => {
+        this.#kept.map(async ({ loop, source }) => {
           // With less than everything the rules of the rest would be taken away.
           await Promise.race([source.whenSynced(), aborted(signal)]);
           if (!signal.aborted) await loop.run(signal);
@@ -128,52 +128,71 @@ export class NodeProxy implements Daemon {
     }
   }
 
-  #loop(source: TableSource): TableLoop {
-    return new TableLoop({ ...this.#options, source, nft: this.#nft, metrics: this.#metrics });
+  #rulesOf(
+    backend: Backend,
+    shared: {
+      readonly settings: ProxySettings;
+      readonly conntrack: Conntrack;
+      readonly healthChecks: HealthCheckPorts;
+    },
+  ): Kept[] {
+    const { gates, informers, log, nodeNames: names, policies } = this.#options;
+    const { settings } = shared;
+    const nodeNames = new Set(names);
+    const node = informers.informer(nodes, { fieldSelector: `metadata.name=${names[0] ?? ''}` });
+    const common = { ...shared, ...{ gates, informers, log, node, nodeNames, metrics: this.#metrics } };
+    if (backend.mode === 'nftables') {
+      const { nft } = backend;
+      const services = new ServiceRules({ ...common, table: new NftServices(nft, settings) });
+      const kept = [this.#keep(services, nft.table(settings.table))];
+      if (policies) {
+        const table = policiesTable(settings.table);
+        kept.push(this.#keep(new PolicyRules({ informers, log, nodeNames, table }), nft.table(table)));
+      }
+      return kept;
+    }
+    if (policies)
+      log.warn('Network policies are not enforced: that needs the program nft; install the package nftables');
+    const { families, iptables } = backend;
+    const prefix = chainPrefix(settings.table);
+    const services = new ServiceRules({ ...common, table: new IptablesServices({ families, prefix, settings }) });
+    const { hooks } = frameOf('IPv4', prefix, settings);
+    return [this.#keep(services, iptables.rules(prefix, hooks, families))];
   }
 
-  /** False when the signal came first. */
-  async #untilNft(signal: AbortSignal): Promise<boolean> {
-    const { clock, log } = this.#options;
+  #keep<Listing, Commands>(source: Followed<Listing, Commands>, kernel: KernelRules<Listing, Commands>): Kept {
+    return { source, loop: new RuleLoop({ ...this.#options, source, kernel, metrics: this.#metrics }) };
+  }
+
+  async #leaveOther({ mode }: Backend): Promise<void> {
+    const { log, run, settings } = this.#options;
+    const other = mode === 'nftables' ? 'iptables' : 'nftables';
+    try {
+      await removeRulesOf(other, run, settings.table);
+    } catch (error) {
+      log.warn(
+        { err: error, mode: other },
+        'Rules of another mode cannot be taken away; they lead to endpoints of then',
+      );
+    }
+  }
+
+  /** Undefined when the signal came first. */
+  async #untilBackend(signal: AbortSignal): Promise<Backend | undefined> {
+    const { clock, log, mode, run } = this.#options;
     let told = '';
     while (!signal.aborted) {
       try {
-        const version = await this.#nft.version();
-        await this.#nft.has('');
-        log.info({ nft: version.trim() }, 'Keeping the rules of services');
-        return true;
+        const backend = await findBackend(mode, run);
+        log.info({ mode: backend.mode, program: backend.version }, 'Keeping the rules of services');
+        return backend;
       } catch (error) {
-        const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT';
-        const why = isMissing
-          ? 'Services lead nowhere: the program nft is missing; install the package nftables, or switch the service proxy off and run another'
-          : 'Services lead nowhere: nft has no access to the kernel’s tables';
-        if (messageOf(error) !== told) log.error({ err: error }, why);
-        told = messageOf(error);
-        await clock.sleep(lookForNftMs, signal);
+        const why = messageOf(error);
+        if (why !== told) log.error(`Services lead nowhere: ${why}`);
+        told = why;
+        await clock.sleep(lookAgainMs, signal);
       }
     }
-    return false;
-  }
-}
-
-/** The tables of a proxy: that of services, and that of network policies. */
-export function tablesOf(table: string): string[] {
-  return [table, policiesTable(table)];
-}
-
-function policiesTable(table: string): string {
-  return `${table}-policies`;
-}
-
-/** Takes the tables away, with all their rules: services lead nowhere from then on. */
-export async function removeTables(run: RunWithInput, tables: readonly string[]): Promise<void> {
-  const nft = new Nft(run);
-  for (const table of tables) {
-    try {
-      await nft.deleteTable(table);
-    } catch (error) {
-      // Without the program there are no rules of ours either.
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
+    return undefined;
   }
 }

@@ -3,6 +3,7 @@ import { parseCIDR } from '#apimachinery/net/ip.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 import { bindAddress } from '#daemon/serving/bind-address.js';
+import { proxyModes } from '#proxy/backend.js';
 import { familyOf } from '#proxy/services/addresses.js';
 import type { Family } from '#proxy/services/view.js';
 
@@ -12,10 +13,11 @@ export const proxyOptions = {
   'hostname-override': { type: 'string', section, meaning: 'Name of this node. Default: the host name.' },
   'proxy-mode': {
     type: 'string',
-    default: 'nftables',
-    oneOf: ['nftables'],
+    default: 'auto',
+    oneOf: proxyModes,
     section,
-    meaning: 'How packets are led to endpoints.',
+    meaning:
+      'How packets are led to endpoints: by nftables, or by iptables, which has no network policies and costs more with every service. auto: nftables where the program nft is, else iptables.',
   },
   'cluster-cidr': {
     type: 'strings',
@@ -41,7 +43,7 @@ export const proxyOptions = {
     default: 30_000,
     min: 1000,
     section,
-    meaning: 'How often to see whether the tables are still there.',
+    meaning: 'How often to see whether the rules are still there.',
   },
   'nftables-min-sync-period': {
     type: 'duration',
@@ -54,7 +56,8 @@ export const proxyOptions = {
     type: 'string',
     default: '',
     section,
-    meaning: "Name of the table, after which that of network policies is named, too. Default: the program's name.",
+    meaning:
+      "Name of the table, after which that of network policies is named, too, and chains of iptables. Default: the program's name.",
   },
   'network-policies': {
     type: 'bool',

@@ -2,8 +2,8 @@
 import { join } from 'node:path';
 import t from 'tap';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
-import { runWithInput } from '#proxy/nft/nft.js';
-import { removeTables, tablesOf } from '#proxy/node-proxy.js';
+import { removeRules } from '#proxy/backend.js';
+import { runWithInput } from '#proxy/program/run-program.js';
 import {
   eventually,
   ownRanges,
@@ -78,7 +78,7 @@ t.test('without what comes with it', { skip }, async (t) => {
 
   await t.test('another program leads it to the pod', async (t) => {
     const table = `oe2e-${process.pid}`;
-    t.teardown(() => removeTables(runWithInput, tablesOf(table)));
+    t.teardown(() => removeRules(runWithInput, table));
     const proxy = new Running(
       join(root, 'bin', 'orch-proxy'),
       [

@@ -8,7 +8,15 @@ export const serviceProxyOptions = {
     type: 'bool',
     section,
     meaning:
-      "Keep the kernel's rules that lead addresses and ports of services to their endpoints, and those of network policies, with nft. Off: another program has to.",
+      "Keep the kernel's rules that lead addresses and ports of services to their endpoints, and those of network policies. Off: another program has to.",
+  },
+  'service-proxy-mode': {
+    type: 'string',
+    default: 'auto',
+    oneOf: ['auto', 'nftables', 'iptables'],
+    section,
+    meaning:
+      'How packets are led to endpoints: by nftables, or by iptables, which has no network policies and costs more with every service. auto: nftables where the program nft is, else iptables.',
   },
   'service-proxy-cluster-cidr': {
     type: 'strings',
@@ -42,7 +50,7 @@ export const serviceProxyOptions = {
     default: '',
     section,
     meaning:
-      'Name of the table of nftables, after which that of network policies is named, too; clusters that share a network need one each. Default: orch-proxy, or kube-proxy in the other dialect.',
+      'Name of the table of nftables, after which that of network policies is named, too, and chains of iptables; clusters that share a network need one each. Default: orch-proxy, or kube-proxy in the other dialect.',
   },
   'network-policies': {
     type: 'bool',

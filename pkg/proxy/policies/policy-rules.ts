@@ -6,7 +6,8 @@ import type { NetworkPolicy } from '#api/networking/v1/types.gen.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { TableSource } from '#proxy/nft/table-loop.js';
+import type { RuleSource } from '#proxy/loop/rule-loop.js';
+import type { TableListing } from '#proxy/nft/listing.js';
 import { TableState } from '#proxy/nft/table-state.js';
 import { type CompiledPolicy, compilePolicy } from '#proxy/policies/compile.js';
 import { policiesFrame } from '#proxy/policies/frame.js';
@@ -23,7 +24,7 @@ export interface PolicyRulesOptions {
 /** Owner of the sets; those of pods are their keys, which have a slash. */
 const setsOwner = 'sets';
 
-export class PolicyRules implements TableSource {
+export class PolicyRules implements RuleSource<TableListing, string> {
   readonly state: TableState;
   readonly #options: PolicyRulesOptions;
   readonly #policies: Informer<NetworkPolicy>;

@@ -3,9 +3,8 @@
  * the first one comes, the kernel's memory of them has to go, too.
  */
 import type { Logger } from '#daemon/log/logger.js';
-import type { RunWithInput } from '#proxy/nft/nft.js';
-import { ProgramError } from '#proxy/nft/nft.js';
-import type { Frontend } from '#proxy/services/service-plan.js';
+import { ProgramError, type RunWithInput } from '#proxy/program/run-program.js';
+import type { Frontend } from '#proxy/services/routes.js';
 
 /** Arguments of conntrack(8) for what a service's change leaves behind. Pure. */
 export function staleFlows(before: readonly Frontend[], after: readonly Frontend[]): string[][] {

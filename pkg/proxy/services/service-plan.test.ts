@@ -4,7 +4,8 @@ import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { changeText } from '#proxy/nft/commands.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
-import { isSkipped, type PlanContext, planService, type ServicePlan } from '#proxy/services/service-plan.js';
+import { isSkipped } from '#proxy/services/routes.js';
+import { affinityOf, type PlanContext, planService, type ServicePlan } from '#proxy/services/service-plan.js';
 import type { ProxySettings } from '#proxy/services/view.js';
 
 const settings: ProxySettings = {
@@ -135,7 +136,8 @@ t.test('nobody answers', (t) => {
 t.test('clients that stay at their endpoints', (t) => {
   const spec = { sessionAffinity: 'ClientIP', sessionAffinityConfig: { clientIP: { timeoutSeconds: 60 } } };
   const plan = planService(service(spec), [slice(a)], context());
-  const map = plan.frontends[0]?.affinity ?? '';
+  const [frontend] = plan.frontends;
+  const map = (frontend && affinityOf(frontend)) ?? '';
   t.match(map, /^affinity4-[0-9a-f]{12}$/);
   t.same(
     plan.contribution.sets?.map(({ name }) => name),

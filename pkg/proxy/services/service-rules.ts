@@ -1,4 +1,4 @@
-/** Follows services and their endpoints, and says what is to be in the services' table. */
+/** Follows services and their endpoints, and says what is to be in the kernel's rules for them. */
 import { services } from '#api/core/v1/resources.gen.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
 import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
@@ -7,34 +7,22 @@ import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { RuleSource, RuleState } from '#proxy/loop/rule-loop.js';
 import type { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
-import type { TableListing } from '#proxy/nft/listing.js';
-import type { Nft } from '#proxy/nft/nft.js';
-import type { TableSource } from '#proxy/nft/table-loop.js';
-import { TableState } from '#proxy/nft/table-state.js';
-import { endpointsMap, firstLocalSlot, portsOf } from '#proxy/services/chains.js';
 import { type Conntrack, staleFlows } from '#proxy/services/conntrack.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
-import { servicesFrame } from '#proxy/services/frame.js';
 import type { HealthCheckPorts } from '#proxy/services/health-check-ports.js';
-import {
-  type Frontend,
-  frontendKey,
-  isSkipped,
-  planService,
-  type ServicePlan,
-  slotsKey,
-} from '#proxy/services/service-plan.js';
-import { families, type NodeView, type ProxySettings, protocols } from '#proxy/services/view.js';
+import { type Frontend, frontendOf, isSkipped, serviceRoutes } from '#proxy/services/routes.js';
+import type { ServiceTable } from '#proxy/services/service-table.js';
+import type { NodeView } from '#proxy/services/view.js';
 
-export interface ServiceRulesOptions {
+export interface ServiceRulesOptions<Listing, Commands> {
   readonly informers: InformerFactory;
-  readonly settings: ProxySettings;
+  readonly table: ServiceTable<Listing, Commands>;
   readonly gates: EndpointGates;
   readonly nodeNames: ReadonlySet<string>;
   /** Where the node's zone is read. */
   readonly node: Informer<Node>;
-  readonly nft: Nft;
   readonly conntrack: Conntrack;
   readonly healthChecks: HealthCheckPorts;
   readonly metrics: ProxyMetrics;
@@ -43,25 +31,24 @@ export interface ServiceRulesOptions {
 
 const byService = 'service';
 
-export class ServiceRules implements TableSource {
-  readonly state: TableState;
-  readonly #options: ServiceRulesOptions;
+export class ServiceRules<Listing, Commands> implements RuleSource<Listing, Commands> {
+  readonly state: RuleState<Listing, Commands>;
+  readonly #options: ServiceRulesOptions<Listing, Commands>;
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice>;
-  readonly #plans = new Map<string, ServicePlan>();
+  /** What was planned last. */
+  readonly #frontends = new Map<string, readonly Frontend[]>();
   /** Services to look at again. */
   readonly #dirty = new Set<string>();
   /** Frontends from which an endpoint has gone, or to which one has come, since the kernel was last told. */
   #before = new Map<string, readonly Frontend[]>();
-  /** The places that the kernel had at the start. */
-  #adopted: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>();
   #isFirst = true;
   #zone: string | undefined;
 
-  constructor(options: ServiceRulesOptions) {
-    const { informers, settings } = options;
+  constructor(options: ServiceRulesOptions<Listing, Commands>) {
+    const { informers, table } = options;
     this.#options = options;
-    this.state = new TableState(servicesFrame(settings));
+    this.state = table.state;
     this.#services = informers.informer(services);
     this.#slices = informers.informer(endpointslices, { transform: keepEndpoints });
     const { serviceName } = this.#labels;
@@ -119,8 +106,8 @@ export class ServiceRules implements TableSource {
     };
   }
 
-  adopt(listing: TableListing | undefined): void {
-    this.#adopted = listing === undefined ? new Map<string, readonly string[]>() : slotsOf(listing);
+  adopt(listing: Listing | undefined): void {
+    this.#options.table.adopt(listing);
   }
 
   plan(): void {
@@ -134,8 +121,7 @@ export class ServiceRules implements TableSource {
       }
     }
     this.#dirty.clear();
-    // From now on the plans know the places.
-    this.#adopted = new Map<string, readonly string[]>();
+    if (this.#isFirst) this.#options.table.adopted();
     this.#isFirst = false;
     metrics.serviceChangesPending.set(0);
     metrics.endpointChangesPending.set(0);
@@ -145,9 +131,9 @@ export class ServiceRules implements TableSource {
     const changed = this.#before;
     this.#before = new Map<string, readonly Frontend[]>();
     for (const [key, before] of changed) {
-      const after = this.#plans.get(key)?.frontends ?? [];
+      const after = this.#frontends.get(key) ?? [];
       this.#options.conntrack.forget(staleFlows(before, after));
-      await this.#forgetClients(before, after);
+      await this.#options.table.forgetClients(before, after);
     }
   }
 
@@ -156,14 +142,14 @@ export class ServiceRules implements TableSource {
   }
 
   #planOne(key: string): void {
-    const { gates, healthChecks, informers, nodeNames, settings } = this.#options;
+    const { gates, healthChecks, informers, nodeNames, table } = this.#options;
     const { dialect } = informers.client;
     const service = this.#services.get(key);
-    const old = this.#plans.get(key);
-    if (!this.#before.has(key) && old !== undefined) this.#before.set(key, old.frontends);
+    const old = this.#frontends.get(key);
+    if (!this.#before.has(key) && old !== undefined) this.#before.set(key, old);
     if (service === undefined || isSkipped(service, dialect)) {
-      this.#plans.delete(key);
-      this.state.contribute(key, undefined);
+      this.#frontends.delete(key);
+      table.contribute(key, undefined);
       healthChecks.set(key, undefined);
       return;
     }
@@ -171,75 +157,20 @@ export class ServiceRules implements TableSource {
       .byIndex(byService, key)
       .filter(({ metadata }) => !(dialect.labels.serviceProxyName in (metadata.labels ?? {})));
     const node: NodeView = { names: nodeNames, zone: this.#zone };
-    const plan = planService(service, slices, {
-      ...{ dialect, gates, node, settings },
-      previousSlots: (id) => old?.slots.get(id) ?? this.#adopted.get(id) ?? [],
-    });
-    if (old === undefined && !this.#before.has(key)) this.#before.set(key, this.#beforeFirst(plan));
-    this.#plans.set(key, plan);
-    this.state.contribute(key, plan.contribution);
+    const planned = serviceRoutes(service, slices, { dialect, gates, node });
+    const frontends = planned.routes.map(frontendOf);
+    if (old === undefined && !this.#before.has(key)) this.#before.set(key, this.#beforeFirst(frontends));
+    this.#frontends.set(key, frontends);
+    table.contribute(key, planned);
     const { namespace = '', name = '' } = service.metadata;
-    healthChecks.set(key, plan.healthCheck && { namespace, name, ...plan.healthCheck });
+    healthChecks.set(key, planned.healthCheck && { namespace, name, ...planned.healthCheck });
   }
 
   /** Where the frontends of a service that was not planned before have led: nowhere, or where the kernel had it. */
-  #beforeFirst({ frontends }: ServicePlan): Frontend[] {
-    if (this.#isFirst && this.#adopted.size === 0) return [...frontends];
+  #beforeFirst(frontends: readonly Frontend[]): Frontend[] {
     return frontends.map((frontend) => {
-      const by = frontend.address === undefined ? 'node-port' : 'address';
-      const map = endpointsMap(by, frontend.family, frontend.protocol);
-      const placed = (first: number) => this.#adopted.get(slotsKey(map, frontendKey(frontend), first)) ?? [];
-      return { ...frontend, targets: [...new Set([...placed(0), ...placed(firstLocalSlot)])] };
+      const targets = this.#isFirst ? this.#options.table.ledTo(frontend) : [];
+      return targets === undefined ? frontend : { ...frontend, targets };
     });
   }
-
-  /** Clients that were remembered for an endpoint which is none any more go to another. */
-  async #forgetClients(before: readonly Frontend[], after: readonly Frontend[]): Promise<void> {
-    const { nft, settings } = this.#options;
-    const maps = new Map<string, Set<string>>();
-    for (const { affinity, targets } of after) {
-      if (affinity === undefined) continue;
-      const all = maps.get(affinity) ?? new Set<string>();
-      for (const target of targets) all.add(target);
-      maps.set(affinity, all);
-    }
-    const had = new Map<string, string[]>();
-    for (const { affinity, targets } of before)
-      if (affinity !== undefined) had.set(affinity, [...(had.get(affinity) ?? []), ...targets]);
-    for (const [map, targets] of maps) {
-      if ((had.get(map) ?? []).every((target) => targets.has(target))) continue;
-      const ports = await nft.listMap(settings.table, portsOf(map));
-      const addresses = await nft.listMap(settings.table, map);
-      const gone = [...addresses].filter(([client, address]) => !targets.has(`${address} . ${ports.get(client)}`));
-      if (gone.length === 0) continue;
-      const clients = gone.map(([client]) => client);
-      const known = clients.filter((client) => ports.has(client));
-      const remove = (of: string, which: readonly string[]) =>
-        which.length === 0 ? '' : `delete element inet ${settings.table} ${of} { ${which.join(', ')} }\n`;
-      await nft.apply(remove(map, clients) + remove(portsOf(map), known));
-    }
-  }
-}
-
-/** The places of endpoints, by the key of their frontend, as the kernel has them. */
-function slotsOf({ sets }: TableListing): Map<string, string[]> {
-  const slots = new Map<string, string[]>();
-  for (const family of families) {
-    const maps = protocols.flatMap((protocol) => [
-      endpointsMap('address', family, protocol),
-      endpointsMap('node-port', family, protocol),
-    ]);
-    for (const map of maps) {
-      for (const [key, target] of sets.get(map) ?? []) {
-        const end = key.lastIndexOf(' . ');
-        const number = Number(key.slice(end + 3));
-        const first = number >= firstLocalSlot ? firstLocalSlot : 0;
-        const id = slotsKey(map, key.slice(0, end), first);
-        const known = slots.get(id) ?? [];
-        known[number - first] = target;
-        slots.set(id, known);
-      }
-    }
-  }
-  return slots;
 }

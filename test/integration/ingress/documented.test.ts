@@ -55,9 +55,9 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     await removeIngressClass(client);
     t.same(await classNames(), [], 'the class goes with the controller');
     await setUpIngress(client);
-    const made = await client.resource(ingressclasses).get('built-in');
+    const found = await client.resource(ingressclasses).get('built-in');
     const labels = { mine: 'yes' };
-    await client.resource(ingressclasses).update({ ...made, metadata: { ...made.metadata, labels } });
+    await client.resource(ingressclasses).update({ ...found, metadata: { ...found.metadata, labels } });
     await removeIngressClass(client);
     t.same(await classNames(), ['built-in'], 'unless somebody has changed it');
 

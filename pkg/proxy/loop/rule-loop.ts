@@ -1,33 +1,49 @@
-/** Keeps one table of the kernel as it is to be: a change as it comes, and all of it after a failure or at a start. */
+/** Keeps rules of the kernel as they are to be: a change as it comes, and all of it after a failure or at a start. */
 
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
-import type { TableListing } from '#proxy/nft/listing.js';
-import type { Nft } from '#proxy/nft/nft.js';
-import type { TableState } from '#proxy/nft/table-state.js';
 
-/** Who says what is to be in the table. */
-export interface TableSource {
-  readonly state: TableState;
+/** What is to be in the kernel, and the commands that bring it there. */
+export interface RuleState<Listing, Commands> {
+  /** For what has changed since the last call; undefined: nothing. They must reach the kernel, or `differences` be asked. */
+  takeChange(): Commands | undefined;
+  /** That make of what the kernel has (undefined: nothing) what it is to have; undefined: it has it. */
+  differences(listing: Listing | undefined): Commands | undefined;
+}
+
+/** Who says what is to be in the kernel. */
+export interface RuleSource<Listing, Commands> {
+  readonly state: RuleState<Listing, Commands>;
   /** What the kernel had at the start, before the first `plan`. */
-  adopt(listing: TableListing | undefined): void;
+  adopt(listing: Listing | undefined): void;
   /** Brings the state up to date with what was observed. */
   plan(): void;
   /** The kernel has what was planned. */
   applied(): Promise<void>;
 }
 
-export interface TableLoopOptions {
-  readonly source: TableSource;
-  readonly nft: Nft;
+/** The kernel, as far as the rules of one source go. */
+export interface KernelRules<Listing, Commands> {
+  /** For people. */
+  readonly name: string;
+  /** False when somebody has taken them away. */
+  has(): Promise<boolean>;
+  /** Undefined where there are none. */
+  list(): Promise<Listing | undefined>;
+  apply(commands: Commands): Promise<void>;
+}
+
+export interface RuleLoopOptions<Listing, Commands> {
+  readonly source: RuleSource<Listing, Commands>;
+  readonly kernel: KernelRules<Listing, Commands>;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: ProxyMetrics;
-  /** How often to see whether the table is still there. */
+  /** How often to see whether the rules are still there. */
   readonly syncPeriodMs: number;
   /** Changes wait until the last ones are that old. */
   readonly minSyncPeriodMs: number;
@@ -36,8 +52,8 @@ export interface TableLoopOptions {
 const firstRetryMs = 250;
 const longestRetryMs = 30_000;
 
-export class TableLoop {
-  readonly #options: TableLoopOptions;
+export class RuleLoop<Listing, Commands> {
+  readonly #options: RuleLoopOptions<Listing, Commands>;
   readonly #backoff: Backoff;
   readonly #ready: Deferred<void> = deferred();
   /** Since when something waits to be brought to the kernel; undefined: nothing does. */
@@ -48,7 +64,7 @@ export class TableLoop {
   #isFirst = true;
   #lastSync = 0;
 
-  constructor(options: TableLoopOptions) {
+  constructor(options: RuleLoopOptions<Listing, Commands>) {
     this.#options = options;
     const { random } = options;
     this.#backoff = new Backoff({ initialMs: firstRetryMs, maxMs: longestRetryMs, jitter: 0.2, random });
@@ -73,7 +89,7 @@ export class TableLoop {
     this.#wake.resolve();
   }
 
-  /** To be called when everything was observed. Ends with the signal; the table stays. */
+  /** To be called when everything was observed. Ends with the signal; the rules stay. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, metrics, minSyncPeriodMs, syncPeriodMs } = this.#options;
     const onAbort = () => this.#wake.resolve();
@@ -104,23 +120,22 @@ export class TableLoop {
   }
 
   async #sync(): Promise<void> {
-    const { clock, log, metrics, nft, source } = this.#options;
+    const { clock, kernel, log, metrics, source } = this.#options;
     const started = clock.monotonic();
     this.#wake = deferred();
     // From here on changes are those of the next time.
     const queuedAt = this.#queuedAt;
     this.#queuedAt = undefined;
     try {
-      const { name } = source.state.frame;
-      // Somebody may have flushed all tables.
+      // Somebody may have flushed everything.
       const isLookedFor = queuedAt === undefined && !this.#isUnknown;
-      if (isLookedFor && !(await nft.has(name))) {
-        log.warn({ table: name }, 'The table was taken away; it is made anew');
+      if (isLookedFor && !(await kernel.has())) {
+        log.warn({ table: kernel.name }, 'The rules were taken away; they are made anew');
         this.#isUnknown = true;
       }
-      let commands: string | undefined;
+      let commands: Commands | undefined;
       if (this.#isUnknown) {
-        const listing = await nft.list(name);
+        const listing = await kernel.list();
         if (this.#isFirst) source.adopt(listing);
         this.#isFirst = false;
         metrics.fullSyncs.inc();
@@ -130,7 +145,7 @@ export class TableLoop {
         source.plan();
         commands = source.state.takeChange();
       }
-      if (commands !== undefined) await nft.apply(commands);
+      if (commands !== undefined) await kernel.apply(commands);
       this.#isUnknown = false;
       await source.applied();
       if (commands !== undefined) metrics.syncSeconds.observe((clock.monotonic() - started) / 1000);

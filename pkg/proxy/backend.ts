@@ -1,0 +1,86 @@
+/** The program that rules are made with: nft where there is one, else iptables. */
+import { messageOf } from '#apimachinery/errors/message.js';
+import { chainPrefix } from '#proxy/iptables/chain.js';
+import { Iptables } from '#proxy/iptables/iptables.js';
+import { Nft } from '#proxy/nft/nft.js';
+import { isProgramMissing, type RunWithInput } from '#proxy/program/run-program.js';
+import type { Family } from '#proxy/services/view.js';
+
+export const proxyModes = ['auto', 'nftables', 'iptables'] as const;
+export type ProxyMode = (typeof proxyModes)[number];
+
+export type Backend =
+  | { readonly mode: 'nftables'; readonly version: string; readonly nft: Nft }
+  | {
+      readonly mode: 'iptables';
+      readonly version: string;
+      readonly iptables: Iptables;
+      readonly families: readonly Family[];
+    };
+
+/** The first of the mode's that works. Throws an error that says what to do where none does. */
+export async function findBackend(mode: ProxyMode, run: RunWithInput): Promise<Backend> {
+  const problems: string[] = [];
+  for (const [name, find] of Object.entries(finders)) {
+    if (mode !== 'auto' && mode !== name) continue;
+    try {
+      return await find(run);
+    } catch (error) {
+      problems.push(isProgramMissing(error) ? `${name}: the program is missing` : messageOf(error));
+    }
+  }
+  const remedy =
+    mode === 'iptables'
+      ? 'install the package iptables'
+      : 'install the package nftables, give the proxy the right to change the kernel’s tables,';
+  throw new Error(`${remedy} or switch the service proxy off and run another (${problems.join('; ')})`);
+}
+
+const finders: Readonly<Record<Backend['mode'], (run: RunWithInput) => Promise<Backend>>> = {
+  async nftables(run) {
+    const nft = new Nft(run);
+    const version = await nft.version();
+    await nft.has('');
+    return { mode: 'nftables', version: version.trim(), nft };
+  },
+  async iptables(run) {
+    const iptables = new Iptables(run);
+    const version = await iptables.version();
+    return { mode: 'iptables', version: version.trim(), iptables, families: await iptables.families() };
+  },
+};
+
+/** The tables of nftables: that of services, and that of network policies. */
+function tablesOf(table: string): string[] {
+  return [table, policiesTable(table)];
+}
+
+export function policiesTable(table: string): string {
+  return `${table}-policies`;
+}
+
+/**
+ * Takes the rules of a proxy away, whatever has made them: services lead nowhere from then on.
+ * @param table Of its options.
+ */
+export async function removeRules(run: RunWithInput, table: string): Promise<void> {
+  await removeRulesOf('nftables', run, table);
+  await removeRulesOf('iptables', run, table);
+}
+
+/** Also those that one with another mode has left. */
+export async function removeRulesOf(mode: Backend['mode'], run: RunWithInput, table: string): Promise<void> {
+  if (mode === 'iptables') {
+    await new Iptables(run).remove(chainPrefix(table));
+    return;
+  }
+  const nft = new Nft(run);
+  for (const each of tablesOf(table)) {
+    try {
+      await nft.deleteTable(each);
+    } catch (error) {
+      // Without the program there are no rules of ours either.
+      if (!isProgramMissing(error)) throw error;
+    }
+  }
+}

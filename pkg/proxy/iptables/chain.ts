@@ -1,0 +1,95 @@
+/** Chains of iptables as data. Texts are in the language of iptables-restore(8). */
+import { createHash } from 'node:crypto';
+
+/** In the order in which packets come to them. */
+export const tables = ['mangle', 'nat', 'filter'] as const;
+export type Table = (typeof tables)[number];
+
+export interface Chain {
+  readonly table: Table;
+  readonly name: string;
+  /** Without the chain: `-d 10.96.0.1/32 -j RETURN`. At least one. */
+  readonly rules: readonly string[];
+}
+
+/** A chain of the kernel's own from which packets come to one of ours. */
+export interface Hook {
+  readonly table: Table;
+  readonly from: 'PREROUTING' | 'INPUT' | 'FORWARD' | 'OUTPUT' | 'POSTROUTING';
+  readonly to: string;
+}
+
+/** A rule that is found by its key, in one of the chains into which a long list is split. */
+export interface Entry {
+  readonly list: string;
+  /** Names the chain, in a list of the family. */
+  readonly bucket: string;
+  /** What the packets of the chain have in common: `-d 10.96.0.0/24`. */
+  readonly match: string;
+  readonly rule: string;
+}
+
+/** What one owner, such as a service, adds. Chains of the same name are the same for all owners. */
+export interface Contribution {
+  readonly chains: readonly Chain[];
+  readonly entries: readonly Entry[];
+}
+
+/** A list of entries: a chain that leads to those of its buckets. */
+export interface List {
+  readonly table: Table;
+  readonly name: string;
+  /** Rules in front of the buckets, and behind them. */
+  readonly before: readonly string[];
+  readonly after: readonly string[];
+}
+
+/** What is there always. */
+export interface Frame {
+  readonly prefix: string;
+  readonly hooks: readonly Hook[];
+  readonly chains: readonly Chain[];
+  readonly lists: readonly List[];
+}
+
+const longestPrefix = 13;
+
+/** What the names of all chains begin with: the kernel takes 28 characters. */
+export function chainPrefix(name: string): string {
+  return name.length <= longestPrefix ? name : `t${shortHash(name)}`;
+}
+
+/** Twelve characters that tell one text from others. */
+export function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 12);
+}
+
+/**
+ * True for chains that begin with the prefix and are not those of a longer one that begins like it: our own names after
+ * it are words, or a word and a hash.
+ */
+export function isOwn(name: string, prefix: string): boolean {
+  if (!name.startsWith(`${prefix}-`)) return false;
+  const rest = name.slice(prefix.length + 1);
+  return ownNames.has(rest) || /^[a-z][0-9a-f]{12}$/.test(rest);
+}
+
+/** Chains that are there always, after the prefix. */
+export const chainNames = {
+  sources: 'sources',
+  services: 'services',
+  nodePorts: 'node-ports',
+  postrouting: 'postrouting',
+  input: 'input',
+  forward: 'forward',
+  output: 'output',
+  nobody: 'nobody',
+  nobodyAtPort: 'nobody-port',
+} as const;
+
+const ownNames: ReadonlySet<string> = new Set(Object.values(chainNames));
+
+/** Tells in a rule's comment what its chain has: the kernel writes rules in other words than ours. */
+export function digestOf(rules: readonly string[]): string {
+  return shortHash(rules.join('\n'));
+}

@@ -1,0 +1,108 @@
+/** iptables(8) and ip6tables(8) as programs: chains in, listings out. */
+import { type Hook, tables } from '#proxy/iptables/chain.js';
+import { changeText } from '#proxy/iptables/commands.js';
+import { type ChainListing, parseListing } from '#proxy/iptables/listing.js';
+import type { KernelRules } from '#proxy/loop/rule-loop.js';
+import { isProgramMissing, ProgramError, type RunWithInput } from '#proxy/program/run-program.js';
+import { type Family, families } from '#proxy/services/view.js';
+
+/** Seconds to wait for whoever else changes rules. */
+const lockSeconds = '30';
+const programs: Readonly<Record<Family, 'iptables' | 'ip6tables'>> = { IPv4: 'iptables', IPv6: 'ip6tables' };
+
+/** What the kernel has of each family that it has at all. */
+export type Listings = ReadonlyMap<Family, ChainListing>;
+/** Texts for `iptables-restore --noflush`. */
+export type Texts = ReadonlyMap<Family, string>;
+
+export class Iptables {
+  readonly #run: RunWithInput;
+
+  constructor(run: RunWithInput) {
+    this.#run = run;
+  }
+
+  /** The version's line; rejects where there is no iptables. */
+  version(): Promise<string> {
+    return this.#run('iptables', ['--version']);
+  }
+
+  /** Those in which rules can be made. Rejects where there is none of IPv4; a kernel may be without IPv6. */
+  async families(): Promise<Family[]> {
+    await this.#save('IPv4');
+    try {
+      await this.#run(programs.IPv6, ['-w', lockSeconds, '-t', 'nat', '-S', 'PREROUTING']);
+      return [...families];
+    } catch (error) {
+      if (!isProgramMissing(error) && !(error instanceof ProgramError)) throw error;
+      return ['IPv4'];
+    }
+  }
+
+  async list(family: Family, prefix: string): Promise<ChainListing> {
+    return parseListing(await this.#save(family), prefix);
+  }
+
+  /** One table after the other: of each all, or a rejection and nothing. */
+  async restore(family: Family, text: string): Promise<void> {
+    await this.#run(`${programs[family]}-restore`, ['-w', lockSeconds, '--noflush'], text);
+  }
+
+  async hasHook(family: Family, { from, table, to }: Hook): Promise<boolean> {
+    try {
+      await this.#run(programs[family], ['-w', lockSeconds, '-t', table, '-C', from, '-j', to]);
+      return true;
+    } catch (error) {
+      if (error instanceof ProgramError && error.code === 1) return false;
+      throw error;
+    }
+  }
+
+  /** Our chains, for whoever keeps them. */
+  rules(prefix: string, hooks: readonly Hook[], of: readonly Family[]): KernelRules<Listings, Texts> {
+    // A table loses all of them at once.
+    const watched = tables.flatMap((table) => hooks.find((hook) => hook.table === table) ?? []);
+    return {
+      name: prefix,
+      has: async () => {
+        for (const family of of) {
+          for (const hook of watched) if (!(await this.hasHook(family, hook))) return false;
+        }
+        return true;
+      },
+      list: async () => {
+        const listings = new Map<Family, ChainListing>();
+        for (const family of of) listings.set(family, await this.list(family, prefix));
+        return listings;
+      },
+      apply: async (texts) => {
+        for (const [family, text] of texts) await this.restore(family, text);
+      },
+    };
+  }
+
+  /** Takes all chains of the prefix away; nothing to delete is no error. */
+  async remove(prefix: string): Promise<void> {
+    for (const family of families) {
+      const listing = await this.#listIfAny(family, prefix);
+      if (listing === undefined) continue;
+      const { chains, hooks } = listing;
+      const text = changeText({ written: [], deleted: [...chains.values()], addedHooks: [], deletedHooks: hooks });
+      if (text !== undefined) await this.restore(family, text);
+    }
+  }
+
+  /** Undefined without the program, or the right to use it: then there are no chains of ours either. */
+  async #listIfAny(family: Family, prefix: string): Promise<ChainListing | undefined> {
+    try {
+      return await this.list(family, prefix);
+    } catch (error) {
+      if (isProgramMissing(error) || error instanceof ProgramError) return undefined;
+      throw error;
+    }
+  }
+
+  #save(family: Family): Promise<string> {
+    return this.#run(`${programs[family]}-save`, []);
+  }
+}

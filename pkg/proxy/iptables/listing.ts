@@ -1,0 +1,40 @@
+/** What iptables-save(8) says of our chains, as far as it is compared. */
+import { type Hook, isOwn, type Table } from '#proxy/iptables/chain.js';
+
+export interface ListedChain {
+  readonly table: Table;
+  readonly name: string;
+  /** Of its rules when they were written; undefined: nobody of ours wrote them. */
+  readonly digest: string | undefined;
+  readonly rules: number;
+}
+
+export interface ChainListing {
+  /** By `table name`. */
+  readonly chains: ReadonlyMap<string, ListedChain>;
+  /** Rules of the kernel's own chains that do nothing but lead to ours; several that are the same are listed as often. */
+  readonly hooks: readonly Hook[];
+}
+
+export function parseListing(text: string, prefix: string): ChainListing {
+  const chains = new Map<string, { -readonly [key in keyof ListedChain]: ListedChain[key] }>();
+  const hooks: Hook[] = [];
+  let table = '' as Table;
+  for (const line of text.split('\n')) {
+    if (line.startsWith('*')) table = line.slice(1).trim() as Table;
+    const declared = /^:(\S+) -/.exec(line)?.[1];
+    if (declared !== undefined && isOwn(declared, prefix))
+      chains.set(`${table} ${declared}`, { table, name: declared, digest: undefined, rules: 0 });
+    const name = /^-A (\S+) /.exec(line)?.[1];
+    if (name === undefined) continue;
+    const chain = chains.get(`${table} ${name}`);
+    if (chain !== undefined) {
+      if (chain.rules === 0) chain.digest = /-m comment --comment "?([0-9a-f]{12})"? /.exec(line)?.[1];
+      chain.rules++;
+      continue;
+    }
+    const to = /^-A \S+ -j (\S+)$/.exec(line)?.[1];
+    if (to !== undefined && isOwn(to, prefix)) hooks.push({ table, from: name as Hook['from'], to });
+  }
+  return { chains, hooks };
+}

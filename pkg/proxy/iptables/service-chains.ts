@@ -1,0 +1,196 @@
+/** What one service adds to the chains of a family: a pure function of its routes. */
+import { blockAround } from '#apimachinery/net/ip.js';
+import { type Chain, type Contribution, chainNames, type Entry, shortHash } from '#proxy/iptables/chain.js';
+import { markText } from '#proxy/iptables/frame.js';
+import { type Endpoint, targetOf } from '#proxy/services/endpoints.js';
+import type { Route, ServiceRoutes } from '#proxy/services/routes.js';
+import { rangeText } from '#proxy/services/source-ranges.js';
+import type { Family, ProxySettings } from '#proxy/services/view.js';
+
+export interface ChainContext {
+  readonly family: Family;
+  readonly prefix: string;
+  readonly settings: ProxySettings;
+}
+
+export function planChains({ routes }: ServiceRoutes, context: ChainContext): Contribution {
+  const plan = new ChainBuilder(context);
+  for (const route of routes) if (route.family === context.family) plan.add(route);
+  return plan.done();
+}
+
+/** Letters of the names of chains: what such a chain is for. */
+const kinds = {
+  bucket: 'b',
+  /** How packets of a service's port are passed on, by `to`. */
+  pass: 'p',
+  /** Picks one of its endpoints. */
+  choice: 'c',
+  endpoint: 'e',
+  sources: 's',
+} as const;
+
+const nodePortsOfBucket = 64;
+
+/** Endpoints of a service's port: those for its cluster addresses, for all others, and those of this node. */
+type EndpointSet = 'internal' | 'all' | 'local';
+
+class ChainBuilder {
+  readonly #context: ChainContext;
+  readonly #chains = new Map<string, Chain>();
+  readonly #entries: Entry[] = [];
+
+  constructor(context: ChainContext) {
+    this.#context = context;
+  }
+
+  add(route: Route): void {
+    const { cluster, hasAny, local, sources, to } = route;
+    if (cluster.length + local.length > 0) {
+      this.#enter('nat', route, `-j ${this.#pass(route)}`);
+    }
+    // Those inside are led to endpoints elsewhere before they come here.
+    if ((to === 'local' ? local : cluster).length === 0) {
+      const verdict = hasAny ? 'DROP' : refusal(route);
+      this.#enter('filter', route, `-j ${verdict}`);
+    }
+    if (sources !== undefined) {
+      const rules = [...sources.map((range) => `-s ${range} -j RETURN`), '-j DROP'];
+      this.#enter('mangle', route, `-j ${this.#chain('mangle', 'sources', `${rules}`, rules)}`);
+    }
+  }
+
+  done(): Contribution {
+    return { chains: [...this.#chains.values()], entries: this.#entries };
+  }
+
+  /** The chain that the route's packets go to. */
+  #pass(route: Route): string {
+    const { cluster, local, portKey, to } = route;
+    const { family, settings } = this.#context;
+    // Cluster addresses may lead to fewer, by the policy for traffic from inside.
+    if (to === 'cluster') return this.#passTo(route, to, 'internal');
+    if (to === 'external') return this.#passTo(route, to, 'all');
+    const cidr = settings.clusterCIDRs[family];
+    const rules: string[] = [];
+    if (cluster.length > 0) {
+      // Whoever is inside reaches all endpoints: nobody's balancer has chosen this node for it.
+      if (cidr !== undefined) rules.push(`-s ${cidr} -g ${this.#passTo(route, 'cluster', 'all')}`);
+      rules.push(`-m addrtype --src-type LOCAL -g ${this.#passTo(route, 'external', 'all')}`);
+    }
+    if (local.length > 0) rules.push(`-j ${this.#choice(route, 'local', local)}`);
+    return this.#chain('nat', 'pass', `${portKey} local`, rules);
+  }
+
+  #passTo(route: Route, to: 'cluster' | 'external', set: EndpointSet): string {
+    const rules = [...sourceRules(to, this.#context), `-j ${this.#choice(route, set, route.cluster)}`];
+    return this.#chain('nat', 'pass', `${route.portKey} ${to} ${set}`, rules);
+  }
+
+  #choice(route: Route, set: EndpointSet, endpoints: readonly Endpoint[]): string {
+    const { affinitySeconds, portKey } = route;
+    const chains = endpoints.map((endpoint) => ({ endpoint, leads: this.#leadTo(route, endpoint) }));
+    const rules: string[] = [];
+    if (affinitySeconds !== undefined) {
+      for (const { endpoint, leads } of chains)
+        rules.push(
+          `-m recent --name ${this.#clientsOf(route, endpoint)} --rcheck --seconds ${affinitySeconds} --reap ${leads}`,
+        );
+    }
+    for (const [place, { leads }] of chains.entries()) {
+      const left = chains.length - place;
+      rules.push(left === 1 ? leads : `-m statistic --mode random --probability ${(1 / left).toFixed(10)} ${leads}`);
+    }
+    return this.#chain('nat', 'choice', `${portKey} ${set}`, rules);
+  }
+
+  /** The end of a rule that leads to an endpoint. */
+  #leadTo(route: Route, endpoint: Endpoint): string {
+    const { address, isLocal, port } = endpoint;
+    const { affinitySeconds, family, portKey, protocol } = route;
+    const transport = protocol.toLowerCase();
+    const to = family === 'IPv4' ? `${address}:${port}` : `[${address}]:${port}`;
+    const translate = `-p ${transport} -m ${transport}`;
+    const dnat = `-j DNAT --to-destination ${to}`;
+    if (!isLocal && affinitySeconds === undefined) return `${translate} ${dnat}`;
+    const rules = [
+      // A pod that reaches itself would take the answer for somebody else's.
+      ...(isLocal ? [`-s ${address} -j MARK --or-mark ${markText(this.#context.settings)}`] : []),
+      affinitySeconds === undefined
+        ? `${translate} ${dnat}`
+        : `${translate} -m recent --name ${this.#clientsOf(route, endpoint)} --set ${dnat}`,
+    ];
+    return `-j ${this.#chain('nat', 'endpoint', `${portKey} ${targetOf(endpoint)}`, rules)}`;
+  }
+
+  /** The kernel's list of the clients of an endpoint. */
+  #clientsOf({ portKey }: Route, endpoint: Endpoint): string {
+    return this.#name('endpoint', `${portKey} ${targetOf(endpoint)}`);
+  }
+
+  #chain(table: Chain['table'], kind: keyof typeof kinds, id: string, rules: readonly string[]): string {
+    const name = this.#name(kind, id);
+    this.#chains.set(name, { table, name, rules });
+    return name;
+  }
+
+  #name(kind: keyof typeof kinds, id: string): string {
+    return `${this.#context.prefix}-${kinds[kind]}${shortHash(id)}`;
+  }
+
+  #enter(table: Chain['table'], route: Route, end: string): void {
+    const { address, port, protocol } = route;
+    const { prefix } = this.#context;
+    const transport = protocol.toLowerCase();
+    const lists = address === undefined ? portLists : addressLists;
+    const list = lists[table];
+    // A node has no balancer's sources.
+    if (list === undefined) return;
+    const { id, match } = address === undefined ? portBucket(transport, port) : addressBucket(address);
+    const at = `-p ${transport} -m ${transport} --dport ${port}`;
+    this.#entries.push({
+      list: `${prefix}-${chainNames[list]}`,
+      bucket: this.#name('bucket', `${table} ${id}`),
+      match,
+      rule: `${address === undefined ? '' : `-d ${address} `}${at} ${end}`,
+    });
+  }
+}
+
+const addressLists: Readonly<Record<Chain['table'], keyof typeof chainNames>> = {
+  mangle: 'sources',
+  nat: 'services',
+  filter: 'nobody',
+};
+
+const portLists: Readonly<Partial<Record<Chain['table'], keyof typeof chainNames>>> = {
+  nat: 'nodePorts',
+  filter: 'nobodyAtPort',
+};
+
+/** The 256 addresses around one. */
+function addressBucket(address: string): { readonly id: string; readonly match: string } {
+  const block = blockAround(address, address.includes(':') ? 120 : 24);
+  const range = block === undefined ? address : rangeText(block);
+  return { id: range, match: `-d ${range}` };
+}
+
+function portBucket(transport: string, port: number): { readonly id: string; readonly match: string } {
+  const first = port - (port % nodePortsOfBucket);
+  const range = `${first}:${first + nodePortsOfBucket - 1}`;
+  return { id: `${transport} ${range}`, match: `-p ${transport} -m ${transport} --dport ${range}` };
+}
+
+function sourceRules(to: 'cluster' | 'external', { family, settings }: ChainContext): string[] {
+  const mark = `-j MARK --or-mark ${markText(settings)}`;
+  if (to === 'external') return [mark];
+  const cidr = settings.clusterCIDRs[family];
+  const refused =
+    settings.isClusterIPInternal && cidr !== undefined ? [`! -s ${cidr} -m addrtype ! --src-type LOCAL -j RETURN`] : [];
+  if (settings.masqueradeAll) return [...refused, mark];
+  return cidr === undefined ? [] : [...refused, `! -s ${cidr} ${mark}`];
+}
+
+function refusal({ protocol }: Route): string {
+  return protocol === 'TCP' ? 'REJECT --reject-with tcp-reset' : 'REJECT';
+}

@@ -1,0 +1,110 @@
+/** The rules of services as a table of nftables. */
+import type { TableListing } from '#proxy/nft/listing.js';
+import type { Nft } from '#proxy/nft/nft.js';
+import { TableState } from '#proxy/nft/table-state.js';
+import { endpointsMap, firstLocalSlot, portsOf } from '#proxy/services/chains.js';
+import { servicesFrame } from '#proxy/services/frame.js';
+import type { Frontend, ServiceRoutes } from '#proxy/services/routes.js';
+import { affinityOf, frontendKey, planTable, slotsKey } from '#proxy/services/service-plan.js';
+import type { ServiceTable } from '#proxy/services/service-table.js';
+import { families, type ProxySettings, protocols } from '#proxy/services/view.js';
+
+export class NftServices implements ServiceTable<TableListing, string> {
+  readonly state: TableState;
+  readonly #nft: Nft;
+  readonly #settings: ProxySettings;
+  /** Service → places of its endpoints, by the key of their frontend. */
+  readonly #slots = new Map<string, ReadonlyMap<string, readonly string[]>>();
+  /** The places that the kernel had at the start. */
+  #found: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>();
+
+  constructor(nft: Nft, settings: ProxySettings) {
+    this.#nft = nft;
+    this.#settings = settings;
+    this.state = new TableState(servicesFrame(settings));
+  }
+
+  adopt(listing: TableListing | undefined): void {
+    if (listing !== undefined) this.#found = slotsOf(listing);
+  }
+
+  adopted(): void {
+    // From now on the plans know the places.
+    this.#found = new Map<string, readonly string[]>();
+  }
+
+  contribute(key: string, routes: ServiceRoutes | undefined): void {
+    if (routes === undefined) {
+      this.#slots.delete(key);
+      this.state.contribute(key, undefined);
+      return;
+    }
+    const old = this.#slots.get(key);
+    const { contribution, slots } = planTable(routes, {
+      settings: this.#settings,
+      previousSlots: (id) => old?.get(id) ?? this.#found.get(id) ?? [],
+    });
+    this.#slots.set(key, slots);
+    this.state.contribute(key, contribution);
+  }
+
+  ledTo(frontend: Frontend): readonly string[] | undefined {
+    if (this.#found.size === 0) return undefined;
+    const by = frontend.address === undefined ? 'node-port' : 'address';
+    const map = endpointsMap(by, frontend.family, frontend.protocol);
+    const placed = (first: number) => this.#found.get(slotsKey(map, frontendKey(frontend), first)) ?? [];
+    return [...new Set([...placed(0), ...placed(firstLocalSlot)])];
+  }
+
+  async forgetClients(before: readonly Frontend[], after: readonly Frontend[]): Promise<void> {
+    const { table } = this.#settings;
+    const maps = new Map<string, Set<string>>();
+    for (const frontend of after) {
+      const affinity = affinityOf(frontend);
+      if (affinity === undefined) continue;
+      const all = maps.get(affinity) ?? new Set<string>();
+      for (const target of frontend.targets) all.add(target);
+      maps.set(affinity, all);
+    }
+    const had = new Map<string, string[]>();
+    for (const frontend of before) {
+      const affinity = affinityOf(frontend);
+      if (affinity !== undefined) had.set(affinity, [...(had.get(affinity) ?? []), ...frontend.targets]);
+    }
+    for (const [map, targets] of maps) {
+      if ((had.get(map) ?? []).every((target) => targets.has(target))) continue;
+      const ports = await this.#nft.listMap(table, portsOf(map));
+      const addresses = await this.#nft.listMap(table, map);
+      const gone = [...addresses].filter(([client, address]) => !targets.has(`${address} . ${ports.get(client)}`));
+      if (gone.length === 0) continue;
+      const clients = gone.map(([client]) => client);
+      const known = clients.filter((client) => ports.has(client));
+      const remove = (of: string, which: readonly string[]) =>
+        which.length === 0 ? '' : `delete element inet ${table} ${of} { ${which.join(', ')} }\n`;
+      await this.#nft.apply(remove(map, clients) + remove(portsOf(map), known));
+    }
+  }
+}
+
+/** The places of endpoints, by the key of their frontend, as the kernel has them. */
+function slotsOf({ sets }: TableListing): Map<string, string[]> {
+  const slots = new Map<string, string[]>();
+  for (const family of families) {
+    const maps = protocols.flatMap((protocol) => [
+      endpointsMap('address', family, protocol),
+      endpointsMap('node-port', family, protocol),
+    ]);
+    for (const map of maps) {
+      for (const [key, target] of sets.get(map) ?? []) {
+        const end = key.lastIndexOf(' . ');
+        const number = Number(key.slice(end + 3));
+        const first = number >= firstLocalSlot ? firstLocalSlot : 0;
+        const id = slotsKey(map, key.slice(0, end), first);
+        const known = slots.get(id) ?? [];
+        known[number - first] = target;
+        slots.set(id, known);
+      }
+    }
+  }
+  return slots;
+}
