@@ -19,11 +19,13 @@ function gatesText(gates: Gates = {}): string | undefined {
 /** Options by name; undefined ones are left out. */
 type Arguments = Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
 
-function commandLine(args: Arguments): string[] {
-  return Object.entries(args).flatMap(([name, value]) => {
+/** @param more The user's own, `name=value`: they come last, so that of an option with one value theirs counts. */
+function commandLine(args: Arguments, more: readonly string[] = []): string[] {
+  const own = Object.entries(args).flatMap(([name, value]) => {
     if (value === undefined) return [];
     return [`--${name}=${Array.isArray(value) ? value.join(',') : String(value)}`];
   });
+  return [...own, ...more.map((option) => `--${option}`)];
 }
 
 export interface ApiServerArguments {
@@ -36,6 +38,8 @@ export interface ApiServerArguments {
   readonly serviceRange: string;
   readonly featureGates?: Gates | undefined;
   readonly verbosity: number;
+  /** Options that the user gives it, `name=value`. */
+  readonly more?: readonly string[] | undefined;
   /** Files of the cluster's certificates and keys. */
   readonly files: {
     readonly ca: string | undefined;
@@ -52,8 +56,8 @@ export interface ApiServerArguments {
 }
 
 export function apiServerArguments(options: ApiServerArguments): string[] {
-  const { dialect, etcd, files } = options;
-  return commandLine({
+  const { dialect, etcd, files, more } = options;
+  const args: Arguments = {
     dialect: dialect.name,
     'etcd-servers': etcd?.endpoints,
     'etcd-cafile': etcd?.caFile,
@@ -85,7 +89,8 @@ export function apiServerArguments(options: ApiServerArguments): string[] {
     'service-account-key-file': files.serviceAccountPublicKey,
     'feature-gates': gatesText(options.featureGates),
     v: options.verbosity,
-  });
+  };
+  return commandLine(args, more);
 }
 
 /** The API's own address inside the cluster, as the issuer of its tokens. */
@@ -103,6 +108,8 @@ export interface LoopArguments {
   readonly leaderElect: boolean;
   readonly featureGates?: Gates | undefined;
   readonly verbosity: number;
+  /** Options that the user gives it, `name=value`. */
+  readonly more?: readonly string[] | undefined;
 }
 
 /** Of loops that serve nothing themselves and are the only ones of their cluster: those of one process. */
@@ -120,7 +127,7 @@ export function schedulerArguments(
   const { config, schedulerConfig } = options;
   // Beside a configuration file, which names the client itself, the option would count for nothing.
   const orchconfig = schedulerConfig === undefined ? config : undefined;
-  return commandLine({ ...loopArguments(options), orchconfig, config: schedulerConfig });
+  return commandLine({ ...loopArguments(options), orchconfig, config: schedulerConfig }, options.more);
 }
 
 export function controllerManagerArguments(
@@ -132,8 +139,8 @@ export function controllerManagerArguments(
     readonly files: Pick<ClusterPki, 'authority' | 'serviceAccount'> | undefined;
   },
 ): string[] {
-  const { files } = options;
-  return commandLine({
+  const { files, more } = options;
+  const args: Arguments = {
     ...loopArguments(options),
     'allocate-node-cidrs': true,
     // Those of bootstrap tokens are not among all that run unless told.
@@ -144,7 +151,8 @@ export function controllerManagerArguments(
     'service-account-private-key-file': files?.serviceAccount.privateKeyFile,
     'cluster-signing-cert-file': files?.authority.certificateFile,
     'cluster-signing-key-file': files?.authority.privateKeyFile,
-  });
+  };
+  return commandLine(args, more);
 }
 
 function loopArguments(options: LoopArguments): Arguments {
@@ -220,6 +228,8 @@ export interface NodeAgentArguments {
     readonly key: string | undefined;
   };
   readonly verbosity: number;
+  /** Options that the user gives it, `name=value`. */
+  readonly more?: readonly string[] | undefined;
 }
 
 export interface IngressArguments {
@@ -258,7 +268,7 @@ export function preferredNodeAgentPort(place: number): number {
 }
 
 export function nodeAgentArguments(options: NodeAgentArguments): string[] {
-  return commandLine({
+  const args: Arguments = {
     dialect: options.dialect.name,
     kubeconfig: options.config,
     'bootstrap-kubeconfig': options.certificates?.bootstrapConfig,
@@ -303,7 +313,8 @@ export function nodeAgentArguments(options: NodeAgentArguments): string[] {
     'orch-api-qps': 50,
     'orch-api-burst': 100,
     v: options.verbosity,
-  });
+  };
+  return commandLine(args, options.more);
 }
 
 /** The files of the cluster's certificates that the API server reads. */

@@ -124,7 +124,7 @@ async function makeCertificates(
   const addresses = [...new Set([...nodeIPs, ...hostAddresses()])];
   const bound = isAnyAddress(start.bindAddress) ? [] : [start.bindAddress];
   const advertised = start.advertiseAddress === undefined ? [] : [start.advertiseAddress];
-  const ips = [firstServiceAddress(settings.serviceRange), ...addresses, ...bound, ...advertised];
+  const ips = [firstServiceAddress(primaryRange(settings.serviceRange)), ...addresses, ...bound, ...advertised];
   if (settings.runtime === 'containerd') {
     // Pods reach the API server at the gateways of their bridges; a node that is made anew gets another range.
     ips.push(...settings.nodes.map((_, index) => gateway(settings, index)));

@@ -206,6 +206,7 @@ function startOptions(options: JoinOptions, layout: Layout, joined: JoinedCluste
     verbosity: options.v,
     featureGates: options['feature-gates'],
     schedulerConfig: undefined,
+    daemonOptions: { apiServer: [], controllerManager: [], scheduler: [], nodeAgent: options['nodeagent-arg'] },
     foreignRuntime: undefined,
     foreignEtcd: undefined,
   };

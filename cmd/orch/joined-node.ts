@@ -63,6 +63,7 @@ export async function startJoinedNode(
       network: podNetworkOf(context, 0),
       featureGates: context.start.featureGates,
       verbosity: context.start.verbosity,
+      more: context.start.daemonOptions.nodeAgent,
       files: { ca: layout.joinedCa, certificate: undefined, key: undefined },
     }),
   );

@@ -8,7 +8,7 @@ import {
   primaryRange,
   unusedRange,
 } from '#cmd/orch/network.js';
-import { refuseCollisions, refusePodRange } from '#cmd/orch/range-collisions.js';
+import { refuseCollisions, refusePodRange, refuseServiceRange } from '#cmd/orch/range-collisions.js';
 
 t.equal(firstServiceAddress('10.96.0.0/16'), '10.96.0.1');
 t.equal(firstServiceAddress('10.96.3.7/16'), '10.96.0.1', 'the range counts, not the address in it');
@@ -80,3 +80,8 @@ t.throws(() => refuseCollisions(new Map([['service-cluster-ip-range', 'all']]), 
   message: '--service-cluster-ip-range: "all" is no IPv4 range',
 });
 t.doesNotThrow(() => refuseCollisions(new Map([['cluster-cidr', '10.245.0.0/16']]), networks));
+
+for (const range of ['10.96.0.0/16', '10.96.0.0/16,fd00:96::/112'])
+  t.doesNotThrow(() => refuseServiceRange(range), range);
+for (const range of ['', 'all', 'fd00:96::/112', 'fd00:96::/112,10.96.0.0/16', '10.96.0.0/16,10.97.0.0/16', '10.96.0.0/16,'])
+  t.throws(() => refuseServiceRange(range), { name: 'SetupError', message: /--service-cluster-ip-range/ }, range);

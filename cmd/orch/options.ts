@@ -11,6 +11,14 @@ export function exampleOf(option: string): ExampleName | undefined {
   return exampleNames.find((name) => name === option);
 }
 
+/** Not a list with commas between: values may have some. */
+const optionOf = (daemon: string) =>
+  ({
+    type: 'stringArray',
+    section: 'Daemons',
+    meaning: `Option of ${daemon} at this start, NAME=VALUE; may be given several times. Its own --help names them.`,
+  }) as const;
+
 export const upOptions = {
   ...dataDir,
   dialect: {
@@ -82,7 +90,8 @@ export const upOptions = {
     type: 'string',
     default: '10.96.0.0/16',
     section: 'Network',
-    meaning: 'Addresses of Services; fixed when the cluster is created.',
+    meaning:
+      'Addresses of Services, of IPv4, and a range of IPv6 that may follow after a comma; fixed when the cluster is created.',
   },
   'cluster-cidr': {
     type: 'string',
@@ -142,6 +151,10 @@ export const upOptions = {
     section: 'Daemons',
     meaning: 'Switches for features, key=true|false, comma separated, of all daemons. Their own --help names them.',
   },
+  'apiserver-arg': optionOf('the API server'),
+  'controller-manager-arg': optionOf('the controller manager'),
+  'scheduler-arg': optionOf('the scheduler'),
+  'nodeagent-arg': optionOf('the node agents'),
   example: {
     type: 'string',
     default: '',
@@ -171,6 +184,7 @@ export const joinOptions = {
   runtime: upOptions.runtime,
   detach: { ...upOptions.detach, meaning: 'Return when the node is Ready; it goes on.' },
   'feature-gates': upOptions['feature-gates'],
+  'nodeagent-arg': optionOf('the node agent'),
   v: upOptions.v,
 } as const satisfies OptionTable;
 

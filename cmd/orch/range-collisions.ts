@@ -1,5 +1,6 @@
 /** Ranges that a user gives to a new cluster and that this machine has in use already. */
 
+import { parseCIDR } from '#apimachinery/net/ip.js';
 import { freeRange, type HostNetwork, nodeRange, overlaps, primaryRange } from '#cmd/orch/network.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { rangeErrors } from '#controllers/nodeipam/ranges.js';
@@ -40,6 +41,15 @@ export function refusePodRange(range: string, nodes: number): void {
     if (error instanceof RangeError) throw new SetupError(error.message);
     throw error;
   }
+}
+
+/** Throws a SetupError for what is not a range of IPv4, with one of IPv6 after a comma or without. */
+export function refuseServiceRange(range: string): void {
+  const [first, second, ...more] = range.split(',').map((text) => parseCIDR(text)?.family ?? 0);
+  if (first === 4 && (second === undefined || second === 6) && more.length === 0) return;
+  throw new SetupError(
+    `--service-cluster-ip-range ${JSON.stringify(range)} must be a range of IPv4, after which one of IPv6 may follow with a comma between`,
+  );
 }
 
 function takenBy(option: string, range: string, networks: readonly HostNetwork[]): HostNetwork | undefined {

@@ -65,6 +65,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
       serviceRange: settings.serviceRange,
       featureGates,
       verbosity,
+      more: start.daemonOptions.apiServer,
       files: apiServerFiles(pki),
     }),
   );
@@ -95,11 +96,16 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
       ...(await loop('controller-manager', managerPort)),
       podRange: settings.podRange,
       serviceRange: settings.serviceRange,
+      more: start.daemonOptions.controllerManager,
       files: pki,
     }),
   );
   const scheduler = child(context, 'orch-scheduler', schedulerName, async () =>
-    schedulerArguments({ ...(await loop('scheduler', schedulerPort)), schedulerConfig }),
+    schedulerArguments({
+      ...(await loop('scheduler', schedulerPort)),
+      more: start.daemonOptions.scheduler,
+      schedulerConfig,
+    }),
   );
   const nodes = await infrastructure.nodes;
   const dns = await setUpNameServer(context);
@@ -124,6 +130,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
         network: podNetworkOf(context, place),
         featureGates,
         verbosity,
+        more: start.daemonOptions.nodeAgent,
         files: {
           ca: pki.authority.certificateFile,
           certificate: node.pki.serving.certificateFile,
@@ -167,7 +174,7 @@ async function ownSchedulerConfig({ dialect, layout, log, start }: ClusterContex
     replaceFile(path, text);
   }
   const loop = loopsInProcess({ dialect, featureGates, verbosity });
-  const args = schedulerArguments({ ...loop, schedulerConfig: path });
+  const args = schedulerArguments({ ...loop, more: start.daemonOptions.scheduler, schedulerConfig: path });
   const parsed = parseOptions(schedulerOptions(dialect), args, { program: 'orch' });
   if (parsed.kind === 'run') await setUpScheduler(parsed, { dialect, env, log });
   return path;

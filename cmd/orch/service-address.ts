@@ -27,7 +27,7 @@ export interface ServiceAddressOptions {
 /** The rule of a cluster with these settings. Throws RangeError for ranges that are none. */
 export function serviceAddressOf({ serviceRange, podRange, apiPort }: ClusterSettings): ServiceAddress {
   return new ServiceAddress({
-    serviceIp: firstServiceAddress(serviceRange),
+    serviceIp: firstServiceAddress(primaryRange(serviceRange)),
     targetPort: apiPort,
     podRange: primaryRange(podRange),
   });

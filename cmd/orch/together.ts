@@ -54,15 +54,21 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
       serviceRange: settings.serviceRange,
       featureGates: start.featureGates,
       verbosity: start.verbosity,
+      more: start.daemonOptions.apiServer,
       files: apiServerFiles(pki),
     }),
     controllerManagerArguments: controllerManagerArguments({
       ...loops,
       podRange: settings.podRange,
       serviceRange: settings.serviceRange,
+      more: start.daemonOptions.controllerManager,
       files: undefined,
     }),
-    schedulerArguments: schedulerArguments({ ...loops, schedulerConfig: start.schedulerConfig }),
+    schedulerArguments: schedulerArguments({
+      ...loops,
+      more: start.daemonOptions.scheduler,
+      schedulerConfig: start.schedulerConfig,
+    }),
     env,
   });
   running.push(process);
@@ -134,6 +140,7 @@ async function nodeOptions(
       network: node.network,
       featureGates: start.featureGates,
       verbosity: start.verbosity,
+      more: start.daemonOptions.nodeAgent,
       files: {
         ca: infrastructure.pki.authority.certificateFile,
         certificate: node.pki.serving.certificateFile,

@@ -22,7 +22,7 @@ import { checkedNodeIPs, machineNodeName } from '#cmd/orch/node-identity.js';
 import { exampleOf, upOptions } from '#cmd/orch/options.js';
 import { whyNoContainers, whyNoEtcd } from '#cmd/orch/preflight.js';
 import { readIdentity, runningProcesses } from '#cmd/orch/process/identity.js';
-import { refuseCollisions, refusePodRange } from '#cmd/orch/range-collisions.js';
+import { refuseCollisions, refusePodRange, refuseServiceRange } from '#cmd/orch/range-collisions.js';
 import { type ProgressSink, progressPrinter } from '#cmd/orch/terminal/progress.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
@@ -68,6 +68,12 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
       verbosity: options.v,
       featureGates: options['feature-gates'],
       schedulerConfig: readable(options['scheduler-config']),
+      daemonOptions: {
+        apiServer: options['apiserver-arg'],
+        controllerManager: options['controller-manager-arg'],
+        scheduler: options['scheduler-arg'],
+        nodeAgent: options['nodeagent-arg'],
+      },
       foreignRuntime: options['container-runtime-endpoint'],
       foreignEtcd:
         options['etcd-servers'].length === 0
@@ -163,6 +169,7 @@ async function newSettings(options: UpOptions, given: ReadonlySet<string>): Prom
   const networks = await hostNetworks();
   if (runtime === 'containerd') refuseCollisions(givenRanges(options, given), await withoutDeadBridges(networks));
   refusePodRange(options['cluster-cidr'], count);
+  refuseServiceRange(options['service-cluster-ip-range']);
   return {
     dialect: options.dialect === 'kubernetes' ? 'kubernetes' : 'orch',
     runtime,

@@ -21,7 +21,7 @@ const route = { destination: '10.244.2.0/24', via: '192.0.2.2', link: 'eth0', on
 const shown = { dst: '10.244.2.0/24', gateway: '192.0.2.2', dev: 'eth0' };
 const tunnel = {
   ...{ local: '192.0.2.1', link: 'eth0', mac: '0a:6f:c0:00:02:01', mtu: 1450, address: '10.244.1.0' },
-  peers: [{ address: '198.51.100.3', mac: '0a:6f:c6:33:64:03' }],
+  peers: [{ remote: '198.51.100.3', mac: '0a:6f:c6:33:64:03', gateways: ['198.51.100.3', '2001:db8:3::3'] }],
 };
 const shownTunnel = { ifname: 'vx', mtu: 1450, linkinfo: { info_data: { local: '192.0.2.1', link: 'eth0' } } };
 
@@ -67,11 +67,13 @@ t.test('the tunnel', async (t) => {
     'ip address replace 10.244.1.0/32 dev vx',
     'ip link set vx up',
     'ip neighbour replace 198.51.100.3 lladdr 0a:6f:c6:33:64:03 dev vx nud permanent',
+    'ip neighbour replace 2001:db8:3::3 lladdr 0a:6f:c6:33:64:03 dev vx nud permanent',
     'bridge fdb replace 0a:6f:c6:33:64:03 dev vx dst 198.51.100.3',
   ]);
   const old = machine({
     'link show type vxlan': [shownTunnel],
-    'neighbour show': [{ dst: '198.51.100.9', lladdr: '0a:6f:c6:33:64:09' }],
+    '-4 neighbour show': [{ dst: '198.51.100.9', lladdr: '0a:6f:c6:33:64:09' }],
+    '-6 neighbour show': [{ dst: '2001:db8:3::3', lladdr: '0a:6f:c6:33:64:03' }],
     'fdb show': [
       { mac: '0a:6f:c6:33:64:09', dst: '198.51.100.9' },
       { mac: '0a:6f:c6:33:64:03', dst: '198.51.100.3' },

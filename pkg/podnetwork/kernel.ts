@@ -1,6 +1,6 @@
 /** Brings a plan into the kernel with ip(8), bridge(8) and iptables(8): what differs, and nothing that is not ours. */
 import { blockHolds, parseCIDR } from '#apimachinery/net/ip.js';
-import type { LinkAddress, NetworkPlan, PodRoute, Tunnel } from '#podnetwork/plan.js';
+import type { LinkAddress, NetworkPlan, PodRoute, Tunnel, TunnelPeer } from '#podnetwork/plan.js';
 
 /** Runs a program and returns what it prints; rejects when it fails. */
 type RunProgram = (program: string, args: readonly string[]) => Promise<string>;
@@ -82,24 +82,34 @@ export class KernelNetwork {
       const kind = ['type', 'vxlan', 'id', vxlanId, 'local', local, 'dev', link, 'dstport', vxlanPort, 'nolearning'];
       await this.#ip('link', 'add', tunnel, 'address', mac, 'mtu', String(mtu), ...kind);
     } else if (found.mtu !== mtu) await this.#ip('link', 'set', tunnel, 'mtu', String(mtu));
-    await this.#ip('address', 'replace', `${address}/32`, 'dev', tunnel);
+    if (address !== undefined) await this.#ip('address', 'replace', `${address}/32`, 'dev', tunnel);
     await this.#ip('link', 'set', tunnel, 'up');
-    const known = parseNeighbours(
-      await this.#ip('-json', '-4', 'neighbour', 'show', 'dev', tunnel, 'nud', 'permanent'),
-    );
+    for (const family of ['-4', '-6'] as const) await this.#applyNeighbours(family, peers);
     const forwarded = parseForwarding(await this.#bridge('-json', 'fdb', 'show', 'dev', tunnel));
-    for (const peer of peers) {
-      if (known.get(peer.address) !== peer.mac) {
-        const entry = [peer.address, 'lladdr', peer.mac, 'dev', tunnel, 'nud', 'permanent'];
-        await this.#ip('neighbour', 'replace', ...entry);
-      }
-      if (forwarded.get(peer.mac) !== peer.address)
-        await this.#bridge('fdb', 'replace', peer.mac, 'dev', tunnel, 'dst', peer.address);
+    for (const { mac: peerMac, remote } of peers) {
+      if (forwarded.get(peerMac) !== remote)
+        await this.#bridge('fdb', 'replace', peerMac, 'dev', tunnel, 'dst', remote);
     }
-    const wanted = new Set(peers.map((peer) => peer.address));
-    for (const [gone] of known) if (!wanted.has(gone)) await this.#ip('neighbour', 'delete', gone, 'dev', tunnel);
+    const wanted = new Set(peers.map(({ remote }) => remote));
     for (const [goneMac, gone] of forwarded)
       if (!wanted.has(gone)) await this.#bridge('fdb', 'delete', goneMac, 'dev', tunnel, 'dst', gone);
+  }
+
+  /** Who is at the other end of the tunnel, for the gateways of routes. */
+  async #applyNeighbours(family: '-4' | '-6', peers: readonly TunnelPeer[]): Promise<void> {
+    const { tunnel } = this.#options;
+    const text = await this.#ip('-json', family, 'neighbour', 'show', 'dev', tunnel, 'nud', 'permanent');
+    const known = parseNeighbours(text);
+    const wanted = new Map(
+      peers.flatMap(({ gateways, mac }) =>
+        gateways.filter((each) => each.includes(':') === (family === '-6')).map((gateway) => [gateway, mac] as const),
+      ),
+    );
+    for (const [gateway, mac] of wanted) {
+      if (known.get(gateway) === mac) continue;
+      await this.#ip('neighbour', 'replace', gateway, 'lladdr', mac, 'dev', tunnel, 'nud', 'permanent');
+    }
+    for (const [gone] of known) if (!wanted.has(gone)) await this.#ip('neighbour', 'delete', gone, 'dev', tunnel);
   }
 
   async #removeTunnel(): Promise<void> {
@@ -162,7 +172,7 @@ interface ShownLink {
   readonly mtu?: number;
   readonly link?: string;
   readonly addr_info?: readonly { readonly local?: string; readonly prefixlen?: number; readonly scope?: string }[];
-  readonly linkinfo?: { readonly info_data?: { readonly local?: string; readonly link?: string } };
+  readonly linkinfo?: { readonly info_data?: { local?: string; local6?: string; link?: string } };
 }
 
 function parseAddresses(text: string): LinkAddress[] {
@@ -181,8 +191,8 @@ function parseRoutes(text: string): Omit<PodRoute, 'onlink'>[] {
 
 function parseTunnel(text: string, name: string) {
   const found = items<ShownLink>(text).find(({ ifname }) => ifname === name);
-  const { local, link } = found?.linkinfo?.info_data ?? {};
-  return found === undefined ? undefined : { mtu: found.mtu, local, link };
+  const { local, local6, link } = found?.linkinfo?.info_data ?? {};
+  return found === undefined ? undefined : { mtu: found.mtu, local: local ?? local6, link };
 }
 
 /** Hardware addresses by the addresses of neighbours. */

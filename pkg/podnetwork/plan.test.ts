@@ -33,10 +33,21 @@ t.test('routes', (t) => {
       [toN2, { destination: 'fd00:2::/64', via: '2001:db8::2', link: 'eth1', onlink: false }],
       [],
     ],
-    ['a family that is not on this network', plan([n1, v6]), [toN2], [/no tunnels over IPv6/]],
+    [
+      'a family that is not on this network goes through the tunnel of the other',
+      plan([n1, v6]),
+      [toN2, { destination: 'fd00:2::/64', via: '2001:db8::2', link: 'vx', onlink: true }],
+      [],
+    ],
+    [
+      'a node without the family of the tunnel',
+      plan([n1, node('n2', ['fd00:2::/64'], '2001:db8::2')]),
+      [],
+      [/n2 is on another network, and has no IPv4 address/],
+    ],
     ['without an address', plan([n1, node('n2', ['10.244.2.0/24'])]), [], [/n2 has no address/]],
     ['behind a router, before there is a range', plan([far]), [], []],
-    ['behind a router, without an address', plan([node('n1', ['10.244.1.0/24']), far]), [], [/has no IPv4 address/]],
+    ['behind a router, without an address', plan([node('n1', ['10.244.1.0/24']), far]), [], [/this node has no address/]],
     // Its own pods' network is no way to others, however large it is.
     [
       'in the range of the bridge',
@@ -61,7 +72,16 @@ t.test('the tunnel', (t) => {
     mac: '0a:6f:c0:00:02:01',
     mtu: 1350,
     address: '10.244.1.0',
-    peers: [{ address: '198.51.100.3', mac: '0a:6f:c6:33:64:03' }],
+    peers: [{ remote: '198.51.100.3', mac: '0a:6f:c6:33:64:03', gateways: ['198.51.100.3'] }],
+  });
+  const both = node('far', ['10.244.3.0/24', 'fd00:3::/64'], '198.51.100.3', '2001:db8:3::3');
+  t.match(plan([n1, both]).tunnel?.peers, [{ remote: '198.51.100.3', gateways: ['198.51.100.3', '2001:db8:3::3'] }]);
+  const six = node('n1', ['fd00:1::/64'], '2001:db8::1');
+  t.match(plan([six, both], [link('eth0', '2001:db8::1', 64)]).tunnel, {
+    local: '2001:db8::1',
+    mtu: 1430,
+    address: undefined,
+    peers: [{ remote: '2001:db8:3::3', gateways: ['198.51.100.3', '2001:db8:3::3'] }],
   });
   // What the other end has is what is sent to.
   const there = planNetwork({

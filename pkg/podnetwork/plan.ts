@@ -2,6 +2,7 @@
  * How the packets of this machine's pods get to the pods of other nodes: by a plain route where the other node is on the
  * same network, through a tunnel (VXLAN) where routers are between them, which know nothing of pods. Pure.
  */
+import { createHash } from 'node:crypto';
 import { blockAround, blockContains, canonicalAddress, ipBytes, ipFamily, parseCIDR } from '#apimachinery/net/ip.js';
 
 /** What counts of a node. */
@@ -45,10 +46,13 @@ export interface PodRoute {
 }
 
 /** Where the tunnel has to send what is for a node. */
-interface TunnelPeer {
-  readonly address: string;
-  /** Of the node's end of the tunnel; made of its address, so that nobody has to tell it. */
+export interface TunnelPeer {
+  /** Where its packets go; of the family of the tunnel's own end. */
+  readonly remote: string;
+  /** Of the node's end of the tunnel; made of `remote`, so that nobody has to tell it. */
   readonly mac: string;
+  /** Those by which routes go to it, at most one of each family. */
+  readonly gateways: readonly string[];
 }
 
 export interface Tunnel {
@@ -57,8 +61,11 @@ export interface Tunnel {
   readonly link: string;
   readonly mac: string;
   readonly mtu: number;
-  /** Of the machine within the network of pods: what itself sends through the tunnel has it, and is answered there. */
-  readonly address: string;
+  /**
+   * Of IPv4 and of the machine within the network of pods: what itself sends through the tunnel has it, and is answered
+   * there. With IPv6 it has the bridge's of the pods, which is nearest to theirs. Undefined without a range of IPv4.
+   */
+  readonly address: string | undefined;
   readonly peers: readonly TunnelPeer[];
 }
 
@@ -70,8 +77,8 @@ export interface NetworkPlan {
   readonly problems: readonly string[];
 }
 
-/** What VXLAN over IPv4 puts in front of a packet: addresses of both networks, UDP, its own head. */
-const tunnelOverhead = 50;
+/** What VXLAN puts in front of a packet, by the family of its ends: addresses of both networks, UDP, its own head. */
+const tunnelOverhead = { 4: 50, 6: 70 } as const;
 
 export function planNetwork({ nodes, own, links, tunnel: tunnelLink }: PlanInput): NetworkPlan {
   const ownRanges = nodes.filter(({ name }) => own.has(name)).flatMap(({ podCIDRs }) => podCIDRs);
@@ -92,36 +99,47 @@ export function planNetwork({ nodes, own, links, tunnel: tunnelLink }: PlanInput
         continue;
       }
       const near = outer.find((each) => isNeighbour(each, via));
-      if (near !== undefined) routes.push({ destination, via, link: near.link, onlink: false });
-      else if (family === 6) problems.push(`node ${name} is on another network, and there are no tunnels over IPv6`);
-      else if (ends === undefined) {
-        // Before it has its range there are no pods here, and nobody to be told.
-        if (ownRanges.length > 0)
-          problems.push(`node ${name} is on another network, and this node has no IPv4 address`);
-      } else {
-        routes.push({ destination, via, link: tunnelLink, onlink: true });
-        peers.set(via, { address: via, mac: macOf(via) });
+      if (near !== undefined) {
+        routes.push({ destination, via, link: near.link, onlink: false });
+        continue;
       }
+      if (ends === undefined) {
+        // Before it has its range there are no pods here, and nobody to be told.
+        if (ownRanges.length > 0) problems.push(`node ${name} is on another network, and this node has no address`);
+        continue;
+      }
+      const outerFamily = ipFamily(ends.local);
+      const remote = addresses.find((address) => ipFamily(address) === outerFamily);
+      if (remote === undefined) {
+        problems.push(`node ${name} is on another network, and has no IPv${outerFamily} address for the tunnel`);
+        continue;
+      }
+      routes.push({ destination, via, link: tunnelLink, onlink: true });
+      const gateways = peers.get(remote)?.gateways ?? [];
+      if (!gateways.includes(via)) peers.set(remote, { remote, mac: macOf(remote), gateways: [...gateways, via] });
     }
   }
   const tunnel = ends === undefined || peers.size === 0 ? undefined : { ...ends, peers: [...peers.values()] };
   return { routes, tunnel, problems };
 }
 
+/** Over IPv4 where the machine has an address of it: a tunnel has ends of one family, and carries both. */
 function tunnelEnds(
   nodes: readonly PodNode[],
   own: ReadonlySet<string>,
   outer: readonly LinkAddress[],
 ): Omit<Tunnel, 'peers'> | undefined {
-  for (const node of [...nodes].sort((a, b) => (a.name < b.name ? -1 : 1))) {
-    if (!own.has(node.name)) continue;
-    const range = node.podCIDRs.find((cidr) => parseCIDR(cidr)?.family === 4);
-    const found = outer.find(({ address }) => ipFamily(address) === 4 && node.addresses.includes(address));
-    if (range === undefined || found === undefined) continue;
-    const { address: local, link, mtu } = found;
-    // The first address of the range is no pod's, and no bridge's.
-    const [address = ''] = range.split('/');
-    return { local, link, mac: macOf(local), mtu: mtu - tunnelOverhead, address };
+  const ownNodes = nodes.filter(({ name }) => own.has(name)).sort((a, b) => (a.name < b.name ? -1 : 1));
+  for (const family of [4, 6] as const) {
+    for (const { addresses, podCIDRs } of ownNodes) {
+      const found = outer.find(({ address }) => ipFamily(address) === family && addresses.includes(address));
+      if (podCIDRs.length === 0 || found === undefined) continue;
+      const { address: local, link, mtu } = found;
+      const range = podCIDRs.find((cidr) => parseCIDR(cidr)?.family === 4);
+      // The first address of the range is no pod's, and no bridge's.
+      const address = range?.split('/')[0];
+      return { local, link, mac: macOf(local), mtu: mtu - tunnelOverhead[family], address };
+    }
   }
   return undefined;
 }
@@ -138,8 +156,10 @@ function isNeighbour({ address, prefix }: LinkAddress, other: string): boolean {
   return block !== undefined && blockContains(block, other);
 }
 
-/** Of the locally administered ones, with the four bytes of the node's address. */
+/** Of the locally administered ones, with the four bytes of the node's address, or of a hash of one of IPv6. */
 function macOf(address: string): string {
-  const bytes = ipBytes(address)?.slice(12) ?? [];
+  const whole = ipBytes(address) ?? new Uint8Array(16);
+  const bytes =
+    ipFamily(address) === 4 ? whole.slice(12) : createHash('sha256').update(whole).digest().subarray(0, 4);
   return ['0a', '6f', ...Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))].join(':');
 }

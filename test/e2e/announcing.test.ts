@@ -4,6 +4,7 @@ import { promisify } from 'node:util';
 import t, { type Test } from 'tap';
 import { nodes, services } from '#api/core/v1/resources.gen.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
@@ -85,7 +86,7 @@ const skip = (await obstacle()) ?? false;
 
 t.test('neighbours follow an address from node to node', { skip }, async (t) => {
   await makeNetwork(t);
-  const api = new FakeApi({ dialect, clock, resources: [nodes, services] });
+  const api = new FakeApi({ dialect, clock, resources: [nodes, services, endpointslices] });
   const stop = new AbortController();
   const informers = new SharedInformerFactory({ client: api.client, clock, random: Math.random, log });
   const running = [informers.start(stop.signal)];

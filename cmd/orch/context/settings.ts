@@ -17,6 +17,7 @@ export interface ClusterSettings {
   readonly apiPort: number;
   readonly etcdClientPort: number;
   readonly etcdPeerPort: number;
+  /** One range, or one of each family with a comma between. */
   readonly serviceRange: string;
   /** Each node gets one /24 of it. A range of IPv6 may follow after a comma, of which each gets a /64. */
   readonly podRange: string;

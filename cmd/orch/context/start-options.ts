@@ -25,6 +25,15 @@ export interface StartOptions {
   readonly featureGates: Readonly<Record<string, boolean>>;
   /** Path of the scheduler's configuration file. */
   readonly schedulerConfig: string | undefined;
+  readonly daemonOptions: DaemonOptions;
+}
+
+/** Options that the user gives to single daemons, `name=value`. */
+export interface DaemonOptions {
+  readonly apiServer: readonly string[];
+  readonly controllerManager: readonly string[];
+  readonly scheduler: readonly string[];
+  readonly nodeAgent: readonly string[];
 }
 
 export interface IngressPorts {

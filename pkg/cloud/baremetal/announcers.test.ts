@@ -37,6 +37,7 @@ t.test('what a node announces', async (t) => {
     status: { loadBalancer: { ingress: published.map((ip) => ({ ip })) } },
   });
   const nodes = [node('a', 'True'), node('b', 'Unknown')];
+  const local = { externalTrafficPolicy: 'Local' };
   const rows: [Service, string[]][] = [
     [service('192.0.2.1,fd00::1', ['192.0.2.1', 'fd00::1']), ['192.0.2.1', 'fd00::1']],
     [service('192.0.2.1', []), []],
@@ -45,7 +46,12 @@ t.test('what a node announces', async (t) => {
     [service('192.0.2.1', ['192.0.2.1'], { type: 'ClusterIP' }), []],
     [service('192.0.2.1', ['192.0.2.1'], { loadBalancerClass: 'x.io/y' }), []],
   ];
-  for (const [given, want] of rows) t.same([...addressesOf('a', dialect, { nodes, services: [given] })], want);
-  for (const [given] of rows)
-    t.same([...addressesOf('b', dialect, { nodes, services: [given] })], [], 'not when silent');
+  const of = (name: string, service: Service, ...withEndpoints: string[]) => [
+    ...addressesOf(name, dialect, { nodes, services: [service], nodesWithEndpoints: () => new Set(withEndpoints) }),
+  ];
+  for (const [given, want] of rows) t.same(of('a', given), want);
+  for (const [given] of rows) t.same(of('b', given), [], 'not when silent');
+  const kept = service('192.0.2.1', ['192.0.2.1'], local);
+  t.same(of('a', kept, 'a'), ['192.0.2.1'], 'where its endpoints are');
+  t.same(of('a', kept, 'b'), [], 'where there are none');
 });

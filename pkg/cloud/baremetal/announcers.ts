@@ -18,11 +18,24 @@ export function announcerOf(address: string, names: readonly string[]): string |
   return best?.name;
 }
 
+/** What is known of the cluster. */
+export interface AnnouncedCluster {
+  readonly nodes: readonly Node[];
+  readonly services: readonly Service[];
+  /** Names of the nodes on which the service has ready endpoints; asked of those that keep traffic on its node. */
+  readonly nodesWithEndpoints: (service: Service) => ReadonlySet<string>;
+}
+
+/** Whether what arrives at a node stays there: others than those with endpoints would drop it. */
+export function keepsTrafficLocal({ spec }: Service): boolean {
+  return spec.externalTrafficPolicy === 'Local';
+}
+
 /** The addresses that the node is to announce: those given out by this provider, and published. */
 export function addressesOf(
   node: string,
   dialect: Dialect,
-  { nodes, services }: { readonly nodes: readonly Node[]; readonly services: readonly Service[] },
+  { nodes, nodesWithEndpoints, services }: AnnouncedCluster,
 ): Set<string> {
   const names = nodes.filter((each) => takesBalancedTraffic(dialect, each)).map(({ metadata }) => metadata.name ?? '');
   const addresses = new Set<string>();
@@ -31,9 +44,11 @@ export function addressesOf(
   for (const service of services) {
     if (!wantsLoadBalancer(service)) continue;
     const { claimed, published } = heldBy(dialect, service);
+    const withEndpoints = keepsTrafficLocal(service) ? nodesWithEndpoints(service) : undefined;
+    const candidates = withEndpoints === undefined ? names : names.filter((name) => withEndpoints.has(name));
     // Other providers publish addresses, too, which are theirs to announce.
     for (const address of published) {
-      if (claimed.includes(address) && announcerOf(address, names) === node) addresses.add(address);
+      if (claimed.includes(address) && announcerOf(address, candidates) === node) addresses.add(address);
     }
   }
   return addresses;

@@ -1,6 +1,8 @@
 import t, { type Test } from 'tap';
 import { nodes, services } from '#api/core/v1/resources.gen.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
+import { endpointslices } from '#api/discovery/v1/resources.gen.js';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi } from '#client/testing/fake-api.js';
@@ -42,7 +44,7 @@ class Machine implements AnnouncerLinks {
 
 async function start(t: Test) {
   const clock = new VirtualClock();
-  const api = new FakeApi({ dialect, clock, resources: [nodes, services] });
+  const api = new FakeApi({ dialect, clock, resources: [nodes, services, endpointslices] });
   const informers = new SharedInformerFactory({ client: api.client, clock, random: () => 0.5, log });
   const machine = new Machine(clock);
   const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
@@ -65,10 +67,10 @@ async function start(t: Test) {
   };
   t.teardown(end);
   const ip = '192.0.2.1';
-  const publish = () =>
+  const publish = (spec: Partial<Service['spec']> = {}) =>
     api.seed<Service>(services, {
       metadata: { name: 'x', namespace: 'n', annotations: { 'bare-metal.orch.io/addresses': ip } },
-      spec: { type: 'LoadBalancer', ports: [{ port: 80, targetPort: 80 }] },
+      spec: { type: 'LoadBalancer', ports: [{ port: 80, targetPort: 80 }], ...spec },
       status: { loadBalancer: { ingress: [{ ip }] } },
     });
   const setReady = (status: string) =>
@@ -101,6 +103,31 @@ t.test('an address stays as long as it is the node’s', async (t) => {
   api.remove(services, 'n/x');
   await advance(1000);
   t.same(machine.present, []);
+});
+
+t.test('traffic that stays on its node comes where endpoints are', async (t) => {
+  const { api, machine, advance, publish, ip } = await start(t);
+  publish({ externalTrafficPolicy: 'Local' });
+  await advance(1000);
+  t.same(machine.present, []);
+  const endpoint = (nodeName: string, ready: boolean) => ({
+    addresses: ['10.0.0.1'],
+    nodeName,
+    conditions: { ready, serving: true, terminating: !ready },
+  });
+  api.seed<EndpointSlice>(endpointslices, {
+    metadata: { name: 'x-1', namespace: 'n', labels: { [dialect.labels.serviceName]: 'x' } },
+    addressType: 'IPv4',
+    endpoints: [endpoint('b', true), endpoint('a', false)],
+    ports: [],
+  });
+  await advance(1000);
+  t.same(machine.present, [], 'on another node, or about to end');
+  api.change<EndpointSlice>(endpointslices, 'n/x-1', (slice) => {
+    slice.endpoints = [endpoint('a', true)];
+  });
+  await advance(1000);
+  t.same(machine.present, [ip]);
 });
 
 t.test('what fails is tried again', async (t) => {

@@ -8,9 +8,13 @@
  */
 import { nodes as nodeType, services as serviceType } from '#api/core/v1/resources.gen.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
+import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
+import { endpointslices as sliceType } from '#api/discovery/v1/resources.gen.js';
+import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
-import { addressesOf } from '#cloud/baremetal/announcers.js';
+import { addressesOf, keepsTrafficLocal } from '#cloud/baremetal/announcers.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 /** What the announcer does to the machine. All reject with what went wrong. */
@@ -35,6 +39,8 @@ const renewalMs = 10_000;
 /** Frames get lost, and a neighbour that misses the only one would send to the old node for minutes. */
 const repeatMs = [1000, 3000];
 
+const announcedIndex = 'announcedService';
+
 /** Looks that changes of many objects ask for at once are one. */
 const settleMs = 100;
 
@@ -51,6 +57,7 @@ export class Announcer {
   readonly #options: AnnouncerOptions;
   readonly #nodes: Informer<Node>;
   readonly #services: Informer<Service>;
+  readonly #slices: Informer<EndpointSlice>;
   readonly #lent = new Map<string, Lent>();
   #wake = new AbortController();
 
@@ -58,6 +65,8 @@ export class Announcer {
     this.#options = options;
     this.#nodes = options.informers.informer(nodeType);
     this.#services = options.informers.informer(serviceType);
+    this.#slices = options.informers.informer(sliceType, { transform: keepEndpoints });
+    this.#slices.addIndexers({ [announcedIndex]: (slice) => [this.#serviceOf(slice)] });
   }
 
   /** Until `signal` aborts. The addresses stay for the rest of their time: an agent that is restarted interrupts nothing. */
@@ -65,12 +74,21 @@ export class Announcer {
     const { clock } = this.#options;
     const changed = () => this.#wake.abort();
     const watch = { onAdd: changed, onUpdate: changed, onDelete: changed };
-    const ends = [this.#nodes.addHandler(watch), this.#services.addHandler(watch)];
+    const sliceChanged = (slice: EndpointSlice) => {
+      const service = this.#services.get(this.#serviceOf(slice));
+      if (service !== undefined && keepsTrafficLocal(service)) changed();
+    };
+    const ends = [
+      this.#nodes.addHandler(watch),
+      this.#services.addHandler(watch),
+      this.#slices.addHandler({ onAdd: sliceChanged, onUpdate: sliceChanged, onDelete: sliceChanged }),
+    ];
     try {
       while (!signal.aborted) {
         this.#wake = new AbortController();
         // Caches that are not filled yet would make this node look alone.
-        if (this.#nodes.hasSynced() && this.#services.hasSynced()) await this.#pass();
+        const isFilled = this.#nodes.hasSynced() && this.#services.hasSynced() && this.#slices.hasSynced();
+        if (isFilled) await this.#pass();
         await clock.sleep(this.#pauseMs(), AbortSignal.any([signal, this.#wake.signal]));
         await clock.sleep(settleMs, signal);
       }
@@ -82,7 +100,11 @@ export class Announcer {
   async #pass(): Promise<void> {
     const { clock, links, log, nodeName, informers } = this.#options;
     const { dialect } = informers.client;
-    const wanted = addressesOf(nodeName, dialect, { nodes: this.#nodes.list(), services: this.#services.list() });
+    const wanted = addressesOf(nodeName, dialect, {
+      nodes: this.#nodes.list(),
+      services: this.#services.list(),
+      nodesWithEndpoints: (service) => this.#nodesWithEndpoints(service),
+    });
     for (const address of [...this.#lent.keys()]) if (!wanted.has(address)) await this.#withdraw(address);
     for (const address of wanted) await this.#lend(address);
     const due = [...this.#lent].filter(([, { tellMs }]) => tellMs <= clock.monotonic());
@@ -96,6 +118,21 @@ export class Announcer {
       lent.tellMs = clock.monotonic() + (repeatMs[lent.told] ?? Number.POSITIVE_INFINITY);
       lent.told += 1;
     }
+  }
+
+  /** Key of the service of a slice; that of none where it has none. */
+  #serviceOf({ metadata }: EndpointSlice): string {
+    const { serviceName } = this.#options.informers.client.dialect.labels;
+    return `${metadata.namespace}/${metadata.labels?.[serviceName] ?? ''}`;
+  }
+
+  #nodesWithEndpoints(service: Service): Set<string> {
+    const endpoints = this.#slices.byIndex(announcedIndex, keyOf(service)).flatMap((slice) => slice.endpoints);
+    return new Set(
+      endpoints.flatMap(({ conditions, nodeName }) =>
+        nodeName !== undefined && (conditions?.ready ?? true) ? nodeName : [],
+      ),
+    );
   }
 
   async #lend(address: string): Promise<void> {
