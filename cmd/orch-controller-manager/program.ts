@@ -1,7 +1,7 @@
 /** The controller manager as a program of its own. */
 
 import { deferred } from '#apimachinery/async/deferred.js';
-import { cloudProvider } from '#cloud/registry.js';
+import { cloudOf } from '#cmd/orch-controller-manager/cloud.js';
 import { controllerClients } from '#cmd/orch-controller-manager/controller-clients.js';
 import { hostDirectories } from '#cmd/orch-controller-manager/host-directories.js';
 import {
@@ -36,7 +36,6 @@ import { IdleCollector } from '#daemon/memory/idle-collector.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
-import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
@@ -62,13 +61,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   const tokenKey = await serviceAccountKey(values['service-account-private-key-file']);
   const authorities = await signingAuthorities(values);
   const recyclers = await recyclerTemplates(values);
-  const cloud = await cloudProvider({
-    provider: values['cloud-provider'],
-    configFile: values['cloud-config'],
-    dialect,
-    read: (path) => textOf('cloud-config', path),
-    disabled: new FeatureGates(values['feature-gates']).enabled('DisableCloudProviders'),
-  });
+  const cloud = await cloudOf(values, dialect);
   const migration = await leaderMigration(context);
   if (values['use-service-account-credentials'] && tokenKey === undefined) {
     log.warn('--use-service-account-credentials was given without --service-account-private-key-file');

@@ -18,14 +18,16 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
+import { cloudDependencies } from '#cmd/nodeagent/cloud.js';
 import { nodeDns } from '#cmd/nodeagent/dns.js';
 import { nodePodNetwork } from '#cmd/nodeagent/pod-network.js';
 import { nodeServiceProxy } from '#cmd/nodeagent/service-proxy.js';
 import { takesPods } from '#cmd/orch/nodes-ready.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import { cloudOf } from '#cmd/orch-controller-manager/cloud.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import { ControllerManager } from '#controllers/manager.js';
-import { controllerManagerOptions } from '#controllers/options/options.js';
+import { controllerManagerOptions, controllerManagerRules } from '#controllers/options/options.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DebugEndpoints, type DebugEndpointsOptions } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
@@ -40,6 +42,8 @@ import { ingressOptionTable, ingressRules, ingressSettings } from '#ingress/opti
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { configInForce } from '#nodeagent/options/config/configz.js';
+import { applyConfigFile } from '#nodeagent/options/config/file.js';
+import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { standardServer } from '#nodeagent/server/standard-server.js';
 import type { KeyCertificate } from '#pki/certificate.js';
@@ -161,7 +165,9 @@ export class ClusterProcess {
     const managerClient = this.clientFor(dialect.users.controllerManager, []);
     const informers = this.#informers(managerClient);
     this.#loopInformers = informers;
-    const values = valuesOf(controllerManagerOptions(dialect), this.#options.controllerManagerArguments, [], log);
+    const { controllerManagerArguments: args } = this.#options;
+    const values = valuesOf(controllerManagerOptions(dialect), args, controllerManagerRules, log);
+    const cloud = await cloudOf(values, dialect);
     const manager = new ControllerManager(values, {
       client: managerClient,
       informers,
@@ -174,6 +180,7 @@ export class ClusterProcess {
       rootCA: pki.authority.certificate,
       tokenKey: jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey)),
       authorities: signedBy(pki.authority),
+      ...(cloud === undefined ? {} : { cloud }),
     });
     const { extenders, limits, profiles } = await this.#setUpScheduler();
     const schedulerClient = this.clientFor(dialect.users.scheduler, []);
@@ -234,7 +241,7 @@ export class ClusterProcess {
   /** Resolves when the node is registered and Ready. */
   async startNode(node: NodeOptions): Promise<NodeAgent> {
     const { dialect, clock, random, log } = this.#options;
-    const values = valuesOf(nodeAgentOptionTable(dialect), node.arguments, nodeAgentOptionRules, log);
+    const values = await this.#nodeAgentValues(node.arguments);
     const client = this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes]);
     const informers = this.#informers(client);
     // Each has its own: the process's is the API server's, and one agent is told from another.
@@ -261,6 +268,8 @@ export class ClusterProcess {
         isPortOnlyPreferred: true,
       }),
       ...node.dependencies,
+      // A simulated node has no interfaces to put addresses on.
+      ...((values['container-runtime-endpoint'] ?? '') === '' ? {} : await cloudDependencies(values)),
     });
     const shared = { informers, clock, random, log, metrics, nodeName: node.name };
     const beside = [nodeDns(values, shared), nodeServiceProxy(values, shared), nodePodNetwork(values, shared)];
@@ -269,6 +278,18 @@ export class ClusterProcess {
     for (const daemon of beside) if (daemon !== undefined) this.#launch(daemon);
     await this.#start(agent);
     return agent;
+  }
+
+  /** Those of the command line, and of the configuration file that it may name. */
+  async #nodeAgentValues(args: readonly string[]): Promise<NodeAgentOptions> {
+    const { dialect, log } = this.#options;
+    const table = nodeAgentOptionTable(dialect);
+    const given = parsedOf(table, args, nodeAgentOptionRules, log);
+    const path = given.values.config ?? '';
+    if (path === '') return given.values;
+    const complete = await applyConfigFile(table, given, { path, dialect });
+    validateOptions(complete, nodeAgentOptionRules);
+    return complete.values;
   }
 
   /** Nobody waits for it: where a port is somebody else's, the cluster comes up all the same. */

@@ -83,5 +83,12 @@ t.doesNotThrow(() => refuseCollisions(new Map([['cluster-cidr', '10.245.0.0/16']
 
 for (const range of ['10.96.0.0/16', '10.96.0.0/16,fd00:96::/112'])
   t.doesNotThrow(() => refuseServiceRange(range), range);
-for (const range of ['', 'all', 'fd00:96::/112', 'fd00:96::/112,10.96.0.0/16', '10.96.0.0/16,10.97.0.0/16', '10.96.0.0/16,'])
+for (const range of [
+  '',
+  'all',
+  'fd00:96::/112',
+  'fd00:96::/112,10.96.0.0/16',
+  '10.96.0.0/16,10.97.0.0/16',
+  '10.96.0.0/16,',
+])
   t.throws(() => refuseServiceRange(range), { name: 'SetupError', message: /--service-cluster-ip-range/ }, range);

@@ -16,7 +16,7 @@ const optionOf = (daemon: string) =>
   ({
     type: 'stringArray',
     section: 'Daemons',
-    meaning: `Option of ${daemon} at this start, NAME=VALUE; may be given several times. Its own --help names them.`,
+    meaning: `Option of ${daemon} at this start, NAME=VALUE; may be given several times. Its own --help names them. Those about a process of its own, such as ports and profiles, count with --separate only.`,
   }) as const;
 
 export const upOptions = {

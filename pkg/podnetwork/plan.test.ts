@@ -47,7 +47,12 @@ t.test('routes', (t) => {
     ],
     ['without an address', plan([n1, node('n2', ['10.244.2.0/24'])]), [], [/n2 has no address/]],
     ['behind a router, before there is a range', plan([far]), [], []],
-    ['behind a router, without an address', plan([node('n1', ['10.244.1.0/24']), far]), [], [/this node has no address/]],
+    [
+      'behind a router, without an address',
+      plan([node('n1', ['10.244.1.0/24']), far]),
+      [],
+      [/this node has no address/],
+    ],
     // Its own pods' network is no way to others, however large it is.
     [
       'in the range of the bridge',

@@ -159,7 +159,6 @@ function isNeighbour({ address, prefix }: LinkAddress, other: string): boolean {
 /** Of the locally administered ones, with the four bytes of the node's address, or of a hash of one of IPv6. */
 function macOf(address: string): string {
   const whole = ipBytes(address) ?? new Uint8Array(16);
-  const bytes =
-    ipFamily(address) === 4 ? whole.slice(12) : createHash('sha256').update(whole).digest().subarray(0, 4);
+  const bytes = ipFamily(address) === 4 ? whole.slice(12) : createHash('sha256').update(whole).digest().subarray(0, 4);
   return ['0a', '6f', ...Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0'))].join(':');
 }

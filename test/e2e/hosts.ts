@@ -1,24 +1,30 @@
 /** Machines for tests: network namespaces with addresses of their own, on networks between which a router is. */
 import { execFileSync } from 'node:child_process';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import { type RunOptions, type RunResult, run } from '#test/e2e/harness.js';
 
 export interface Host {
+  /** Of its network namespace. */
   readonly name: string;
   readonly address: string;
+  /** Of IPv6. */
+  readonly address6: string;
   /** Runs a program on it, to its end. */
   run(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>;
 }
 
 export interface HostNetwork {
   readonly hosts: readonly Host[];
+  /** Pulls its cable, or puts it in again. */
+  setLink(host: Host, state: 'up' | 'down'): void;
   destroy(): void;
 }
 
 const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
 
 /**
- * `networks`: how many hosts each has; the addresses of the n-th are those of 10.250.n.0/24. Throws where namespaces
- * cannot be made.
+ * `networks`: how many hosts each has; the addresses of the n-th are those of 10.250.n.0/24 and fd00:250:n::/64. Throws
+ * where namespaces cannot be made.
  */
 export function makeHosts(networks: readonly number[]): HostNetwork {
   const id = process.pid.toString(36);
@@ -34,28 +40,38 @@ export function makeHosts(networks: readonly number[]): HostNetwork {
     for (const name of namespaces.splice(0)) ip('netns', 'delete', name);
   };
   const hosts: Host[] = [];
+  const ports = new Map<string, string>();
+  const setLink = ({ name }: Host, state: 'up' | 'down') =>
+    ip('-n', router, 'link', 'set', ports.get(name) ?? '', state);
   try {
     add(router);
-    execFileSync('nsenter', [`--net=/run/netns/${router}`, 'sh', '-c', 'echo 1 > /proc/sys/net/ipv4/ip_forward']);
+    const forward = 'echo 1 > /proc/sys/net/ipv4/ip_forward; echo 1 > /proc/sys/net/ipv6/conf/all/forwarding';
+    execFileSync('nsenter', [`--net=/run/netns/${router}`, 'sh', '-c', forward]);
     for (const [network, count] of networks.entries()) {
       const bridge = `br${network}`;
       ip('-n', router, 'link', 'add', bridge, 'type', 'bridge');
       ip('-n', router, 'address', 'add', `10.250.${network}.254/24`, 'dev', bridge);
+      ip('-n', router, 'address', 'add', `fd00:250:${network}::fe/64`, 'dev', bridge, 'nodad');
       ip('-n', router, 'link', 'set', bridge, 'up');
       for (let place = 1; place <= count; place++) {
         const name = `orch-h${network}${place}-${id}`;
         const port = `p${network}${place}`;
         const address = `10.250.${network}.${place}`;
+        const address6 = canonicalAddress(`fd00:250:${network}::${place}`) ?? '';
         add(name);
+        ports.set(name, port);
         ip('link', 'add', port, 'netns', router, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
         ip('-n', router, 'link', 'set', port, 'master', bridge, 'up');
         ip('-n', name, 'address', 'add', `${address}/24`, 'dev', 'eth0');
+        ip('-n', name, 'address', 'add', `${address6}/64`, 'dev', 'eth0', 'nodad');
         ip('-n', name, 'link', 'set', 'eth0', 'up');
         ip('-n', name, 'route', 'add', 'default', 'via', `10.250.${network}.254`);
+        ip('-n', name, 'route', 'add', 'default', 'via', `fd00:250:${network}::fe`);
         const enter = `--net=/run/netns/${name}`;
         hosts.push({
           name,
           address,
+          address6,
           run: (command, args, options) => run('nsenter', [enter, command, ...args], options),
         });
       }
@@ -64,5 +80,5 @@ export function makeHosts(networks: readonly number[]): HostNetwork {
     destroy();
     throw error;
   }
-  return { hosts, destroy };
+  return { hosts, setLink, destroy };
 }

@@ -160,16 +160,17 @@ class RouteBuilder {
     return covering === 'all' ? undefined : covering;
   }
 
-  /** As a balancer counts: addresses, not ports. */
+  /** As a balancer counts: addresses, not ports; of the family that has more of them, as pods may have two. */
   #countLocal(): number {
-    const addresses = new Set<string>();
-    for (const port of this.#service.spec?.ports ?? []) {
-      for (const family of families) {
+    const counts = families.map((family) => {
+      const addresses = new Set<string>();
+      for (const port of this.#service.spec?.ports ?? []) {
         const { local } = reachable(this.#endpointsOf(port, family), this.#policy, this.#context);
         for (const { address } of local) addresses.add(address);
       }
-    }
-    return addresses.size;
+      return addresses.size;
+    });
+    return Math.max(...counts);
   }
 }
 

@@ -199,6 +199,9 @@ t.test('who stays keeps its place', (t) => {
 t.test('the port that balancers ask', (t) => {
   const spec = { type: 'LoadBalancer', externalTrafficPolicy: 'Local', healthCheckNodePort: 30_999 };
   t.same(planService(service(spec), [slice(a, b)], context()).healthCheck, { port: 30_999, localEndpoints: 1 });
+  const six = { ...slice(endpoint('fd00::2', { nodeName: 'here' })), addressType: 'IPv6' };
+  const { healthCheck } = planService(service(spec), [slice(a, b), six], context());
+  t.match(healthCheck, { localEndpoints: 1 }, 'a pod with addresses of both families is one');
   t.equal(planService(service({}), [slice(a)], context()).healthCheck, undefined);
   t.end();
 });

@@ -1,0 +1,18 @@
+/** What `--cloud-provider` means to the controllers. */
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { CloudProvider } from '#cloud/provider/provider.js';
+import { cloudProvider } from '#cloud/registry.js';
+import { textOf } from '#cmd/orch-controller-manager/key-material.js';
+import type { ControllerManagerValues } from '#controllers/options/options.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+
+/** Undefined where there is none. Rejects with an OptionsError. */
+export function cloudOf(values: ControllerManagerValues, dialect: Dialect): Promise<CloudProvider | undefined> {
+  return cloudProvider({
+    provider: values['cloud-provider'],
+    configFile: values['cloud-config'],
+    dialect,
+    read: (path) => textOf('cloud-config', path),
+    disabled: new FeatureGates(values['feature-gates']).enabled('DisableCloudProviders'),
+  });
+}

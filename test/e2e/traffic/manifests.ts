@@ -1,0 +1,195 @@
+/** What runs in the cluster in which traffic between nodes is tested. */
+import type { Pod, Service } from '#api/core/v1/types.gen.js';
+import type { NetworkPolicy } from '#api/networking/v1/types.gen.js';
+import { orchDialect } from '#apimachinery/dialect.js';
+import { busybox } from '#test/e2e/pods.js';
+
+/** Ports at which every place answers. */
+export const tcpPorts = [8080, 8081, 8082];
+export const udpPorts = [8053];
+
+export const otherNamespace = 'other';
+
+const sleeper = ['sleep', '3600'];
+
+/** A pod of that node, which sleeps: the test serves and asks in its network. */
+export function pod(
+  name: string,
+  nodeName: string,
+  labels: Readonly<Record<string, string>>,
+  more: Partial<Pod['spec']> & { readonly namespace?: string } = {},
+): object {
+  const { namespace = 'default', ...spec } = more;
+  const ports = [
+    { name: 'web', containerPort: 8080 },
+    { name: 'dns', containerPort: 8053, protocol: 'UDP' },
+  ];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, namespace, labels },
+    spec: {
+      nodeName,
+      terminationGracePeriodSeconds: 1,
+      containers: [{ name: 'main', image: busybox, command: sleeper, ports }],
+      ...spec,
+    },
+  };
+}
+
+function service(name: string, spec: Partial<Service['spec']>, metadata: Partial<Service['metadata']> = {}): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: { name, ...metadata },
+    spec: {
+      ipFamilyPolicy: 'RequireDualStack',
+      selector: { app: 'web' },
+      ports: [
+        { name: 'web', port: 80, targetPort: 'web' },
+        { name: 'dns', port: 53, targetPort: 'dns', protocol: 'UDP' },
+      ],
+      ...spec,
+    },
+  };
+}
+
+/** Pods with `half` are on two of the nodes only. */
+const half = { half: 'yes' };
+
+export interface ServiceAddresses {
+  /** Of nobody but those who document. */
+  readonly external: readonly string[];
+  /** Who may reach the one that asks where clients come from. */
+  readonly sources: readonly string[];
+}
+
+export function services({ external, sources }: ServiceAddresses): object[] {
+  const local = 'Local';
+  return [
+    service('all', {}),
+    service('headless', { clusterIP: 'None' }),
+    service('ported', { type: 'NodePort' }),
+    service('ported-kept', { type: 'NodePort', selector: half, externalTrafficPolicy: local }),
+    service('balanced', { type: 'LoadBalancer' }),
+    service('balanced-kept', { type: 'LoadBalancer', selector: half, externalTrafficPolicy: local }),
+    service('sourced', { type: 'LoadBalancer', loadBalancerSourceRanges: [...sources] }),
+    service('external', { externalIPs: [...external] }),
+    service('sticky', { sessionAffinity: 'ClientIP' }),
+    service('inner', { selector: half, internalTrafficPolicy: local }),
+    service('zoned', {}, { annotations: { [orchDialect.annotations.topologyAwareHints]: 'auto' } }),
+    service('nobody', { type: 'NodePort', selector: { app: 'nobody' } }),
+    service('ending', { selector: { app: 'ending' } }),
+    service('rolling', { type: 'NodePort', selector: { app: 'rolling' }, ports: [{ port: 80, targetPort: 8080 }] }),
+  ];
+}
+
+/** Answers with the pod's name and the client's address. */
+const answer = 'printf "Content-Type: text/plain\\r\\n\\r\\n$(hostname) $REMOTE_ADDR\\n"';
+const server = [
+  'mkdir -p /www/cgi-bin; cd /www/cgi-bin',
+  `echo ${Buffer.from(`#!/bin/sh\n${answer}\n`).toString('base64')} | base64 -d >who`,
+  // Ends at once when it is told to: whoever comes then is refused.
+  'chmod +x who; httpd -f -p 8080 -h /www & trap "kill $!; exit" TERM; wait',
+].join('; ');
+
+/** As the documentation advises it: ready when it listens, and there for a while after it is told to end. */
+export function rolling(replicas: number): object {
+  const labels = { app: 'rolling' };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { name: 'rolling' },
+    spec: {
+      replicas,
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          terminationGracePeriodSeconds: 10,
+          containers: [
+            {
+              name: 'main',
+              image: busybox,
+              command: ['sh', '-c', server],
+              ports: [{ containerPort: 8080 }],
+              readinessProbe: { tcpSocket: { port: 8080 }, periodSeconds: 1 },
+              lifecycle: { preStop: { exec: { command: ['sleep', '2'] } } },
+            },
+          ],
+        },
+      },
+    },
+  };
+}
+
+export interface PolicyBlocks {
+  /** Blocks that may enter, with the exceptions of each. */
+  readonly enter: readonly { readonly cidr: string; readonly except: string[] }[];
+}
+
+/** Who may reach the pods of the services, and what the friend may reach. */
+export function policies({ enter }: PolicyBlocks): object[] {
+  const policy = (name: string, spec: NetworkPolicy['spec']) => ({
+    apiVersion: `networking.${orchDialect.apiDomain}/v1`,
+    kind: 'NetworkPolicy',
+    metadata: { name },
+    spec,
+  });
+  const namespaceSelector = { matchLabels: { [orchDialect.labels.metadataName]: otherNamespace } };
+  return [
+    policy('web', {
+      podSelector: { matchLabels: { app: 'web' } },
+      policyTypes: ['Ingress'],
+      ingress: [
+        { from: [{ podSelector: { matchLabels: { role: 'friend' } } }], ports: [{ port: 'web' }] },
+        { from: [{ namespaceSelector }], ports: [{ port: 8080, endPort: 8081 }] },
+        { from: enter.map((ipBlock) => ({ ipBlock })), ports: [{ port: 'dns', protocol: 'UDP' }, { port: 8080 }] },
+      ],
+    }),
+    policy('friend', {
+      podSelector: { matchLabels: { role: 'friend' } },
+      policyTypes: ['Egress'],
+      egress: [
+        { to: [{ podSelector: { matchLabels: { app: 'web' } } }], ports: [{ port: 'web' }] },
+        { to: enter.map((ipBlock) => ({ ipBlock })), ports: [{ port: 8080, endPort: 8081 }] },
+      ],
+    }),
+  ];
+}
+
+/** A set whose pod writes down each of its starts on a volume of its node. */
+export function keeper(): object {
+  const labels = { app: 'keeper' };
+  const start = 'date >>/data/starts; wc -l </data/starts; trap exit TERM; sleep 3600 & wait';
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'StatefulSet',
+    metadata: { name: 'keeper' },
+    spec: {
+      serviceName: 'keeper',
+      selector: { matchLabels: labels },
+      template: {
+        metadata: { labels },
+        spec: {
+          terminationGracePeriodSeconds: 1,
+          nodeSelector: { keeps: 'data' },
+          containers: [
+            {
+              name: 'main',
+              image: busybox,
+              command: ['sh', '-c', start],
+              volumeMounts: [{ name: 'data', mountPath: '/data' }],
+            },
+          ],
+        },
+      },
+      volumeClaimTemplates: [
+        {
+          metadata: { name: 'data' },
+          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '16Mi' } } },
+        },
+      ],
+    },
+  };
+}
