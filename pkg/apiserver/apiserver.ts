@@ -255,6 +255,7 @@ export class ApiServer implements Daemon {
       storages,
       reader: new StorageObjectReader({ storageOf: (resource) => storages.find(resource), turns, clock, log }),
       log,
+      metrics,
       webhooks: {
         dialect,
         client: dependencies.webhooks,

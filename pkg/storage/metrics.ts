@@ -170,8 +170,8 @@ export function createStorageMetrics(registry: Registry): StorageMetrics {
 
 /** Drops the series of a resource that is gone for good; `prefix` is what its lists are counted under. */
 export function forgetResource(metrics: StorageMetrics, resource: string, prefix: string): void {
-  metrics.requestDuration.forget('type', resource);
-  metrics.cacheEvents.forget('resource', resource);
+  metrics.requestDuration.forget({ type: resource });
+  metrics.cacheEvents.forget({ resource });
   const { objects, bookmarks, cacheCapacity, cacheInits, initEvents, cacheWatchers, terminatedWatchers } = metrics;
   const { storeLists, storeListFetched, storeListEvaluated, storeListReturned, digestMismatches } = metrics;
   for (const gauge of [objects, bookmarks, cacheCapacity, cacheWatchers]) gauge.remove({ resource });

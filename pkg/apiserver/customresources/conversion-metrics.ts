@@ -27,4 +27,9 @@ export class ConversionMetrics {
   converted({ definition, from, to, succeeded }: ConversionLabels, durationMs: number): void {
     this.#durations.labels(definition, from, String(succeeded), to).observe(durationMs / 1000);
   }
+
+  /** The definition is gone, or served no more. */
+  forget(definition: string): void {
+    this.#durations.forget({ crd_name: definition });
+  }
 }

@@ -9,6 +9,7 @@ import { StoredForms } from '#apiserver/customresources/conversion.js';
 import { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { ServedCustomResource } from '#apiserver/customresources/custom-resource.js';
 import type { ConversionWebhooks } from '#apiserver/customresources/webhook-conversion.js';
+import type { RequestMetrics } from '#apiserver/http/metrics.js';
 import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
@@ -23,6 +24,7 @@ export interface CustomResourcesOptions {
   readonly reader: ObjectReader;
   readonly log: Logger;
   readonly webhooks: ConversionWebhooks;
+  readonly metrics: Pick<RequestMetrics, 'forget'>;
 }
 
 interface Served {
@@ -126,10 +128,10 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
       old = undefined;
     }
     if (old?.edition === edition) return;
-    const { storages, table } = this.#options;
+    const { storages } = this.#options;
     const storage = old?.storage ?? storages.custom(definition.spec.group, definition.spec.names.plural);
     const resources = this.#resources(definition, storage, edition);
-    table.replace(old?.resources ?? [], resources);
+    this.#replace(old?.resources ?? [], resources);
     this.#served.set(name, { uid, edition, resources, storage });
   }
 
@@ -145,10 +147,20 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     const served = this.#served.get(name);
     if (served === undefined) return;
     this.#served.delete(name);
-    this.#options.table.replace(served.resources, []);
+    this.#replace(served.resources, []);
+    this.#options.webhooks.metrics.forget(name);
     served.storage.close().catch((err: unknown) => {
       this.#options.log.warn({ err, definition: name }, 'Could not end the cache of a custom resource');
     });
+  }
+
+  #replace(old: readonly ServedCustomResource[], wanted: readonly ServedCustomResource[]): void {
+    const { table, metrics } = this.#options;
+    table.replace(old, wanted);
+    for (const { group, declaration } of old) {
+      const { version, resource, kind } = declaration;
+      if (table.find(group, version, resource) === undefined) metrics.forget({ group, version, resource }, kind);
+    }
   }
 
   #resources(definition: CustomResourceDefinition, storage: LazyStorage, edition: string): ServedCustomResource[] {

@@ -29,6 +29,8 @@ export interface RequestContext {
   readonly auditId: string;
   /** Of what took its time: parts of the `Server-Timing` header. */
   timings?: string[] | undefined;
+  /** Time that webhooks took: of those that are asked in turn all of it, of those that are asked at once the longest. */
+  webhookMs?: { inTurn: number; atOnce: number } | undefined;
   /** Absent: nothing is recorded of the request. */
   readonly audit?: AuditTrail | undefined;
   /** Aborts when the client goes away or the request's time is over. */

@@ -7,6 +7,7 @@ import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import {
   dryRunLabel,
   type Place,
+  type PlaceOf,
   placeKey,
   placeLabels,
   plainPlace,
@@ -14,9 +15,8 @@ import {
 } from '#apiserver/http/request-labels.js';
 import { RequestKind, RequestSeries } from '#apiserver/http/request-series.js';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
-import { type HistogramSeries, PlainCounter, PlainHistogram } from '#daemon/metrics/plain-series.js';
+import { type HistogramSeries, PlainCounter, PlainGauge, PlainHistogram } from '#daemon/metrics/plain-series.js';
 
-const deprecatedPlace = ['group', 'version', 'resource', 'subresource', 'removed_release'] as const;
 const eventLabels = ['group', 'version', 'kind'] as const;
 
 export interface RequestMetricsOptions {
@@ -31,6 +31,8 @@ export interface Observed {
   /** Absent for what could not be read as a request. */
   readonly info: RequestInfo | undefined;
   readonly elapsedMs: number;
+  /** How much of it webhooks took. */
+  readonly webhookMs: number;
   /** It came from this server itself. */
   readonly own: boolean;
 }
@@ -48,28 +50,25 @@ export class RequestMetrics {
   readonly #isServed: (info: RequestInfo) => boolean;
   readonly #series: RequestSeries;
   readonly #failures: RequestFailures;
-  readonly #longRunning: Gauge;
-  readonly #deprecated: Gauge<(typeof deprecatedPlace)[number]>;
+  readonly #longRunning: PlainGauge;
+  readonly #deprecated: PlainGauge;
   readonly #watchEvents: PlainCounter;
   readonly #watchEventSizes: PlainHistogram;
 
   constructor({ registry, isServed }: RequestMetricsOptions) {
     this.#registry = registry;
     this.#isServed = isServed;
-    const registers = [registry];
     this.#series = new RequestSeries(registry);
     this.#failures = new RequestFailures(registry);
-    this.#longRunning = new Gauge({
+    this.#longRunning = new PlainGauge(registry, {
       name: 'apiserver_longrunning_requests',
       help: '[ALPHA] Gauge of all active long-running apiserver requests broken out by verb, group, version, resource, scope and component. Not all requests are tracked this way.',
       labelNames: [...placeLabels, 'component'],
-      registers,
     });
-    this.#deprecated = new Gauge({
+    this.#deprecated = new PlainGauge(registry, {
       name: 'apiserver_requested_deprecated_apis',
       help: '[STABLE] Gauge of deprecated APIs that have been requested, broken out by API group, version, resource, subresource, and removed_release.',
-      labelNames: deprecatedPlace,
-      registers,
+      labelNames: ['group', 'version', 'resource', 'subresource', 'removed_release'],
     });
     this.#watchEvents = new PlainCounter(registry, {
       name: 'apiserver_watch_events_total',
@@ -97,14 +96,23 @@ export class RequestMetrics {
 
   /** Remembers that somebody asked for what will go away; `removed` is the release that has it no more, if that is known. */
   deprecated({ group, version, resource, subresource }: RequestInfo, removed: string): void {
-    this.#deprecated.set({ group, version, resource, subresource, removed_release: removed }, 1);
+    this.#deprecated.labels(group, version, resource, subresource, removed).value = 1;
+  }
+
+  /** Drops what there is of a resource that is served no more: names that come and go must not add up. */
+  forget(resource: PlaceOf, kind: string): void {
+    this.#series.forget(resource);
+    this.#failures.forget(resource);
+    const { group, version } = resource;
+    for (const metric of [this.#longRunning, this.#deprecated]) metric.forget({ ...resource });
+    for (const metric of [this.#watchEvents, this.#watchEventSizes]) metric.forget({ group, version, kind });
   }
 
   /** Counts the request; the result is to be sent, being the response whose size is counted as it is written. */
   observe(observed: Observed, response: ApiResponse): ApiResponse {
-    const { request, info, elapsedMs, own } = observed;
+    const { request, info, elapsedMs, webhookMs, own } = observed;
     const kind = this.#kind(request, info);
-    kind.add(response.status, elapsedMs / 1000);
+    kind.add(response.status, elapsedMs / 1000, Math.max(0, elapsedMs - webhookMs) / 1000);
     if (own) kind.own++;
     if (info?.verb !== 'get' && info?.verb !== 'list') return response;
     const { body } = response;
@@ -166,9 +174,10 @@ export class RequestMetrics {
 
   /** Counts an open watch; the result ends the count. */
   watchOpened(info: RequestInfo): () => void {
-    const labels = { ...this.#place({ method: 'GET', headers: {} }, info), component: 'apiserver' };
-    this.#longRunning.inc(labels);
-    return () => this.#longRunning.dec(labels);
+    const place = this.#place({ method: 'GET', headers: {} }, info);
+    const open = this.#longRunning.labels(...placeLabels.map((label) => place[label]), 'apiserver');
+    open.inc();
+    return () => open.inc(-1);
   }
 
   /** Tells of the memory that answers share; the result counts one that was refused. */

@@ -1,6 +1,7 @@
 /** The series of requests that this server gave up or refused, named as in release 1.24. All of them are rare. */
 import { Counter, type Registry } from 'prom-client';
-import { type Place, placeLabels } from '#apiserver/http/request-labels.js';
+import { type Place, type PlaceOf, placeLabels } from '#apiserver/http/request-labels.js';
+import { PlainCounter } from '#daemon/metrics/plain-series.js';
 
 /** What is limited apart. */
 export type InFlightKind = 'readOnly' | 'mutating';
@@ -8,25 +9,23 @@ export type InFlightKind = 'readOnly' | 'mutating';
 export type AfterTimeout = 'ok' | 'panic' | 'pending';
 
 export class RequestFailures {
-  readonly #aborts: Counter;
-  readonly #terminations: Counter;
+  readonly #aborts: PlainCounter;
+  readonly #terminations: PlainCounter;
   readonly #dropped: Counter;
   readonly #afterTimeout: Counter;
   readonly #handshakes: Counter;
 
   constructor(registry: Registry) {
     const registers = [registry];
-    this.#aborts = new Counter({
+    this.#aborts = new PlainCounter(registry, {
       name: 'apiserver_request_aborts_total',
       help: '[ALPHA] Number of requests which apiserver aborted possibly due to a timeout, for each group, version, verb, resource, subresource and scope',
       labelNames: placeLabels,
-      registers,
     });
-    this.#terminations = new Counter({
+    this.#terminations = new PlainCounter(registry, {
       name: 'apiserver_request_terminations_total',
       help: '[ALPHA] Number of requests which apiserver terminated in self-defense.',
       labelNames: [...placeLabels, 'component', 'code'],
-      registers,
     });
     this.#dropped = new Counter({
       name: 'apiserver_dropped_requests_total',
@@ -49,7 +48,7 @@ export class RequestFailures {
 
   /** An answer broke off after its head had been sent. */
   aborted(place: Place): void {
-    this.#aborts.inc({ ...place });
+    this.#aborts.labels(...valuesOf(place)).inc();
   }
 
   /** There were too many. */
@@ -70,7 +69,17 @@ export class RequestFailures {
     this.#handshakes.inc();
   }
 
-  #terminated(place: Place, code: number): void {
-    this.#terminations.inc({ ...place, component: 'apiserver', code });
+  /** The resource is served no more. */
+  forget(resource: PlaceOf): void {
+    this.#aborts.forget(resource);
+    this.#terminations.forget(resource);
   }
+
+  #terminated(place: Place, code: number): void {
+    this.#terminations.labels(...valuesOf(place), 'apiserver', String(code)).inc();
+  }
+}
+
+function valuesOf(place: Place): string[] {
+  return placeLabels.map((label) => place[label]);
 }

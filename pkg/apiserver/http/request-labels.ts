@@ -4,6 +4,8 @@ import type { RequestInfo } from '#apiserver/http/request-info.js';
 
 export const placeLabels = ['verb', 'group', 'version', 'resource', 'subresource', 'scope'] as const;
 export type Place = Readonly<Record<(typeof placeLabels)[number], string>>;
+/** A resource, by the labels that are its own. */
+export type PlaceOf = Pick<Place, 'group' | 'version' | 'resource'>;
 
 const applyType = 'application/apply-patch+yaml';
 
@@ -50,6 +52,11 @@ export function resourcePlace(request: Pick<ApiRequest, 'headers'>, info: Reques
 export function placeKey(request: Pick<ApiRequest, 'headers'>, info: RequestInfo): string {
   const { group, version, resource, subresource } = info;
   return `${reportedVerb(request, info)} ${group}/${version}/${resource}/${subresource} ${scopeOf(info)}`;
+}
+
+/** One text for one resource. */
+export function resourceKey({ group, version, resource }: PlaceOf): string {
+  return `${group}/${version}/${resource}`;
 }
 
 /** Empty, `All`, or `invalid`. */

@@ -3,7 +3,7 @@
  * looking a series up by a set of labels for each request would cost more than what the request itself takes out of memory.
  */
 import type { Registry } from 'prom-client';
-import type { Place } from '#apiserver/http/request-labels.js';
+import { type Place, type PlaceOf, resourceKey } from '#apiserver/http/request-labels.js';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
 import { HistogramSeries, registerMetric, type SeriesValue } from '#daemon/metrics/plain-series.js';
 
@@ -19,6 +19,8 @@ export class RequestKind {
   readonly dryRun: string;
   readonly byCode = new Map<number, number>();
   readonly seconds = new HistogramSeries(secondsBuckets);
+  /** Without the time that webhooks took. */
+  readonly ownSeconds = new HistogramSeries(secondsBuckets);
   /** Of reads only. */
   sizes: HistogramSeries | undefined;
   /** Made by this server itself, over its loopback client. */
@@ -29,9 +31,10 @@ export class RequestKind {
     this.dryRun = dryRun;
   }
 
-  add(code: number, seconds: number): void {
+  add(code: number, seconds: number, ownSeconds = seconds): void {
     this.byCode.set(code, (this.byCode.get(code) ?? 0) + 1);
     this.seconds.observe(seconds);
+    this.ownSeconds.observe(ownSeconds);
   }
 
   size(bytes: number): void {
@@ -42,9 +45,14 @@ export class RequestKind {
 
 export class RequestSeries {
   readonly #kinds = new Map<string, RequestKind>();
+  /** Their keys by resource. */
+  readonly #ofResources = new Map<string, Set<string>>();
 
   constructor(registry: Registry) {
-    const reset = () => this.#kinds.clear();
+    const reset = () => {
+      this.#kinds.clear();
+      this.#ofResources.clear();
+    };
     registerMetric(registry, {
       name: 'apiserver_request_total',
       help: '[STABLE] Counter of apiserver requests broken out for each verb, dry run value, group, version, resource, scope, component, and HTTP response code.',
@@ -59,12 +67,11 @@ export class RequestSeries {
       values: () => this.#seconds(),
       reset,
     });
-    // No webhook is ever called, so there is nothing to subtract.
     registerMetric(registry, {
       name: 'apiserver_request_slo_duration_seconds',
       help: '[ALPHA] Response latency distribution (not counting webhook duration) in seconds for each verb, group, version, resource, subresource, scope and component.',
       type: 'histogram',
-      values: () => this.#merged('apiserver_request_slo_duration_seconds', secondsBuckets, ({ seconds }) => seconds),
+      values: () => this.#merged('apiserver_request_slo_duration_seconds', secondsBuckets, (kind) => kind.ownSeconds),
       reset,
     });
     registerMetric(registry, {
@@ -89,6 +96,15 @@ export class RequestSeries {
 
   set(key: string, kind: RequestKind): void {
     this.#kinds.set(key, kind);
+    const resource = resourceKey(kind.place);
+    const keys = this.#ofResources.get(resource) ?? new Set();
+    this.#ofResources.set(resource, keys.add(key));
+  }
+
+  /** The resource is served no more. */
+  forget(resource: PlaceOf): void {
+    for (const key of this.#ofResources.get(resourceKey(resource)) ?? []) this.#kinds.delete(key);
+    this.#ofResources.delete(resourceKey(resource));
   }
 
   *#requests(): Generator<SeriesValue> {

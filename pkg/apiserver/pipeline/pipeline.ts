@@ -52,6 +52,7 @@ export interface PipelineOptions {
 
 /** How long the end of work is waited for whose request has been answered with 504. */
 const followUpMs = 300_000;
+const noWebhooks = { inTurn: 0, atOnce: 0 } as const;
 
 /** Answers an authenticated and authorized request. Throws, or rejects with, what becomes a Status. */
 export type Endpoint = (context: RequestContext) => MaybePromise<ApiResponse>;
@@ -143,7 +144,9 @@ export class Pipeline {
     }
     const elapsedMs = clock.monotonic() - startedMs;
     const own = scope?.user.name === dialect.users.apiServer;
-    const response = metrics.observe({ request, info: scope?.info, elapsedMs, own }, made);
+    const { inTurn, atOnce } = scope?.webhookMs ?? noWebhooks;
+    const observed = { request, info: scope?.info, elapsedMs, webhookMs: inTurn + atOnce, own };
+    const response = metrics.observe(observed, made);
     if (log.isLevelEnabled('debug')) {
       log.debug({ auditId, method: request.method, url: request.url, status: response.status, elapsedMs }, 'request');
     }

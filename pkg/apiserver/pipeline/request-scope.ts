@@ -18,6 +18,7 @@ export class RequestScope implements RequestContext, Expiring {
   readonly warnings: string[];
   user = nobody;
   timings: string[] | undefined;
+  webhookMs: RequestContext['webhookMs'];
   /** Who asks has been found out. */
   known = false;
   audit: RequestAudit | undefined;

@@ -37,5 +37,17 @@ export function reasonOf(error: unknown, dialled: string): string {
     const { reason = error.message } = error as Error & { readonly reason?: string };
     return `x509: certificate is not valid: ${reason}`;
   }
-  return otherWords[code] ?? error.message;
+  return otherWords[code] ?? tlsWords(error.message) ?? error.message;
+}
+
+/**
+ * What the other side, or ours, had against a handshake: the library's text is one for its developers
+ * (`write EPROTO 806C…:error:0A000438:SSL routines:ssl3_read_bytes:tlsv1 alert internal error:../deps/…`).
+ */
+function tlsWords(message: string): string | undefined {
+  const reason = /:SSL routines:[^:]*:([^:]+)/.exec(message)?.[1];
+  if (reason === undefined) return undefined;
+  if (reason === 'wrong version number') return 'http: server gave HTTP response to HTTPS client';
+  const alert = /^\S+ alert (.+)$/.exec(reason)?.[1];
+  return alert === undefined ? `tls: ${reason}` : `remote error: tls: ${alert}`;
 }

@@ -10,7 +10,7 @@ export interface SeriesConfiguration {
   readonly labelNames?: readonly string[];
 }
 
-type MetricType = 'counter' | 'histogram' | 'summary';
+type MetricType = 'counter' | 'gauge' | 'histogram' | 'summary';
 type Labels = Readonly<Record<string, string>>;
 
 export interface SeriesValue {
@@ -19,7 +19,7 @@ export interface SeriesValue {
   readonly value: number;
 }
 
-/** One series of a counter. */
+/** One series of a counter or gauge. */
 export class CounterSeries {
   value = 0;
 
@@ -110,9 +110,10 @@ export abstract class PlainMetric<S> {
     return branch.series;
   }
 
-  /** Drops the series in which that label has that value; whoever keeps one adds to nothing from then on. */
-  forget(labelName: string, value: string): void {
-    const kept = this.#all.filter(([labels]) => labels[labelName] !== value);
+  /** Drops the series in which these labels have these values; whoever keeps one adds to nothing from then on. */
+  forget(of: Labels): void {
+    const wanted = Object.entries(of);
+    const kept = this.#all.filter(([labels]) => wanted.some(([name, value]) => labels[name] !== value));
     if (kept.length === this.#all.length) return;
     this.#all = kept;
     this.#root = new Branch();
@@ -142,8 +143,8 @@ export abstract class PlainMetric<S> {
 }
 
 export class PlainCounter extends PlainMetric<CounterSeries> {
-  constructor(registry: Registry, configuration: SeriesConfiguration) {
-    super(registry, 'counter', configuration);
+  constructor(registry: Registry, configuration: SeriesConfiguration, type: 'counter' | 'gauge' = 'counter') {
+    super(registry, type, configuration);
   }
 
   protected create(): CounterSeries {
@@ -152,6 +153,12 @@ export class PlainCounter extends PlainMetric<CounterSeries> {
 
   protected *values(): Generator<SeriesValue> {
     for (const [labels, { value }] of this.entries()) yield { labels, value };
+  }
+}
+
+export class PlainGauge extends PlainCounter {
+  constructor(registry: Registry, configuration: SeriesConfiguration) {
+    super(registry, configuration, 'gauge');
   }
 }
 

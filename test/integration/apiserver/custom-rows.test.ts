@@ -296,6 +296,38 @@ t.test('where definitions are turned off, so is what they define', async (t) => 
   t.equal((await call(first, 'GET', rows)).status, 200);
 });
 
+t.test('with a definition go the series of its requests', async (t) => {
+  const server = await startServer(t);
+  await define(server);
+  await call(server, 'POST', rows, { body: row('a') });
+  await call(server, 'GET', `${rows}?watch=1&timeoutSeconds=1`);
+  const open = call(server, 'GET', `${rows}?watch=1`);
+  const series = async () => {
+    const { text } = await call(server, 'GET', '/metrics');
+    return text
+      .split('\n')
+      .filter((line) => !line.startsWith('#') && /[{,](resource="rows|group="rows\.|type="rows)/.test(line));
+  };
+  let told = await series();
+  while (!told.some((line) => /^apiserver_longrunning_requests.* 1$/.test(line))) told = await series();
+  for (const name of ['request_total', 'request_duration_seconds_sum', 'watch_events_total', 'response_sizes_sum']) {
+    t.ok(
+      told.some((line) => line.startsWith(`apiserver_${name}{`)),
+      name,
+    );
+  }
+  const path = `${definitions}/rows.${group}`;
+  const { json } = await call(server, 'GET', path);
+  const withdrawn = { ...json, status: { ...json.status, conditions: [] } };
+  const { metadata } = (await call(server, 'PUT', `${path}/status`, { body: withdrawn })).json;
+  await open;
+  while (told.length > 0) told = await series();
+  await call(server, 'PUT', `${path}/status`, { body: { ...json, metadata } });
+  while ((await call(server, 'GET', rows)).status !== 200) await new Promise(setImmediate);
+  const counts = (await series()).filter((line) => /^apiserver_request_total.*"LIST"/.test(line));
+  t.equal(counts.length, 1, 'counted anew');
+});
+
 const specOf = '{"text":"x","text":"y","odd":1,"list":[{"name":"1","odd":2}]}';
 const jsonBody = (name: string, more = ''): string =>
   `{"apiVersion":"${group}/v1","kind":"Row","metadata":{"name":"${name}"${more}},"spec":${specOf},"odd":3}`;

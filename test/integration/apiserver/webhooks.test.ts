@@ -337,6 +337,13 @@ t.test('a webhook that hangs costs its own requests only', async (t) => {
   const late = await cluster.send('POST', maps, map('one'));
   t.match(late, { status: 500, body: { message: /context deadline exceeded$/ } });
   t.match(late.warnings, [/^admission webhook "a\.b\.test" took 1\.\d seconds$/]);
+  const sumOf = async (name: string) => {
+    const lines = (await cluster.metrics(`${name}_sum`)).filter((line) => /"POST".*"configmaps"/.test(line));
+    return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
+  };
+  const all = await sumOf('apiserver_request_duration_seconds');
+  const own = await sumOf('apiserver_request_slo_duration_seconds');
+  t.ok(all - own >= 1, `what the webhook took is not the server's: ${own} of ${all} seconds`);
 });
 
 t.test('which requests webhooks are asked about', async (t) => {

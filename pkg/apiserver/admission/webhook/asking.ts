@@ -153,6 +153,10 @@ export async function underPolicy<T>(
     const durationMs = took();
     recordTime(dialect, invocation, subject, { outcome, ms: durationMs });
     timed(scope.context, 'webhook', `${name} ${outcome}`, durationMs);
+    scope.context.webhookMs ??= { inTurn: 0, atOnce: 0 };
+    const { webhookMs } = scope.context;
+    if (type === 'admit') webhookMs.inTurn += durationMs;
+    else webhookMs.atOnce = Math.max(webhookMs.atOnce, durationMs);
     if (durationMs >= slowMs) {
       const seconds = (durationMs / 1000).toFixed(1);
       attributes.warn(`admission webhook ${JSON.stringify(name)} took ${seconds} seconds`);
