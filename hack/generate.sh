@@ -8,8 +8,9 @@ hack/generate-types.sh
 # The option tables stand on what was just generated.
 node_modules/.bin/tsc -p tsconfig.json
 node dist/hack/reference/main.js
+node dist/hack/observe/main.js
 if [ "${1:-}" = --check ]; then
-  git diff --exit-code --stat -- docs/reference
-  untracked=$(git ls-files --others --exclude-standard -- docs/reference)
+  git diff --exit-code --stat -- docs/reference docs/runbooks.md charts/orch/observe
+  untracked=$(git ls-files --others --exclude-standard -- docs/reference docs/runbooks.md charts/orch/observe)
   [ -z "$untracked" ] || { echo "not committed: $untracked" >&2; exit 1; }
 fi

@@ -1,20 +1,39 @@
 #!/usr/bin/env bash
-# Brings clients that others wrote into .tools/, for the tests that run them: kubectl 1.20 of Debian's package, and
-# Python's client in an environment of its own. What cannot be had is left out; its tests are skipped then.
+# Brings programs that others wrote into .tools/, for the tests that run them: kubectl 1.20 and Prometheus of Debian's
+# packages, and Python's client in an environment of its own. What cannot be had is left out; its tests are skipped then.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 python_client=31.0.0
 mkdir -p .tools/bin
 
+# Downloads a package and takes these of its files out of it, into a folder: nothing is installed, and no service starts.
+unpack() {
+  local package=$1 dir=$2
+  shift 2
+  command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 || return 1
+  chmod 755 "$dir"
+  (cd "$dir" && { apt-get download -q "$package" || { apt-get update -q && apt-get download -q "$package"; }; }) >/dev/null 2>&1 &&
+    dpkg-deb --fsys-tarfile "$dir/$package"_*.deb 2>/dev/null | tar -x -C "$dir" "$@" 2>/dev/null
+}
+
 kubectl() {
-  [ ! -x .tools/bin/kubectl.1.20 ] && command -v apt-get >/dev/null 2>&1 && command -v dpkg-deb >/dev/null 2>&1 || return 0
+  [ ! -x .tools/bin/kubectl.1.20 ] || return 0
   local dir
-  dir=$(mktemp -d .tools/kubectl.XXXXXX) && chmod 755 "$dir"
-  (cd "$dir" && { apt-get download -q kubernetes-client || { apt-get update -q && apt-get download -q kubernetes-client; }; }) >/dev/null 2>&1 &&
-    dpkg-deb -x "$dir"/kubernetes-client_*.deb "$dir" >/dev/null 2>&1 &&
+  dir=$(mktemp -d .tools/kubectl.XXXXXX)
+  unpack kubernetes-client "$dir" ./usr/bin/kubectl &&
     # Later releases of Debian have later versions: they are none the less a kubectl, but not this one.
     "$dir/usr/bin/kubectl" version --client 2>/dev/null | grep -q 'Minor:"20' &&
     mv "$dir/usr/bin/kubectl" .tools/bin/kubectl.1.20
+  rm -rf "$dir"
+}
+
+prometheus() {
+  command -v prometheus >/dev/null 2>&1 && command -v promtool >/dev/null 2>&1 && return 0
+  [ ! -x .tools/bin/promtool ] || return 0
+  local dir
+  dir=$(mktemp -d .tools/prometheus.XXXXXX)
+  unpack prometheus "$dir" ./usr/bin/prometheus ./usr/bin/promtool &&
+    mv "$dir"/usr/bin/{prometheus,promtool} .tools/bin/
   rm -rf "$dir"
 }
 
@@ -27,7 +46,8 @@ python() {
     touch "$done" || rm -rf .tools/python
 }
 
-kubectl &
+# One after the other: both ask the system's package manager.
+{ kubectl; prometheus; } &
 python &
 wait
 exit 0

@@ -15,6 +15,7 @@ export interface Subcommands {
   backup(argv: readonly string[]): Promise<number>;
   etcd(argv: readonly string[]): Promise<number>;
   certs(argv: readonly string[]): Promise<number>;
+  observe(argv: readonly string[]): Promise<number>;
   /** The background process of a detached cluster; not for people. */
   serve(argv: readonly string[]): Promise<number>;
 }
@@ -31,6 +32,7 @@ Usage:
   orch backup          save, restore and schedule backups
   orch etcd            what fills the store, and how its members are
   orch certs           how long its certificates last
+  orch observe         what Prometheus and Grafana need to watch it
   orch certificates    make or renew those of a control plane that runs in a cluster
   orch version         what this is
 

@@ -9,8 +9,9 @@ import type { ContainerRuntimes, NodeRuntime } from '#cmd/orch/container-runtime
 import type { Closable } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
-import type { ClusterSettings } from '#cmd/orch/context/settings.js';
+import { type ClusterSettings, choosePort } from '#cmd/orch/context/settings.js';
 import type { ForeignEtcd } from '#cmd/orch/context/start-options.js';
+import { clearTargets, writeTarget } from '#cmd/orch/context/targets.js';
 import { firstServiceAddress, hostAddresses, nodeRange, primaryRange } from '#cmd/orch/network.js';
 import {
   type ClusterPki,
@@ -51,9 +52,14 @@ export interface Infrastructure {
   readonly server: string;
 }
 
+const loopback = '127.0.0.1';
+/** The customary one. Another cluster of this machine may have it already. */
+const etcdMetricsPort = 2381;
+
 export async function startInfrastructure(context: ClusterContext): Promise<Infrastructure> {
   const { settings, layout, progress, running } = context;
   for (const folder of [layout.run, layout.logs, layout.pki]) mkdirSync(folder, { recursive: true, mode: 0o700 });
+  clearTargets(layout);
   const server = `https://127.0.0.1:${settings.apiPort}`;
   const nodeIPs = await addressesOfNodes(context);
   const certificates = await step(progress, 'certificates', () => makeCertificates(context, nodeIPs));
@@ -182,17 +188,20 @@ async function startStore(context: ClusterContext, pki: EtcdPki): Promise<Foreig
   const { certificateFile: certFile, privateKeyFile: keyFile } = pki.server;
   if (caFile === undefined || certFile === undefined || keyFile === undefined)
     throw new Error('certificates have no files');
+  const metricsPort = await choosePort(etcdMetricsPort, loopback, Math.random);
   const etcd = etcdChild({
     dataDir: layout.etcd,
     runDir: layout.run,
     logFile: join(layout.logs, 'etcd.log'),
     clientPort: settings.etcdClientPort,
     peerPort: settings.etcdPeerPort,
+    metricsPort,
     tls: { caFile, certFile, keyFile },
     clock,
     log,
   });
   await step(progress, 'etcd started', () => etcd.start());
+  writeTarget(layout, 'etcd', `${loopback}:${metricsPort}`);
   running.push(etcd);
   return {
     endpoints: [etcdEndpoint(settings.etcdClientPort)],

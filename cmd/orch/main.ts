@@ -16,6 +16,7 @@ process.exitCode = await dispatch(
     backup: async (argv) => (await import('#cmd/orch/backup/command.js')).backup(argv),
     etcd: async (argv) => (await import('#cmd/orch/store/command.js')).etcd(argv),
     certs: async (argv) => (await import('#cmd/orch/certs.js')).certs(argv),
+    observe: async (argv) => (await import('#cmd/orch/observe/command.js')).observe(argv),
     serve: async (argv) => (await import('#cmd/orch/serve.js')).serve(argv, guarded),
   },
   process.argv.slice(2),

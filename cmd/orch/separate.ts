@@ -19,6 +19,7 @@ import {
 import type { Closable } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { choosePort, portIsFree } from '#cmd/orch/context/settings.js';
+import { writeTarget } from '#cmd/orch/context/targets.js';
 import type { Infrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { setUpIngress } from '#cmd/orch/ingress.js';
@@ -79,16 +80,20 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     () => untilReady(config, context, apiServer),
     () => infrastructure.server,
   );
-  const loop = async (component: string, preferredPort: number) => ({
-    dialect,
-    config: layout.componentConfig(component),
-    port: await choosePort(preferredPort, loopback, Math.random),
-    certDir: join(layout.pki, component),
-    // There is one of each, which is ended before another is started: its successor need not wait for a lease.
-    leaderElect: false,
-    featureGates,
-    verbosity,
-  });
+  const loop = async (component: 'controller-manager' | 'scheduler', preferredPort: number) => {
+    const port = await choosePort(preferredPort, loopback, Math.random);
+    writeTarget(layout, component, `${loopback}:${port}`);
+    return {
+      dialect,
+      config: layout.componentConfig(component),
+      port,
+      certDir: join(layout.pki, component),
+      // There is one of each, which is ended before another is started: its successor need not wait for a lease.
+      leaderElect: false,
+      featureGates,
+      verbosity,
+    };
+  };
   const schedulerConfig = await ownSchedulerConfig(context);
   const { controllerManager, scheduler: schedulerName } = dialect.components;
   const manager = child(context, 'orch-controller-manager', controllerManager, async () =>

@@ -8,6 +8,7 @@ const below: Readonly<Record<string, readonly string[]>> = {
   http2: ['apimachinery'],
   api: ['apimachinery'],
   pki: ['apimachinery'],
+  observe: ['apimachinery'],
   quota: ['api', 'apimachinery'],
   daemon: ['pki', 'api', 'apimachinery'],
   cloud: ['daemon', 'api', 'apimachinery'],

@@ -152,6 +152,8 @@ function makeDialect(w: Words) {
       /** Whoever shows no credential. */
       anonymous: 'system:anonymous',
       ingress: `system:${w.short}-ingress`,
+      /** Who reads metrics. */
+      prometheus: 'prometheus',
       nodePrefix: 'system:node:',
       /** Name in the API server's client certificate towards node agents. */
       apiServerNodeAgentClient: `${w.short}-apiserver-${w.agent}-client`,
@@ -160,6 +162,8 @@ function makeDialect(w: Words) {
       /** Of all who come with a bootstrap token. */
       bootstrappers: 'system:bootstrappers',
       masters: 'system:masters',
+      /** Of all who may read health and metrics. */
+      monitoring: 'system:monitoring',
       nodes: 'system:nodes',
       authenticated: 'system:authenticated',
       unauthenticated: 'system:unauthenticated',

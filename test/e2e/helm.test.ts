@@ -3,6 +3,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import t from 'tap';
+import { parseAllDocuments, stringify } from 'yaml';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import { configmaps, persistentvolumeclaims, pods, secrets, services } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -22,14 +23,27 @@ import {
   whyNoServices,
 } from '#test/e2e/harness.js';
 import { adminClient } from '#test/e2e/observe.js';
+import { prometheusProgram } from '#test/prometheus.js';
 
 t.setTimeout(600_000);
 
 const folders = [...(process.env['PATH'] ?? '').split(delimiter), join(tools, 'bin')];
 const helm = folders.map((folder) => join(folder, 'helm')).find((path) => existsSync(path));
 const chart = join(root, 'charts', 'orch');
+const promtool = prometheusProgram('promtool');
+
+interface Rendered {
+  readonly kind: string;
+  readonly metadata: { readonly name: string; readonly labels: Record<string, string> };
+  readonly spec: Readonly<Record<string, unknown>>;
+  readonly data?: Readonly<Record<string, string>>;
+}
+
 /** What helm takes for the cluster's version where it asks none. */
 const version = ['--kube-version', '1.24.0'];
+
+/** All that is for Prometheus and Grafana. */
+const metrics = ['serviceMonitor', 'rules', 'dashboards'].map((part) => `metrics.${part}.enabled=true`);
 
 const noHelm = helm === undefined ? 'no helm on the PATH (hack/build-helm.sh builds one)' : undefined;
 
@@ -39,6 +53,7 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     ['etcd.replicas=3'],
     ['hostDialect=orch', 'dialect=kubernetes'],
     ['networkPolicy.enabled=false'],
+    [...metrics, 'etcd.replicas=3'],
   ]) {
     const set = values.flatMap((value) => ['--set', value]);
     const linted = await run(helm ?? '', ['lint', '--strict', chart, ...version, ...set]);
@@ -52,6 +67,41 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     const refused = await run(helm ?? '', ['template', 'x', chart, ...version, '--set', wrong]);
     t.not(refused.code, 0);
     t.match(refused.stderr, says, wrong);
+  }
+});
+
+t.test('what Prometheus and Grafana are given', { skip: noHelm ?? false }, async (t) => {
+  for (const dialect of ['orch', 'kubernetes']) {
+    const set = [...metrics, `dialect=${dialect}`, 'metrics.rules.labels.release=a'].flatMap((value) => [
+      '--set',
+      value,
+    ]);
+    const { code, stdout, stderr } = await run(helm ?? '', ['template', 'team', chart, ...version, ...set]);
+    t.equal(code, 0, stderr);
+    const objects = parseAllDocuments(stdout).map((document) => document.toJS() as Rendered);
+    const ofKind = (kind: string) => objects.filter((object) => object?.kind === kind);
+    const selected = ofKind('ServiceMonitor').map(({ spec }) => JSON.stringify(spec['selector']));
+    t.equal(selected.length, 4);
+    for (const { metadata, spec } of ofKind('ServiceMonitor')) {
+      const [{ port }] = spec['endpoints'] as [{ port: string }];
+      const service = ofKind('Service').find((each) => each.metadata.name === metadata.name);
+      const ports = service?.spec['ports'] as { name: string }[] | undefined;
+      t.ok(
+        ports?.some(({ name }) => name === port),
+        `${metadata.name}: ${port}`,
+      );
+    }
+    const [rules] = ofKind('PrometheusRule');
+    t.match(rules?.metadata.labels, { release: 'a' });
+    t.notMatch(JSON.stringify(rules), /@\w+@/, 'nothing is left to be put in');
+    t.match(JSON.stringify(rules), 'cluster=\\"team-orch\\"');
+    if (promtool !== undefined) {
+      const checked = await run(promtool, ['check', 'rules', '/dev/stdin'], { input: stringify(rules?.spec) });
+      t.equal(checked.code, 0, checked.stdout + checked.stderr);
+    }
+    const texts = ofKind('ConfigMap').flatMap(({ data = {} }) => Object.values(data));
+    const titles = texts.map((text) => (JSON.parse(text) as { title: string }).title);
+    t.same(titles.sort(), ['API server', 'Cluster', 'Controllers', 'Nodes', 'Scheduler', 'Workloads', 'etcd']);
   }
 });
 

@@ -30,7 +30,7 @@ function setUp() {
 
 t.test('each program has what it needs and no more; nothing is made twice', async (t) => {
   const { api, ensure, files } = setUp();
-  const all = ['a-pki', 'a-apiserver', 'a-etcd', 'a-controller-manager', 'a-scheduler', 'a-admin'];
+  const all = ['a-pki', 'a-apiserver', 'a-etcd', 'a-controller-manager', 'a-scheduler', 'a-metrics', 'a-admin'];
   t.same(await ensure(), all);
   t.same(api.get(secrets, `${namespace}/a-pki`)?.metadata.labels, { part: 'a' });
   t.same(Object.keys(files('scheduler')).sort(), ['ca.crt', 'client.crt', 'client.key', 'kubeconfig']);
@@ -54,7 +54,7 @@ t.test('what is about to end, or lacks a name, is made again; authorities stay',
   const { 'apiserver.crt': before } = files('apiserver');
   const later = { ...realClock, now: () => realClock.now() + 350 * 24 * 3600_000 };
   t.same(await ensure({ 'server-names': ['other.example.com'] }, later), [
-    ...['a-pki', 'a-apiserver', 'a-etcd', 'a-controller-manager', 'a-scheduler', 'a-admin'],
+    ...['a-pki', 'a-apiserver', 'a-etcd', 'a-controller-manager', 'a-scheduler', 'a-metrics', 'a-admin'],
   ]);
   t.not(files('apiserver')['apiserver.crt'], before);
   t.equal(files('apiserver')['ca.crt'], ca);

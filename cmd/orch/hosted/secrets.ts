@@ -55,6 +55,7 @@ export function hostedSecrets(pki: HostedPki): ReadonlyMap<string, Files> {
       'scheduler',
       { ...ca, ...pair('client', cluster.scheduler), kubeconfig: clientConfig(pki, dialect.users.scheduler) },
     ],
+    ['metrics', { ...ca, ...pair('client', cluster.prometheus) }],
     ['admin', { kubeconfig: portableConfig(pki, dialect.users.admin, cluster.admin) }],
   ]);
 }

@@ -39,6 +39,8 @@ export interface ClusterPki {
   readonly admin: StoredKeyCertificate;
   readonly controllerManager: StoredKeyCertificate;
   readonly scheduler: StoredKeyCertificate;
+  /** Client certificate of whoever reads metrics. */
+  readonly prometheus: StoredKeyCertificate;
   readonly serviceAccount: ServiceAccountKeys;
 }
 
@@ -88,6 +90,7 @@ export async function ensureClusterPki(directory: string | FileStore, options: C
     admin: await issue('admin', client(users.admin, groups.masters)),
     controllerManager: await issue('controller-manager', client(users.controllerManager)),
     scheduler: await issue('scheduler', client(users.scheduler)),
+    prometheus: await issue('prometheus', client(users.prometheus, groups.monitoring)),
     serviceAccount: await ensureServiceAccountKeys(files, options.serviceAccountKeyType ?? 'ec'),
   };
 }

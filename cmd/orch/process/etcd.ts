@@ -10,6 +10,8 @@ export interface EtcdOptions {
   readonly logFile: string;
   readonly clientPort: number;
   readonly peerPort: number;
+  /** Of its metrics, and nothing else, on loopback. */
+  readonly metricsPort: number;
   readonly tls: { readonly caFile: string; readonly certFile: string; readonly keyFile: string };
   readonly clock: Clock;
   readonly log: Logger;
@@ -41,6 +43,7 @@ export function etcdChild(options: EtcdOptions): Child {
     'listen-peer-urls': peer,
     'initial-advertise-peer-urls': peer,
     'initial-cluster': `${etcdMember}=${peer}`,
+    'listen-metrics-urls': `http://127.0.0.1:${options.metricsPort}`,
     'client-cert-auth': 'true',
     'trusted-ca-file': tls.caFile,
     'cert-file': tls.certFile,

@@ -34,7 +34,7 @@ export function bootstrapClusterRoleBindings(dialect: Dialect, gate: Gate): Clus
     binding('system:basic-user', group(groups.authenticated)),
     binding('system:discovery', group(groups.authenticated)),
     binding('system:public-info-viewer', group(groups.authenticated), group(groups.unauthenticated)),
-    binding('system:monitoring', group('system:monitoring')),
+    binding('system:monitoring', group(groups.monitoring)),
     binding('system:service-account-issuer-discovery', group(groups.serviceAccounts)),
     binding(`system:${components.controllerManager}`, controllerManager),
     binding(`system:${components.scheduler}`, user(users.scheduler)),

@@ -22,6 +22,7 @@ const paths: ReadonlySet<string> = new Set([
   'metrics/cadvisor',
   'metrics/probes',
   'metrics/resource',
+  'metrics/state',
   'pods',
   'portForward',
   'readyz',

@@ -1,4 +1,4 @@
-/** What the agent tells of others than itself: `/metrics/cadvisor`, `/metrics/resource`, `/metrics/probes`. */
+/** What the agent tells of others than itself: `/metrics/cadvisor`, `/metrics/resource`, `/metrics/probes`, `/metrics/state`. */
 import type { FastifyReply } from 'fastify';
 import { expositionText, expositionType, type Family } from '#daemon/metrics/exposition.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
@@ -6,10 +6,11 @@ import type { ProbeCount } from '#nodeagent/probes/prober.js';
 import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
 import { cadvisorFamilies } from '#nodeagent/stats/cadvisor-metrics.js';
 import type { NodeUsage, UsageCollector } from '#nodeagent/stats/collector.js';
+import { podStateFamilies } from '#nodeagent/stats/pod-state-metrics.js';
 import { resourceFamilies } from '#nodeagent/stats/resource-metrics.js';
 
-export function addMetricsRoutes(app: DaemonApp, { node }: AgentServerInput, collector: UsageCollector): void {
-  const { dialect, log, prober } = node;
+export function addMetricsRoutes(app: DaemonApp, { node, pods }: AgentServerInput, collector: UsageCollector): void {
+  const { dialect, log, prober, statuses } = node;
   const send = (reply: FastifyReply, families: readonly Family[]) =>
     reply.type(expositionType).send(expositionText(families));
   const usage = async (): Promise<NodeUsage | undefined> => {
@@ -28,6 +29,15 @@ export function addMetricsRoutes(app: DaemonApp, { node }: AgentServerInput, col
   });
   app.get('/metrics/resource', async (_request, reply) => send(reply, resourceFamilies(await usage())));
   app.get('/metrics/probes', (_request, reply) => send(reply, [probeFamily([...prober.counts()])]));
+  app.get('/metrics/state', (_request, reply) =>
+    send(
+      reply,
+      podStateFamilies(
+        pods.list().map((pod) => statuses.latest(pod)),
+        dialect,
+      ),
+    ),
+  );
 }
 
 function probeFamily(counts: readonly ProbeCount[]): Family {

@@ -124,7 +124,7 @@ t.test('the read-only port shows, and does nothing', async (t) => {
   t.match(await get('/pods'), { status: 200, body: /"kind":"PodList"/ });
   t.match(await get('/stats/summary'), { status: 200, body: /"nodeName":"node-1"/ });
   t.match(await get('/metrics'), { status: 200, body: /^nodeagent_http_requests_total\{.*server_type="readonly"/m });
-  for (const path of ['/metrics/cadvisor', '/metrics/resource', '/metrics/probes'])
+  for (const path of ['/metrics/cadvisor', '/metrics/resource', '/metrics/probes', '/metrics/state'])
     t.equal((await get(path)).status, 200, path);
   t.same(await get('/healthz'), { status: 200, body: 'ok' });
   t.same(await get('/healthz/ping'), { status: 200, body: 'ok' });

@@ -1,0 +1,157 @@
+/** `orch observe`: writes what Prometheus and Grafana need to watch a cluster of this machine, and grants Prometheus its rights. */
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
+import { stderr, stdout } from 'node:process';
+import { stringify } from 'yaml';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { dialectByName } from '#apimachinery/dialect.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import { connect } from '#client/rest/client-config.js';
+import { dataDir } from '#cmd/orch/context/data-dir.js';
+import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
+import { readSettings } from '#cmd/orch/context/settings.js';
+import { targetFile, targetText } from '#cmd/orch/context/targets.js';
+import { setUpMonitoringAccess } from '#cmd/orch/observe/access.js';
+import { type Discovered, discover } from '#cmd/orch/observe/discover.js';
+import { replaceFile } from '#cmd/orch/process/replace-file.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
+import { helpText } from '#daemon/options/help.js';
+import type { OptionTable } from '#daemon/options/option.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { dashboards } from '#observe/dashboards/dashboards.js';
+import { dashboardText, grafanaDashboard } from '#observe/dashboards/grafana.js';
+import { type Names, namesOf } from '#observe/names.js';
+import { ruleFile } from '#observe/rules.js';
+import { prometheusConfig, type ScrapeOptions, type TargetFiles } from '#observe/scrape.js';
+
+const program = 'orch observe';
+
+const observeOptions = {
+  ...dataDir,
+  'output-dir': {
+    type: 'string',
+    section: 'Output',
+    meaning: 'Where the files are written. Default: observe, in the data directory.',
+  },
+  cluster: {
+    type: 'string',
+    default: 'orch',
+    section: 'Output',
+    meaning: 'Label cluster of all series: tells clusters apart that one Prometheus watches.',
+  },
+  'scrape-interval': {
+    type: 'duration',
+    default: 30_000,
+    min: 1000,
+    section: 'Output',
+    meaning: 'How often metrics are read and rules evaluated.',
+  },
+  runbooks: {
+    type: 'string',
+    default: 'docs/runbooks.md',
+    section: 'Output',
+    meaning: 'Where the runbooks are that alerts name: a path or a URL.',
+  },
+} as const satisfies OptionTable;
+
+export async function observe(argv: readonly string[]): Promise<number> {
+  const parsed = parseOptions(observeOptions, argv, { program });
+  if (parsed.kind !== 'run') {
+    const description = 'Write what Prometheus and Grafana need to watch a cluster of this machine.';
+    stdout.write(helpText(observeOptions, { program, description }));
+    return 0;
+  }
+  for (const warning of parsed.warnings) stderr.write(`Warning: ${warning}\n`);
+  const { values } = parsed;
+  const layout = layoutOf(resolve(values['data-dir']));
+  const settings = readSettings(layout.settings);
+  if (settings === undefined || settings.joined !== undefined)
+    throw new SetupError(
+      `${layout.root} holds no cluster: give the --data-dir of one, on a machine with its API server`,
+    );
+  const names = namesOf(dialectByName(settings.dialect));
+  const found = await askCluster(layout, names);
+  const folder = resolve(values['output-dir'] ?? join(layout.root, 'observe'));
+  const { cluster, runbooks } = values;
+  const at = (...path: string[]) => join(folder, ...path);
+  const files = new Map([
+    [at('targets', 'apiservers.json'), targetText(found.apiServers)],
+    [at('targets', 'nodes.json'), targetText(found.nodes)],
+    [at('rules.yml'), yamlOf(ruleFile(names, { cluster, runbooks }))],
+  ]);
+  for (const each of dashboards(names)) {
+    const text = dashboardText(grafanaDashboard(each, names.dialect.product));
+    files.set(at('dashboards', `${each.uid}.json`), text);
+  }
+  const config = at('prometheus.yml');
+  const scrape = scrapeOptions(layout, names, {
+    apiServers: at('targets', 'apiservers.json'),
+    nodes: at('targets', 'nodes.json'),
+  });
+  files.set(
+    config,
+    yamlOf(
+      prometheusConfig(names, {
+        ...scrape,
+        cluster,
+        rules: [at('rules.yml')],
+        interval: `${values['scrape-interval']}ms`,
+      }),
+    ),
+  );
+  for (const [path, text] of files) {
+    mkdirSync(dirname(path), { recursive: true });
+    replaceFile(path, text);
+  }
+  stdout.write(
+    `${files.size} files written. Next:\n\n  prometheus --config.file ${config}\n\nand import ${at('dashboards')}/*.json into Grafana. Run this again after nodes came or went.\n`,
+  );
+  return 0;
+}
+
+/** Grants Prometheus its rights, and finds out where it is to read. Throws a SetupError where there is no certificate. */
+async function askCluster(layout: Layout, { dialect }: Names): Promise<Discovered> {
+  if (!existsSync(join(layout.pki, 'prometheus.crt')))
+    throw new SetupError(
+      `${layout.pki} has no certificate for Prometheus: stop the cluster and start it again, which makes one`,
+    );
+  const config = await loadKubeconfig(layout.clientConfig, { clock });
+  const client = connect(config, { dialect, clock, userAgent: program });
+  try {
+    await setUpMonitoringAccess(client);
+    return await discover(client);
+  } finally {
+    await client.close();
+  }
+}
+
+/** What is where in the data directory. */
+function scrapeOptions(
+  layout: Layout,
+  { dialect, jobs }: Names,
+  discovered: Pick<TargetFiles, 'apiServers' | 'nodes'>,
+): Pick<ScrapeOptions, 'serverName' | 'credentials' | 'targets' | 'loopAuthorities'> {
+  const at = (...path: string[]) => join(layout.pki, ...path);
+  return {
+    serverName: `${dialect.apiServiceName}.${dialect.namespaces.default}.svc`,
+    credentials: { ca: at('ca.crt'), certificate: at('prometheus.crt'), key: at('prometheus.key') },
+    targets: {
+      ...discovered,
+      etcd: targetFile(layout, 'etcd'),
+      controllerManager: targetFile(layout, 'controller-manager'),
+      scheduler: targetFile(layout, 'scheduler'),
+    },
+    ...(existsSync(targetFile(layout, 'scheduler'))
+      ? {
+          loopAuthorities: {
+            controllerManager: at('controller-manager', `${jobs.controllerManager}.crt`),
+            scheduler: at('scheduler', `${jobs.scheduler}.crt`),
+          },
+        }
+      : {}),
+  };
+}
+
+function yamlOf(value: object): string {
+  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
+}

@@ -1,0 +1,65 @@
+/** Alerts about any daemon. */
+import type { Alert } from '#observe/alerts/alert.js';
+import type { Names } from '#observe/names.js';
+
+export function generalAlerts({ dialect, prefix }: Names): Alert[] {
+  return [
+    {
+      name: 'TargetDown',
+      expr: '100 * sum by (job) (up{} == bool 0) / count by (job) (up{}) > 10',
+      for: '10m',
+      severity: 'warning',
+      summary: 'Part of {{ $labels.job }} cannot be scraped.',
+      description: '{{ printf "%.0f" $value }}% of the targets of {{ $labels.job }} do not answer.',
+      runbook: {
+        meaning:
+          'Prometheus asks these targets for metrics and gets none: the daemon does not run, cannot be reached, or refuses.',
+        look: ['# in Prometheus: the page Targets, or the query up == 0, says which and why', 'orchctl get nodes'],
+        act: 'Start the daemon, or let Prometheus through. A refusal (401, 403) is cured by `orch observe`, which grants its rights again.',
+      },
+    },
+    {
+      name: `${prefix}DaemonRestarting`,
+      expr: 'changes(process_start_time_seconds{}[30m]) > 2',
+      severity: 'warning',
+      summary: '{{ $labels.job }} at {{ $labels.instance }} starts again and again.',
+      description: '{{ $labels.job }} at {{ $labels.instance }} was started {{ $value }} times within half an hour.',
+      runbook: {
+        meaning: 'A daemon ends, by itself or by force, and is started again by whoever keeps it running.',
+        look: ['tail -n 50 DATA_DIR/logs/*.log', 'journalctl --unit orch --since -1h'],
+        act: 'The last lines before each start say why it ended. Of memory: the kernel says `Out of memory` in its own log; raise the limit.',
+      },
+    },
+    {
+      name: `${prefix}EventLoopSlow`,
+      expr: 'nodejs_eventloop_lag_p99_seconds{} > 0.5',
+      for: '10m',
+      severity: 'warning',
+      summary: '{{ $labels.job }} at {{ $labels.instance }} answers late.',
+      description:
+        'One in a hundred turns of the event loop of {{ $labels.job }} at {{ $labels.instance }} waited {{ $value | humanizeDuration }}.',
+      runbook: {
+        meaning: 'The daemon has more to compute than its thread can, or the machine gives it too little time.',
+        look: ['top -H', '# a profile of the daemon: GET /debug/pprof/profile?seconds=10 at its port'],
+        act: 'Give the machine or the container more CPU; API servers take more `--workers`. Look at the dashboard API server for who asks that much.',
+      },
+    },
+    {
+      name: `${prefix}VersionMismatch`,
+      expr: `count(count by (git_version) (${dialect.product}_build_info{})) > 1`,
+      for: '1h',
+      severity: 'warning',
+      summary: 'Daemons of {{ $value }} versions run.',
+      description: 'Daemons of {{ $value }} different versions have been running for an hour.',
+      runbook: {
+        meaning:
+          'An upgrade has begun and not ended. Agents may be up to two minor versions behind their server, no more.',
+        look: [
+          'orchctl get nodes -o wide',
+          `# in Prometheus: count by (job, instance, git_version) (${dialect.product}_build_info)`,
+        ],
+        act: 'Finish the upgrade: servers first, then nodes.',
+      },
+    },
+  ];
+}

@@ -1,0 +1,50 @@
+/** What to do about each alert, as a page for people. Pure. */
+import type { Alert } from '#observe/alerts/alert.js';
+import type { Names } from '#observe/names.js';
+import { alertGroups } from '#observe/rules.js';
+
+/** @param other The names of the other dialect: its alerts are found on the same page. */
+export function runbookPage(names: Names, other: Names): string {
+  const others = alertGroups(other).flatMap(({ alerts }) => alerts);
+  const seen = new Set<string>();
+  const lines = [
+    '# Runbooks',
+    '',
+    'Written by `make generate` from `pkg/observe/alerts`. What each alert means, how to look, and what to do. A cluster in the',
+    `\`${other.dialect.name}\` dialect has the names in parentheses. \`DATA_DIR\` is /var/lib/orch unless told otherwise.`,
+    '[How to observe a cluster](observe.md).',
+  ];
+  let place = 0;
+  for (const { title, alerts } of alertGroups(names)) {
+    lines.push('', `## ${title}`);
+    for (const alert of alerts) {
+      const twin = others[place++];
+      if (twin === undefined || seen.has(alert.name)) continue;
+      seen.add(alert.name);
+      lines.push('', ...section(alert, twin));
+    }
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+function section({ name, severity, summary, runbook }: Alert, other: Alert): string[] {
+  const anchor = other.name === name ? [] : [`<a id="${other.name.toLowerCase()}"></a>`, ''];
+  const twin = other.name === name ? '' : ` (${other.name})`;
+  return [
+    ...anchor,
+    `### ${name}`,
+    '',
+    `*${severity}*${twin}: ${summary
+      .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, '<$1>')
+      .replaceAll(/\{\{ .*? \}\}/g, 'N')
+      .replaceAll(/<(\w+)>/g, '`$1`')}`,
+    '',
+    runbook.meaning,
+    '',
+    '```sh',
+    ...runbook.look,
+    '```',
+    '',
+    runbook.act,
+  ];
+}

@@ -1,0 +1,13 @@
+/** Prometheus and its tool, where the machine has them: on the PATH, or brought by hack/install-clients.sh. */
+import { existsSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { env } from 'node:process';
+import { fileURLToPath } from 'node:url';
+
+const brought = fileURLToPath(new URL('../../.tools/bin', import.meta.url));
+
+/** Path of the program; undefined where there is none. */
+export function prometheusProgram(name: 'prometheus' | 'promtool'): string | undefined {
+  const folders = [...(env['PATH'] ?? '').split(delimiter), brought];
+  return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
+}
