@@ -45,13 +45,7 @@ type Labels = Readonly<Record<string, string>>;
 const betweenLooks = '30s';
 
 /** The agent's pages of metrics. */
-export const agentPaths = [
-  '/metrics',
-  '/metrics/cadvisor',
-  '/metrics/resource',
-  '/metrics/probes',
-  '/metrics/state',
-] as const;
+const agentPaths = ['/metrics', '/metrics/cadvisor', '/metrics/resource', '/metrics/probes', '/metrics/state'] as const;
 
 /** What `prometheus.yml` says. */
 export function prometheusConfig({ jobs }: Names, options: ScrapeOptions): object {
