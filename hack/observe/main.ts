@@ -9,8 +9,8 @@ import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { dashboards } from '#observe/dashboards/dashboards.js';
 import { dashboardText, grafanaDashboard } from '#observe/dashboards/grafana.js';
 import { namesOf } from '#observe/names.js';
-import { ruleFile } from '#observe/rules.js';
-import { runbookPage } from '#observe/runbooks.js';
+import { ruleFile } from '#observe/rules/rules.js';
+import { runbookPage } from '#observe/rules/runbooks.js';
 
 const folder = 'charts/orch/observe';
 rmSync(folder, { recursive: true, force: true });

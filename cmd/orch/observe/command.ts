@@ -21,7 +21,7 @@ import { parseOptions } from '#daemon/options/parse.js';
 import { dashboards } from '#observe/dashboards/dashboards.js';
 import { dashboardText, grafanaDashboard } from '#observe/dashboards/grafana.js';
 import { type Names, namesOf } from '#observe/names.js';
-import { ruleFile } from '#observe/rules.js';
+import { ruleFile } from '#observe/rules/rules.js';
 import { prometheusConfig, type ScrapeOptions, type TargetFiles } from '#observe/scrape.js';
 
 const program = 'orch observe';

@@ -1,6 +1,7 @@
 /** Alerts about API servers and their clients. */
-import type { Alert } from '#observe/alerts/alert.js';
+
 import type { Names } from '#observe/names.js';
+import type { Alert } from '#observe/rules/alert.js';
 
 export function apiServerAlerts({ prefix, jobs }: Names): Alert[] {
   return [

@@ -1,6 +1,7 @@
 /** Alerts about etcd, under the names that its own project uses. */
-import type { Alert } from '#observe/alerts/alert.js';
+
 import type { Names } from '#observe/names.js';
+import type { Alert } from '#observe/rules/alert.js';
 
 export function etcdAlerts({ jobs }: Names): Alert[] {
   const of = `job="${jobs.etcd}"`;

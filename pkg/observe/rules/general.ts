@@ -1,6 +1,7 @@
 /** Alerts about any daemon. */
-import type { Alert } from '#observe/alerts/alert.js';
+
 import type { Names } from '#observe/names.js';
+import type { Alert } from '#observe/rules/alert.js';
 
 export function generalAlerts({ dialect, prefix }: Names): Alert[] {
   return [

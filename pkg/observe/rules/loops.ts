@@ -1,6 +1,7 @@
 /** Alerts about the scheduler and the controllers, wherever they run: alone, or in the process of the API server. */
-import type { Alert } from '#observe/alerts/alert.js';
+
 import type { Names } from '#observe/names.js';
+import type { Alert } from '#observe/rules/alert.js';
 
 export function loopAlerts({ prefix, dialect }: Names): Alert[] {
   const { scheduler, controllerManager } = dialect.components;

@@ -1,6 +1,7 @@
 /** Alerts about nodes and their agents. */
-import type { Alert } from '#observe/alerts/alert.js';
+
 import type { Names } from '#observe/names.js';
+import type { Alert } from '#observe/rules/alert.js';
 
 export function nodeAlerts({ prefix, agent, agentAlert, jobs }: Names): Alert[] {
   const byInstance = (name: string, of = '') => `max by (instance) (${name}{${of}})`;

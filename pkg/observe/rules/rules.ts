@@ -1,14 +1,15 @@
 /** Recording and alerting rules of one cluster, as Prometheus reads them. Pure. */
-import type { Alert } from '#observe/alerts/alert.js';
-import { apiServerAlerts } from '#observe/alerts/apiserver.js';
-import { etcdAlerts } from '#observe/alerts/etcd.js';
-import { generalAlerts } from '#observe/alerts/general.js';
-import { loopAlerts } from '#observe/alerts/loops.js';
-import { nodeAlerts } from '#observe/alerts/nodes.js';
-import { serviceAlerts } from '#observe/alerts/services.js';
-import { workloadAlerts } from '#observe/alerts/workloads.js';
+
 import type { Names } from '#observe/names.js';
 import { ofCluster } from '#observe/promql.js';
+import type { Alert } from '#observe/rules/alert.js';
+import { apiServerAlerts } from '#observe/rules/apiserver.js';
+import { etcdAlerts } from '#observe/rules/etcd.js';
+import { generalAlerts } from '#observe/rules/general.js';
+import { loopAlerts } from '#observe/rules/loops.js';
+import { nodeAlerts } from '#observe/rules/nodes.js';
+import { serviceAlerts } from '#observe/rules/services.js';
+import { workloadAlerts } from '#observe/rules/workloads.js';
 
 export interface RuleFile {
   readonly groups: readonly RuleGroup[];

@@ -1,7 +1,8 @@
 /** What to do about each alert, as a page for people. Pure. */
-import type { Alert } from '#observe/alerts/alert.js';
+
 import type { Names } from '#observe/names.js';
-import { alertGroups } from '#observe/rules.js';
+import type { Alert } from '#observe/rules/alert.js';
+import { alertGroups } from '#observe/rules/rules.js';
 
 /** @param other The names of the other dialect: its alerts are found on the same page. */
 export function runbookPage(names: Names, other: Names): string {
@@ -10,7 +11,7 @@ export function runbookPage(names: Names, other: Names): string {
   const lines = [
     '# Runbooks',
     '',
-    'Written by `make generate` from `pkg/observe/alerts`. What each alert means, how to look, and what to do. A cluster in the',
+    'Written by `make generate` from `pkg/observe/rules`. What each alert means, how to look, and what to do. A cluster in the',
     `\`${other.dialect.name}\` dialect has the names in parentheses. \`DATA_DIR\` is /var/lib/orch unless told otherwise.`,
     '[How to observe a cluster](observe.md).',
   ];

@@ -1,6 +1,7 @@
 /** Alerts about names, services and ingresses. */
-import type { Alert } from '#observe/alerts/alert.js';
+
 import type { Names } from '#observe/names.js';
+import type { Alert } from '#observe/rules/alert.js';
 
 export function serviceAlerts({ prefix, dnsAlert, dialect, agent }: Names): Alert[] {
   const dns = `${dialect.dnsMetricsPrefix}_dns_responses_total`;

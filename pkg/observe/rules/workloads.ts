@@ -1,6 +1,7 @@
 /** Alerts about what users run. */
-import type { Alert } from '#observe/alerts/alert.js';
+
 import type { Names } from '#observe/names.js';
+import type { Alert } from '#observe/rules/alert.js';
 
 export function workloadAlerts({ prefix, state }: Names): Alert[] {
   const pod = '{{ $labels.namespace }}/{{ $labels.pod }}';

@@ -7,7 +7,7 @@ import { stringify } from 'yaml';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { type Names, namesOf } from '#observe/names.js';
 import { ofCluster } from '#observe/promql.js';
-import { alertGroups, ruleFile } from '#observe/rules.js';
+import { alertGroups, ruleFile } from '#observe/rules/rules.js';
 import { run } from '#test/e2e/harness.js';
 import { type AlertCase, alertCases } from '#test/integration/metrics/alert-cases.js';
 import { prometheusProgram } from '#test/prometheus.js';
