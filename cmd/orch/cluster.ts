@@ -22,7 +22,7 @@ import { cloudDependencies } from '#cmd/nodeagent/cloud.js';
 import { nodeDns } from '#cmd/nodeagent/dns.js';
 import { nodePodNetwork } from '#cmd/nodeagent/pod-network.js';
 import { nodeServiceProxy } from '#cmd/nodeagent/service-proxy.js';
-import { takesPods } from '#cmd/orch/nodes-ready.js';
+import { takesPods } from '#cmd/orch/nodes/nodes-ready.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import { cloudOf } from '#cmd/orch-controller-manager/cloud.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';

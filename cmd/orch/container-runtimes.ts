@@ -1,6 +1,7 @@
 /** The container runtimes of a cluster's nodes, with the first images in them. */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { keptForPods } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { removeDeadBridges } from '#cmd/orch/dead-bridges.js';
 import { primaryRange } from '#cmd/orch/network.js';
@@ -62,12 +63,13 @@ export async function startContainerRuntimes(context: ClusterContext): Promise<C
             await keeper.close();
             await stopRuntime(dir, (problem) => log.warn({ node: name, problem }, 'Containers did not end in order'));
           },
+          leave: () => keeper.close(),
         });
         await loadImageArchive(archive, containerd.socket);
         return { endpoint: containerd.endpoint, cgroupRoot: containerdPaths(dir).cgroupRoot };
       }),
     ),
   );
-  running.push({ name: 'routes to pods of other nodes', close: () => removePodNetwork(settings) });
+  running.push(keptForPods('routes to pods of other nodes', () => removePodNetwork(settings)));
   return { runtimes, pauseImage: images.pause };
 }

@@ -23,6 +23,7 @@ async function outcome(argv: readonly string[], commands: Partial<Subcommands> =
     'backup',
     'etcd',
     'certs',
+    'upgrade',
     'serve',
   ] as const;
   const all = Object.fromEntries(names.map((name) => [name, none])) as unknown as Subcommands;

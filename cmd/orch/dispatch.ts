@@ -16,6 +16,7 @@ export interface Subcommands {
   etcd(argv: readonly string[]): Promise<number>;
   certs(argv: readonly string[]): Promise<number>;
   observe(argv: readonly string[]): Promise<number>;
+  upgrade(argv: readonly string[]): Promise<number>;
   /** The background process of a detached cluster; not for people. */
   serve(argv: readonly string[]): Promise<number>;
 }
@@ -33,6 +34,7 @@ Usage:
   orch etcd            what fills the store, and how its members are
   orch certs           how long its certificates last
   orch observe         what Prometheus and Grafana need to watch it
+  orch upgrade         have these programs take the place of those that run
   orch certificates    make or renew those of a control plane that runs in a cluster
   orch version         what this is
 

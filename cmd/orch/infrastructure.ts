@@ -81,14 +81,16 @@ export async function startInfrastructure(context: ClusterContext): Promise<Infr
   );
   // Whoever waits for the nodes hears of a failure, if anybody comes to that.
   nodes.catch(() => undefined);
-  const closeRuntimes = async () => {
+  const started = async () => {
     await runtimes.catch(() => undefined);
     const group = new PartGroup('container runtimes');
     for (const part of parts) group.push(part);
-    await group.close();
+    return group;
   };
+  const close = async () => (await started()).close();
+  const leave = async () => (await started()).leave();
   const etcd = await startStore(context, certificates.etcd).finally(() =>
-    running.push({ name: 'container runtimes', close: closeRuntimes }),
+    running.push({ name: 'container runtimes', close, leave }),
   );
   return { pki: certificates.pki, etcd, server, nodeIPs, nodes };
 }

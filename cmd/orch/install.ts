@@ -1,15 +1,14 @@
 /** `orch install` and `orch uninstall`: whether the machine starts its cluster, or the node that it is, by itself. */
-import { execFile } from 'node:child_process';
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { promisify } from 'node:util';
-import { messageOf } from '#apimachinery/errors/message.js';
+import { ownProgram } from '#cmd/orch/background/detached.js';
+import { serviceUnit } from '#cmd/orch/background/service-unit.js';
+import { systemctl } from '#cmd/orch/background/systemctl.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import { readSettings } from '#cmd/orch/context/settings.js';
 import { installOptions, upOptions } from '#cmd/orch/options.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
-import { serviceUnit } from '#cmd/orch/service-unit.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionValues } from '#daemon/options/option.js';
@@ -41,8 +40,7 @@ export async function install(argv: readonly string[]): Promise<number> {
   const file = unitFile(options);
   const [subcommand, description] =
     joined === undefined ? ['up', `Cluster in ${layout.root}`] : ['join', `Node of the cluster at ${joined.server}`];
-  const script = process.argv[1] ?? '';
-  const command = [process.execPath, ...process.execArgv, script, subcommand, '--data-dir', layout.root, ...more];
+  const command = [...ownProgram(), subcommand, '--data-dir', layout.root, ...more];
   mkdirSync(options['unit-dir'], { recursive: true });
   replaceFile(file, serviceUnit({ description, command, path: process.env['PATH'] ?? systemPath }));
   process.stdout.write(`Wrote ${file}\n`);
@@ -98,12 +96,4 @@ function unitFile(options: InstallOptions): string {
 /** As sd_booted(3) finds out. */
 function systemdRuns(): boolean {
   return existsSync('/run/systemd/system');
-}
-
-async function systemctl(...args: string[]): Promise<void> {
-  try {
-    await promisify(execFile)('systemctl', args);
-  } catch (error) {
-    throw new SetupError(`systemctl ${args.join(' ')}: ${messageOf(error)}`, { cause: error });
-  }
 }

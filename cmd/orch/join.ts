@@ -11,7 +11,7 @@ import type { Client } from '#client/client.js';
 import { staticTls, staticToken } from '#client/http/credentials.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { connect } from '#client/rest/client-config.js';
-import { startInBackground } from '#cmd/orch/background.js';
+import { startInBackground } from '#cmd/orch/background/detached.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import { type ClusterSettings, type JoinedCluster, readSettings, writeSettings } from '#cmd/orch/context/settings.js';
 import type { StartOptions } from '#cmd/orch/context/start-options.js';

@@ -17,6 +17,13 @@ process.exitCode = await dispatch(
     etcd: async (argv) => (await import('#cmd/orch/store/command.js')).etcd(argv),
     certs: async (argv) => (await import('#cmd/orch/certs.js')).certs(argv),
     observe: async (argv) => (await import('#cmd/orch/observe/command.js')).observe(argv),
+    upgrade: async (argv) =>
+      (await import('#cmd/orch/upgrade/command.js')).upgrade(argv, {
+        startAgain: async (subcommand, args) => {
+          if (subcommand === 'join') await (await import('#cmd/orch/join.js')).join([...args, '--detach'], guarded);
+          else await up([...args, '--detach'], guarded);
+        },
+      }),
     serve: async (argv) => (await import('#cmd/orch/serve.js')).serve(argv, guarded),
   },
   process.argv.slice(2),

@@ -1,6 +1,7 @@
 /** Where the pods of a cluster ask for names. All its nodes are this machine, so one server answers them all. */
 import { readFileSync, rmSync } from 'node:fs';
 import type { NodeDnsArguments } from '#cmd/orch/arguments.js';
+import { keptForPods } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
@@ -30,7 +31,7 @@ export async function setUpNameServer(context: ClusterContext): Promise<NameServ
     const isLeft = left !== undefined && (await localAddresses().has(left));
     const server = isLeft ? left : await localAddresses().claim(candidates());
     if (server === undefined) throw new Error('every address for one is taken');
-    running.push({ name: 'address of the name server', close: () => releaseNameServer(layout) });
+    running.push(keptForPods('address of the name server', () => releaseNameServer(layout)));
     replaceFile(layout.dnsAddress, server);
     return (place) => ({ server, isOwn: place === 0 });
   } catch (error) {

@@ -14,8 +14,8 @@ import type { StartOptions } from '#cmd/orch/context/start-options.js';
 import { startInfrastructure } from '#cmd/orch/infrastructure.js';
 import { removeIngressClass } from '#cmd/orch/ingress.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
-import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
-import { writeIdentity } from '#cmd/orch/process/identity.js';
+import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes/nodes-ready.js';
+import { leavingSignal, writeIdentity } from '#cmd/orch/process/identity.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import type { ServeHooks } from '#cmd/orch/serve-hooks.js';
 import { setUpJoining } from '#cmd/orch/set-up-joining.js';
@@ -73,10 +73,12 @@ export async function serveCluster(start: StartOptions, settings: ClusterSetting
   });
   guarded.reportTo(log, () => undefined);
   const stop = new AbortController();
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  let leavesPods = false;
+  for (const signal of ['SIGINT', 'SIGTERM', leavingSignal] as const) {
     process.on(signal, () => {
       // The second signal does not wait.
       if (stop.signal.aborted) process.exit(1);
+      leavesPods = signal === leavingSignal;
       stop.abort();
     });
   }
@@ -114,6 +116,7 @@ export async function serveCluster(start: StartOptions, settings: ClusterSetting
       log,
       limitMs: partLimitMs,
       onStopping: (name) => writeFileSync(layout.stopping, name),
+      leavesPods,
     });
     rmSync(layout.stopping, { force: true });
     rmSync(join(layout.run, 'orch.pid'), { force: true });

@@ -50,6 +50,9 @@ class ServiceAddress {
     }
   }
 
+  /** Pods go on with the rule. */
+  async leave(): Promise<void> {}
+
   /** Takes the rule away, also those that earlier processes of the cluster have left. Rejects when it cannot. */
   async close(): Promise<void> {
     for (let removed = true; removed; ) removed = await this.#act('--delete');

@@ -34,7 +34,7 @@ import { ClusterProcess } from '#cmd/orch/cluster.js';
 import { freePort } from '#cmd/orch/context/settings.js';
 import { dial } from '#cmd/orch/dial.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
-import { untilPodsAreAdmitted } from '#cmd/orch/nodes-ready.js';
+import { untilPodsAreAdmitted } from '#cmd/orch/nodes/nodes-ready.js';
 import { ensureClusterPki, ensureNodePki } from '#cmd/orch/pki/cluster-pki.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';

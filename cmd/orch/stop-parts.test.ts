@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
-import type { Closable } from '#cmd/orch/context/closable.js';
+import { type Closable, keptForPods } from '#cmd/orch/context/closable.js';
 import { untilDone } from '#cmd/orch/patience.js';
 import { identify, isRunning, stopProcess } from '#cmd/orch/process/identity.js';
 import { PartGroup, stopParts } from '#cmd/orch/stop-parts.js';
@@ -38,6 +38,21 @@ t.test('parts stop one after the other, and one that does not holds up none', as
   await clock.advance(5000);
   await stopped;
   t.same(seen.slice(7), ['first', 'close first']);
+});
+
+t.test('parts that pods stand on can stay', async (t) => {
+  const seen: string[] = [];
+  const closed = (name: string): Closable => ({ name, close: async () => void seen.push(`close ${name}`) });
+  const left = { ...closed('runtime'), leave: async () => void seen.push('leave runtime') };
+  const group = new PartGroup('group');
+  group.push(left);
+  const kept = keptForPods('rules', async () => void seen.push('close rules'));
+  const parts = [closed('etcd'), left, group, kept];
+  const options = { clock: new VirtualClock(), log: silentLogger, limitMs: 5000 };
+  await stopParts(parts, { ...options, leavesPods: true });
+  t.same(seen.splice(0), ['leave runtime', 'leave runtime', 'close etcd']);
+  await stopParts(parts, options);
+  t.same(seen, ['close rules', 'close runtime', 'close runtime', 'close etcd']);
 });
 
 t.test('parts stop also where their names cannot be written down', async (t) => {

@@ -10,11 +10,13 @@ export interface StopOptions {
   readonly limitMs: number;
   /** Told which part is waited for. */
   readonly onStopping?: (name: string) => void;
+  /** Pods go on: see `leave` of Closable. */
+  readonly leavesPods?: boolean;
 }
 
 /** Closes the parts, the last one first. Never rejects: failures and parts that do not stop are in the log. */
 export async function stopParts(parts: readonly Closable[], options: StopOptions): Promise<void> {
-  const { clock, log, limitMs, onStopping } = options;
+  const { clock, log, limitMs, onStopping, leavesPods = false } = options;
   for (const part of [...parts].reverse()) {
     try {
       onStopping?.(part.name);
@@ -23,8 +25,7 @@ export async function stopParts(parts: readonly Closable[], options: StopOptions
     }
     const startedMs = clock.monotonic();
     const over = new AbortController();
-    const closed = part
-      .close()
+    const closed = endOf(part, leavesPods)
       .catch((error: unknown) => log.error({ err: error, part: part.name }, 'a part of the cluster did not stop'))
       .then(() => true);
     const stopped = await Promise.race([closed, clock.sleep(limitMs, over.signal).then(() => false)]);
@@ -34,6 +35,10 @@ export async function stopParts(parts: readonly Closable[], options: StopOptions
     else
       log.error({ part: part.name, limitMs }, 'a part of the cluster does not stop; going on without waiting for it');
   }
+}
+
+function endOf(part: Closable, leavesPods: boolean): Promise<void> {
+  return leavesPods && part.leave !== undefined ? part.leave() : part.close();
 }
 
 /** Parts that end beside each other. */
@@ -50,8 +55,17 @@ export class PartGroup implements Closable {
   }
 
   /** Rejects with the first failure, when all have ended. */
-  async close(): Promise<void> {
-    const results = await Promise.allSettled(this.#parts.map((part) => part.close()));
+  close(): Promise<void> {
+    return this.#end(false);
+  }
+
+  /** The same. */
+  leave(): Promise<void> {
+    return this.#end(true);
+  }
+
+  async #end(leavesPods: boolean): Promise<void> {
+    const results = await Promise.allSettled(this.#parts.map((part) => endOf(part, leavesPods)));
     for (const result of results) if (result.status === 'rejected') throw result.reason;
   }
 }

@@ -5,7 +5,7 @@ import { join, resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
-import { startInBackground } from '#cmd/orch/background.js';
+import { startInBackground } from '#cmd/orch/background/detached.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import {
   type ClusterSettings,

@@ -39,6 +39,7 @@ import type { Daemon } from '#daemon/daemon.js';
 import { collectWhenIdle, type IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
 import { compactRegularly } from '#storage/compaction.js';
 import type { StorageMetrics } from '#storage/metrics.js';
+import { serverLeases } from '#storage/own-keys.js';
 import { pollMetrics } from '#storage/poll-metrics.js';
 
 export interface CompleteApiServerParts extends FollowedCertificate {
@@ -335,7 +336,7 @@ export class CompleteApiServer implements Daemon {
         ip === undefined || port === undefined || values['endpoint-reconciler-type'] === 'none'
           ? undefined
           : { ip, port },
-      leasePrefix: `${values['etcd-prefix'].replace(/\/$/, '')}/masterleases/`,
+      leasePrefix: `${values['etcd-prefix'].replace(/\/$/, '')}${serverLeases}`,
     });
   }
 

@@ -1,5 +1,6 @@
 /** What fills a store: bytes and objects by resource and by namespace. */
-import { prefixEnd, type Revision, type Store } from '#storage/store.js';
+import { pagesOf } from '#etcd-admin/pages.js';
+import type { Revision, Store } from '#storage/store.js';
 
 export interface Usage {
   /** As of this revision. */
@@ -25,9 +26,6 @@ interface Sum {
   largest: { readonly key: string; readonly bytes: number };
 }
 
-/** Objects asked for at a time: the largest may have more than a megabyte. */
-const pageSize = 200;
-
 /**
  * Reads all of it once, page by page, at one revision.
  * @param onPage Told of the number of objects that were read so far.
@@ -38,18 +36,13 @@ export async function measureUsage(
   onPage: (objects: number) => void,
 ): Promise<Usage> {
   const count = new UsageCount(prefix);
-  const end = prefixEnd(prefix);
-  let start = prefix;
-  let revision: Revision | undefined;
-  for (;;) {
-    const page = await store.range({ start, end, limit: pageSize, ...(revision === undefined ? {} : { revision }) });
-    revision ??= page.revision;
+  let revision: Revision = 0n;
+  for await (const page of pagesOf(store, prefix)) {
+    ({ revision } = page);
     for (const { key, value } of page.kvs) count.add(key, Buffer.byteLength(key) + value.length);
     onPage(count.objects);
-    const last = page.kvs.at(-1);
-    if (last === undefined || page.kvs.length < pageSize) return count.usage(revision);
-    start = `${last.key}\0`;
   }
+  return count.usage(revision);
 }
 
 /** Keys are `PREFIX[GROUP/]RESOURCE/[NAMESPACE/]NAME`; groups of custom resources, and only those, have a dot. */

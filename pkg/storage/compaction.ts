@@ -9,6 +9,7 @@
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { StorageMetrics } from '#storage/metrics.js';
+import { compactionKey } from '#storage/own-keys.js';
 import { type Revision, type Store, StoreError } from '#storage/store.js';
 
 export interface CompactionOptions {
@@ -33,9 +34,6 @@ interface Noted {
   readonly revision: Revision;
 }
 
-/** Below the root on purpose: its write is an event like any other, so watches stay complete without further questions. */
-const keyName = '/compact_rev_key';
-
 /** Runs until the signal aborts. */
 export async function compactRegularly(options: CompactionOptions, signal: AbortSignal): Promise<void> {
   const { clock, log, metrics, periodMs = defaultPeriodMs } = options;
@@ -53,7 +51,7 @@ export async function compactRegularly(options: CompactionOptions, signal: Abort
 
 /** Where the key and the store stand. */
 async function look({ store, root }: CompactionOptions): Promise<Noted> {
-  const key = root + keyName;
+  const key = root + compactionKey;
   const { kvs, revision } = await store.range({ start: key, end: `${key}\0` });
   return { keyRevision: kvs[0]?.modRevision ?? 0n, revision };
 }
@@ -61,7 +59,7 @@ async function look({ store, root }: CompactionOptions): Promise<Noted> {
 /** One period's work; what it returns is the next one's `noted`. */
 async function compactOnce(options: CompactionOptions, noted: Noted): Promise<Noted> {
   const { store, root, log, metrics } = options;
-  const key = root + keyName;
+  const key = root + compactionKey;
   const value = Buffer.from(String(noted.revision));
   const raised =
     noted.keyRevision === 0n ? await store.create(key, value) : await store.update(key, value, noted.keyRevision);

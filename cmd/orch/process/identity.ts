@@ -61,22 +61,26 @@ export async function runningProcesses(folder: string): Promise<Map<string, Proc
   return found;
 }
 
+/** Ends the programs of a cluster as other signals do, but leaves to its pods what they stand on. */
+export const leavingSignal = 'SIGUSR2';
+
 /** Time that the kernel gets to end a process that was killed; ms. */
 const killedMs = 10_000;
 
 /**
- * Ends the process: SIGTERM, and SIGKILL when it is still there after `graceMs`. Resolves when it is gone; rejects when
- * even that does not end it. `onWaiting` is called each second or so.
+ * Ends the process: SIGTERM, or another signal, and SIGKILL when it is still there after `graceMs`. Resolves when it is
+ * gone; rejects when even that does not end it. `onWaiting` is called each second or so.
  */
 export async function stopProcess(
   identity: ProcessIdentity,
   clock: Clock,
   graceMs: number,
   onWaiting?: (waitedMs: number) => void,
+  signal: NodeJS.Signals = 'SIGTERM',
 ): Promise<void> {
   const startedMs = clock.monotonic();
   let toldMs = startedMs;
-  signalProcess(identity, 'SIGTERM');
+  signalProcess(identity, signal);
   while (isRunning(identity)) {
     const nowMs = clock.monotonic();
     if (nowMs - startedMs > graceMs) signalProcess(identity, 'SIGKILL');

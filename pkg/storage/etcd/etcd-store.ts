@@ -30,6 +30,7 @@ import {
 } from '#storage/etcd/messages.js';
 import { SharedRead } from '#storage/etcd/shared-read.js';
 import { type UpstreamBatch, upstream } from '#storage/etcd/upstream.js';
+import { progressKey } from '#storage/own-keys.js';
 import {
   type DeleteOptions,
   prefixEnd,
@@ -67,8 +68,6 @@ export interface EtcdStoreOptions {
 }
 
 const kv = '/etcdserverpb.KV/';
-/** Below the root: a key that is written only to move the watch along when writes elsewhere moved etcd's revision. */
-const progressKey = '/watch-progress';
 const nothing = Buffer.alloc(0);
 const defaultLeaseReuseSeconds = 60;
 /** 1.24's default of --etcd-healthcheck-timeout. */

@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
-import { serviceUnit } from '#cmd/orch/service-unit.js';
+import { serviceUnit } from '#cmd/orch/background/service-unit.js';
 
 const unit = (command: string[]) => serviceUnit({ description: 'a node', command, path: '/usr/sbin:/usr/bin' });
 

@@ -7,13 +7,26 @@ import type { StartOptions } from '#cmd/orch/context/start-options.js';
 import type { ProgressSink, ServeMessage } from '#cmd/orch/terminal/progress.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 
-/** Starts `orch serve` in a session of its own and follows its progress until it is ready. Rejects with a SetupError. */
-export async function startInBackground(start: StartOptions, layout: Layout, sink: ProgressSink): Promise<void> {
+/** These programs: what a command line begins with. */
+export function ownProgram(): readonly string[] {
+  return [process.execPath, ...process.execArgv, process.argv[1] ?? ''];
+}
+
+/**
+ * Starts `orch serve` in a session of its own and follows its progress until it is ready. Rejects with a SetupError.
+ * @param program Those of another release, where they are meant.
+ */
+export async function startInBackground(
+  start: StartOptions,
+  layout: Layout,
+  sink: ProgressSink,
+  program = ownProgram(),
+): Promise<void> {
+  const [command = '', ...args] = program;
   mkdirSync(layout.logs, { recursive: true });
   const logFile = join(layout.logs, 'orch.log');
   const output = openSync(logFile, 'a', 0o600);
-  const script = process.argv[1] ?? '';
-  const child = spawn(process.execPath, [...process.execArgv, script, 'serve', JSON.stringify(start)], {
+  const child = spawn(command, [...args, 'serve', JSON.stringify(start)], {
     detached: true,
     stdio: ['ignore', output, output, 'ipc'],
   });

@@ -20,8 +20,8 @@ ExecStart=${command.map(quoted).join(' ')}
 Environment=${quoted(`PATH=${path}`)}
 Restart=always
 RestartSec=2
-# It takes its containers down in order.
-KillMode=mixed
+# It takes its containers down in order when it is told to stop; without that they go on, for the programs that come next.
+KillMode=process
 TimeoutStopSec=90
 # The cgroups of pods, and as many processes and files as they need.
 Delegate=yes

@@ -1,0 +1,190 @@
+/** `orch upgrade`: these programs take the place of those that run a cluster of this machine, or the node that it is. */
+import { hostname } from 'node:os';
+import { join, resolve } from 'node:path';
+import { env, stdout } from 'node:process';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { dialectByName } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { setUnschedulable } from '#client/drain/drain.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import { connect } from '#client/rest/client-config.js';
+import type { RestClient } from '#client/rest/rest-client.js';
+import { saveFrom } from '#cmd/orch/backup/save.js';
+import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
+import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
+import { drainNode } from '#cmd/orch/nodes/drain-node.js';
+import { nodeClient } from '#cmd/orch/nodes/node-client.js';
+import { untilNodesReady } from '#cmd/orch/nodes/nodes-ready.js';
+import { type ProcessIdentity, readIdentity } from '#cmd/orch/process/identity.js';
+import { chooseEtcd } from '#cmd/orch/store/etcd-access.js';
+import { type ProgressSink, progressPrinter, step } from '#cmd/orch/terminal/progress.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
+import { exchangePrograms } from '#cmd/orch/upgrade/exchange.js';
+import { deprecatedRequests, freeBytes, nodeFacts, storeFacts, versionOfServer } from '#cmd/orch/upgrade/facts.js';
+import { type Finding, findingsOf, type UpgradeFacts } from '#cmd/orch/upgrade/findings.js';
+import { howItRuns } from '#cmd/orch/upgrade/how-it-runs.js';
+import { upgradeOptions } from '#cmd/orch/upgrade/options.js';
+import { takeTurn } from '#cmd/orch/upgrade/turn.js';
+import { helpText } from '#daemon/options/help.js';
+import type { OptionValues } from '#daemon/options/option.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { type VersionInfo, versionInfo } from '#daemon/version.js';
+
+type UpgradeOptions = OptionValues<typeof upgradeOptions>;
+
+/** Of one request; ms. */
+const askMs = 15_000;
+/** Longest time until the nodes of this machine are Ready again; ms. */
+const readyMs = 120_000;
+/** A snapshot, and the copy of it that is checked. */
+const backupFactor = 2;
+const ownEtcd = { 'etcd-servers': [], 'etcd-cafile': undefined, 'etcd-certfile': undefined, 'etcd-keyfile': undefined };
+
+export interface Starters {
+  /** Starts a cluster or node that was started in a terminal by that subcommand. */
+  readonly startAgain: (subcommand: string, args: readonly string[]) => Promise<void>;
+}
+
+interface Upgrade {
+  readonly options: UpgradeOptions;
+  readonly layout: Layout;
+  readonly settings: ClusterSettings;
+  readonly identity: ProcessIdentity;
+  readonly sink: ProgressSink;
+}
+
+/** Exit code 1 when something is in the way. */
+export async function upgrade(argv: readonly string[], { startAgain }: Starters): Promise<number> {
+  const parsed = parseOptions(upgradeOptions, argv, { program: 'orch upgrade' });
+  if (parsed.kind !== 'run') {
+    const description =
+      'Have these programs take the place of those that run the cluster of a data directory, or the node that this machine is. Pods run on. Servers come first, one by one, then nodes.';
+    stdout.write(helpText(upgradeOptions, { program: 'orch upgrade', description }));
+    return 0;
+  }
+  for (const warning of parsed.warnings) process.stderr.write(`Warning: ${warning}\n`);
+  const options = parsed.values;
+  const layout = layoutOf(resolve(options['data-dir']));
+  const settings = readSettings(layout.settings);
+  if (settings === undefined) throw new SetupError(`${layout.root} holds no cluster: give its --data-dir`);
+  const identity = readIdentity(join(layout.run, 'orch.pid'));
+  const starter = settings.joined === undefined ? 'orch up' : 'orch join';
+  if (identity === undefined)
+    throw new SetupError(`what ${layout.root} holds does not run; these programs start it by: ${starter}`);
+  if (settings.store === 'memory')
+    throw new SetupError(
+      `the cluster in ${layout.root} keeps its objects in memory, and forgets them when it is restarted`,
+    );
+  const work: Upgrade = { options, layout, settings, identity, sink: progressPrinter(stdout, clock) };
+  const client = await clientOf(work);
+  try {
+    const running = await versionOfServer(client).catch((error: unknown) => {
+      throw new SetupError(`the API server does not answer, so nobody knows what is in the way: ${messageOf(error)}`);
+    });
+    const own = versionInfo(dialectByName(settings.dialect));
+    stdout.write(`From ${named(running)} to ${named(own)}\n`);
+    const findings = findingsOf(await observed(work, client, running, own));
+    stdout.write(describe(findings));
+    if (findings.some(({ blocks }) => blocks)) return 1;
+    if (options.check) return 0;
+    await carryOut(work, client, startAgain);
+  } finally {
+    await client.close();
+  }
+  stdout.write(`\nDone. To go back, with the programs of before: orch upgrade --rollback --data-dir ${layout.root}\n`);
+  return 0;
+}
+
+async function carryOut(work: Upgrade, client: RestClient, startAgain: Starters['startAgain']): Promise<void> {
+  const { layout, settings, identity, options, sink } = work;
+  const isServer = settings.joined === undefined;
+  // Before anything is changed: what cannot be told cannot be started again.
+  const how = howItRuns(identity.pid);
+  const giveBack = isServer ? await takeTurn(client, hostname(), clock) : undefined;
+  try {
+    if (isServer && options.backup) await backUp(work);
+    if (options.drain)
+      for (const name of settings.nodes)
+        await step(sink, `node ${name} drained`, () => drainNode(client, name, options.timeout));
+    await exchangePrograms({ layout, identity, how, clock, sink, startAgain });
+    await step(sink, 'nodes Ready', () => untilNodesReady(client, settings.nodes, AbortSignal.timeout(readyMs)));
+    if (options.drain) for (const name of settings.nodes) await setUnschedulable(client, name, false);
+  } finally {
+    await giveBack?.(client);
+  }
+}
+
+async function observed(
+  { options, layout, settings, sink }: Upgrade,
+  client: RestClient,
+  running: VersionInfo,
+  own: VersionInfo,
+): Promise<UpgradeFacts> {
+  const versions = { own: own.gitVersion, running: running.gitVersion, isRollback: options.rollback };
+  const nothing = { nodes: [], stored: undefined, etcd: undefined, deprecated: [], disk: undefined };
+  if (settings.joined !== undefined) return { ...versions, ...nothing, role: 'node' };
+  const etcd = ownStore(layout);
+  const store =
+    etcd === undefined
+      ? undefined
+      : await step(
+          sink,
+          'stored objects read',
+          () => storeFacts(etcd, client.dialect, () => undefined),
+          ({ stored }) => `${stored.objects} objects`,
+        );
+  const folder = backupFolder(options, layout);
+  return {
+    ...versions,
+    role: 'server',
+    nodes: await nodeFacts(client),
+    stored: store?.stored,
+    etcd: store?.etcd,
+    deprecated: await deprecatedRequests(client),
+    disk:
+      options.backup && store !== undefined
+        ? { folder, free: await freeBytes(folder), needed: backupFactor * store.bytes }
+        : undefined,
+  };
+}
+
+/** Undefined where the cluster's store is somebody else's, who looks after it. */
+function ownStore(layout: Layout): ReturnType<typeof chooseEtcd> | undefined {
+  return readIdentity(join(layout.run, 'etcd.pid')) === undefined ? undefined : chooseEtcd(ownEtcd, layout);
+}
+
+async function backUp({ layout, options, settings, sink }: Upgrade): Promise<void> {
+  const etcd = ownStore(layout);
+  if (etcd === undefined) {
+    stdout.write('No backup is made: the store of this cluster is not its own.\n');
+    return;
+  }
+  const to = backupFolder(options, layout);
+  const own = { layout, dialect: settings.dialect };
+  await step(
+    sink,
+    'backup saved',
+    () => saveFrom(etcd.access, own, to),
+    ({ folder }) => folder,
+  );
+}
+
+function backupFolder(options: UpgradeOptions, layout: Layout): string {
+  return resolve(options['backup-to'] ?? layout.backups);
+}
+
+/** As its administrator; on a machine that is only a node, as that. */
+async function clientOf({ layout, settings }: Upgrade): Promise<RestClient> {
+  if (settings.joined !== undefined) return nodeClient(layout, settings);
+  const config = await loadKubeconfig(layout.clientConfig, { clock, env });
+  return connect(config, { dialect: dialectByName(settings.dialect), clock, timeoutMs: askMs });
+}
+
+function describe(findings: readonly Finding[]): string {
+  if (findings.length === 0) return 'Nothing is in the way.\n';
+  return findings.map(({ blocks, what, remedy }) => `  ${blocks ? '✗' : '!'} ${what}\n      ${remedy}\n`).join('');
+}
+
+function named({ gitVersion, gitCommit }: VersionInfo): string {
+  return gitCommit === '' ? gitVersion : `${gitVersion} (${gitCommit.slice(0, 8)})`;
+}

@@ -1,0 +1,83 @@
+/** Whether these programs can read what others have stored: every object is looked at once. */
+import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
+import { pagesOf } from '#etcd-admin/pages.js';
+import { isStoredLayout } from '#storage/layout.js';
+import { isOwnKey } from '#storage/own-keys.js';
+import type { KeyValue, Store } from '#storage/store.js';
+
+export interface StoredObjects {
+  readonly objects: number;
+  /** Read by those only who have the keys. */
+  readonly encrypted: number;
+  readonly unreadable: readonly { readonly key: string; readonly problem: string }[];
+  /** Served by neither these programs nor a definition that is stored. `type`: `group/version Kind`. */
+  readonly unknownTypes: readonly { readonly type: string; readonly objects: number }[];
+}
+
+/** What encrypted values begin with; see `pkg/storage/encryption`. */
+const encryptedStart = Buffer.from('k8s:enc:');
+
+/**
+ * @param prefix Of all objects' keys, with the slash at its end: `/registry/`.
+ * @param onProgress Told of the number of objects that were looked at so far.
+ */
+export async function readStoredObjects(
+  store: Pick<Store, 'range'>,
+  { prefix, scheme, onProgress }: { prefix: string; scheme: Scheme; onProgress?: (objects: number) => void },
+): Promise<StoredObjects> {
+  const reading = new Reading();
+  for await (const { kvs } of pagesOf(store, prefix)) {
+    for (const kv of kvs) if (!isOwnKey(kv.key.slice(prefix.length - 1))) reading.add(kv);
+    onProgress?.(reading.objects);
+  }
+  return reading.result(scheme);
+}
+
+class Reading {
+  objects = 0;
+  #encrypted = 0;
+  readonly #unreadable: { key: string; problem: string }[] = [];
+  /** Objects by `apiVersion Kind`. */
+  readonly #types = new Map<string, number>();
+  /** Types that stored definitions serve. */
+  readonly #defined = new Set<string>();
+
+  add({ key, value }: KeyValue): void {
+    this.objects++;
+    if (value.subarray(0, encryptedStart.length).equals(encryptedStart)) {
+      this.#encrypted++;
+      return;
+    }
+    try {
+      if (!isStoredLayout(value)) throw new Error('no object in JSON');
+      const object = JSON.parse(value.toString()) as { readonly apiVersion?: unknown; readonly kind?: unknown };
+      const { apiVersion, kind } = object;
+      if (typeof apiVersion !== 'string' || typeof kind !== 'string') throw new Error('it does not say what it is');
+      const type = `${apiVersion} ${kind}`;
+      this.#types.set(type, (this.#types.get(type) ?? 0) + 1);
+      if (kind === 'CustomResourceDefinition') this.#define(object as CustomResourceDefinition);
+    } catch (error) {
+      this.#unreadable.push({ key, problem: messageOf(error) });
+    }
+  }
+
+  #define({ spec: { group, names, versions } }: CustomResourceDefinition): void {
+    for (const { name } of versions) this.#defined.add(`${group}/${name} ${names.kind}`);
+  }
+
+  result(scheme: Scheme): StoredObjects {
+    const isKnown = (type: string): boolean => {
+      const [apiVersion = '', kind = ''] = type.split(' ');
+      return this.#defined.has(type) || scheme.kind(apiVersion, kind) !== undefined;
+    };
+    const unknown = [...this.#types].filter(([type]) => !isKnown(type));
+    return {
+      objects: this.objects,
+      encrypted: this.#encrypted,
+      unreadable: this.#unreadable,
+      unknownTypes: unknown.map(([type, objects]) => ({ type, objects })),
+    };
+  }
+}
