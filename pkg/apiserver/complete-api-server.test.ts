@@ -308,7 +308,8 @@ t.test('logs and streams reach the node agent', async (t) => {
           ...(zipped ? { 'content-encoding': 'gzip' } : {}),
         });
         res.end(body);
-      } else if (req.url === '/moved') res.writeHead(302, { location: '/other?x=/y' }).end();
+      } else if (req.url === '/moved')
+        res.writeHead(302, { location: '/other?x=/y', 'set-cookie': ['a=1', 'b=2'] }).end();
       else res.end(`one\ntwo\n`);
     },
   );
@@ -395,14 +396,16 @@ t.test('logs and streams reach the node agent', async (t) => {
     for await (const part of answer.body as AsyncIterable<Buffer>) parts.push(part);
     const whole = Buffer.concat(parts);
     const text = answer.headers['content-encoding'] === 'gzip' ? gunzipSync(whole) : whole;
-    return { headers: answer.headers, text: text.toString().replaceAll(at, 'PROXY') };
+    return { headers: answer.headers, cookies: answer.cookies, text: text.toString().replaceAll(at, 'PROXY') };
   };
   const page = await proxied('/page');
   t.equal(page.text, '<a href="PROXY/a"><a href="b"><a href="PROXY/c"> PROXY/page');
   t.same([page.headers['content-length'], page.headers['access-control-allow-origin']], [undefined, undefined]);
   t.equal((await proxied('/page?gzip')).text, page.text);
   t.equal((await proxied('/text')).text, '<a href="/a"><a href="b"><a href="//api.test/c"> PROXY/text');
-  t.equal((await proxied('/moved')).headers['location'], '/api/v1/nodes/n1/proxy/other?x=/y');
+  const moved = await proxied('/moved');
+  t.equal(moved.headers['location'], '/api/v1/nodes/n1/proxy/other?x=/y');
+  t.same(moved.cookies, ['a=1', 'b=2'], 'cookies are not joined');
   t.same(await get('/api/v1/nodes/n1/proxy/stats/summary?x=1'), { status: 200, text: 'one\ntwo\n' });
   t.match(seen.at(-1), / \/stats\/summary\?x=1 -$/);
 

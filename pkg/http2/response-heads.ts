@@ -26,10 +26,10 @@ export class ResponseHeads {
   }
 
   /**
-   * The block of an answer, which tells the date unless `headers` do. Names are in lower case; those that speak of a connection of HTTP/1.1 are left out. Throws
-   * TypeErrors for what cannot be sent.
+   * The block of an answer, which tells the date unless `headers` do. Names are in lower case; those that speak of a connection of HTTP/1.1 are left out.
+   * `cookies`: values of `set-cookie`. Throws TypeErrors for what cannot be sent.
    */
-  of(status: number, headers: Readonly<Record<string, string>>): Buffer {
+  of(status: number, headers: Readonly<Record<string, string>>, cookies: readonly string[] = []): Buffer {
     const parts = [this.#field(':status', String(status))];
     for (const name in headers) {
       if (connectionFields.has(name)) continue;
@@ -38,6 +38,7 @@ export class ResponseHeads {
       }
       parts.push(this.#field(name, headers[name] as string));
     }
+    for (const cookie of cookies) parts.push(this.#field('set-cookie', cookie));
     if (headers['date'] === undefined) parts.push(this.#field('date', this.#today()));
     return Buffer.concat(parts);
   }

@@ -7,9 +7,9 @@ export interface AnswerTarget {
   listener: AnswerListener | undefined;
   /**
    * The head. Names of headers are in lower case. It may wait for what follows it. Throws TypeErrors for headers that cannot
-   * be sent; nothing has been written then.
+   * be sent; nothing has been written then. `cookies`: values of `set-cookie`, each of which is a field of its own.
    */
-  head(status: number, headers: Readonly<Record<string, string>>): void;
+  head(status: number, headers: Readonly<Record<string, string>>, cookies?: readonly string[]): void;
   /** The head leaves without waiting for a body. */
   flush(): void;
   /**

@@ -62,6 +62,8 @@ export interface StreamedBody {
 export interface ApiResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
+  /** Values of `Set-Cookie`, the one header that cannot be joined; absent: none. */
+  readonly cookies?: readonly string[] | undefined;
   /** Buffers are written as they are; an iterable is streamed with back-pressure, one write per item. */
   readonly body: Buffer | AsyncIterable<Buffer> | undefined;
 }

@@ -51,8 +51,9 @@ export class Http1Answer implements AnswerTarget {
     return this.#response.headersSent;
   }
 
-  head(status: number, headers: Readonly<Record<string, string>>): void {
+  head(status: number, headers: Readonly<Record<string, string>>, cookies?: readonly string[]): void {
     const response = this.#response;
+    if (cookies !== undefined) response.setHeader('set-cookie', cookies);
     if (this.closes) response.setHeader('connection', 'close');
     response.writeHead(status, headers);
   }

@@ -70,8 +70,8 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
     return this;
   }
 
-  head(status: number, headers: Readonly<Record<string, string>>): void {
-    const block = this.#options.heads.of(status, headers);
+  head(status: number, headers: Readonly<Record<string, string>>, cookies?: readonly string[]): void {
+    const block = this.#options.heads.of(status, headers, cookies);
     this.headersSent = true;
     this.#stream.head(block);
   }

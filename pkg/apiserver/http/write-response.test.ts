@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, get, type IncomingMessage } from 'node:http';
+import { createServer, get, type IncomingHttpHeaders, type IncomingMessage } from 'node:http';
 import { connect } from 'node:http2';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import t from 'tap';
@@ -50,12 +50,15 @@ function writer() {
   };
 }
 
+/** Each in a field of its own: their values may have commas. */
+const cookies = ['a=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT', 'b=2'];
+
 /** What became of the answer to each request, in their order. */
 function answering(body: () => ApiResponse['body']) {
   const { budget, writer: responses } = writer();
   const outcomes: Promise<void>[] = [];
   const answer = (target: AnswerTarget) => {
-    const response = { status: 200, headers: { 'content-type': 'application/json' }, body: body() };
+    const response = { status: 200, headers: { 'content-type': 'application/json' }, cookies, body: body() };
     outcomes.push(Promise.resolve(responses.write(target, response, false, new LazyAbort())));
   };
   return { budget, outcomes, answer };
@@ -104,7 +107,10 @@ for (const [name, body] of Object.entries(bodies)) {
         IncomingMessage,
       ];
       t.equal(Buffer.concat(await incoming.toArray()).toString(), text);
+      t.same(incoming.headers['set-cookie'], cookies);
       const stream = session.request({ ':path': '/' });
+      const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders];
+      t.same(headers['set-cookie'], cookies);
       t.equal(Buffer.concat(await stream.toArray()).toString(), text);
     }
     t.same(

@@ -61,18 +61,18 @@ export class ResponseWriter {
    * or stops reading before the end; the source is told by ending its iteration.
    */
   write(target: AnswerTarget, response: ApiResponse, headOnly: boolean, gone: Gone): MaybePromise<void> {
-    const { status, headers, body } = response;
+    const { status, headers, cookies, body } = response;
     if (headOnly || body === undefined) {
       const length = bodyLength(body);
       if (length !== undefined) headers['content-length'] = String(length);
-      target.head(status, headers);
+      target.head(status, headers, cookies);
       target.end();
       return;
     }
     if (Buffer.isBuffer(body)) {
       headers['content-length'] = String(body.length);
       if (body.length >= freeBytes) return this.#whole(target, response, body, gone);
-      target.head(status, headers);
+      target.head(status, headers, cookies);
       target.end(body);
       return;
     }
@@ -81,11 +81,16 @@ export class ResponseWriter {
     return this.#stream(target, response, body);
   }
 
-  async #whole(target: AnswerTarget, { status, headers }: ApiResponse, body: Buffer, gone: Gone): Promise<void> {
+  async #whole(
+    target: AnswerTarget,
+    { status, headers, cookies }: ApiResponse,
+    body: Buffer,
+    gone: Gone,
+  ): Promise<void> {
     const give = await this.#options.budget.take(body.length, gone);
     const flight = new Flight(target, this.#options);
     try {
-      target.head(status, headers);
+      target.head(status, headers, cookies);
       flight.limit();
       flight.end(body);
       await flight.landed();
@@ -95,14 +100,19 @@ export class ResponseWriter {
     }
   }
 
-  async #parts(target: AnswerTarget, { status, headers }: ApiResponse, body: PartsBody, gone: Gone): Promise<void> {
+  async #parts(
+    target: AnswerTarget,
+    { status, headers, cookies }: ApiResponse,
+    body: PartsBody,
+    gone: Gone,
+  ): Promise<void> {
     const give = await this.#options.budget.take(body.held + Math.min(piecesCost, body.length ?? piecesCost), gone);
     const { turns } = this.#options;
     const flight = new Flight(target, this.#options);
     const buffers = [this.#take(), this.#take()] as const;
     try {
       if (body.length !== undefined) headers['content-length'] = String(body.length);
-      target.head(status, headers);
+      target.head(status, headers, cookies);
       flight.limit();
       const pieces = new Pieces({ flight, buffers, turns });
       if (body.parts instanceof SeparatedParts) await pieces.addAll(body.parts);
@@ -121,9 +131,9 @@ export class ResponseWriter {
     }
   }
 
-  #pushed(target: AnswerTarget, { status, headers }: ApiResponse, body: PushedBody): Promise<void> {
+  #pushed(target: AnswerTarget, { status, headers, cookies }: ApiResponse, body: PushedBody): Promise<void> {
     try {
-      target.head(status, headers);
+      target.head(status, headers, cookies);
       // Clients of a watch wait for the headers before the first event.
       target.flush();
     } catch (error) {
@@ -133,8 +143,12 @@ export class ResponseWriter {
     return passOn(target, body, this.#options);
   }
 
-  async #stream(target: AnswerTarget, { status, headers }: ApiResponse, body: AsyncIterable<Buffer>): Promise<void> {
-    target.head(status, headers);
+  async #stream(
+    target: AnswerTarget,
+    { status, headers, cookies }: ApiResponse,
+    body: AsyncIterable<Buffer>,
+  ): Promise<void> {
+    target.head(status, headers, cookies);
     // Whoever is behind the answer may be waited for.
     target.flush();
     const source = body[Symbol.asyncIterator]();

@@ -180,9 +180,11 @@ async function* rewritten(body: AsyncIterable<Buffer>, steps: readonly Transform
 /** The backend's answer as this server's, with at most `limit` bytes of its body. */
 export function answerOf(response: IncomingMessage, limit?: number): ApiResponse {
   const headers: Record<string, string> = {};
-  for (const [name, value] of Object.entries(response.headers))
+  // The only one that Node.js leaves apart.
+  const { 'set-cookie': cookies, ...others } = response.headers;
+  for (const [name, value] of Object.entries(others))
     if (value !== undefined && !hopHeaders.has(name)) headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  return { status: response.statusCode ?? 502, headers, body: chunks(response, limit) };
+  return { status: response.statusCode ?? 502, headers, cookies, body: chunks(response, limit) };
 }
 
 /** The body as it arrives. Ends without an error when the backend breaks off: the client got what there was. */

@@ -199,16 +199,13 @@ t.test('rules that cost too much end soon', (t) => {
     t.equal(told.length, 1, `${rule.slice(0, 60)}: nothing is asked after it`);
     t.match(told[0], /no further validation rules will be run|program instantiation failed|text is too large/);
   }
+  // None of them is too much by itself. Looking for what cannot be there costs much and takes little time.
+  const dear = '[0,1,2,3,4,5,6,7,8,9].all(x, !self.matches("^(b|c|d|e|f|g|h|i|j|k)$"))';
   const many = {
     type: 'object',
-    properties: {
-      l: {
-        ...list,
-        items: { type: 'integer', ...ruled('[0,1,2,3,4,5,6,7,8,9].all(x, [x + 1].all(y, y + self >= 0))') },
-      },
-    },
+    properties: { l: { type: 'array', items: { type: 'string', maxLength: 10_000, ...ruled(dear) } } },
   };
-  const { told, cost } = judged(many, { l: Array.from({ length: 90_000 }, () => 1) });
+  const { told, cost } = judged(many, { l: Array.from({ length: 300 }, () => 'x'.repeat(10_000)) });
   t.match(told.at(-1), /validation failed due to running out of cost budget, no further validation rules will be run$/);
   t.ok(cost <= 10_000_001);
   t.end();

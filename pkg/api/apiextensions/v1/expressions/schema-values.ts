@@ -261,11 +261,12 @@ class SchemaList extends CelList {
 
 /** Elements as JSON, by what tells them apart. */
 abstract class Associative extends SchemaList {
-  #byIdentity: Map<string, unknown> | undefined;
+  #byIdentity: Map<unknown, unknown> | undefined;
 
-  protected abstract identityOf(json: unknown): string;
+  /** The same for equal elements, as a Map tells. */
+  protected abstract identityOf(json: unknown): unknown;
 
-  protected get byIdentity(): ReadonlyMap<string, unknown> {
+  protected get byIdentity(): ReadonlyMap<unknown, unknown> {
     this.#byIdentity ??= new Map(this.json.map((element) => [this.identityOf(element), element]));
     return this.#byIdentity;
   }
@@ -277,10 +278,10 @@ abstract class Associative extends SchemaList {
   }
 }
 
-/** Elements that are values, in no order. */
+/** Elements that are values, in no order. All are of one type, and most are scalars, which are their own identity. */
 class SetList extends Associative {
-  protected identityOf(json: unknown): string {
-    return JSON.stringify(json);
+  protected identityOf(json: unknown): unknown {
+    return typeof json === 'object' && json !== null ? JSON.stringify(json) : json;
   }
 
   override equals(other: Value, run: Work): Value {
@@ -293,15 +294,13 @@ class SetList extends Associative {
   override add(other: Value, run: Work): Value {
     if (!(other instanceof CelList)) return noSuchOverload();
     run.work((this.size + other.size) * 2);
-    const known = new Set(this.byIdentity.keys());
-    const added = [...this.json];
+    const known = this.byIdentity;
+    const fresh = new Map<unknown, unknown>();
     for (const element of this.jsonOf(other)) {
       const identity = this.identityOf(element);
-      if (known.has(identity)) continue;
-      known.add(identity);
-      added.push(element);
+      if (!known.has(identity) && !fresh.has(identity)) fresh.set(identity, element);
     }
-    return new SetList(added, this.items);
+    return new SetList([...this.json, ...fresh.values()], this.items);
   }
 }
 
