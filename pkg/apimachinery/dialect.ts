@@ -108,6 +108,8 @@ function makeDialect(w: Words) {
     },
     /** API version of the files that configure the API server. */
     apiServerConfigVersion: `apiserver.config.${w.api}/v1`,
+    /** API versions of the file that configures tracing. */
+    tracingConfigVersions: [`apiserver.config.${w.api}/v1alpha1`, `apiserver.config.${w.api}/v1beta1`],
     /** Groups of metrics, of which other servers bring all but the first: `custom.metrics.k8s.io`. */
     metricsGroups: {
       resource: groupName('metrics'),

@@ -97,6 +97,7 @@ export class ApiServerWorker implements Daemon {
       this.#closing.abort();
       await this.server.close();
       await this.#parts.dependencies.storages.stores.close({ main: this.#parts.closeStore });
+      await this.#parts.dependencies.tracer?.close();
       this.#link.close();
     })();
     return this.#closed;

@@ -55,6 +55,7 @@ import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 import type { Store } from '#storage/store.js';
 
@@ -97,6 +98,8 @@ export interface ApiServerDependencies {
   readonly stopping?: (() => boolean) | undefined;
   /** Requests under way that the limits hold for; absent: this server's own. */
   readonly inFlight?: InFlightCounts | undefined;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** True when the feature gate is on; absent: as the release has them. */
   readonly gate?: (name: string) => boolean;
   /** Records requests; absent: nobody does. */
@@ -280,6 +283,7 @@ export class ApiServer implements Daemon {
       },
       inFlight: dependencies.inFlight,
       auditor: this.#auditor,
+      tracer: dependencies.tracer,
       parseAhead: (request) => parseAhead(request, { dialect, turns, yaml: this.#yaml }),
       passesOn: ({ info, request }) =>
         (info.resourceRequest && info.subresource === 'proxy') || proxy?.find({ info, request }) !== undefined,

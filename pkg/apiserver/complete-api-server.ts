@@ -167,6 +167,7 @@ export class CompleteApiServer implements Daemon {
       await this.#client.close();
       await this.server.close();
       await this.#parts.dependencies.storages.stores.close({ main: this.#parts.closeStore });
+      await this.#parts.dependencies.tracer?.close();
       this.#ready.reject(new Error('closed before it was ready'));
     })();
     return this.#closed;

@@ -37,6 +37,7 @@ import { buildResourceMetrics } from '#apiserver/config/resource-metrics.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
 import { loadServing, servingFiles } from '#apiserver/config/serving.js';
 import { openStores } from '#apiserver/config/store.js';
+import { buildTracing } from '#apiserver/config/tracing.js';
 import { buildWebhookClient } from '#apiserver/config/webhook-client.js';
 import { newIdentity } from '#apiserver/identity/server-identity.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
@@ -200,9 +201,10 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const metrics = setup.metrics ?? createRegistry({ dialect });
   const storageMetrics = createStorageMetrics(metrics);
   const shownMetrics = () => link?.metrics() ?? pool?.metrics() ?? Promise.resolve(metrics);
+  const tracer = await buildTracing(values, { dialect, log });
   const stores = await openStores(
     values,
-    { clock, random, log, metrics: storageMetrics },
+    { clock, random, log, metrics: storageMetrics, tracer },
     {
       given: setup.store,
       wrap: (opened) => (link === undefined ? opened : new FollowingStore(opened, link.subscriber)),
@@ -314,6 +316,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
       audit: await buildAudit({ ...setup, metrics, rotation: part.rotation ?? new OwnTurn() }),
       front: pool,
       inFlight: link?.inFlight,
+      tracer,
     },
     closeStore: setup.store === undefined,
     servingFiles: options.listen === undefined || pool !== undefined ? [] : servingFiles(values),

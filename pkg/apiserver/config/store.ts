@@ -5,6 +5,7 @@ import { parseOverride } from '#apiserver/options/etcd-overrides.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/errors.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import { ResourceStores } from '#storage/resource-stores.js';
@@ -15,6 +16,8 @@ export interface StoreDependencies {
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
+  /** Absent: nothing is traced. */
+  readonly tracer: Tracer | undefined;
 }
 
 /**
@@ -55,7 +58,7 @@ function keyOf(endpoints: readonly string[]): string {
 /** Opens a store at those endpoints, with the credentials of all. */
 async function storeOpener(
   values: ApiServerValues,
-  { metrics, clock, random, log }: StoreDependencies,
+  { metrics, clock, random, log, tracer }: StoreDependencies,
 ): Promise<(endpoints: readonly string[]) => Store> {
   const [ca, cert, key] = await Promise.all([
     readOptionalFile('etcd-cafile', values['etcd-cafile']),
@@ -78,5 +81,6 @@ async function storeOpener(
       clock,
       random,
       log,
+      tracer,
     });
 }

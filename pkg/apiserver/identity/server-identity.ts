@@ -12,7 +12,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 
 /** Feature gates that the server itself asks for, whatever kinds ask for. */
-export const serverGates: readonly FeatureGateName[] = ['APIServerIdentity', 'StorageVersionAPI'];
+export const serverGates: readonly FeatureGateName[] = ['APIServerIdentity', 'APIServerTracing', 'StorageVersionAPI'];
 
 export interface ServerIdentityOptions {
   /** Name of the server: see `newIdentity`. */

@@ -143,7 +143,12 @@ export const genericServerOptions = {
     section: 'Egress selector',
     meaning: 'Config of the proxies through which the server reaches nodes, etcd and others.',
   },
-  'tracing-config-file': { type: 'string', inert: true, section: 'Traces', meaning: 'Config of tracing.' },
+  'tracing-config-file': {
+    type: 'string',
+    section: 'Traces',
+    meaning:
+      'TracingConfiguration: where spans of requests and of their calls to etcd are sent, and of how many requests. Needs the feature gate APIServerTracing.',
+  },
   'cloud-config': {
     type: 'string',
     inert: true,

@@ -25,8 +25,10 @@ import { impersonate } from '#apiserver/pipeline/impersonation.js';
 import { isLongRunning } from '#apiserver/pipeline/long-running.js';
 import { type InFlightCounts, type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
+import { traced } from '#apiserver/pipeline/traced.js';
 import { type Responder, toStatus } from '#apiserver/representation/respond.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface PipelineOptions {
   readonly dialect: Dialect;
@@ -42,6 +44,8 @@ export interface PipelineOptions {
   readonly metrics: RequestMetrics;
   /** Absent: nothing is recorded. */
   readonly auditor?: Auditor | undefined;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer | undefined;
   /** Makes a body ready to be read quickly; undefined where it is. Absent: all are. */
   readonly parseAhead?: (request: ApiRequest) => Promise<void> | undefined;
   /** True where the body is passed on as it comes, by who answers; absent: nowhere. */
@@ -88,6 +92,12 @@ export class Pipeline {
 
   /** Answers at once where all that is needed is at hand. Never throws, never rejects. */
   run(request: ApiRequest, endpoint: Endpoint): MaybePromise<ApiResponse> {
+    const { tracer, dialect } = this.#options;
+    if (tracer === undefined) return this.#run(request, endpoint);
+    return traced({ tracer, dialect }, request, () => this.#run(request, endpoint));
+  }
+
+  #run(request: ApiRequest, endpoint: Endpoint): MaybePromise<ApiResponse> {
     const { newUID, clock } = this.#options;
     const auditId = request.headers['audit-id']?.slice(0, 64) ?? newUID();
     const run: Run = { request, auditId, startedMs: clock.monotonic(), warnings: [], scope: undefined };

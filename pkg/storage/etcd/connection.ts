@@ -3,6 +3,7 @@
 import { exponentialDelayMs, spreadAround } from '#apimachinery/backoff/backoff.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
+import type { CallSpan, Tracer } from '#daemon/tracing/tracer.js';
 import { translateEtcdError } from '#storage/etcd/errors.js';
 import type { GrpcStream } from '#storage/etcd/grpc/call.js';
 import { type EndpointTls, GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
@@ -22,6 +23,8 @@ export interface ConnectionOptions {
   readonly random: () => number;
   /** Longest time of one call. */
   readonly callTimeoutMs: number;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
 export interface Call<T> {
@@ -41,6 +44,13 @@ const retryForMs = 2000;
 /** A member that has lost its leader ends the stream instead of going silent. */
 const streamMetadata = { hasleader: 'true' };
 
+/** Named and described as OpenTelemetry's conventions for gRPC say. */
+function spanOf(path: string): CallSpan {
+  const [, service = '', method = ''] = path.split('/');
+  const attributes = { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method };
+  return { name: path.slice(1), attributes };
+}
+
 export class EtcdConnection {
   readonly #options: ConnectionOptions;
   readonly #endpoints: readonly GrpcEndpoint[];
@@ -56,7 +66,13 @@ export class EtcdConnection {
   }
 
   /** Throws StoreErrors, or the signal's reason once it aborts. */
-  async call<T>(call: Call<T>): Promise<T> {
+  call<T>(call: Call<T>): Promise<T> {
+    const { tracer } = this.#options;
+    if (tracer === undefined) return this.#call(call, undefined);
+    return tracer.call(spanOf(call.path), (traceparent) => this.#call(call, traceparent));
+  }
+
+  async #call<T>(call: Call<T>, traceparent: string | undefined): Promise<T> {
     const { clock, random, callTimeoutMs } = this.#options;
     const { path, request, signal } = call;
     const startedMs = clock.monotonic();
@@ -65,7 +81,7 @@ export class EtcdConnection {
       const endpoint = this.#pick();
       const timeoutMs = callTimeoutMs - (clock.monotonic() - startedMs);
       try {
-        return call.read(new WireReader(await endpoint.unary({ path, request, timeoutMs, signal })));
+        return call.read(new WireReader(await endpoint.unary({ path, request, timeoutMs, signal, traceparent })));
       } catch (err) {
         signal?.throwIfAborted();
         const error = translateEtcdError(err);

@@ -9,6 +9,7 @@ import { deadline } from '#apimachinery/async/deadline.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import { type Call, EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
 import { isLeaseNotFound } from '#storage/etcd/errors.js';
 import { Hub } from '#storage/etcd/hub.js';
@@ -55,6 +56,8 @@ export interface EtcdStoreOptions {
   /** Uniform in [0, 1). */
   readonly random: () => number;
   readonly log?: Logger;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'> | undefined;
   /** Longest time of one call. */
   readonly callTimeoutMs?: number;
   /** How long a lease takes further keys, at most; 1.24's `--lease-reuse-duration-seconds`. */
@@ -89,8 +92,8 @@ export class EtcdStore implements Store {
     this.#options = options;
     this.#log = options.log ?? silentLogger;
     this.#root = options.root ?? '/registry';
-    const { endpoints, tls, clock, random, callTimeoutMs = 5000, watchQueueSize = 4096 } = options;
-    this.#connection = new EtcdConnection({ endpoints, ...(tls && { tls }), clock, random, callTimeoutMs });
+    const { endpoints, tls, clock, random, tracer, callTimeoutMs = 5000, watchQueueSize = 4096 } = options;
+    this.#connection = new EtcdConnection({ endpoints, ...(tls && { tls }), clock, random, callTimeoutMs, tracer });
     this.#newest = new SharedRead(() => this.#readRevision(true));
     this.#leases = new LeasePool({
       clock,

@@ -16,6 +16,8 @@ export interface UnaryCall {
   /** Time that is left for it; ms, at least 1. */
   readonly timeoutMs: number;
   readonly signal?: Cancellation | undefined;
+  /** Header of that name, by which etcd's own spans are of the same trace. */
+  readonly traceparent?: string | undefined;
 }
 
 /** A stream of messages in both directions. Leaving the iteration cancels it. */

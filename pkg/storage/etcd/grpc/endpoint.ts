@@ -105,14 +105,16 @@ export class GrpcEndpoint {
   #unary(session: Http2Session, call: UnaryCall, leftMs: number): Promise<Buffer> {
     const timeoutMs = Math.max(1, Math.ceil(leftMs));
     const dueMs = this.#options.clock.monotonic() + timeoutMs;
-    const head = this.#unaryHead(call.path, timeoutMs);
+    const head = this.#unaryHead(call, timeoutMs);
     return callUnary(call, { session, head, deadlines: this.#deadlines, dueMs });
   }
 
-  #unaryHead(path: string, timeoutMs: number): Buffer {
+  #unaryHead({ path, traceparent }: UnaryCall, timeoutMs: number): Buffer {
+    const timeout: HeaderField = ['grpc-timeout', `${timeoutMs}m`];
+    if (traceparent !== undefined) return this.#head(path, [timeout, ['traceparent', traceparent]]);
     const known = this.#heads.get(path);
     if (known?.timeoutMs === timeoutMs) return known.head;
-    const head = this.#head(path, [['grpc-timeout', `${timeoutMs}m`]]);
+    const head = this.#head(path, [timeout]);
     this.#heads.set(path, { timeoutMs, head });
     return head;
   }

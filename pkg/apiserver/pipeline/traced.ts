@@ -1,0 +1,33 @@
+/** A request as a span, from its head to the head of its answer: watches last longer than that. */
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import type { SpanOutcome, Tracer } from '#daemon/tracing/tracer.js';
+
+interface Tracing {
+  readonly tracer: Tracer;
+  readonly dialect: Dialect;
+}
+
+/** Attributes are those of OpenTelemetry's conventions for HTTP, at the time of release 1.24. */
+export function traced(
+  { tracer, dialect }: Tracing,
+  { method, url, headers }: ApiRequest,
+  work: () => MaybePromise<ApiResponse>,
+): MaybePromise<ApiResponse> {
+  const span = {
+    // `KubernetesAPI` in the release.
+    name: `${dialect.displayName}API`,
+    // Not the query: `portforward` and `exec` have commands in it.
+    attributes: { 'http.method': method, 'http.target': url.split('?', 1)[0] ?? '' },
+    traceparent: headers['traceparent'],
+  };
+  return tracer.serve(span, work, outcomeOf);
+}
+
+function outcomeOf({ status, headers }: ApiResponse): SpanOutcome {
+  return {
+    attributes: { 'http.status_code': status, 'audit-id': headers['audit-id'] ?? '' },
+    failed: status >= 500,
+  };
+}

@@ -1,0 +1,177 @@
+/** Spans of requests and of what they ask etcd, as a collector gets them; and what happens without one. */
+import { existsSync } from 'node:fs';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t, { type Test } from 'tap';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
+import { buildApiServer } from '#apiserver/config.js';
+import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { apiServerOptions } from '#apiserver/options/options.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import { OtlpTracer } from '#daemon/tracing/otlp-tracer.js';
+import { generateRsaKey, privateKeyToPem, publicKeyToPem } from '#pki/keys.js';
+import { startEtcd } from '#test/etcd.js';
+import { freePort } from '#test/free-port.js';
+import { until } from '#test/integration/daemons/api.js';
+import { startCollector } from '#test/integration/tracing/collector.js';
+
+t.setTimeout(60_000);
+
+const traceId = '0af7651916cd43dd8448eb211c80319c';
+const parentId = 'b7ad6b7169203331';
+const root = { name: 'root', groups: [dialect.groups.masters, dialect.groups.authenticated] };
+
+interface ServerInput {
+  readonly endpoint: string;
+  readonly etcd: string;
+}
+
+async function startServer(t: Pick<Test, 'teardown'>, { endpoint, etcd }: ServerInput): Promise<CompleteApiServer> {
+  const folder = await mkdtemp(join(tmpdir(), 'tracing-'));
+  const file = async (name: string, text: string) => {
+    await writeFile(join(folder, name), text);
+    return join(folder, name);
+  };
+  const [version] = dialect.tracingConfigVersions;
+  const config = `{apiVersion: ${version}, kind: TracingConfiguration, endpoint: '${endpoint}', samplingRatePerMillion: 1000000}`;
+  const keys = await generateRsaKey();
+  const argv = [
+    `--etcd-servers=${etcd}`,
+    '--secure-port=0',
+    '--authorization-mode=RBAC',
+    '--service-account-issuer=https://test',
+    `--service-account-signing-key-file=${await file('sa.key', privateKeyToPem(keys.privateKey))}`,
+    `--service-account-key-file=${await file('sa.pub', publicKeyToPem(keys.publicKey))}`,
+    '--service-cluster-ip-range=10.96.0.0/24',
+    '--feature-gates=APIServerTracing=true',
+    `--tracing-config-file=${await file('tracing.yaml', config)}`,
+  ];
+  const parsed = parseOptions(apiServerOptions(dialect), argv, { program: 'test' });
+  if (parsed.kind !== 'run') throw new TypeError('no options');
+  const api = await buildApiServer({ values: parsed.values, dialect, clock, log, random: Math.random });
+  const work = api.start(new AbortController().signal);
+  t.teardown(async () => {
+    await api.close();
+    await work;
+    await rm(folder, { recursive: true });
+  });
+  await api.ready();
+  return api;
+}
+
+async function create(
+  api: CompleteApiServer,
+  name: string,
+  headers: Record<string, string> = {},
+): Promise<ApiResponse> {
+  return api.handler({
+    method: 'POST',
+    url: '/api/v1/namespaces/default/configmaps',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: Buffer.from(JSON.stringify({ metadata: { name } })),
+    user: root,
+    remoteAddress: '127.0.0.1',
+    signal: new AbortController().signal,
+  } as Parameters<CompleteApiServer['handler']>[0]);
+}
+
+const noEtcd = existsSync('/usr/bin/etcd') ? false : 'there is no etcd';
+
+t.test('a request and what it asks etcd are of the trace of its client', { skip: noEtcd }, async (t) => {
+  const etcd = await startEtcd();
+  t.teardown(() => etcd.stop());
+  const collector = await startCollector();
+  t.teardown(() => collector.close());
+  const api = await startServer(t, { endpoint: collector.endpoint, etcd: etcd.endpoint });
+  const response = await create(api, 'traced', { traceparent: `00-${traceId}-${parentId}-01` });
+  t.equal(response.status, 201);
+  const ofTrace = () => collector.spans.filter((span) => span.traceId === traceId);
+  await until('spans arrive', async () => ofTrace().some(({ name }) => name === 'OrchAPI'));
+  const server = ofTrace().find(({ name }) => name === 'OrchAPI');
+  t.match(server, {
+    service: 'orch-apiserver',
+    kind: 2,
+    parentId,
+    failed: false,
+    attributes: {
+      'http.method': 'POST',
+      'http.target': '/api/v1/namespaces/default/configmaps',
+      'http.status_code': 201,
+      'audit-id': response.headers['audit-id'],
+    },
+  });
+  const write = ofTrace().find(({ name }) => name === 'etcdserverpb.KV/Txn');
+  t.match(write, {
+    kind: 3,
+    parentId: server?.spanId,
+    attributes: { 'rpc.system': 'grpc', 'rpc.service': 'etcdserverpb.KV', 'rpc.method': 'Txn' },
+  });
+
+  await t.test('a trace that its client does not keep is not kept here', async (t) => {
+    const other = traceId.replace('0af', '1af');
+    await create(api, 'unkept', { traceparent: `00-${other}-${parentId}-00` });
+    await create(api, 'malformed', { traceparent: `00-${traceId}-${parentId}-01-more` });
+    await until('the malformed one is a trace of its own', async () =>
+      collector.spans.some(({ parentId, attributes }) => parentId === '' && attributes['http.status_code'] === 201),
+    );
+    t.notOk(collector.spans.some((span) => span.traceId === other));
+  });
+});
+
+t.test('nobody waits for a collector that is away or silent, and few spans wait for it', async (t) => {
+  const silent = await startCollector({ silent: true });
+  t.teardown(() => silent.close());
+  for (const endpoint of [`127.0.0.1:${await freePort()}`, silent.endpoint]) {
+    const tracer = new OtlpTracer({ config: { endpoint, samplingRatio: 1 }, service: 's', log });
+    const span = { name: 'n', attributes: {}, traceparent: undefined };
+    const outcome = { attributes: {}, failed: false };
+    for (let i = 0; i < 10_000; i++)
+      tracer.serve(
+        span,
+        () => undefined,
+        () => outcome,
+      );
+    await t.rejects(
+      Promise.resolve(
+        tracer.serve(
+          span,
+          () => Promise.reject(new Error('mine')),
+          () => outcome,
+        ),
+      ),
+      /mine/,
+    );
+    t.throws(
+      () =>
+        tracer.serve(
+          span,
+          () => {
+            throw new Error('mine');
+          },
+          () => outcome,
+        ),
+      /mine/,
+    );
+    const startedMs = clock.monotonic();
+    await tracer.close();
+    t.ok(clock.monotonic() - startedMs < 10_000, 'closing does not wait for it');
+  }
+});
+
+t.test('of a share of requests, which is none unless told', async (t) => {
+  const tracer = new OtlpTracer({ config: { endpoint: '127.0.0.1:1', samplingRatio: 0 }, service: 's', log });
+  t.teardown(() => tracer.close());
+  const within = (traceparent: string | undefined) =>
+    tracer.serve(
+      { name: 'n', attributes: {}, traceparent },
+      () => tracer.call({ name: 'c', attributes: {} }, async (told) => told),
+      () => ({ attributes: {}, failed: false }),
+    );
+  t.equal(await within(undefined), undefined);
+  t.equal(await within(`00-${traceId}-${parentId}-01`), undefined, 'a client cannot ask for it');
+  t.equal(await tracer.call({ name: 'c', attributes: {} }, async (told) => told), undefined, 'without a request');
+});
