@@ -12,6 +12,7 @@ export interface Subcommands {
   install(argv: readonly string[]): Promise<number>;
   uninstall(argv: readonly string[]): Promise<number>;
   certificates(argv: readonly string[]): Promise<number>;
+  publish(argv: readonly string[]): Promise<number>;
   backup(argv: readonly string[]): Promise<number>;
   etcd(argv: readonly string[]): Promise<number>;
   certs(argv: readonly string[]): Promise<number>;
@@ -36,6 +37,7 @@ Usage:
   orch observe         what Prometheus and Grafana need to watch it
   orch upgrade         have these programs take the place of those that run
   orch certificates    make or renew those of a control plane that runs in a cluster
+  orch publish         let nodes join such a control plane
   orch version         what this is
 
 More on one: orch up --help

@@ -13,6 +13,7 @@ process.exitCode = await dispatch(
     install: async (argv) => (await import('#cmd/orch/install.js')).install(argv),
     uninstall: async (argv) => (await import('#cmd/orch/install.js')).uninstall(argv),
     certificates: async (argv) => (await import('#cmd/orch/hosted/certificates.js')).certificates(argv),
+    publish: async (argv) => (await import('#cmd/orch/hosted/publish.js')).publish(argv),
     backup: async (argv) => (await import('#cmd/orch/backup/command.js')).backup(argv),
     etcd: async (argv) => (await import('#cmd/orch/store/command.js')).etcd(argv),
     certs: async (argv) => (await import('#cmd/orch/certs.js')).certs(argv),

@@ -45,28 +45,45 @@ const projectLayer = projectFiles();
 /** A program of the project: its image is what all have, and how it is started. */
 function programImage(
   name: string,
-  { nodeFlags = [] }: { readonly nodeFlags?: readonly string[] } = {},
+  options: {
+    readonly nodeFlags?: readonly string[];
+    /** Programs of this machine that it starts. */
+    readonly tools?: readonly string[];
+    readonly user?: number;
+  } = {},
 ): ImageDefinition {
+  const { nodeFlags = [], tools = [], user: id = user.id } = options;
+  const paths = tools.map(pathOf);
   return {
     name: `docker.io/orch/${name}:${version}`,
-    below: [nodeLayer],
+    below: tools.length === 0 ? [nodeLayer] : [nodeLayer, [...sharedLibraries(paths), ...paths.map(toolFile)]],
     files: projectLayer,
     entrypoint: [`/${node}`, ...nodeFlags, `/${home}/dist/bundle/${name}/main.js`],
     env: ['PATH=/usr/bin', 'HOME=/tmp', 'MALLOC_TRIM_THRESHOLD_=1048576'],
-    user: `${user.id}:${user.id}`,
+    user: `${id}:${id}`,
   };
 }
 
-const etcdPrograms = ['etcd', 'etcdctl'].map((name) => execFileSync('which', [name], { encoding: 'utf8' }).trim());
+function pathOf(program: string): string {
+  return execFileSync('which', [program], { encoding: 'utf8' }).trim();
+}
+
+function toolFile(path: string): TarEntry {
+  return programFile(path, `usr/bin/${path.slice(path.lastIndexOf('/') + 1)}`);
+}
+
+const etcdPrograms = ['etcd', 'etcdctl'].map(pathOf);
 
 const images: ImageDefinition[] = [
   // As bin/orch-apiserver starts it.
   programImage('orch-apiserver', { nodeFlags: ['--max-semi-space-size=4'] }),
-  ...['orch-controller-manager', 'orch-scheduler', 'orch', 'orchctl'].map((name) => programImage(name)),
+  ...['orch-controller-manager', 'orch-scheduler', 'orch-ingress', 'orch', 'orchctl'].map((name) => programImage(name)),
+  // It changes tables of the node's kernel: whoever runs it gives it the rights of that network's administrator.
+  programImage('orch-proxy', { tools: ['nft', 'conntrack'], user: 0 }),
   {
     name: `docker.io/orch/etcd:${version}`,
     below: [[...system, ...sharedLibraries(etcdPrograms)]],
-    files: etcdPrograms.map((path) => programFile(path, `usr/bin/${path.slice(path.lastIndexOf('/') + 1)}`)),
+    files: etcdPrograms.map(toolFile),
     entrypoint: ['/usr/bin/etcd'],
     env: ['PATH=/usr/bin'],
     user: `${user.id}:${user.id}`,

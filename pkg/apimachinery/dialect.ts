@@ -154,6 +154,7 @@ function makeDialect(w: Words) {
       /** Whoever shows no credential. */
       anonymous: 'system:anonymous',
       ingress: `system:${w.short}-ingress`,
+      serviceProxy: `system:${w.short}-proxy`,
       /** Who reads metrics. */
       prometheus: 'prometheus',
       nodePrefix: 'system:node:',

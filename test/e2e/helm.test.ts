@@ -5,13 +5,17 @@ import { delimiter, join } from 'node:path';
 import t from 'tap';
 import { parseAllDocuments, stringify } from 'yaml';
 import { deployments } from '#api/apps/v1/resources.gen.js';
-import { configmaps, persistentvolumeclaims, pods, secrets, services } from '#api/core/v1/resources.gen.js';
+import { configmaps, nodes, persistentvolumeclaims, pods, secrets, services } from '#api/core/v1/resources.gen.js';
+import { bootstrapTokenSecret, bootstrapTokenUsages, joiningGroup } from '#api/core/v1/secret/bootstrap-token.js';
+import { ingressclasses } from '#api/networking/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
+import { filesOf } from '#cmd/orch/hosted/secret-files.js';
+import { publicKeyPin } from '#pki/pin.js';
 import {
   eventually,
   ownRanges,
@@ -53,6 +57,7 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     ['etcd.replicas=3'],
     ['hostDialect=orch', 'dialect=kubernetes'],
     ['networkPolicy.enabled=false'],
+    ['ingress.enabled=true', 'serviceProxy.enabled=true', 'nodes.serviceProxy=none'],
     [...metrics, 'etcd.replicas=3'],
   ]) {
     const set = values.flatMap((value) => ['--set', value]);
@@ -63,6 +68,7 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     ['etcd.replicas=2', /etcd.replicas/],
     ['apiServer.replicas=0', /apiServer.replicas/],
     ['nonsense=1', /nonsense/],
+    ['nodes.server=http://example.com', /nodes.server/],
   ] as const) {
     const refused = await run(helm ?? '', ['template', 'x', chart, ...version, '--set', wrong]);
     t.not(refused.code, 0);
@@ -131,12 +137,22 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     return result.stdout;
   };
   const wait = ['--wait', '--timeout', '4m'];
-  const three = ['--set', 'apiServer.replicas=3,controllerManager.replicas=1,scheduler.replicas=1'];
+  const host = await adminClient(cluster);
+  t.teardown(() => host.close());
+  const [node] = (await host.resource(nodes).list()).items;
+  const ip = node?.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? '';
+  const nodePort = 30_000 + Math.floor(Math.random() * 2768);
+  const nodesServer = `https://${ip}:${nodePort}`;
+  const [serviceRange, podRange] = await ownRanges();
+  const three = [
+    'apiServer.replicas=3,controllerManager.replicas=1,scheduler.replicas=1',
+    `apiServer.service.type=NodePort,apiServer.service.nodePort=${nodePort},apiServer.ips={${ip}}`,
+    `nodes.server=${nodesServer},network.serviceCIDR=${serviceRange}0.0/16,network.podCIDR=${podRange}0.0/16`,
+    'ingress.enabled=true,ingress.replicas=1,ingress.service.type=ClusterIP',
+  ].flatMap((values) => ['--set', values]);
   await does('install', 'orch', chart, ...three, ...wait);
   t.match(await does('test', 'orch', '--timeout', '2m'), 'Phase:          Succeeded');
 
-  const host = await adminClient(cluster);
-  t.teardown(() => host.close());
   const namespace = 'default';
   const { spec } = await host.resource(services).get('orch-apiserver', { namespace });
   const admin = await host.resource(secrets).get('orch-admin', { namespace });
@@ -157,13 +173,35 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     spec: {
       replicas: 2,
       selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'web:1' }] } },
+      template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'orch/web:1.0' }] } },
     },
   });
   await eventually('controllers and scheduler of the control plane work', async () => {
     const { items } = await client.resource(pods).list({ namespace });
     const said = items.map(({ status }) => status?.conditions?.[0]?.message ?? '');
     return items.length === 2 && said.every((message) => message.startsWith('no nodes available'));
+  });
+
+  const joined = join(work, 'node');
+  const orch = (...given: string[]) =>
+    run(join(root, 'bin', 'orch'), [...given, '--data-dir', joined], { timeoutMs: 120_000 });
+  t.teardown(() => existsSync(joined) && orch('down', '--delete'));
+  await t.test('a machine joins, and runs what waits for one', async (t) => {
+    const token = { id: 'abcdef', secret: '0123456789abcdef' };
+    const groups = [joiningGroup(dialect)];
+    const options = { token, description: '', expiresAt: undefined, groups, usages: bootstrapTokenUsages };
+    await client.resource(secrets).create(bootstrapTokenSecret(dialect, options));
+    const pin = publicKeyPin(
+      filesOf(await host.resource(secrets).get('orch-apiserver', { namespace }))['ca.crt'] ?? '',
+    );
+    const line = ['join', nodesServer, '--token', `${token.id}.${token.secret}`, '--ca-hash', pin];
+    const joining = await orch(...line, '--node-name', 'joined', '--node-ip', ip, '--detach');
+    t.equal(joining.code, 0, joining.stdout + joining.stderr);
+    await eventually('the Deployment runs there', async () => {
+      const { status } = await client.resource(deployments).get('web', { namespace });
+      return status?.availableReplicas === 2;
+    });
+    t.ok((await client.resource(ingressclasses).list()).items.some(({ metadata }) => metadata.name === 'built-in'));
   });
 
   await t.test('no write fails while all of it is replaced', async (t) => {
@@ -194,6 +232,8 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     );
   });
 
+  const gone = await orch('leave');
+  t.equal(gone.code, 0, gone.stdout + gone.stderr);
   await does('uninstall', 'orch', ...wait);
   await eventually(
     'nothing of it runs',

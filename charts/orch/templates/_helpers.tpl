@@ -27,6 +27,11 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{ printf "%s-apiserver.%s.svc" (include "orch.name" .) .Release.Namespace }}
 {{- end -}}
 
+{{/* Where nodes reach the API server. */}}
+{{- define "orch.nodesServer" -}}
+{{ .Values.nodes.server | default (printf "https://%s:%v" (include "orch.apiServerHost" .) .Values.apiServer.service.port) }}
+{{- end -}}
+
 {{- define "orch.etcdService" -}}
 {{ include "orch.name" . }}-etcd
 {{- end -}}

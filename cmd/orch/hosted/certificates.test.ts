@@ -17,6 +17,7 @@ const values: CertificatesOptions = {
     'server-ips': ['10.96.0.1'],
     'etcd-names': ['a-etcd-0.a-etcd.tenants.svc'],
   },
+  clients: [],
   'renew-before': 30 * 24 * 3600_000,
 };
 
@@ -74,4 +75,13 @@ t.test('of two that run at once one begins anew, with what the other has made', 
   t.same(await ensure(), []);
   t.ok(files('pki')['ca.key']);
   t.ok(both.length <= 6);
+});
+
+t.test('programs that not every control plane has', async (t) => {
+  const { ensure, files } = setUp();
+  await ensure();
+  t.same(await ensure({ clients: ['ingress'] }), ['a-pki', 'a-ingress'], 'the others stay as they are');
+  t.same(Object.keys(files('ingress')).sort(), ['ca.crt', 'client.crt', 'client.key', 'kubeconfig']);
+  t.match(new X509Certificate(files('ingress')['client.crt'] ?? '').subject, 'CN=system:orch-ingress');
+  t.same(await ensure({ clients: ['ingress'] }), []);
 });

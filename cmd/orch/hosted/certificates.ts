@@ -11,7 +11,7 @@ import { inClusterConfig } from '#client/kubeconfig/in-cluster.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
-import { certificatesOptions } from '#cmd/orch/hosted/options.js';
+import { certificatesOptions, clientNames } from '#cmd/orch/hosted/options.js';
 import {
   filesOf,
   readSecret,
@@ -19,8 +19,8 @@ import {
   type SecretPlace,
   saveSecret,
 } from '#cmd/orch/hosted/secret-files.js';
-import { type Files, hostedSecrets } from '#cmd/orch/hosted/secrets.js';
-import { ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import { type Files, type HostedClient, hostedSecrets } from '#cmd/orch/hosted/secrets.js';
+import { ensureClientPki, ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import { ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { helpText } from '#daemon/options/help.js';
@@ -99,12 +99,21 @@ async function ensureOnce(client: Client, { values, namespace, clock }: EnsureSe
     ips: [...values['server-ips'], ...(isAddress ? [hostname] : [])],
   });
   const etcd = await ensureEtcdPki(store, { ...times, names: values['etcd-names'] });
+  const clients = new Map<string, HostedClient>();
+  for (const program of clientNames) {
+    if (!values.clients.includes(program)) continue;
+    const user = program === 'ingress' ? dialect.users.ingress : dialect.users.serviceProxy;
+    clients.set(program, {
+      user,
+      pair: await ensureClientPki(store, cluster.authority, { file: program, user, ...times }),
+    });
+  }
   const written: string[] = [];
   const save = async (at: SecretPlace, has: typeof found, wanted: Files) => {
     if (await saveSecret(client, at, { found: has, files: wanted })) written.push(at.name);
   };
   await save(all, found, Object.fromEntries(files));
-  for (const [suffix, wanted] of hostedSecrets({ dialect, cluster, etcd, server })) {
+  for (const [suffix, wanted] of hostedSecrets({ dialect, cluster, etcd, server, clients })) {
     const at = place(suffix);
     await save(at, await readSecret(client, at), wanted);
   }

@@ -14,6 +14,13 @@ export interface HostedPki {
   readonly etcd: EtcdPki;
   /** URL of the API server. */
   readonly server: string;
+  /** Of programs that not every control plane has, by what follows its name in the names of their Secrets. */
+  readonly clients: ReadonlyMap<string, HostedClient>;
+}
+
+export interface HostedClient {
+  readonly user: string;
+  readonly pair: KeyCertificate;
 }
 
 /** By what follows the name of the control plane in the Secret's name. */
@@ -56,6 +63,10 @@ export function hostedSecrets(pki: HostedPki): ReadonlyMap<string, Files> {
       { ...ca, ...pair('client', cluster.scheduler), kubeconfig: clientConfig(pki, dialect.users.scheduler) },
     ],
     ['metrics', { ...ca, ...pair('client', cluster.prometheus) }],
+    ...[...pki.clients].map(([name, { pair: client, user }]): [string, Files] => [
+      name,
+      { ...ca, ...pair('client', client), kubeconfig: clientConfig(pki, user) },
+    ]),
     ['admin', { kubeconfig: portableConfig(pki, dialect.users.admin, cluster.admin) }],
   ]);
 }

@@ -135,12 +135,14 @@ export async function ensureNodePki(
 
 /** The client certificate of a daemon that not every cluster has. */
 export async function ensureClientPki(
-  directory: string,
+  directory: string | FileStore,
   authority: KeyCertificate,
-  { file, user, now }: { readonly file: string; readonly user: string; readonly now: number },
+  options: { readonly file: string; readonly user: string; readonly now: number; readonly renewBeforeMs?: number },
 ): Promise<StoredKeyCertificate> {
+  const { file, user, ...times } = options;
+  const files = typeof directory === 'string' ? directoryStore(directory) : directory;
   const wanted: Wanted = { subject: { commonName: user, organizations: [] }, usages: ['client'] };
-  return ensureCertificate(directoryStore(directory), file, authority, wanted, { now });
+  return ensureCertificate(files, file, authority, wanted, times);
 }
 
 function apiServerNames({ dialect, names, clusterDomain = 'cluster.local' }: ClusterPkiOptions): string[] {

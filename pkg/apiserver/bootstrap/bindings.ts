@@ -43,9 +43,9 @@ export function bootstrapClusterRoleBindings(dialect: Dialect, gate: Gate): Clus
     binding(`system:${short}-dns`, account(`${short}-dns`), group(groups.nodes)),
     // Nodes get their rights from the node authorizer; the binding is there for clusters without it to fill.
     binding('system:node'),
-    binding('system:node-proxier', user(`system:${short}-proxy`)),
+    binding('system:node-proxier', user(users.serviceProxy)),
     // The service proxy in the agent's process enforces them, or the one that runs alone.
-    binding(`system:${short}-network-policies`, user(`system:${short}-proxy`), group(groups.nodes)),
+    binding(`system:${short}-network-policies`, user(users.serviceProxy), group(groups.nodes)),
     ...controllers.map((name) => binding(`system:controller:${name}`, account(name), controllerManager)),
   ];
 }
