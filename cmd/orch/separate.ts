@@ -22,7 +22,7 @@ import { choosePort, portIsFree } from '#cmd/orch/context/settings.js';
 import { writeTarget } from '#cmd/orch/context/targets.js';
 import type { Infrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
-import { setUpIngress } from '#cmd/orch/ingress.js';
+import { setUpIngress } from '#cmd/orch/ingress/set-up-ingress.js';
 import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { untilDone } from '#cmd/orch/patience.js';
 import { podNetworkOf } from '#cmd/orch/pod-network.js';

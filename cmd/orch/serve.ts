@@ -12,7 +12,7 @@ import { layoutOf } from '#cmd/orch/context/layout.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
 import type { StartOptions } from '#cmd/orch/context/start-options.js';
 import { startInfrastructure } from '#cmd/orch/infrastructure.js';
-import { removeIngressClass } from '#cmd/orch/ingress.js';
+import { removeIngressClass } from '#cmd/orch/ingress/set-up-ingress.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes/nodes-ready.js';
 import { leavingSignal, writeIdentity } from '#cmd/orch/process/identity.js';

@@ -18,7 +18,7 @@ import { ClusterProcess, type NodeOptions } from '#cmd/orch/cluster.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import type { Infrastructure, NodeInfrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
-import { setUpIngress } from '#cmd/orch/ingress.js';
+import { setUpIngress } from '#cmd/orch/ingress/set-up-ingress.js';
 import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { hostAddresses } from '#cmd/orch/network.js';
 import { podNetworkOf } from '#cmd/orch/pod-network.js';

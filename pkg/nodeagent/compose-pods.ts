@@ -60,6 +60,7 @@ import {
   SimulatedLocalDirectories,
 } from '#nodeagent/volumes/local-directories.js';
 import { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import { ProjectQuotas } from '#nodeagent/volumes/project-quotas.js';
 
 export interface PodPartsInput {
   readonly informers: { readonly pods: Informer<Pod>; readonly services: Informer<Service> };
@@ -205,7 +206,10 @@ async function filesOf(values: NodeAgentOptions, deps: NodeAgentDependencies): P
   const directories = await PodDirectories.open(values['root-dir'], dialect.labelDomain);
   // Beside the logs: /var/log/containers for /var/log/pods.
   const logLinks = new LogLinks(join(dirname(podLogsDir), 'containers'));
-  const localVolumes = new LocalDirectories({ root, pods: directories, log: deps.log, random: deps.random });
+  const localVolumes = new LocalDirectories({
+    ...{ root, pods: directories, quotas: new ProjectQuotas({ log: deps.log }) },
+    ...{ log: deps.log, random: deps.random },
+  });
   await localVolumes.start();
   return { logFiles, logLinks, podLogsDir, directories, localVolumes };
 }

@@ -126,6 +126,19 @@ function inMemory(): void {
   });
   figure('changes of a slice, each followed by its question', changes, 'at least 1000/s');
   figure('  wrong answers among them', String(wrong), '0');
+  wrong = 0;
+  const missing = 3;
+  const churn = rate(50_000, (n) => {
+    const name = query(`t${n}`);
+    const service = { ...withAddress(n), metadata: { name: `t${n}`, namespace: 'default' } };
+    table.setService(service);
+    const there = answer(name);
+    if (!there.includes(Buffer.from([0, 4, ...address(n).split('.').map(Number)]))) wrong += 1;
+    table.deleteService(service);
+    if (((answer(name)[3] ?? 0) & 15) !== missing) wrong += 1;
+  });
+  figure('names that come and go, each asked for before and after', churn, 'at least 1000/s');
+  figure('  wrong answers among them', String(wrong), '0');
 }
 
 async function overUdp(): Promise<void> {

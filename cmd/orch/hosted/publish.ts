@@ -13,7 +13,7 @@ import { parseKubeconfig } from '#client/kubeconfig/file.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { connect } from '#client/rest/client-config.js';
 import { publishOptions } from '#cmd/orch/hosted/options.js';
-import { removeIngressClass, setUpIngress } from '#cmd/orch/ingress.js';
+import { removeIngressClass, setUpIngress } from '#cmd/orch/ingress/set-up-ingress.js';
 import { setUpJoiningAccess } from '#cmd/orch/joining/access.js';
 import { publishClusterInfo } from '#cmd/orch/joining/cluster-info.js';
 import { publishNodeSettings } from '#cmd/orch/joining/node-settings.js';

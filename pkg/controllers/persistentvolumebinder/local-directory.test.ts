@@ -88,7 +88,7 @@ t.test('the directory is made on the node that was picked, and removed there', a
   const volume = api.get(persistentvolumes, 'pvc-u1');
   if (volume !== undefined) await volumes.delete(volume);
   t.notOk(api.get(persistentvolumes, 'pvc-u1'));
-  t.same(asked, [`PUT ${directory}`, `PUT ${directory}`, `DELETE ${directory}`]);
+  t.same(asked, [`PUT ${directory}?bytes=1073741824`, `PUT ${directory}?bytes=1073741824`, `DELETE ${directory}`]);
 });
 
 t.test('another node is to be picked when this one has no directories', async (t) => {

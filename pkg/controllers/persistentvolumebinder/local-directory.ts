@@ -7,11 +7,13 @@ import type { Node, PersistentVolume, PersistentVolumeClaim } from '#api/core/v1
 import {
   type LocalVolumeMade,
   localDirectoryProvisioner,
+  localVolumeBytes,
   localVolumesPath,
 } from '#api/core/v1/volume/local-directory.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
+import { value } from '#apimachinery/quantity.js';
 import type { Client } from '#client/client.js';
 import {
   createVolume,
@@ -85,8 +87,9 @@ export class LocalDirectoryVolumes implements VolumeMaker {
     const node = await this.#node(nodeName);
     if (node === undefined) throw new VolumeElsewhereError(`node "${nodeName}" not found`);
     // Before the agent is asked: there is no volume that its directory could be found by.
-    const { metadata } = localVolume(claim, storageClass, { node, path: '', dialect });
-    const path = await this.#makeDirectory(nodeName, metadata.name ?? '');
+    const { metadata, spec } = localVolume(claim, storageClass, { node, path: '', dialect });
+    const bytes = value(spec.capacity?.['storage'] ?? '0');
+    const path = await this.#makeDirectory(nodeName, metadata.name ?? '', bytes);
     const volume = localVolume(claim, storageClass, { node, path, dialect });
     await createVolume(this.#client, volume);
     return volume;
@@ -103,9 +106,9 @@ export class LocalDirectoryVolumes implements VolumeMaker {
     await deleteVolume(this.#client, volume);
   }
 
-  async #makeDirectory(node: string, volume: string): Promise<string> {
+  async #makeDirectory(node: string, volume: string, bytes: number): Promise<string> {
     try {
-      const { path } = await this.#ask<LocalVolumeMade>('PUT', node, volume);
+      const { path } = await this.#ask<LocalVolumeMade>('PUT', node, volume, `?${localVolumeBytes}=${bytes}`);
       if (typeof path !== 'string' || !path.startsWith('/')) throw new Error(`node "${node}" answered without a path`);
       return path;
     } catch (error) {
@@ -115,9 +118,9 @@ export class LocalDirectoryVolumes implements VolumeMaker {
     }
   }
 
-  #ask<R>(method: string, node: string, volume: string): Promise<R> {
+  #ask<R>(method: string, node: string, volume: string, query = ''): Promise<R> {
     const signal = AbortSignal.timeout(answerMs);
-    return this.#client.request<R>(method, directoryPath(node, volume), undefined, {
+    return this.#client.request<R>(method, directoryPath(node, volume) + query, undefined, {
       signal,
       maxBytes: maxAnswerBytes,
     });

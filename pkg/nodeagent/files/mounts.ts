@@ -5,9 +5,36 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-async function mountPoints(): Promise<string[]> {
+export interface Mount {
+  /** Where it is. */
+  readonly dir: string;
+  /** `ext4`, `xfs`, … */
+  readonly type: string;
+  readonly options: readonly string[];
+}
+
+async function mounts(): Promise<Mount[]> {
   const text = await readFile('/proc/self/mounts', 'utf8');
-  return text.split('\n').map((line) => decodeMountPath(line.split(' ')[1] ?? ''));
+  return text.split('\n').flatMap((line) => {
+    const [, dir, type, options] = line.split(' ');
+    if (dir === undefined || type === undefined) return [];
+    return [{ dir: decodeMountPath(dir), type, options: options?.split(',') ?? [] }];
+  });
+}
+
+async function mountPoints(): Promise<string[]> {
+  return (await mounts()).map(({ dir }) => dir);
+}
+
+/** The mount that a path is on; of several one over the other, the uppermost. Undefined when there is no such path. */
+export async function mountOf(path: string): Promise<Mount | undefined> {
+  const [real, all] = await Promise.all([realPath(path), mounts()]);
+  if (real === undefined) return undefined;
+  const around = all.filter(({ dir }) => dir === '/' || real === dir || real.startsWith(`${dir}/`));
+  return around.reduce<Mount | undefined>(
+    (best, each) => (best === undefined || each.dir.length >= best.dir.length ? each : best),
+    undefined,
+  );
 }
 
 /** The kernel writes spaces and the like as octal numbers. */

@@ -1,9 +1,9 @@
 /**
- * `PUT` and `DELETE /localVolumes/{name}`: the directory that a persistent volume on this node is. The controller that makes
+ * `PUT` (with `?bytes=`) and `DELETE /localVolumes/{name}`: the directory that a persistent volume on this node is. The controller that makes
  * volumes for claims asks for it, through the API server, with the right to `nodes/proxy`.
  */
 import type { FastifyReply } from 'fastify';
-import { type LocalVolumeMade, localVolumesPath } from '#api/core/v1/volume/local-directory.js';
+import { type LocalVolumeMade, localVolumeBytes, localVolumesPath } from '#api/core/v1/volume/local-directory.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import type { ServedNode } from '#nodeagent/server/agent-server.js';
@@ -14,10 +14,10 @@ export function addLocalVolumeRoutes(app: DaemonApp, { localVolumes }: Pick<Serv
   const url = `/${localVolumesPath}/:name`;
   // What is asked for is in the path: bodies are not read.
   const answerBody = async () => undefined;
-  const answer = (work: (name: string) => Promise<object>) => ({
-    onRequest: async ({ params }: { params: unknown }, reply: FastifyReply) => {
+  const answer = (work: (name: string, query: unknown) => Promise<object>) => ({
+    onRequest: async ({ params, query }: { params: unknown; query: unknown }, reply: FastifyReply) => {
       try {
-        return reply.send(await work((params as { readonly name: string }).name));
+        return reply.send(await work((params as { readonly name: string }).name, query));
       } catch (error) {
         return plain(reply, statusOf(error), messageOf(error));
       }
@@ -25,7 +25,7 @@ export function addLocalVolumeRoutes(app: DaemonApp, { localVolumes }: Pick<Serv
   });
   app.put(
     url,
-    answer(async (name): Promise<LocalVolumeMade> => ({ path: await localVolumes.make(name) })),
+    answer(async (name, query): Promise<LocalVolumeMade> => ({ path: await localVolumes.make(name, bytesOf(query)) })),
     answerBody,
   );
   app.delete(
@@ -37,6 +37,15 @@ export function addLocalVolumeRoutes(app: DaemonApp, { localVolumes }: Pick<Serv
     answerBody,
   );
   refuseOtherMethods(app, url, ['PUT', 'DELETE']);
+}
+
+/** Older controllers do not say how large it is to be. Throws RangeError for what is no number of bytes. */
+function bytesOf(query: unknown): number | undefined {
+  const { [localVolumeBytes]: bytes } = query as { readonly [localVolumeBytes]?: unknown };
+  if (bytes === undefined) return undefined;
+  const isNumber = typeof bytes === 'string' && /^\d{1,16}$/.test(bytes) && Number.isSafeInteger(Number(bytes));
+  if (!isNumber) throw new RangeError(`${localVolumeBytes} must be a number of bytes`);
+  return Number(bytes);
 }
 
 function statusOf(error: unknown): number {

@@ -1,29 +1,35 @@
 import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import t, { type Test } from 'tap';
 import { silentLogger } from '#daemon/log/logger.js';
 import { LocalDirectories, SimulatedLocalDirectories, VolumeInUseError } from '#nodeagent/volumes/local-directories.js';
 
 function setUp(t: Test, mounted: readonly string[] = []) {
   const root = join(t.testdir(), 'volumes');
+  const limits: string[] = [];
   const directories = new LocalDirectories({
     root,
     pods: { ofAll: async () => [...mounted] },
+    quotas: {
+      limit: async (path, bytes) => void limits.push(`${basename(path)} ${bytes}`),
+      release: (_, remove) => remove(),
+    },
     log: silentLogger,
     random: () => 0.5,
   });
-  return { root, directories };
+  return { root, directories, limits };
 }
 
 t.test('a directory is made once, for any user, and goes with all that is in it', async (t) => {
-  const { root, directories } = setUp(t);
+  const { root, directories, limits } = setUp(t);
   await directories.start();
-  const path = await directories.make('pvc-1');
+  const path = await directories.make('pvc-1', 1024);
   t.equal(path, join(root, 'pvc-1'));
   t.equal((await stat(path)).mode & 0o777, 0o777);
   await writeFile(join(path, 'data'), 'kept');
-  t.equal(await directories.make('pvc-1'), path, 'asked for twice');
+  t.equal(await directories.make('pvc-1', 1024), path, 'asked for twice');
   t.equal(await readFile(join(path, 'data'), 'utf8'), 'kept');
+  t.same(limits, ['pvc-1 1024', 'pvc-1 1024'], 'of its size');
   await directories.remove('pvc-1');
   t.notOk((await readdir(root)).includes('pvc-1'), 'gone at once');
   await directories.removed();
@@ -43,7 +49,7 @@ t.test('what an earlier agent had no time to remove goes at the start', async (t
 t.test('what a pod has mounted stays', async (t) => {
   // The root is a mount everywhere.
   const { root, directories } = setUp(t, ['/']);
-  await directories.make('pvc-1');
+  await directories.make('pvc-1', 1024);
   await t.rejects(directories.remove('pvc-1'), VolumeInUseError);
   t.same(await readdir(root), ['pvc-1']);
 });
@@ -52,7 +58,7 @@ for (const name of ['', '.', '..', '../x', 'a/b', '.removed-x', 'Ü', 'a'.repeat
   t.test(`${JSON.stringify(name.slice(0, 20))} is no name of a volume`, async (t) => {
     const { directories } = setUp(t);
     for (const each of [directories, new SimulatedLocalDirectories('/nowhere')]) {
-      await t.rejects(each.make(name), RangeError);
+      await t.rejects(each.make(name, undefined), RangeError);
       await t.rejects(each.remove(name), RangeError);
     }
   });

@@ -8,6 +8,7 @@ import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { mountsOn } from '#nodeagent/files/mounts.js';
 import { makeWritableDirectory, type PodDirectories } from '#nodeagent/volumes/pod-directories.js';
+import type { ProjectQuotas } from '#nodeagent/volumes/project-quotas.js';
 
 const run = promisify(execFile);
 
@@ -16,8 +17,11 @@ const removedPrefix = '.removed-';
 
 /** What the agent's server makes and removes. Throws RangeError for what is no name of a volume. */
 export interface LocalVolumeDirectories {
-  /** Makes the directory unless it is there; any user may write to it. Returns its path. */
-  make(name: string): Promise<string>;
+  /**
+   * Makes the directory unless it is there; any user may write to it. Returns its path.
+   * @param bytes How much it may take; undefined: whatever there is.
+   */
+  make(name: string, bytes: number | undefined): Promise<string>;
   /** None is no error. Throws VolumeInUseError while a pod has it mounted, even one that the API has forgotten. */
   remove(name: string): Promise<void>;
 }
@@ -31,6 +35,8 @@ export interface LocalDirectoriesOptions {
   /** Below the agent's root. */
   readonly root: string;
   readonly pods: Pick<PodDirectories, 'ofAll'>;
+  /** What keeps directories to their sizes. */
+  readonly quotas: Pick<ProjectQuotas, 'limit' | 'release'>;
   readonly log: Logger;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -52,18 +58,22 @@ export class LocalDirectories implements LocalVolumeDirectories {
     for (const name of await readdir(root)) if (name.startsWith(removedPrefix)) this.#removeLater(join(root, name));
   }
 
-  async make(name: string): Promise<string> {
-    const { root } = this.#options;
+  async make(name: string, bytes: number | undefined): Promise<string> {
+    const { quotas, root } = this.#options;
     const path = this.#path(name);
     await mkdir(root, { recursive: true, mode: 0o711 });
+    let isNew = true;
     try {
       await mkdir(path, { mode: 0o755 });
     } catch (error) {
-      if ((error as NodeJS.ErrnoException).code === 'EEXIST') return realpath(path);
-      throw error;
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      isNew = false;
     }
-    await makeWritableDirectory(path);
-    return realpath(path);
+    if (isNew) await makeWritableDirectory(path);
+    const real = await realpath(path);
+    // Also of one that is there: an agent may have ended before it had a limit.
+    if (bytes !== undefined) await quotas.limit(real, bytes);
+    return real;
   }
 
   /** Takes the directory away at once; what is in it goes by and by. */
@@ -95,10 +105,12 @@ export class LocalDirectories implements LocalVolumeDirectories {
 
   /** One after the other: disks are slow. Containers make trees that are deeper than any path is long; rm walks them. */
   #removeLater(path: string): void {
-    const { log } = this.#options;
+    const { log, quotas } = this.#options;
     this.#removing = this.#removing.then(async () => {
       try {
-        await run('rm', ['-rf', '--one-file-system', '--', path]);
+        await quotas.release(path, async () => {
+          await run('rm', ['-rf', '--one-file-system', '--', path]);
+        });
       } catch (error) {
         log.warn(
           { path, problem: messageOf(error) },

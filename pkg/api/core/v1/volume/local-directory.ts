@@ -9,6 +9,9 @@ export function localDirectoryProvisioner(dialect: Dialect): string {
 /** Where a node agent makes (`PUT`) and removes (`DELETE`) directories: `/localVolumes/NAME`, NAME that of the volume. */
 export const localVolumesPath = 'localVolumes';
 
+/** Query of `PUT`: how much the directory may take. */
+export const localVolumeBytes = 'bytes';
+
 /** What a node agent answers when the directory is there. */
 export interface LocalVolumeMade {
   readonly path: string;
