@@ -16,7 +16,7 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import { isLongRunning } from '#apiserver/pipeline/long-running.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
-import { type Backend, forwardedHeaders } from '#apiserver/streaming/backend.js';
+import { type Backend, forwardedFor, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import { bodyToPass } from '#apiserver/streaming/passed-body.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
@@ -121,7 +121,6 @@ export class AggregationProxy {
   ): Promise<ApiResponse> {
     const { clock, connections, rejectRedirects } = this.#options;
     const { request, info, user } = context;
-    const forwardedFor = request.headers['x-forwarded-for'];
     const isDiscovery = !info.resourceRequest;
     const timeout = new AbortController();
     const timer = isDiscovery
@@ -136,8 +135,7 @@ export class AggregationProxy {
         headers: {
           ...forwardedHeaders(request.headers),
           ...userHeaders(user),
-          'x-forwarded-for':
-            forwardedFor === undefined ? request.remoteAddress : `${forwardedFor}, ${request.remoteAddress}`,
+          'x-forwarded-for': forwardedFor(request),
           'x-forwarded-host': authority(backend),
           'x-forwarded-proto': 'https',
           'x-forwarded-uri': info.path,

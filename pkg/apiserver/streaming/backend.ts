@@ -2,6 +2,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
+import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { Address } from '#apiserver/service-routing/address.js';
 
 export interface BackendTLS {
@@ -77,4 +78,10 @@ export function forwardedHeaders(headers: Readonly<Record<string, string | undef
     if (value !== undefined && !ownHeaders.has(name) && !ownPrefixes.some((prefix) => name.startsWith(prefix)))
       kept[name] = value;
   return kept;
+}
+
+/** `X-Forwarded-For`: whom the client speaks for, and the client. */
+export function forwardedFor({ headers, remoteAddress }: Pick<ApiRequest, 'headers' | 'remoteAddress'>): string {
+  const before = headers['x-forwarded-for'];
+  return before === undefined ? remoteAddress : `${before}, ${remoteAddress}`;
 }

@@ -11,7 +11,7 @@ import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import { authority } from '#apiserver/service-routing/address.js';
-import { type Backend, forwardedHeaders } from '#apiserver/streaming/backend.js';
+import { type Backend, forwardedFor, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { bodyToPass } from '#apiserver/streaming/passed-body.js';
@@ -54,7 +54,7 @@ function proxyEndpoint({ dialect, clock }: ProxyOptions, resource: string, locat
       const prefix = info.path.slice(0, info.path.length - path.length).replace(/\/+$/, '');
       const headers = {
         ...forwardedHeaders(request.headers),
-        'x-forwarded-for': request.remoteAddress,
+        'x-forwarded-for': forwardedFor(request),
         'x-forwarded-uri': prefix + path,
       };
       return proxyRequest({

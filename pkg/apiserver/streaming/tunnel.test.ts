@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority } from '#apiserver/service-routing/address.js';
-import { forwardedHeaders } from '#apiserver/streaming/backend.js';
+import { forwardedFor, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
@@ -273,9 +273,11 @@ t.test('a backend that cannot be reached leaves the client to the caller', async
 });
 
 t.test('headers and addresses', (t) => {
-  t.same(forwardedHeaders({ accept: 'a', host: 'h', te: 'trailers', ':path': '/', absent: undefined }), {
-    accept: 'a',
-  });
+  const sent = { accept: 'a', cookie: 'c=1', authorization: 'Bearer t', host: 'h', te: 'trailers', ':path': '/' };
+  t.same(forwardedHeaders({ ...sent, absent: undefined }), { accept: 'a' });
+  t.equal(forwardedFor({ headers: {}, remoteAddress: '192.0.2.1' }), '192.0.2.1');
+  const behind = { headers: { 'x-forwarded-for': '192.0.2.9' }, remoteAddress: '192.0.2.1' };
+  t.equal(forwardedFor(behind), '192.0.2.9, 192.0.2.1');
   t.equal(authority({ host: 'fd00::1', port: 1 }), '[fd00::1]:1');
   t.equal(authority({ host: 'n1', port: 1 }), 'n1:1');
   t.end();

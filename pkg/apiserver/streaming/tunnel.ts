@@ -11,7 +11,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority } from '#apiserver/service-routing/address.js';
-import { type Backend, dialTarget, forwardedHeaders, tlsOptions } from '#apiserver/streaming/backend.js';
+import { type Backend, dialTarget, forwardedFor, forwardedHeaders, tlsOptions } from '#apiserver/streaming/backend.js';
 import { answerOf } from '#apiserver/streaming/http-proxy.js';
 import { askPeer } from '#daemon/streaming/ask-peer.js';
 import { protocolVersionHeader, spdyUpgrade } from '#daemon/streaming/protocols.js';
@@ -163,16 +163,17 @@ function responseHead({ rawHeaders, statusMessage = '' }: IncomingMessage): stri
 
 function requestHeaders(
   backend: Backend,
-  { headers: received, remoteAddress }: ApiRequest,
+  request: ApiRequest,
   tokenProtocolPrefix: string,
 ): Record<string, string | string[]> {
-  const { 'sec-websocket-protocol': offered = '', 'x-forwarded-for': before, ...kept } = forwardedHeaders(received);
+  const received = request.headers;
+  const { 'sec-websocket-protocol': offered = '', ...kept } = forwardedHeaders(received);
   const headers: Record<string, string | string[]> = {
     ...kept,
     host: authority(backend),
     connection: 'Upgrade',
     upgrade: received['upgrade'] ?? spdyUpgrade,
-    'x-forwarded-for': before === undefined ? remoteAddress : `${before}, ${remoteAddress}`,
+    'x-forwarded-for': forwardedFor(request),
   };
   // Servers of that age know of no lists in one line.
   const versions = listed(kept[protocolVersionHeader.toLowerCase()] ?? '');

@@ -110,7 +110,7 @@ async function leavesNothing(t: Test, server: ServerProcess): Promise<void> {
   const services = '/apis/apiregistration.orch.io/v1/apiservices';
   await server.until(async () => !(await server.ask(services)).text.includes('example.com'));
   t.notMatch((await server.ask('/openapi/v3')).text, 'example.com');
-  // Requests are counted for good, as with 1.24.
+  // What a worker has counted that is gone is kept.
   const left = /^(?!apiserver_(request|response)_).*example\.com/m;
   await server.until(async () => !left.test((await server.ask('/metrics')).text));
 }
