@@ -16,12 +16,14 @@ import { apiServerRules } from '#apiserver/options/rules.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
+import { LeaseLock } from '#client/leaderelection/lock.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
-import { RestClient } from '#client/rest/rest-client.js';
+import { RestClient, type WriteFence } from '#client/rest/rest-client.js';
 import { cloudDependencies } from '#cmd/nodeagent/cloud.js';
 import { nodeDns } from '#cmd/nodeagent/dns.js';
 import { nodePodNetwork } from '#cmd/nodeagent/pod-network.js';
 import { nodeServiceProxy } from '#cmd/nodeagent/service-proxy.js';
+import { LateLeadership } from '#cmd/orch/members/late-leadership.js';
 import { takesPods } from '#cmd/orch/nodes/nodes-ready.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import { cloudOf } from '#cmd/orch-controller-manager/cloud.js';
@@ -78,6 +80,8 @@ export interface ClusterProcessOptions {
   /** What the controllers publish and sign with. */
   readonly pki: Pick<ClusterPki, 'authority' | 'serviceAccount'>;
   readonly machineAddresses?: readonly string[];
+  /** Name of this server among others that run the same loops; absent: there are none, for now. */
+  readonly candidate?: string;
 }
 
 export interface NodeOptions {
@@ -107,6 +111,7 @@ export class ClusterProcess {
   /** What controllers and scheduler see. */
   #loopInformers: SharedInformerFactory | undefined;
   #loopsRun = false;
+  readonly #leaderships: LateLeadership[] = [];
   #scheduler: Scheduler | undefined;
   #scheduling: Scheduling | undefined;
 
@@ -129,11 +134,12 @@ export class ClusterProcess {
   }
 
   /** A client that acts as that user, without a socket. */
-  clientFor(name: string, groups: readonly string[]): RestClient {
+  clientFor(name: string, groups: readonly string[], fence?: WriteFence): RestClient {
     const { dialect, clock } = this.#options;
     const user = { name, groups: [...groups, dialect.groups.authenticated] };
     const transport = new InProcessTransport({ handler: this.api.handler, user });
-    const client = new RestClient({ transport, dialect, clock, userAgent: `${name}/${dialect.version}` });
+    const userAgent = `${name}/${dialect.version}`;
+    const client = new RestClient({ transport, dialect, clock, userAgent, ...(fence === undefined ? {} : { fence }) });
     this.#clients.push(client);
     return client;
   }
@@ -162,7 +168,8 @@ export class ClusterProcess {
   /** Controllers and scheduler share their informers: one copy of each resource. */
   async startLoops(): Promise<void> {
     const { dialect, clock, random, log, metrics, pki } = this.#options;
-    const managerClient = this.clientFor(dialect.users.controllerManager, []);
+    const managers = this.#leadership(dialect.users.controllerManager, dialect.components.controllerManager);
+    const managerClient = this.clientFor(dialect.users.controllerManager, [], managers.fence);
     const informers = this.#informers(managerClient);
     this.#loopInformers = informers;
     const { controllerManagerArguments: args } = this.#options;
@@ -170,6 +177,7 @@ export class ClusterProcess {
     const cloud = await cloudOf(values, dialect);
     const manager = new ControllerManager(values, {
       client: managerClient,
+      leadership: managers,
       informers,
       dialect,
       clock,
@@ -183,8 +191,10 @@ export class ClusterProcess {
       ...(cloud === undefined ? {} : { cloud }),
     });
     const { extenders, limits, profiles } = await this.#setUpScheduler();
-    const schedulerClient = this.clientFor(dialect.users.scheduler, []);
+    const schedulers = this.#leadership(dialect.users.scheduler, dialect.components.scheduler);
+    const schedulerClient = this.clientFor(dialect.users.scheduler, [], schedulers.fence);
     const scheduler = new Scheduler({
+      leadership: schedulers,
       client: schedulerClient,
       informers,
       recorder: this.#recorder(schedulerClient, dialect.components.defaultScheduler),
@@ -201,6 +211,24 @@ export class ClusterProcess {
     this.#inform(informers);
     await Promise.all([this.#start(manager), this.#start(scheduler)]);
     this.#loopsRun = true;
+  }
+
+  /** From now on the loops run only while this server holds their locks. Resolves when it does. */
+  async elect(candidate: string): Promise<void> {
+    await Promise.all(this.#leaderships.map((leadership) => leadership.elect(candidate)));
+  }
+
+  #leadership(user: string, lock: string): LateLeadership {
+    const { dialect, clock, random, log, metrics, candidate } = this.#options;
+    const client = this.clientFor(user, []);
+    const leadership = new LateLeadership({
+      lock: new LeaseLock({ client, namespace: dialect.namespaces.system, name: lock }),
+      ...{ clock, random, log, metrics, name: lock },
+    });
+    this.#leaderships.push(leadership);
+    // It has no rivals that it could wait for in the start of a cluster: whoever leads goes on.
+    if (candidate !== undefined) leadership.elect(candidate).catch(() => undefined);
+    return leadership;
   }
 
   /** The scheduler has no port of its own here: what it tells is told at the API server's. */

@@ -18,6 +18,7 @@ export interface Subcommands {
   certs(argv: readonly string[]): Promise<number>;
   observe(argv: readonly string[]): Promise<number>;
   upgrade(argv: readonly string[]): Promise<number>;
+  token(argv: readonly string[]): Promise<number>;
   /** The background process of a detached cluster; not for people. */
   serve(argv: readonly string[]): Promise<number>;
 }
@@ -28,6 +29,7 @@ Usage:
   orch up [flags]      start a cluster, or start it again
   orch down [flags]    stop it; its state stays
   orch join SERVER     make this machine a node of a cluster, or start it again
+  orch token           let a machine join as one more server
   orch leave           take it out of that cluster
   orch install         have systemd start it with the machine
   orch uninstall       have it no more; nothing is stopped for good

@@ -9,9 +9,10 @@ import type { ContainerRuntimes, NodeRuntime } from '#cmd/orch/container-runtime
 import type { Closable } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
-import { type ClusterSettings, choosePort } from '#cmd/orch/context/settings.js';
+import { type ClusterSettings, choosePort, readSettings } from '#cmd/orch/context/settings.js';
 import type { ForeignEtcd } from '#cmd/orch/context/start-options.js';
 import { clearTargets, writeTarget } from '#cmd/orch/context/targets.js';
+import type { Membership } from '#cmd/orch/members/membership.js';
 import { firstServiceAddress, hostAddresses, nodeRange, primaryRange } from '#cmd/orch/network.js';
 import {
   type ClusterPki,
@@ -21,6 +22,7 @@ import {
   type NodePki,
 } from '#cmd/orch/pki/cluster-pki.js';
 import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
+import type { Child } from '#cmd/orch/process/child.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { serviceAddressOf } from '#cmd/orch/service-address.js';
@@ -44,6 +46,8 @@ export interface Infrastructure {
   readonly pki: ClusterPki;
   /** Undefined for the store in memory. */
   readonly etcd: ForeignEtcd | undefined;
+  /** The program of the cluster's own etcd. */
+  readonly etcdProgram: Child | undefined;
   /** Of this machine, and so of every node: one, or one of each family. */
   readonly nodeIPs: readonly string[];
   /** Resolves when their container runtimes run. */
@@ -89,10 +93,10 @@ export async function startInfrastructure(context: ClusterContext): Promise<Infr
   };
   const close = async () => (await started()).close();
   const leave = async () => (await started()).leave();
-  const etcd = await startStore(context, certificates.etcd).finally(() =>
+  const store = await startStore(context, certificates.etcd).finally(() =>
     running.push({ name: 'container runtimes', close, leave }),
   );
-  return { pki: certificates.pki, etcd, server, nodeIPs, nodes };
+  return { pki: certificates.pki, etcd: store?.access, etcdProgram: store?.program, server, nodeIPs, nodes };
 }
 
 interface Certificates {
@@ -141,7 +145,7 @@ async function makeCertificates(
   }
   const [pki, etcd] = await Promise.all([
     ensureClusterPki(layout.pki, { dialect, names: [], ips, now }),
-    ensureEtcdPki(layout.pki, { now }),
+    ensureEtcdPki(layout.pki, { now, ips: settings.server === undefined ? [] : [settings.server.address] }),
   ]);
   const nodes = new Map<string, NodePki>();
   for (const nodeName of settings.nodes) {
@@ -182,35 +186,54 @@ function writeClientConfigs(
   }
 }
 
-async function startStore(context: ClusterContext, pki: EtcdPki): Promise<ForeignEtcd | undefined> {
+interface StartedStore {
+  readonly access: ForeignEtcd;
+  readonly program: Child | undefined;
+}
+
+async function startStore(context: ClusterContext, pki: EtcdPki): Promise<StartedStore | undefined> {
   const { settings, start, layout, clock, log, progress, running } = context;
   if (settings.store === 'memory') return undefined;
-  if (start.foreignEtcd !== undefined) return start.foreignEtcd;
+  if (start.foreignEtcd !== undefined) return { access: start.foreignEtcd, program: undefined };
   const { certificateFile: caFile } = pki.authority;
   const { certificateFile: certFile, privateKeyFile: keyFile } = pki.server;
   if (caFile === undefined || certFile === undefined || keyFile === undefined)
     throw new Error('certificates have no files');
   const metricsPort = await choosePort(etcdMetricsPort, loopback, Math.random);
-  const etcd = etcdChild({
+  const membership = await membershipOf(context);
+  const program = etcdChild({
     dataDir: layout.etcd,
     runDir: layout.run,
     logFile: join(layout.logs, 'etcd.log'),
-    clientPort: settings.etcdClientPort,
-    peerPort: settings.etcdPeerPort,
     metricsPort,
+    // The cluster may have been opened to other servers since.
+    settings: () => readSettings(layout.settings) ?? settings,
+    initialCluster: await membership?.enter(),
     tls: { caFile, certFile, keyFile },
     clock,
     log,
   });
-  await step(progress, 'etcd started', () => etcd.start());
+  await step(progress, 'etcd started', async () => {
+    await program.start();
+    running.push(program);
+    await membership?.settle();
+  });
   writeTarget(layout, 'etcd', `${loopback}:${metricsPort}`);
-  running.push(etcd);
-  return {
+  const access = {
     endpoints: [etcdEndpoint(settings.etcdClientPort)],
     caFile,
     certFile: pki.client.certificateFile,
     keyFile: pki.client.privateKeyFile,
   };
+  return { access, program };
+}
+
+/** Loaded only where there are several servers: the client library for it takes time and memory. */
+async function membershipOf(context: ClusterContext): Promise<Membership | undefined> {
+  const { server } = context.settings;
+  if (server === undefined) return undefined;
+  const { membership } = await import('#cmd/orch/members/membership.js');
+  return membership(context, server);
 }
 
 /** Loaded only where there are containers: its gRPC takes a good part of the start of a process that needs none. */

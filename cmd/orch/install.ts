@@ -31,15 +31,16 @@ export async function install(argv: readonly string[]): Promise<number> {
   if (options === undefined) return 0;
   const layout = layoutOf(resolve(options['data-dir']));
   const settings = readSettings(layout.settings);
-  const joined = settings?.joined;
-  if (joined !== undefined && more.length > 0) throw new SetupError('a node that has joined takes no flags of orch up');
+  const joined = settings?.joined ?? settings?.server?.joined;
+  if (joined !== undefined && more.length > 0)
+    throw new SetupError('a machine that has joined takes no flags of orch up');
   const parsed = parseOptions(upOptions, more, { program: 'orch install --' });
   if (parsed.kind !== 'run' || parsed.given.has('data-dir') || parsed.given.has('detach'))
     throw new SetupError('after -- come flags of orch up, without --data-dir and --detach');
   refuseRunning(layout, options);
   const file = unitFile(options);
   const [subcommand, description] =
-    joined === undefined ? ['up', `Cluster in ${layout.root}`] : ['join', `Node of the cluster at ${joined.server}`];
+    joined === undefined ? ['up', `Cluster in ${layout.root}`] : ['join', `Part of the cluster at ${joined.server}`];
   const command = [...ownProgram(), subcommand, '--data-dir', layout.root, ...more];
   mkdirSync(options['unit-dir'], { recursive: true });
   replaceFile(file, serviceUnit({ description, command, path: process.env['PATH'] ?? systemPath }));

@@ -25,6 +25,7 @@ process.exitCode = await dispatch(
           else await up([...args, '--detach'], guarded);
         },
       }),
+    token: async (argv) => (await import('#cmd/orch/members/token-command.js')).token(argv),
     serve: async (argv) => (await import('#cmd/orch/serve.js')).serve(argv, guarded),
   },
   process.argv.slice(2),

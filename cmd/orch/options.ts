@@ -179,6 +179,12 @@ export const joinOptions = {
     section: 'Cluster',
     meaning: 'Hash of the public key of the cluster’s authority, sha256:…: no other cluster is believed.',
   },
+  server: {
+    type: 'bool',
+    section: 'Cluster',
+    meaning:
+      'Become one more server: a member of etcd, an API server, and controllers and a scheduler that stand by. Its token comes from: orch token create --server.',
+  },
   'node-name': { type: 'string', section: 'Nodes', meaning: 'Name of the node. Default: that of the host.' },
   'node-ip': upOptions['node-ip'],
   runtime: upOptions.runtime,

@@ -80,6 +80,7 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     () => untilReady(config, context, apiServer),
     () => infrastructure.server,
   );
+  let isElecting = settings.server !== undefined;
   const loop = async (component: 'controller-manager' | 'scheduler', preferredPort: number) => {
     const port = await choosePort(preferredPort, loopback, Math.random);
     writeTarget(layout, component, `${loopback}:${port}`);
@@ -88,8 +89,9 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
       config: layout.componentConfig(component),
       port,
       certDir: join(layout.pki, component),
-      // There is one of each, which is ended before another is started: its successor need not wait for a lease.
-      leaderElect: false,
+      // Of a single server there is one of each, which is ended before another is started: its successor need not wait
+      // for a lease.
+      leaderElect: isElecting,
       featureGates,
       verbosity,
     };
@@ -166,7 +168,14 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     Promise.all(agents.map((agent) => startChild({ running: daemons }, agent))),
   );
   // Children are restarted, so nothing that one of them does ends the cluster.
-  return { client, failed: new Promise<void>(() => undefined) };
+  return {
+    client,
+    failed: new Promise<void>(() => undefined),
+    async elect() {
+      isElecting = true;
+      await Promise.all([manager.restart(), scheduler.restart()]);
+    },
+  };
 }
 
 /** Rejects with an OptionsError for a file or gates that the scheduler would refuse again and again. */

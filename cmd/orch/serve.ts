@@ -15,6 +15,7 @@ import { startInfrastructure } from '#cmd/orch/infrastructure.js';
 import { removeIngressClass } from '#cmd/orch/ingress/set-up-ingress.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes/nodes-ready.js';
+import { openOnRequest } from '#cmd/orch/open-on-request.js';
 import { leavingSignal, writeIdentity } from '#cmd/orch/process/identity.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import type { ServeHooks } from '#cmd/orch/serve-hooks.js';
@@ -58,8 +59,10 @@ export async function serve(argv: readonly string[], guarded: GuardedProcess): P
 }
 
 /** Resolves with the exit code once the cluster has stopped. Rejects when it could not be started. */
-export async function serveCluster(start: StartOptions, settings: ClusterSettings, hooks: ServeHooks): Promise<number> {
+export async function serveCluster(given: StartOptions, settings: ClusterSettings, hooks: ServeHooks): Promise<number> {
   const { guarded } = hooks;
+  // The other servers know it by this one.
+  const start = { ...given, advertiseAddress: given.advertiseAddress ?? settings.server?.address };
   const layout = layoutOf(start.dataDir);
   const dialect = dialectByName(settings.dialect);
   const verbosity = new Verbosity({ level: start.verbosity });
@@ -143,6 +146,7 @@ async function startCluster(
     ? (await import('#cmd/orch/separate.js')).runSeparately
     : (await import('#cmd/orch/together.js')).runTogether;
   const cluster = await run(context, infrastructure);
+  await openOnRequest(context, infrastructure, cluster);
   // Beside the nodes, which take longer.
   const joining = setUpJoining(context, infrastructure, cluster.client);
   joining.catch(() => undefined);

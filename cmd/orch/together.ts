@@ -44,6 +44,7 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
     pki,
     // The nodes' is the one by which the machine is known.
     machineAddresses: [...infrastructure.nodeIPs, ...hostAddresses()],
+    ...(settings.server === undefined ? {} : { candidate: settings.server.name }),
     ...(settings.store === 'memory' ? { store: new MemoryStore({ clock }) } : {}),
     apiServerArguments: apiServerArguments({
       dialect,
@@ -103,7 +104,7 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
     return process.startNode(await nodeOptions(context, infrastructure, placed));
   });
   await step(progress, 'node agents', () => Promise.all(agents));
-  return { client: process.api.client, failed: process.failed };
+  return { client: process.api.client, failed: process.failed, elect: (candidate) => process.elect(candidate) };
 }
 
 async function nodeOptions(

@@ -144,6 +144,10 @@ async function resolveSettings(
     throw new SetupError(
       `${layout.root} is a node of the cluster at ${existing.joined.server}; start it with: orch join`,
     );
+  if (existing?.server?.joined !== undefined)
+    throw new SetupError(
+      `${layout.root} is a server of the cluster at ${existing.server.joined.server}; start it with: orch join`,
+    );
   if (existing !== undefined) refuseChanges(existing, options, given);
   const settings =
     existing === undefined ? await newSettings(options, given) : await reclaimPorts(existing, options, layout);

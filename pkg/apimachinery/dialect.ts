@@ -158,6 +158,8 @@ function makeDialect(w: Words) {
       /** Who reads metrics. */
       prometheus: 'prometheus',
       nodePrefix: 'system:node:',
+      /** Of whoever comes with a bootstrap token; its id follows. */
+      bootstrapPrefix: 'system:bootstrap:',
       /** Name in the API server's client certificate towards node agents. */
       apiServerNodeAgentClient: `${w.short}-apiserver-${w.agent}-client`,
     },

@@ -4,6 +4,8 @@ import type { Daemon } from '#daemon/daemon.js';
 
 /** Lets work run only while this process leads. */
 export interface Leadership {
+  /** It begins by leading: whoever waits until the work is ready need not be content with one that stands by. */
+  readonly leadsAtOnce?: boolean;
   /**
    * Runs `work` whenever this process leads; the work's signal aborts when leadership is lost, and the candidacy begins
    * again: a lost lease ends the work, not the process. Resolves after `signal` aborted and the work ended; rejects when
@@ -43,7 +45,7 @@ export class LeaderLoop implements Daemon {
     const stop = AbortSignal.any([signal, this.#stop.signal]);
     const { leadership } = this.#options;
     // One that stands by is ready: nothing but the other one's end is missing.
-    if (leadership !== undefined) this.#ready.resolve();
+    if (leadership !== undefined && leadership.leadsAtOnce !== true) this.#ready.resolve();
     const work = (leading: AbortSignal) => this.#term(leading);
     this.#running = (leadership === undefined ? work(stop) : leadership.lead(work, stop)).catch((error: unknown) => {
       this.#ready.reject(error);

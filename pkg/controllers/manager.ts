@@ -146,7 +146,7 @@ export class ControllerManager implements Daemon {
     const { leadership } = this.#dependencies;
     const work = (leading: AbortSignal) => this.#lead(leading);
     // A manager that stands by is ready: nothing but the other one's end is missing.
-    if (leadership !== undefined) this.#ready.resolve();
+    if (leadership !== undefined && leadership.leadsAtOnce !== true) this.#ready.resolve();
     this.#running = (leadership === undefined ? work(stop) : leadership.lead(work, stop)).catch((error: unknown) => {
       this.#ready.reject(error);
       throw error;

@@ -4,7 +4,7 @@
  * to load, so who may not need it loads this file by `import()`.
  */
 import { Readable } from 'node:stream';
-import { Etcd3 } from 'etcd3';
+import { Etcd3, type IMember } from 'etcd3';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { EtcdTls } from '#storage/etcd/connection.js';
@@ -27,10 +27,15 @@ export interface EtcdMember {
   readonly name: string;
   /** Where clients reach it; empty while it has not started. */
   readonly clientURLs: readonly string[];
+  /** Where the other members reach it. */
+  readonly peerURLs: readonly string[];
+  /** Gets the log, but has no vote yet. */
   readonly isLearner: boolean;
 }
 
 export interface MemberStatus {
+  /** Id of the member that answers. */
+  readonly memberID: string;
   readonly version: string;
   /** Of the file, bytes. */
   readonly sizeBytes: number;
@@ -67,13 +72,39 @@ export class EtcdAdmin {
 
   async members(): Promise<EtcdMember[]> {
     const { members } = await this.#call(this.#all.cluster.memberList({}, this.#within(callMs)));
-    return members.map(({ ID, name, clientURLs, isLearner }) => ({ id: ID, name, clientURLs, isLearner }));
+    return members.map(memberOf);
+  }
+
+  /**
+   * Makes room for a member that has not started yet. As a learner it cannot cost the others their majority while it gets
+   * what they have. Etcd refuses a second learner, and members at a time when not all others are connected.
+   */
+  async addLearner(peerURL: string): Promise<EtcdMember> {
+    const request = { peerURLs: [peerURL], isLearner: true };
+    const { member } = await this.#call(this.#all.cluster.memberAdd(request, this.#within(callMs)));
+    return memberOf(member);
+  }
+
+  /** Gives a learner its vote. Etcd refuses as long as it is behind. */
+  async promote(id: string): Promise<void> {
+    await this.#call(this.#all.cluster.memberPromote({ ID: id }, this.#within(callMs)));
+  }
+
+  /** Takes a member out for good: it stops by itself where it runs. */
+  async removeMember(id: string): Promise<void> {
+    await this.#call(this.#all.cluster.memberRemove({ ID: id }, this.#within(callMs)));
+  }
+
+  /** Says where the other members reach it from now on. */
+  async moveMember(id: string, peerURL: string): Promise<void> {
+    await this.#call(this.#all.cluster.memberUpdate({ ID: id, peerURLs: [peerURL] }, this.#within(callMs)));
   }
 
   /** Of the member at this address alone. */
   async status(endpoint: string): Promise<MemberStatus> {
     const answer = await this.#call(this.#member(endpoint).maintenance.status(this.#within(callMs)));
     return {
+      memberID: answer.header.member_id,
       version: answer.version,
       sizeBytes: Number(answer.dbSize),
       usedBytes: Number(answer.dbSizeInUse),
@@ -152,4 +183,8 @@ export class EtcdAdmin {
       throw new EtcdAdminError(messageOf(error), { cause: error });
     }
   }
+}
+
+function memberOf({ ID, name, clientURLs, peerURLs, isLearner }: IMember): EtcdMember {
+  return { id: ID, name, clientURLs, peerURLs, isLearner };
 }

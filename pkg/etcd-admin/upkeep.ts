@@ -54,10 +54,11 @@ export class EtcdUpkeep {
   /** Does what is due; true when etcd is full. Throws what etcd answers. */
   async look(signal: AbortSignal): Promise<boolean> {
     const { store, log, quotaBytes, openAdmin } = this.#options;
-    const sizes = [...(await store.sizes(signal)).values()];
-    if (!sizes.some((bytes) => mayNeedUpkeep(bytes, quotaBytes))) return false;
+    const sizes = await store.sizes(signal);
+    if (![...sizes.values()].some((bytes) => mayNeedUpkeep(bytes, quotaBytes))) return false;
     this.#admin ??= await openAdmin();
     const admin = this.#admin;
+    if (!(await isInCharge(admin, [...sizes.keys()]))) return false;
     for (let steps = 0; steps < maxSteps && !signal.aborted; steps++) {
       const [all, alarms] = await Promise.all([admin.members(), admin.alarms()]);
       const members = await this.#seen(admin, all);
@@ -127,4 +128,11 @@ export class EtcdUpkeep {
     );
     return seen.flat();
   }
+}
+
+/** Each server looks after its etcd, and one of them acts: that of the member which leads. */
+async function isInCharge(admin: UpkeepAdmin, endpoints: readonly string[]): Promise<boolean> {
+  if ((await admin.members()).length < 2) return true;
+  const asked = endpoints.map((endpoint) => admin.status(endpoint).catch(() => undefined));
+  return (await Promise.all(asked)).some((status) => status !== undefined && status.leader === status.memberID);
 }

@@ -17,6 +17,8 @@ export class AcknowledgedWrites {
   #counted = 0;
   /** Writes whose fate is unknown: no answer, or one that does not say. */
   unanswered = 0;
+  /** Longest time that one kind of write was tried until one was acknowledged; ms. Whoever reads it may begin anew. */
+  longestMs = 0;
 
   constructor(client: Client) {
     this.#client = client;
@@ -48,10 +50,11 @@ export class AcknowledgedWrites {
 
   async #create(): Promise<void> {
     const maps = this.#client.resource(configmaps);
+    const attempt = this.#attempts();
     for (let i = 0; !this.#stop.signal.aborted; i++) {
       const name = `acknowledged-${i}`;
       const content = `content of ${i}`;
-      await this.#attempt(async () => {
+      await attempt(async () => {
         await maps.create({ metadata: { name, namespace, labels: label }, data: { content } });
         this.#created.set(name, content);
       });
@@ -61,8 +64,9 @@ export class AcknowledgedWrites {
   /** Updates one object: each number that was acknowledged must have been overwritten by larger ones only. */
   async #count(): Promise<void> {
     const maps = this.#client.resource(configmaps);
+    const attempt = this.#attempts();
     for (let i = 1; !this.#stop.signal.aborted; ) {
-      await this.#attempt(async () => {
+      await attempt(async () => {
         const data = { content: String(i) };
         const known = await maps.get(counterName, { namespace }).catch((error: unknown) => {
           if (isNotFound(error)) return undefined;
@@ -75,13 +79,20 @@ export class AcknowledgedWrites {
     }
   }
 
-  async #attempt(write: () => Promise<void>): Promise<void> {
-    try {
-      await write();
-    } catch (error) {
-      // An earlier try, whose answer never came, had succeeded after all.
-      if (!isAlreadyExists(error) && !isConflict(error)) this.unanswered++;
-    }
-    await realClock.sleep(40, this.#stop.signal);
+  /** Of one kind of write. */
+  #attempts(): (write: () => Promise<void>) => Promise<void> {
+    let sinceMs: number | undefined;
+    return async (write) => {
+      sinceMs ??= realClock.monotonic();
+      try {
+        await write();
+        this.longestMs = Math.max(this.longestMs, realClock.monotonic() - sinceMs);
+        sinceMs = undefined;
+      } catch (error) {
+        // An earlier try, whose answer never came, had succeeded after all.
+        if (!isAlreadyExists(error) && !isConflict(error)) this.unanswered++;
+      }
+      await realClock.sleep(40, this.#stop.signal);
+    };
   }
 }

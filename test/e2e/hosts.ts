@@ -11,6 +11,11 @@ export interface Host {
   readonly address6: string;
   /** Runs a program on it, to its end. */
   run(command: string, args: readonly string[], options?: RunOptions): Promise<RunResult>;
+  /** A command line that runs on it. */
+  command(command: string, args: readonly string[]): [string, string[]];
+  /** From now on what it sends is swallowed, and it hears nothing; its own link stays up. */
+  cutOff(): void;
+  reconnect(): void;
 }
 
 export interface HostNetwork {
@@ -20,7 +25,7 @@ export interface HostNetwork {
   destroy(): void;
 }
 
-const ip = (...args: string[]) => execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
+const ip = (...args: string[]) => void execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
 
 /**
  * `networks`: how many hosts each has; the addresses of the n-th are those of 10.250.n.0/24 and fd00:250:n::/64. Throws
@@ -67,12 +72,18 @@ export function makeHosts(networks: readonly number[]): HostNetwork {
         ip('-n', name, 'link', 'set', 'eth0', 'up');
         ip('-n', name, 'route', 'add', 'default', 'via', `10.250.${network}.254`);
         ip('-n', name, 'route', 'add', 'default', 'via', `fd00:250:${network}::fe`);
-        const enter = `--net=/run/netns/${name}`;
+        const command = (program: string, args: readonly string[]): [string, string[]] => [
+          'nsenter',
+          [`--net=/run/netns/${name}`, program, ...args],
+        ];
         hosts.push({
           name,
           address,
           address6,
-          run: (command, args, options) => run('nsenter', [enter, command, ...args], options),
+          command,
+          run: (program, args, options) => run(...command(program, args), options),
+          cutOff: () => ip('-n', router, 'link', 'set', port, 'nomaster'),
+          reconnect: () => ip('-n', router, 'link', 'set', port, 'master', bridge),
         });
       }
     }

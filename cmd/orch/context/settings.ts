@@ -3,26 +3,33 @@ import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { DialectName } from '#apimachinery/dialect.js';
 import { claimName } from '#cmd/orch/process/claim.js';
+import type { EtcdServer, EtcdSettings } from '#cmd/orch/process/etcd.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 
 export type RuntimeName = 'containerd' | 'simulated';
 export type StoreName = 'etcd' | 'memory';
 
-export interface ClusterSettings {
+export interface ClusterSettings extends EtcdSettings {
   readonly dialect: DialectName;
   readonly runtime: RuntimeName;
   readonly store: StoreName;
   readonly nodes: readonly string[];
   /** Port of the API server. */
   readonly apiPort: number;
-  readonly etcdClientPort: number;
-  readonly etcdPeerPort: number;
   /** One range, or one of each family with a comma between. */
   readonly serviceRange: string;
   /** Each node gets one /24 of it. A range of IPv6 may follow after a comma, of which each gets a /64. */
   readonly podRange: string;
   /** Of a machine that is a node of somebody else's cluster. */
   readonly joined?: JoinedCluster;
+  /** Of a machine that is one of several servers of its cluster, or open to others. */
+  readonly server?: ServerSettings;
+}
+
+/** Its name is that of its node, too. */
+export interface ServerSettings extends EtcdServer {
+  /** Absent: it was the first. */
+  readonly joined?: JoinedServers;
 }
 
 export interface JoinedCluster {
@@ -34,6 +41,12 @@ export interface JoinedCluster {
   readonly clusterDns: string;
   /** What leads services to their pods: `built-in`, or `none`. */
   readonly serviceProxy: string;
+}
+
+/** What a server has joined as one more. */
+export interface JoinedServers extends JoinedCluster {
+  /** Where clients reach the members of etcd that were there before. */
+  readonly etcd: readonly string[];
 }
 
 export function readSettings(file: string): ClusterSettings | undefined {

@@ -3,7 +3,7 @@ import { clusterInfoKey, clusterInfoName } from '#api/core/v1/configmap/cluster-
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
-import { formatKubeconfig } from '#client/kubeconfig/file.js';
+import { formatKubeconfig, parseKubeconfig } from '#client/kubeconfig/file.js';
 
 export interface ClusterAddress {
   /** Where other machines reach the API server. */
@@ -35,6 +35,18 @@ export async function publishClusterInfo(client: Client, address: ClusterAddress
     } catch (error) {
       if (!isAlreadyExists(error)) throw error;
     }
+  }
+}
+
+/** What the cluster says of itself now; undefined: nothing yet. */
+export async function publishedServer(client: Client): Promise<string | undefined> {
+  const { dialect } = client;
+  try {
+    const map = await client.resource(configmaps).get(clusterInfoName, { namespace: dialect.namespaces.public });
+    return parseKubeconfig(map.data?.[clusterInfoKey(dialect)] ?? '').clusters[0]?.cluster.server;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
   }
 }
 

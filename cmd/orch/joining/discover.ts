@@ -63,9 +63,8 @@ export async function discoverCluster(options: DiscoverOptions): Promise<Discove
         throw new DiscoveryError(
           `${server} has a signature that is not of this token: it is another cluster, or the token is mistyped`,
         );
-      const cluster = trusted(text, { server, pin });
-      await confirm({ ...cluster, dialect, text }, clock);
-      return { ...cluster, dialect, text };
+      const cluster = { ...trusted(text, { server, pin }), dialect, text };
+      return await confirmed(cluster, server, clock);
     }
     if (clock.monotonic() >= deadline)
       throw new DiscoveryError(
@@ -88,6 +87,24 @@ function trusted(text: string, { server, pin }: Pick<DiscoverOptions, 'server' |
       `the authority of ${server} has another key than --ca-hash says: it is another cluster, or somebody pretends to be it`,
     );
   return { server: known, ca };
+}
+
+/**
+ * The cluster where it says that it is, or else where it was asked: of several servers the one that it names may be gone for
+ * now.
+ */
+async function confirmed(cluster: DiscoveredCluster, asked: string, clock: Clock): Promise<DiscoveredCluster> {
+  try {
+    await confirm(cluster, clock);
+    return cluster;
+  } catch (error) {
+    if (asked === cluster.server) throw error;
+    const other = { ...cluster, server: asked };
+    await confirm(other, clock).catch(() => {
+      throw error;
+    });
+    return other;
+  }
 }
 
 /** Where the cluster says that it is, it must prove itself by that authority, and say the same again. */

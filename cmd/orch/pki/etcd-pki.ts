@@ -19,20 +19,22 @@ export interface EtcdPkiOptions {
   readonly now: number;
   /** Names of the members besides `localhost`. */
   readonly names?: readonly string[];
+  /** Addresses of the member besides loopback. */
+  readonly ips?: readonly string[];
   /** A certificate that ends sooner than this is made again; 30 days when absent. */
   readonly renewBeforeMs?: number;
 }
 
 export async function ensureEtcdPki(directory: string | FileStore, options: EtcdPkiOptions): Promise<EtcdPki> {
   const files = typeof directory === 'string' ? directoryStore(directory) : directory;
-  const { names = [] } = options;
+  const { names = [], ips = [] } = options;
   const authority = await ensureAuthority(files, 'etcd-ca', 'etcd-ca', options.now);
   const subject = { commonName: 'etcd', organizations: [] };
   const server = await ensureCertificate(
     files,
     'etcd-server',
     authority,
-    { subject, usages: ['server', 'client'], names: ['localhost', ...names], ips: ['127.0.0.1', '::1'] },
+    { subject, usages: ['server', 'client'], names: ['localhost', ...names], ips: ['127.0.0.1', '::1', ...ips] },
     options,
   );
   const client = await ensureCertificate(

@@ -6,6 +6,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, openSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { diskProblem } from '#cmd/orch/process/disk-space.js';
@@ -39,6 +40,8 @@ export class Child {
   #process: ChildProcess | undefined;
   #exited: Promise<void> = Promise.resolve();
   #supervision: Promise<void> | undefined;
+  /** Whoever has ended the program so that it starts again. */
+  #restart: Deferred<void> | undefined;
 
   constructor(options: ChildOptions) {
     this.#options = options;
@@ -62,8 +65,19 @@ export class Child {
     this.#supervision = this.#supervise();
   }
 
+  /** Ends the program, which starts at once with what `args` says then. Rejects when it cannot be started or was closed. */
+  async restart(): Promise<void> {
+    this.#restart ??= deferred();
+    const started = this.#restart.promise;
+    const pid = this.#process?.pid;
+    const identity = pid === undefined ? undefined : identify(pid);
+    if (identity !== undefined) await stopProcess(identity, this.#options.clock, this.#options.graceMs ?? 10_000);
+    await started;
+  }
+
   async close(): Promise<void> {
     this.#stop.abort();
+    this.#restart?.reject(new Error(`${this.name} was stopped`));
     const pid = this.#process?.pid;
     const identity = pid === undefined ? undefined : identify(pid);
     if (identity !== undefined) await stopProcess(identity, this.#options.clock, this.#options.graceMs ?? 10_000);
@@ -102,6 +116,21 @@ export class Child {
     }
   }
 
+  /** True when its end was asked for, and it runs again. */
+  async #restarted(): Promise<boolean> {
+    const asked = this.#restart;
+    if (asked === undefined) return false;
+    this.#restart = undefined;
+    try {
+      await this.#spawn();
+      asked.resolve();
+      return true;
+    } catch (error) {
+      asked.reject(error);
+      return false;
+    }
+  }
+
   /** Restarts the program with growing delays until `close`. */
   async #supervise(): Promise<void> {
     const { clock, log, name, logFile } = this.#options;
@@ -110,6 +139,7 @@ export class Child {
       const started = clock.monotonic();
       await this.#exited;
       if (this.#stop.signal.aborted) return;
+      if (await this.#restarted()) continue;
       if (clock.monotonic() - started > healthyAfterMs) backoff.reset();
       const delayMs = backoff.nextMs();
       const problem = diskProblem(dirname(logFile));

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { freePort } from '#cmd/orch/context/settings.js';
+import { heirOf } from '#cmd/orch/servers/ask-server.js';
 import { ServerBalancer } from '#cmd/orch/servers/balancer.js';
 import { silentLogger } from '#daemon/log/logger.js';
 
@@ -40,9 +41,9 @@ t.test('connections go to a server that works', async (t) => {
   const asked: string[] = [];
   const balancer = new ServerBalancer({
     servers: () => known,
-    askReady: async (server) => {
+    ask: async (server) => {
       asked.push(server);
-      return ready.has(server);
+      return ready.has(server) ? 'ready' : 'silent';
     },
     clock: realClock,
     random: () => 0,
@@ -80,4 +81,12 @@ t.test('connections go to a server that works', async (t) => {
   const fourth = open();
   await once(fourth, 'close');
   t.pass('where there is none, connections end');
+});
+
+t.test('who is better than a server', async (t) => {
+  const others = [['a', 'silent'] as const, ['b', 'there'] as const, ['c', 'ready'] as const];
+  t.equal(heirOf('silent', others), 'c');
+  t.equal(heirOf('silent', others.slice(0, 2)), 'b', 'one that answers, while etcd chooses a leader');
+  t.equal(heirOf('there', others.slice(0, 2)), undefined, 'another one cannot do more');
+  t.equal(heirOf('ready', others), undefined);
 });

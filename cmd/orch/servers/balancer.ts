@@ -8,19 +8,19 @@
  * copy of the bytes.
  *
  * A server that is killed resets its connections, and clients that come again are passed on to another one. A machine that
- * is cut off says nothing at all: servers that owe an answer are asked whether they are ready, and where another one is
- * ready instead, their connections are ended.
+ * is cut off says nothing at all: servers that owe an answer are asked how they are, and where another one is better, their
+ * connections are ended.
  */
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import type { AskReady } from '#cmd/orch/servers/ask-ready.js';
+import { type AskServer, heirOf } from '#cmd/orch/servers/ask-server.js';
 import { Silence } from '#cmd/orch/servers/silence.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface BalancerOptions {
   /** By `host:port`, in the order in which they are tried. Asked for each connection. */
   readonly servers: () => readonly string[];
-  readonly askReady: AskReady;
+  readonly ask: AskServer;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -139,22 +139,23 @@ export class ServerBalancer {
     this.#timer = clock.setTimer(() => this.#look(), lookMs);
   }
 
-  /** Moves to another server where this one is not ready and another one is. */
+  /** Moves to another server where that is better than this one. */
   async #doubt(suspect: string, silence: Silence): Promise<void> {
-    const { askReady, log, servers, clock } = this.#options;
+    const { ask, log, servers, clock } = this.#options;
     this.#doubted.add(suspect);
     const others = servers().filter((server) => server !== suspect);
-    const answer = askReady(suspect);
+    const answer = ask(suspect);
     // Nearly always it was only busy, and says so at once: then the others are left alone.
-    const isFine = await Promise.race([answer, clock.sleep(atOnceMs).then(() => false)]);
-    const othersReady = isFine ? [] : await Promise.all(others.map(askReady));
-    const heir = others.find((_, index) => othersReady[index] === true);
-    const stays = (await answer) || heir === undefined;
+    const soon = await Promise.race([answer, clock.sleep(atOnceMs)]);
+    const states =
+      soon === 'ready' ? [] : await Promise.all(others.map(async (server) => [server, await ask(server)] as const));
+    const state = await answer;
+    const heir = heirOf(state, states);
     this.#doubted.delete(suspect);
     if (this.#closed) return;
-    if (stays) {
-      // Or nobody could take its place.
-      silence.explained(clock.monotonic());
+    if (heir === undefined) {
+      // One that is silent, when there is no better one, is asked again at the next look.
+      if (state !== 'silent') silence.explained(clock.monotonic());
       return;
     }
     log.warn({ server: suspect, instead: heir }, 'an API server does not answer; its connections are ended');

@@ -39,10 +39,12 @@ export async function followServers(options: FollowServersOptions, signal: Abort
 }
 
 /** `host:port` of each endpoint. Pure. */
-export function addressesOf({ addressType, endpoints, ports }: EndpointSlice): string[] {
+export function addressesOf({ endpoints, ports }: EndpointSlice): string[] {
   const port = ports?.[0]?.port;
   if (port === undefined) return [];
-  return endpoints.flatMap(({ addresses }) =>
-    addresses.map((address) => `${addressType === 'IPv6' ? `[${address}]` : address}:${port}`),
-  );
+  return endpoints.flatMap(({ addresses }) => addresses.map((address) => hostAndPort(address, port)));
+}
+
+export function hostAndPort(address: string, port: number): string {
+  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
 }

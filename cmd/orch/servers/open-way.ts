@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { choosePort } from '#cmd/orch/context/settings.js';
-import { askReady } from '#cmd/orch/servers/ask-ready.js';
+import { askServers } from '#cmd/orch/servers/ask-server.js';
 import { ServerBalancer } from '#cmd/orch/servers/balancer.js';
 import { KnownServers } from '#cmd/orch/servers/known-servers.js';
 import { pointAt } from '#cmd/orch/servers/point-at.js';
@@ -17,7 +17,7 @@ export async function openWay(context: ClusterContext): Promise<KnownServers> {
   const servers = new KnownServers(layout.servers, first);
   const way = new ServerBalancer({
     servers: () => servers.all,
-    askReady: askReady({ ca: readFileSync(layout.joinedCa, 'utf8'), clock }),
+    ask: askServers({ ca: readFileSync(layout.joinedCa, 'utf8'), clock }),
     random: Math.random,
     clock,
     log,

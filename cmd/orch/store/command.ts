@@ -8,9 +8,10 @@ import { chooseEtcd, openStore } from '#cmd/orch/store/etcd-access.js';
 import { formatBytes } from '#cmd/orch/terminal/bytes.js';
 import { formatColumns } from '#cmd/orch/terminal/columns.js';
 import { outputOption } from '#cmd/orch/terminal/output-option.js';
+import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { runSubcommand } from '#cmd/orch/terminal/subcommand.js';
-import type { OptionTable } from '#daemon/options/option.js';
-import { EtcdAdmin } from '#etcd-admin/admin.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import { EtcdAdmin, type EtcdMember } from '#etcd-admin/admin.js';
 import { measureUsage, type Share, type Usage } from '#etcd-admin/usage.js';
 
 const help = `orch etcd shows how the store of a cluster is.
@@ -18,6 +19,9 @@ const help = `orch etcd shows how the store of a cluster is.
 Usage:
   orch etcd usage     show which resources and namespaces fill it
   orch etcd status    show its members, their sizes and alarms
+  orch etcd members   show who they are, and where the others reach them
+  orch etcd remove-member NAME
+                      take out one whose machine is gone for good
 
 More on one: orch etcd usage --help
 `;
@@ -30,7 +34,7 @@ const usageOptions = {
   top: { type: 'int', default: 15, min: 1, section: 'Output', meaning: 'How many lines a table has at most.' },
 } as const satisfies OptionTable;
 
-const statusOptions = { ...dataDir, ...etcdOptions } as const satisfies OptionTable;
+const memberOptions = { ...dataDir, ...etcdOptions } as const satisfies OptionTable;
 
 export async function etcd(argv: readonly string[]): Promise<number> {
   return runSubcommand('orch etcd', help, argv, {
@@ -52,20 +56,58 @@ export async function etcd(argv: readonly string[]): Promise<number> {
       },
     },
     status: {
-      table: statusOptions,
+      table: memberOptions,
       description: 'Show the members of the store, their sizes and alarms.',
-      run: async ({ values }) => {
-        const { access } = chooseEtcd(values, layoutOf(resolve(values['data-dir'])));
-        const admin = new EtcdAdmin(access);
-        try {
-          stdout.write(await statusOf(admin));
-          return 0;
-        } finally {
-          admin.close();
-        }
-      },
+      run: ({ values }) => withAdmin(values, async (admin) => void stdout.write(await statusOf(admin))),
+    },
+    members: {
+      table: memberOptions,
+      description: 'Show the members of the store, and where the others reach them.',
+      run: ({ values }) => withAdmin(values, async (admin) => void stdout.write(membersTable(await admin.members()))),
+    },
+    'remove-member': {
+      table: memberOptions,
+      argument: 'NAME',
+      description: 'Take a member out of the store for good, such as one whose machine is gone.',
+      run: ({ values, argument }) =>
+        withAdmin(values, async (admin) => {
+          const gone = memberToRemove(await admin.members(), argument);
+          await admin.removeMember(gone.id);
+          stdout.write(`Removed ${argument}. Its node is another matter: orchctl delete node ${argument}\n`);
+        }),
     },
   });
+}
+
+async function withAdmin(
+  values: OptionValues<typeof memberOptions>,
+  action: (admin: EtcdAdmin) => Promise<void>,
+): Promise<number> {
+  const { access } = chooseEtcd(values, layoutOf(resolve(values['data-dir'])));
+  const admin = new EtcdAdmin(access);
+  try {
+    await action(admin);
+    return 0;
+  } finally {
+    admin.close();
+  }
+}
+
+function membersTable(members: readonly EtcdMember[]): string {
+  const rows = members.map(({ id, name, peerURLs, isLearner }) => [
+    ...[BigInt(id).toString(16), name, isLearner ? 'learner' : 'voter'],
+    peerURLs.join(','),
+  ]);
+  return formatColumns([['ID', 'NAME', 'ROLE', 'PEERS'], ...rows]);
+}
+
+/** By its name, or its id in hexadecimal. Throws a SetupError. */
+function memberToRemove(members: readonly EtcdMember[], which: string): EtcdMember {
+  const found = members.find(({ id, name }) => name === which || BigInt(id).toString(16) === which);
+  if (found === undefined)
+    throw new SetupError(`etcd has no member ${which}; it has ${members.map(({ name }) => name)}`);
+  if (members.length === 1) throw new SetupError(`${which} is the only member: without it there is no store`);
+  return found;
 }
 
 function progress(objects: number): void {

@@ -39,9 +39,14 @@ export function chooseEtcd(values: EtcdOptionValues, layout: Layout): ChosenEtcd
       `no etcd of the cluster in ${layout.root} runs: start it with orch up, or give the --etcd-servers that it uses`,
     );
   }
+  return { access: ownEtcdAccess(layout, [etcdEndpoint(settings.etcdClientPort)]), settings };
+}
+
+/** To members of the cluster's own etcd. Throws a SetupError where there are no certificates. */
+export function ownEtcdAccess(layout: Layout, endpoints: readonly string[]): EtcdAccess {
   const at = (name: string) => join(layout.pki, name);
   const files = { caFile: at('etcd-ca.crt'), certFile: at('etcd-client.crt'), keyFile: at('etcd-client.key') };
-  return { access: etcdAccess({ endpoints: [etcdEndpoint(settings.etcdClientPort)], ...files }), settings };
+  return etcdAccess({ endpoints, ...files });
 }
 
 /** Throws a SetupError for a file that cannot be read. */

@@ -68,7 +68,7 @@ export async function upgrade(argv: readonly string[], { startAgain }: Starters)
   const settings = readSettings(layout.settings);
   if (settings === undefined) throw new SetupError(`${layout.root} holds no cluster: give its --data-dir`);
   const identity = readIdentity(join(layout.run, 'orch.pid'));
-  const starter = settings.joined === undefined ? 'orch up' : 'orch join';
+  const starter = (settings.joined ?? settings.server?.joined) === undefined ? 'orch up' : 'orch join';
   if (identity === undefined)
     throw new SetupError(`what ${layout.root} holds does not run; these programs start it by: ${starter}`);
   if (settings.store === 'memory')

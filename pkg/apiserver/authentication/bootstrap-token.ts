@@ -44,7 +44,7 @@ export class BootstrapTokenAuthenticator implements TokenAuthenticator {
       .split(',')
       .filter((group) => group !== '');
     if (!extra.every((group) => groupPattern.test(group))) return undefined;
-    return { name: `system:bootstrap:${id}`, groups: [dialect.groups.bootstrappers, ...extra] };
+    return { name: `${dialect.users.bootstrapPrefix}${id}`, groups: [dialect.groups.bootstrappers, ...extra] };
   }
 }
 

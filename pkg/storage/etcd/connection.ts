@@ -9,6 +9,8 @@ import type { GrpcStream } from '#storage/etcd/grpc/call.js';
 import { type EndpointTls, GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
 import type { Message } from '#storage/etcd/grpc/frames.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
+import { readLeader, readTerm } from '#storage/etcd/messages.js';
+import { type KnownLeader, OvertakenWrites } from '#storage/etcd/overtaken-writes.js';
 import { WireReader } from '#storage/etcd/wire.js';
 import { StoreError } from '#storage/store.js';
 
@@ -41,6 +43,9 @@ const retryBaseMs = 20;
 const retryMaxMs = 500;
 /** How long a call is tried again while no endpoint can be reached, as long as its own time allows. */
 const retryForMs = 2000;
+const statusPath = '/etcdserverpb.Maintenance/Status';
+const statusMs = 1000;
+const noBytes = Buffer.alloc(0);
 /** A member that has lost its leader ends the stream instead of going silent. */
 const streamMetadata = { hasleader: 'true' };
 
@@ -56,6 +61,9 @@ export class EtcdConnection {
   readonly #endpoints: readonly GrpcEndpoint[];
   #current = 0;
   #closed = false;
+  readonly #overtaken: OvertakenWrites<GrpcEndpoint>;
+  /** Of the leader as of the last write that was answered; 0: not known. */
+  #term = 0;
 
   constructor(options: ConnectionOptions) {
     if (options.endpoints.length === 0) throw new TypeError('at least one etcd endpoint is needed');
@@ -63,6 +71,7 @@ export class EtcdConnection {
     const { tls, clock, random } = options;
     this.#endpoints = options.endpoints.map((url) => new GrpcEndpoint({ url, tls, clock, random }));
     this.#current = Math.floor(options.random() * this.#endpoints.length);
+    this.#overtaken = new OvertakenWrites({ clock, askLeader: (endpoint) => this.#askLeader(endpoint) });
   }
 
   /** Throws StoreErrors, or the signal's reason once it aborts. */
@@ -81,7 +90,11 @@ export class EtcdConnection {
       const endpoint = this.#pick();
       const timeoutMs = callTimeoutMs - (clock.monotonic() - startedMs);
       try {
-        return call.read(new WireReader(await endpoint.unary({ path, request, timeoutMs, signal, traceparent })));
+        const answer = endpoint.unary({ path, request, timeoutMs, signal, traceparent });
+        if (call.repeatable) return call.read(new WireReader(await answer));
+        const bytes = await this.#overtaken.watch(endpoint, this.#term, answer);
+        this.#term = readTerm(new WireReader(bytes));
+        return call.read(new WireReader(bytes));
       } catch (err) {
         signal?.throwIfAborted();
         const error = translateEtcdError(err);
@@ -128,6 +141,17 @@ export class EtcdConnection {
   close(): void {
     this.#closed = true;
     for (const endpoint of this.#endpoints) endpoint.close();
+  }
+
+  async #askLeader(endpoint: GrpcEndpoint): Promise<KnownLeader | undefined> {
+    try {
+      const answer = await endpoint.unary({ path: statusPath, request: noBytes, timeoutMs: statusMs });
+      return readLeader(new WireReader(answer));
+    } catch (err) {
+      // The member is away: that is its own reason not to wait.
+      if (!(err instanceof GrpcError)) throw err;
+      return undefined;
+    }
   }
 
   /** The endpoint in use, or the next one that is not known to be down. */

@@ -1,4 +1,5 @@
 /** etcd's v3 messages that this project uses, to and from bytes. Field numbers are those of etcd 3.4's rpc.proto. */
+import type { KnownLeader } from '#storage/etcd/overtaken-writes.js';
 import { type WireReader, WireWriter } from '#storage/etcd/wire.js';
 import type { Guard, KeyValue, Revision } from '#storage/store.js';
 
@@ -53,6 +54,28 @@ function readHeader(reader: WireReader): Revision {
   let revision = 0n;
   while (reader.next()) if (reader.field === 3) revision = reader.int64();
   return revision;
+}
+
+/** The term of the leader at the time of any response. */
+export function readTerm(reader: WireReader): number {
+  while (reader.next()) if (reader.field === 1) return readHeaderTerm(reader.message());
+  return 0;
+}
+
+function readHeaderTerm(reader: WireReader): number {
+  while (reader.next()) if (reader.field === 4) return Number(reader.int64());
+  return 0;
+}
+
+/** Of a member's status: the term it is in, and whether it has a leader. */
+export function readLeader(reader: WireReader): KnownLeader {
+  let term = 0;
+  let isThere = false;
+  while (reader.next()) {
+    if (reader.field === 4) isThere = reader.int64() !== 0n;
+    else if (reader.field === 6) term = Number(reader.int64());
+  }
+  return { term, isThere };
 }
 
 const noValue = Buffer.alloc(0);
