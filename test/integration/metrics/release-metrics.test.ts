@@ -1,4 +1,4 @@
-/** Every daemon says at `/metrics` what its counterpart of release 1.24 says. */
+/** Every daemon says at `/metrics` what its counterpart of release 1.24 says, and Prometheus's own tool finds no fault with it. */
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { jobs } from '#api/batch/v1/resources.gen.js';
@@ -8,6 +8,7 @@ import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
 import { freePort } from '#test/free-port.js';
 import { type DaemonTest, startApi, until } from '#test/integration/daemons/api.js';
 import { exposition } from '#test/integration/metrics/exposition.js';
+import { faults, promtool } from '#test/integration/metrics/faults.js';
 import { readMetrics } from '#test/integration/metrics/read-metrics.js';
 import {
   apiServerMetrics,
@@ -19,6 +20,12 @@ import {
 } from '#test/integration/metrics/release-metrics.js';
 
 t.setTimeout(120_000);
+
+const noTool = 'promtool is not installed';
+
+t.test('promtool finds fault where there is any', { skip: promtool === undefined ? noTool : false }, async (t) => {
+  t.match(await faults(promtool ?? '', '# HELP x X\n# TYPE x counter\nx 1\n'), /_total/);
+});
 
 function fullName(name: string): string {
   if (name.startsWith('_')) return `${dialect.components.nodeAgent}${name}`;
@@ -87,7 +94,7 @@ t.test('the metrics of every daemon', async (t) => {
       `--orchconfig=${config}`,
       '--bind-address=127.0.0.1',
       `--secure-port=${port}`,
-      '--authorization-always-allow-paths=/metrics',
+      '--authorization-always-allow-paths=/metrics,/configz',
       ...more,
     ]);
     return port;
@@ -133,6 +140,18 @@ t.test('the metrics of every daemon', async (t) => {
         return answer.status === 200 && (daemon === 'API server' || text.includes('reflector_lists_total{'));
       });
       check(t, text, wanted);
+      if (promtool !== undefined) t.equal(await faults(promtool, text), '', 'what promtool finds');
     });
   }
+  await t.test('other pages of the node agent', { skip: promtool === undefined ? noTool : false }, async (t) => {
+    for (const page of ['cadvisor', 'resource', 'probes', 'state']) {
+      const { status, text } = await readMetrics(agentPort, `/metrics/${page}`);
+      t.equal(status, 200, page);
+      t.equal(await faults(promtool ?? '', text), '', page);
+    }
+  });
+  await t.test('the configuration in force', async (t) => {
+    const { text } = await readMetrics(schedulerPort, '/configz');
+    t.match(JSON.parse(text), { componentconfig: { leaderElection: { leaderElect: true } } });
+  });
 });
