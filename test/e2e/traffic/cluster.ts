@@ -2,6 +2,7 @@
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { layoutOf } from '#cmd/orch/context/layout.js';
 import { machineNodeName } from '#cmd/orch/node-identity.js';
@@ -26,6 +27,8 @@ export class HostCluster {
   readonly first: Host;
   readonly outside: Host;
   readonly stranger: Host;
+  /** How the nodes lead services to their pods, from their next start on. */
+  proxyMode = 'nftables';
 
   constructor() {
     this.#network = makeHosts([4, 1]);
@@ -62,12 +65,12 @@ export class HostCluster {
     );
     const manager = [
       ...['cloud-provider=bare-metal', `cloud-config=${config}`],
-      // Three of the reports of a node.
+      // Three renewals of a node's lease.
       ...['node-monitor-grace-period=9s', 'node-monitor-period=1s'],
     ];
     const apiServer = ['default-not-ready-toleration-seconds=1', 'default-unreachable-toleration-seconds=1'];
     await this.#orch(this.first, [
-      ...['up', `--cluster-cidr=${podRanges}`, `--service-cluster-ip-range=${serviceRanges}`],
+      ...['up', '--ingress=built-in', `--cluster-cidr=${podRanges}`, `--service-cluster-ip-range=${serviceRanges}`],
       ...manager.map((option) => `--controller-manager-arg=${option}`),
       ...apiServer.map((option) => `--apiserver-arg=${option}`),
     ]);
@@ -82,10 +85,14 @@ export class HostCluster {
 
   async #orch(host: Host, [command = '', ...more]: readonly string[]): Promise<void> {
     const dir = ['--data-dir', this.#dirOf(host)];
+    const agent = [
+      ...['cloud-provider=bare-metal', 'node-lease-duration-seconds=12'],
+      `service-proxy-mode=${this.proxyMode}`,
+    ];
     const args = [
       ...['--detach', '--node-ip', `${host.address},${host.address6}`],
       '--feature-gates=ProxyTerminatingEndpoints=true',
-      ...['cloud-provider=bare-metal', 'node-lease-duration-seconds=12'].map((option) => `--nodeagent-arg=${option}`),
+      ...agent.map((option) => `--nodeagent-arg=${option}`),
     ];
     succeeded(await host.run(bin('orch'), [command, ...more, ...dir, ...args], { timeoutMs }));
   }
@@ -101,9 +108,20 @@ export class HostCluster {
     return succeeded(await this.#ctl(args));
   }
 
-  async apply(objects: readonly object[]): Promise<void> {
-    const input = objects.map((object) => JSON.stringify(object)).join('\n---\n');
+  apply(objects: readonly object[]): Promise<void> {
+    return this.applyText(objects.map((object) => JSON.stringify(object)).join('\n---\n'));
+  }
+
+  async applyText(input: string): Promise<void> {
     succeeded(await this.#ctl(['apply', '-f', '-'], input));
+  }
+
+  /** Asks again until it is so: not too often, as each question is a program of its own. */
+  until<T>(what: string, check: () => Promise<T | undefined | false>): Promise<T> {
+    return eventually(what, async () => {
+      await realClock.sleep(800);
+      return check();
+    });
   }
 
   async get<T>(...what: readonly string[]): Promise<T> {

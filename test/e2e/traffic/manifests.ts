@@ -1,7 +1,10 @@
 /** What runs in the cluster in which traffic between nodes is tested. */
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import type { NetworkPolicy } from '#api/networking/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
+import { root } from '#test/e2e/harness.js';
 import { busybox } from '#test/e2e/pods.js';
 
 /** Ports at which every place answers. */
@@ -158,38 +161,13 @@ export function policies({ enter }: PolicyBlocks): object[] {
   ];
 }
 
-/** A set whose pod writes down each of its starts on a volume of its node. */
-export function keeper(): object {
-  const labels = { app: 'keeper' };
-  const start = 'date >>/data/starts; wc -l </data/starts; trap exit TERM; sleep 3600 & wait';
-  return {
-    apiVersion: 'apps/v1',
-    kind: 'StatefulSet',
-    metadata: { name: 'keeper' },
-    spec: {
-      serviceName: 'keeper',
-      selector: { matchLabels: labels },
-      template: {
-        metadata: { labels },
-        spec: {
-          terminationGracePeriodSeconds: 1,
-          nodeSelector: { keeps: 'data' },
-          containers: [
-            {
-              name: 'main',
-              image: busybox,
-              command: ['sh', '-c', start],
-              volumeMounts: [{ name: 'data', mountPath: '/data' }],
-            },
-          ],
-        },
-      },
-      volumeClaimTemplates: [
-        {
-          metadata: { name: 'data' },
-          spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '16Mi' } } },
-        },
-      ],
-    },
-  };
+export const shopNamespace = 'shop';
+
+/** The example, with its database on the node that `keeps` data: YAML. */
+export function shop(): string {
+  const folder = join(root, 'examples', 'shop');
+  const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'));
+  const text = files.map((name) => readFileSync(join(folder, name), 'utf8')).join('\n---\n');
+  // The first of these fields is the database's.
+  return text.replace('terminationGracePeriodSeconds', (field) => `nodeSelector: { keeps: data }\n      ${field}`);
 }

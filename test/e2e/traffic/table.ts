@@ -1,0 +1,55 @@
+/** Tables of who asks for what, and what is to happen. */
+import type { Test } from 'tap';
+import { eventually } from '#test/e2e/harness.js';
+import type { Place } from '#test/e2e/traffic/place.js';
+import type { Report, Target } from '#test/e2e/traffic/protocol.js';
+
+/** Who asks for what, and what is to happen. */
+export interface Row {
+  readonly from: Place;
+  readonly to: Target;
+  /** All that are to answer. Empty: nobody does. */
+  readonly expect: readonly string[];
+  /** Where nobody answers: because packets are dropped, or because a message says so. */
+  readonly how?: 'timeout' | 'ECONNREFUSED';
+  /** The address that servers are to see, among others where a pod may have asked itself. */
+  readonly client?: string | undefined;
+  readonly what: string;
+}
+
+/** For how long an answer is waited for that must not come. */
+const droppedMs = 700;
+
+/** Why what happened is not what was to happen; undefined: it is. */
+function problemOf({ client, expect, how }: Row, { answers, clients, failures }: Report): string | undefined {
+  if (expect.length === 0) {
+    const [failure] = failures;
+    if (failure === undefined) return `answered: ${Object.keys(answers)}`;
+    return how === undefined || failure.why === how ? undefined : `failed with ${failure.why}`;
+  }
+  if (failures.length > 0) return `failed with ${failures[0]?.why} after ${JSON.stringify(answers)}`;
+  const wanted = [...expect].sort().join();
+  const found = Object.keys(answers).sort().join();
+  if (found !== wanted) return `answered: ${found} instead of ${wanted}`;
+  return client === undefined || clients.includes(client) ? undefined : `clients: ${clients} without ${client}`;
+}
+
+/** All at once; what is not there yet may take some time. */
+export async function check(t: Test, rows: readonly Row[]): Promise<void> {
+  await Promise.all(
+    rows.map(async (row) => {
+      const timeoutMs = row.expect.length === 0 ? droppedMs : 3000;
+      let problem: string | undefined = 'not asked';
+      await eventually(
+        row.what,
+        async () => {
+          problem = problemOf(row, await row.from.ask(row.to, { expect: row.expect, timeoutMs }));
+          return problem === undefined;
+        },
+        15_000,
+      ).catch(() => undefined);
+      const { address, port, protocol } = row.to;
+      t.equal(problem, undefined, `${row.what}: ${row.from.name} → ${protocol} ${address} ${port}`);
+    }),
+  );
+}
