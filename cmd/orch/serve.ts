@@ -17,6 +17,7 @@ import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
 import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes/nodes-ready.js';
 import { openOnRequest } from '#cmd/orch/open-on-request.js';
 import { leavingSignal, writeIdentity } from '#cmd/orch/process/identity.js';
+import { readStart } from '#cmd/orch/read-start.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import type { ServeHooks } from '#cmd/orch/serve-hooks.js';
 import { setUpJoining } from '#cmd/orch/set-up-joining.js';
@@ -37,7 +38,7 @@ const lingerMs = 1000;
 
 /** The background process: settings from the data directory, progress to the parent. */
 export async function serve(argv: readonly string[], guarded: GuardedProcess): Promise<number> {
-  const start = JSON.parse(argv[0] ?? '') as StartOptions;
+  const start = readStart(argv[0] ?? '');
   const settings = readSettings(layoutOf(start.dataDir).settings);
   if (settings === undefined) throw new Error(`${start.dataDir} holds no cluster`);
   const tell = (message: ServeMessage) => {
@@ -76,7 +77,7 @@ export async function serveCluster(given: StartOptions, settings: ClusterSetting
   });
   guarded.reportTo(log, () => undefined);
   const stop = new AbortController();
-  let leavesPods = false;
+  let leavesPods = start.takesOver === true;
   for (const signal of ['SIGINT', 'SIGTERM', leavingSignal] as const) {
     process.on(signal, () => {
       // The second signal does not wait.
@@ -109,9 +110,14 @@ export async function serveCluster(given: StartOptions, settings: ClusterSetting
   started.catch(() => undefined);
   try {
     const cluster = await Promise.race([started, stopped]);
-    if (cluster !== undefined) await Promise.race([cluster.failed, stopped]);
-    // What is being started right now would outlive what is stopped.
-    else await Promise.race([started.catch(() => undefined), realClock.sleep(startingLimitMs)]);
+    if (cluster !== undefined) {
+      // Unless it is told to leave them, it takes them down with it from now on.
+      if (!stop.signal.aborted) leavesPods = false;
+      await Promise.race([cluster.failed, stopped]);
+    } else {
+      // What is being started right now would outlive what is stopped.
+      await Promise.race([started.catch(() => undefined), realClock.sleep(startingLimitMs)]);
+    }
     return 0;
   } finally {
     await stopParts(running, {

@@ -26,6 +26,8 @@ export interface StartOptions {
   /** Path of the scheduler's configuration file. */
   readonly schedulerConfig: string | undefined;
   readonly daemonOptions: DaemonOptions;
+  /** Pods of programs that have just ended run on: they stay also when this start fails. */
+  readonly takesOver?: boolean;
 }
 
 /** Options that the user gives to single daemons, `name=value`. */

@@ -69,7 +69,7 @@ async function startFormer({ how, layout, sink }: ExchangeOptions): Promise<void
 }
 
 function startOf({ args: [json = ''] }: HowItRuns): StartOptions {
-  return JSON.parse(json) as StartOptions;
+  return { ...(JSON.parse(json) as StartOptions), takesOver: true };
 }
 
 async function endPrograms({ clock, identity, layout }: ExchangeOptions): Promise<void> {
