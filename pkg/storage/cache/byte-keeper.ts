@@ -66,16 +66,19 @@ export class ByteKeeper {
   }
 
   /** See `Templates.share`. */
-  share(key: string, form: string, bytes: Buffer): SharedBytes | undefined {
-    return this.#templates.share(key, form, bytes);
+  share(key: string, form: string, bytes: Buffer, keep?: () => Buffer): SharedBytes | undefined {
+    return this.#templates.share(key, form, bytes, keep);
   }
 
-  /** True when it will be compressed; false: nothing will come of it. Until then it stays as it is. */
-  compress(entry: Compressible): boolean {
-    if (!this.#compresses || !CompressedBytes.concerns(entry.size)) return false;
+  /** Whether something of that size is compressed when it has little in common with others. */
+  compresses(size: number): boolean {
+    return this.#compresses && CompressedBytes.concerns(size);
+  }
+
+  /** It will be compressed, and stays as it is until then. */
+  compress(entry: Compressible): void {
     this.#large.add(entry);
     this.#compressing ??= this.#compressAll();
-    return true;
   }
 
   /** One after the other, so that other threads have cores left. */

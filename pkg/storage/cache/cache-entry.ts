@@ -93,12 +93,26 @@ export class CacheEntry implements Entry, Warm, Compressible {
     if (keeper === undefined || kv.unreadable !== undefined || !isStoredLayout(value))
       return new CacheEntry(kv, context);
     const json = spliceInto(scratch, value, modRevision);
+    if (json !== undefined && !keeper.compresses(json.length)) return CacheEntry.#keptOnce(kv, context, json);
     const shared = json && keeper.match(key, 'json', json);
     if (shared !== undefined) return new CacheEntry(kv, context, shared);
     const entry = new CacheEntry(kv, context, splice(value, modRevision, lineFeed));
     // While the bytes are at hand: there may be many, and all are looked at soon.
     entry.#prepareOutline();
-    entry.cool();
+    entry.#cool({ matchesNothing: json !== undefined });
+    return entry;
+  }
+
+  /** The same where nothing is compressed: it is compared with others once. */
+  static #keptOnce(kv: KeyValue, context: EntryContext, json: Buffer): CacheEntry {
+    let line: Buffer | undefined;
+    const whole = (): Buffer => {
+      line ??= splice(kv.value, kv.modRevision, lineFeed);
+      return line;
+    };
+    const shared = context.keeper?.share(kv.key, 'json', json, () => whole().subarray(0, json.length));
+    const entry = new CacheEntry(kv, context, shared ?? whole());
+    if (line !== undefined) entry.#prepareOutline();
     return entry;
   }
 
@@ -254,10 +268,16 @@ export class CacheEntry implements Entry, Warm, Compressible {
 
   /** For the keeper: shares with others what they have in common. */
   cool(): void {
+    this.#cool({ matchesNothing: false });
+  }
+
+  #cool(known: { readonly matchesNothing: boolean }): void {
     this.#isWarm = false;
     // What is in memory of several threads is there once for all of them.
     const isElsewhere = this.#json?.buffer instanceof SharedArrayBuffer;
-    if (this.#shared === undefined && this.unreadable === undefined && !isElsewhere) this.#shared = this.#spared();
+    if (this.#shared === undefined && this.unreadable === undefined && !isElsewhere) {
+      this.#shared = this.#spared(known);
+    }
     if (this.#shared !== undefined) this.#json = undefined;
     if (this.#encodedName === undefined) return;
     this.#encodedBytes = this.#cooled(this.#encodedName, this.#encodedBytes as Bytes);
@@ -265,13 +285,15 @@ export class CacheEntry implements Entry, Warm, Compressible {
   }
 
   /** In less memory, if there is a way; one that takes time comes later. */
-  #spared(): Segmented | undefined {
+  #spared({ matchesNothing }: { readonly matchesNothing: boolean }): Segmented | undefined {
     const { keeper } = this.#context;
+    if (keeper === undefined) return undefined;
     const whole = this.#whole();
-    const matched = keeper?.match(this.key, 'json', whole);
+    if (!keeper.compresses(this.size)) return keeper.share(this.key, 'json', whole);
+    const matched = matchesNothing ? undefined : keeper.match(this.key, 'json', whole);
     // Where most of it is its own anyway, that is better compressed, and nobody else is like it.
-    if (matched !== undefined || keeper?.compress(this) === true) return matched;
-    return keeper?.share(this.key, 'json', whole);
+    if (matched === undefined) keeper.compress(this);
+    return matched;
   }
 
   uncompressed(): Buffer | undefined {

@@ -87,6 +87,17 @@ t.test('objects of one template keep little but what is their own', (t) => {
   t.test('also where their names have nothing in common', async (t) => {
     t.equal(templates.share('/registry/pods/other/alone', 'json', pod(99))?.template.bytes, first);
   });
+  t.test('what is in a place for a moment becomes a template elsewhere', async (t) => {
+    const place = pod(1, 'z');
+    const kept = Buffer.from(place);
+    t.equal(
+      templates.share('/registry/others/a/b', 'json', place, () => kept),
+      undefined,
+    );
+    place.fill(0);
+    const made = templates.share('/registry/others/a/c', 'json', pod(2, 'z'), () => place);
+    t.equal(made?.template.bytes, kept);
+  });
   t.test('each form has templates of its own', async (t) => {
     t.equal(templates.share(podKey(50), 'protobuf v1', pod(50)), undefined);
   });

@@ -43,14 +43,15 @@ export class Templates {
 
   /**
    * The same bytes, made of others that are there already; undefined where that saves little. `key` is the object's in the
-   * store, `form` the name of its representation. The bytes must stay as they are: they may become a template.
+   * store, `form` the name of its representation. The bytes may become a template and must stay as they are, unless `keep`
+   gives the same in a place where they do.
    */
-  share(key: string, form: string, bytes: Buffer): SharedBytes | undefined {
+  share(key: string, form: string, bytes: Buffer, keep: () => Buffer = () => bytes): SharedBytes | undefined {
     if (!isSharable(bytes)) return undefined;
     const names = namesOf(key, form);
     const best = this.#best(names, bytes);
     if (best === undefined || best.ownLength > bytes.length * fair) {
-      const template = new Template(bytes);
+      const template = new Template(keep());
       this.#remember(names.name, template);
       this.#remember(names.kind, template);
     } else this.#remember(names.name, best.template);
