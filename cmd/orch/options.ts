@@ -119,7 +119,7 @@ export const upOptions = {
     oneOf: ['built-in', 'none'],
     section: 'Network',
     meaning:
-      'Who leads addresses of Services to their pods and enforces network policies: built-in, which needs the program nft, or none, where another program does.',
+      'Who leads addresses of Services to their pods and enforces network policies: built-in, by the program nft, or without network policies by iptables, or none, where another program does.',
   },
   ingress: {
     type: 'string',
