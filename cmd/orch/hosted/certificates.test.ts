@@ -74,7 +74,7 @@ t.test('of two that run at once one begins anew, with what the other has made', 
   await other;
   t.same(await ensure(), []);
   t.ok(files('pki')['ca.key']);
-  t.ok(both.length <= 6);
+  t.ok(both.length <= 7);
 });
 
 t.test('programs that not every control plane has', async (t) => {
