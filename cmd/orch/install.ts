@@ -6,19 +6,19 @@ import { serviceUnit } from '#cmd/orch/background/service-unit.js';
 import { systemctl } from '#cmd/orch/background/systemctl.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import { readSettings } from '#cmd/orch/context/settings.js';
-import { installOptions, upOptions } from '#cmd/orch/options.js';
+import { installOptions, joinOptions, upOptions } from '#cmd/orch/options.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
-import type { OptionValues } from '#daemon/options/option.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
 type InstallOptions = OptionValues<typeof installOptions>;
 
 const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
-/** What follows `--` are options of `orch up`. */
+/** What follows `--` are options of `orch up`, or of `orch join` on a machine that has joined. */
 export async function install(argv: readonly string[]): Promise<number> {
   const end = argv.indexOf('--');
   const own = end < 0 ? argv : argv.slice(0, end);
@@ -26,21 +26,20 @@ export async function install(argv: readonly string[]): Promise<number> {
   const options = optionsOf(
     own,
     'install',
-    'Have systemd start the cluster of a data directory, or the node that this machine is, with the machine: orch install [flags] [-- flags of orch up].',
+    'Have systemd start the cluster of a data directory, or the node that this machine is, with the machine: orch install [flags] [-- flags of orch up, or of orch join on a machine that has joined].',
   );
   if (options === undefined) return 0;
   const layout = layoutOf(resolve(options['data-dir']));
   const settings = readSettings(layout.settings);
   const joined = settings?.joined ?? settings?.server?.joined;
-  if (joined !== undefined && more.length > 0)
-    throw new SetupError('a machine that has joined takes no flags of orch up');
-  const parsed = parseOptions(upOptions, more, { program: 'orch install --' });
+  const subcommand = joined === undefined ? 'up' : 'join';
+  const table = joined === undefined ? upOptions : joinOptions;
+  const parsed = parseOptions<OptionTable>(table, more, { program: 'orch install --' });
   if (parsed.kind !== 'run' || parsed.given.has('data-dir') || parsed.given.has('detach'))
-    throw new SetupError('after -- come flags of orch up, without --data-dir and --detach');
+    throw new SetupError(`after -- come flags of orch ${subcommand}, without --data-dir and --detach`);
   refuseRunning(layout, options);
   const file = unitFile(options);
-  const [subcommand, description] =
-    joined === undefined ? ['up', `Cluster in ${layout.root}`] : ['join', `Part of the cluster at ${joined.server}`];
+  const description = joined === undefined ? `Cluster in ${layout.root}` : `Part of the cluster at ${joined.server}`;
   const command = [...ownProgram(), subcommand, '--data-dir', layout.root, ...more];
   mkdirSync(options['unit-dir'], { recursive: true });
   replaceFile(file, serviceUnit({ description, command, path: process.env['PATH'] ?? systemPath }));

@@ -149,9 +149,10 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
   const systemd = existsSync('/run/systemd/system') && 'this machine is run by systemd';
   await t.test('systemd is told', { skip: systemd }, async (t) => {
     const units = ['--unit-dir', join(dirOf(near), 'units')];
-    t.match(await page(near, 'bin/orch install', ...units), /Wrote \S+orch\.service/);
+    const option = '--nodeagent-arg=max-pods=50';
+    t.match(await page(near, 'bin/orch install', ...units, '--', option), /Wrote \S+orch\.service/);
     const unit = readFileSync(join(dirOf(near), 'units', 'orch.service'), 'utf8');
-    t.match(unit, new RegExp(`ExecStart=\\S+node .*orch\\S* join --data-dir ${dirOf(near)}\n`));
+    t.match(unit, new RegExp(`ExecStart=\\S+node .*orch\\S* join --data-dir ${dirOf(near)} ${option}\n`));
     await ok(
       first.run(bin('orch'), ['install', '--data-dir', dirOf(first), ...units, '--', '--node-ip', first.address]),
     );
