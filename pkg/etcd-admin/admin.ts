@@ -55,6 +55,11 @@ export interface EtcdAlarm {
 /** Longest time of one call, ms. A defragmentation or a snapshot may take longer. */
 const callMs = 10_000;
 const defragmentMs = 600_000;
+/** Until members are connected that can be, ms: etcd wants five seconds of it (server.go, HealthInterval). */
+const settleMs = 20_000;
+const settlePollMs = 250;
+/** What etcd answers until then. */
+const unsettled = 'unhealthy cluster';
 /** As numbers, by which both know them: the library's names of these are not those of the protocol. */
 const alarmActions = { get: 0, deactivate: 2 };
 const alarmTypes = ['NONE', 'NOSPACE', 'CORRUPT'];
@@ -90,9 +95,22 @@ export class EtcdAdmin {
     await this.#call(this.#all.cluster.memberPromote({ ID: id }, this.#within(callMs)));
   }
 
-  /** Takes a member out for good: it stops by itself where it runs. */
+  /**
+   * Takes a member out for good: it stops by itself where it runs. Waits while etcd refuses because members have not been
+   * connected for long, which is so after each change of them.
+   */
   async removeMember(id: string): Promise<void> {
-    await this.#call(this.#all.cluster.memberRemove({ ID: id }, this.#within(callMs)));
+    const { clock } = this.#access;
+    const deadlineMs = clock.monotonic() + settleMs;
+    for (;;) {
+      try {
+        await this.#call(this.#all.cluster.memberRemove({ ID: id }, this.#within(callMs)));
+        return;
+      } catch (error) {
+        if (!messageOf(error).includes(unsettled) || clock.monotonic() > deadlineMs) throw error;
+      }
+      await clock.sleep(settlePollMs);
+    }
   }
 
   /** Says where the other members reach it from now on. */

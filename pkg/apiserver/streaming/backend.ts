@@ -53,12 +53,14 @@ export function tlsOptions(
   };
 }
 
-/** Headers of the client's request that the backend must not see: they are for this server, or for this connection. */
+/**
+ * Headers of the client's request that the backend must not see: they are for this server, or for this connection. Cookies
+ * are not: this server takes none, and programs behind a proxy log people in by them.
+ */
 const ownHeaders = new Set([
   'authorization',
   'connection',
   'content-length',
-  'cookie',
   'expect',
   'host',
   'http2-settings',

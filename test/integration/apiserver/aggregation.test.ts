@@ -75,7 +75,8 @@ t.test('requests reach the server with who asks, once it is available', async (t
   const { raw, headers: received } = answer.json as { raw: string[]; headers: Record<string, string> };
   const groups = raw.flatMap((text, i) => (text.toLowerCase() === 'x-remote-group' ? [raw[i + 1]] : []));
   t.same(groups, ['dev', 'ops: all', 'system:authenticated']);
-  t.notOk('authorization' in received || 'cookie' in received || 'x-remote-extra-scopes' in received);
+  t.equal(received['cookie'], 'a=b', 'a program behind a proxy logs people in by them');
+  t.notOk('authorization' in received || 'x-remote-extra-scopes' in received);
   t.match(await ask(aggregating, 'alice', 'GET', `${root}/leading`), { status: 502, text: /not permitted/ });
   const other = await ask(aggregating, 'admin', 'GET', '/apis/echo.example.com/v1%2fx/echoes');
   t.equal(other.status, 404, 'a path that could be read in two ways goes nowhere');
