@@ -121,6 +121,20 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
     t.match(logs, `[::ffff:${onFirst?.status?.podIP}]`, 'pods are known by their own addresses');
   });
 
+  await t.test('the programs of a node are exchanged, and its containers are the same', async (t) => {
+    const containers = async () => {
+      const args = ['get', podType.resource, '--field-selector', 'spec.nodeName=worker-b', '-o', 'json'];
+      const { items } = JSON.parse(await ok(ctl(args))) as { items: Pod[] };
+      return items.map(({ status }) => status?.containerStatuses?.map(({ containerID }) => containerID));
+    };
+    const before = await containers();
+    t.equal(before.length, 1);
+    const said = await ok(far.run(bin('orch'), ['upgrade', '--data-dir', dirOf(far)], { timeoutMs: 180_000 }));
+    t.match(said, /Nothing is in the way\.\n[\s\S]*pods left running[\s\S]*node Ready[\s\S]*Done\./);
+    t.match(await ok(ctl(['get', 'node', 'worker-b'])), / Ready /);
+    t.same(await containers(), before);
+  });
+
   await t.test('a node is worked on, and starts again', async (t) => {
     t.match(await page(first, 'bin/orchctl drain worker-a'), /node\/worker-a drained/);
     const dir = ['--data-dir', dirOf(near)];
