@@ -57,7 +57,7 @@ const callMs = 10_000;
 const defragmentMs = 600_000;
 /** Until members are connected that can be, ms: etcd wants five seconds of it (server.go, HealthInterval). */
 const settleMs = 20_000;
-const settlePollMs = 250;
+const settlePollMs = 500;
 /** What etcd answers until then. */
 const unsettled = 'unhealthy cluster';
 /** As numbers, by which both know them: the library's names of these are not those of the protocol. */
@@ -103,11 +103,15 @@ export class EtcdAdmin {
     const { clock } = this.#access;
     const deadlineMs = clock.monotonic() + settleMs;
     for (;;) {
+      // The library takes each refusal for a failure of the member that told it, and keeps away from it after some.
+      const once = this.#connect(this.#access.endpoints);
       try {
-        await this.#call(this.#all.cluster.memberRemove({ ID: id }, this.#within(callMs)));
+        await this.#call(once.cluster.memberRemove({ ID: id }, this.#within(callMs)));
         return;
       } catch (error) {
         if (!messageOf(error).includes(unsettled) || clock.monotonic() > deadlineMs) throw error;
+      } finally {
+        once.close();
       }
       await clock.sleep(settlePollMs);
     }
