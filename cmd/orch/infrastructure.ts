@@ -9,7 +9,7 @@ import type { ContainerRuntimes, NodeRuntime } from '#cmd/orch/container-runtime
 import type { Closable } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
-import { type ClusterSettings, choosePort, readSettings } from '#cmd/orch/context/settings.js';
+import { type ClusterSettings, portIsFree, randomPort, readSettings } from '#cmd/orch/context/settings.js';
 import type { ForeignEtcd } from '#cmd/orch/context/start-options.js';
 import { clearTargets, writeTarget } from '#cmd/orch/context/targets.js';
 import type { Membership } from '#cmd/orch/members/membership.js';
@@ -23,6 +23,7 @@ import {
 } from '#cmd/orch/pki/cluster-pki.js';
 import { type EtcdPki, ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
 import type { Child } from '#cmd/orch/process/child.js';
+import { claimName } from '#cmd/orch/process/claim.js';
 import { etcdChild, etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { serviceAddressOf } from '#cmd/orch/service-address.js';
@@ -199,7 +200,7 @@ async function startStore(context: ClusterContext, pki: EtcdPki): Promise<Starte
   const { certificateFile: certFile, privateKeyFile: keyFile } = pki.server;
   if (caFile === undefined || certFile === undefined || keyFile === undefined)
     throw new Error('certificates have no files');
-  const metricsPort = await choosePort(etcdMetricsPort, loopback, Math.random);
+  const metricsPort = await etcdMetricsPorts(layout);
   const membership = await membershipOf(context);
   const program = etcdChild({
     dataDir: layout.etcd,
@@ -218,7 +219,6 @@ async function startStore(context: ClusterContext, pki: EtcdPki): Promise<Starte
     running.push(program);
     await membership?.settle();
   });
-  writeTarget(layout, 'etcd', `${loopback}:${metricsPort}`);
   const access = {
     endpoints: [etcdEndpoint(settings.etcdClientPort)],
     caFile,
@@ -226,6 +226,17 @@ async function startStore(context: ClusterContext, pki: EtcdPki): Promise<Starte
     keyFile: pki.client.privateKeyFile,
   };
   return { access, program };
+}
+
+/** Ports for etcd's metrics, one for each of its starts: the usual one, unless another cluster of this machine has it. */
+async function etcdMetricsPorts(layout: Layout): Promise<() => Promise<number>> {
+  const hasUsual = await claimName(`orch-port-${etcdMetricsPort}`);
+  return async () => {
+    const isFree = hasUsual && (await portIsFree(etcdMetricsPort, loopback));
+    const port = isFree ? etcdMetricsPort : await randomPort(loopback, Math.random);
+    writeTarget(layout, 'etcd', `${loopback}:${port}`);
+    return port;
+  };
 }
 
 /** Loaded only where there are several servers: the client library for it takes time and memory. */

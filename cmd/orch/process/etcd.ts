@@ -33,9 +33,11 @@ export interface EtcdArguments {
   readonly initialCluster: readonly string[] | undefined;
 }
 
-export interface EtcdOptions extends Pick<EtcdArguments, 'dataDir' | 'tls' | 'initialCluster' | 'metricsPort'> {
+export interface EtcdOptions extends Pick<EtcdArguments, 'dataDir' | 'tls' | 'initialCluster'> {
   /** Asked for at each start. */
   readonly settings: () => EtcdSettings;
+  /** The same: a port that somebody has taken meanwhile would end etcd again and again. */
+  readonly metricsPort: () => Promise<number>;
   readonly runDir: string;
   readonly logFile: string;
   readonly clock: Clock;
@@ -118,7 +120,8 @@ export function etcdChild(options: EtcdOptions): Child {
   return new Child({
     name: 'etcd',
     command: 'etcd',
-    args: () => etcdArguments({ dataDir, tls, initialCluster, metricsPort, settings: settings() }),
+    args: async () =>
+      etcdArguments({ dataDir, tls, initialCluster, metricsPort: await metricsPort(), settings: settings() }),
     // Where etcd does not know the processor it refuses to start unless told its name.
     env: process.arch === 'arm64' ? { ETCD_UNSUPPORTED_ARCH: 'arm64' } : {},
     runDir: options.runDir,
