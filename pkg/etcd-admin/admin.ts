@@ -58,8 +58,10 @@ const defragmentMs = 600_000;
 /** Until members are connected that can be, ms: etcd wants five seconds of it (server.go, HealthInterval). */
 const settleMs = 20_000;
 const settlePollMs = 500;
-/** What etcd answers until then. */
-const unsettled = 'unhealthy cluster';
+/** A change of members is done within a heartbeat or not at all. */
+const changeMs = 3000;
+/** What is answered until then, by etcd or in its place. */
+const unsettled = /unhealthy cluster|deadline exceeded|timed out/i;
 /** As numbers, by which both know them: the library's names of these are not those of the protocol. */
 const alarmActions = { get: 0, deactivate: 2 };
 const alarmTypes = ['NONE', 'NOSPACE', 'CORRUPT'];
@@ -96,20 +98,24 @@ export class EtcdAdmin {
   }
 
   /**
-   * Takes a member out for good: it stops by itself where it runs. Waits while etcd refuses because members have not been
-   * connected for long, which is so after each change of them.
+   * Takes a member out for good: it stops by itself where it runs. Tries again while etcd refuses because members have not
+   * been connected for long, which is so after each change of them, and where it does not answer: what is asked while a
+   * leader is chosen gets lost.
    */
   async removeMember(id: string): Promise<void> {
     const { clock } = this.#access;
     const deadlineMs = clock.monotonic() + settleMs;
-    for (;;) {
+    for (let isFirst = true; ; isFirst = false) {
       // The library takes each refusal for a failure of the member that told it, and keeps away from it after some.
       const once = this.#connect(this.#access.endpoints);
       try {
-        await this.#call(once.cluster.memberRemove({ ID: id }, this.#within(callMs)));
+        await this.#call(once.cluster.memberRemove({ ID: id }, this.#within(changeMs)));
         return;
       } catch (error) {
-        if (!messageOf(error).includes(unsettled) || clock.monotonic() > deadlineMs) throw error;
+        const why = messageOf(error);
+        // An attempt without an answer may have done it.
+        if (!isFirst && why.includes('member not found')) return;
+        if (!unsettled.test(why) || clock.monotonic() > deadlineMs) throw error;
       } finally {
         once.close();
       }

@@ -184,6 +184,15 @@ t.test('three servers and a worker', { skip: whyNoServices() ?? false }, async (
     });
   }
 
+  for (const host of [first, second]) {
+    const name = names.get(host) ?? 'the first';
+    await t.test(`the programs of ${name} are exchanged`, async (t) => {
+      await goesOn(`the programs of ${name} are exchanged`, async () => {
+        t.match(await orch(host, 'upgrade', '--backup=false'), /Nothing is in the way\.\n[\s\S]*Done\./);
+      });
+    });
+  }
+
   await t.test('nothing is lost, and no container started again', async (t) => {
     load?.end();
     const code = await load?.exited;
