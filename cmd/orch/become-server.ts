@@ -1,7 +1,7 @@
 /** Makes this machine one more server of a cluster: its settings and the authorities are on its disk then. */
 import { mkdirSync } from 'node:fs';
 import { realClock } from '#apimachinery/clock.js';
-import { staticTls, staticToken } from '#client/http/credentials.js';
+import { staticTls } from '#client/http/credentials.js';
 import { connect } from '#client/rest/client-config.js';
 import {
   type ClusterSettings,
@@ -10,9 +10,10 @@ import {
   type ServerSettings,
   writeSettings,
 } from '#cmd/orch/context/settings.js';
+import { findCluster, tokenClient } from '#cmd/orch/find-cluster.js';
 import { asSetupError, checkedPin, refuseNoContainers, refuseUnfit } from '#cmd/orch/join-refusals.js';
 import type { JoinSurroundings } from '#cmd/orch/join-surroundings.js';
-import { type DiscoveredCluster, discoverCluster } from '#cmd/orch/joining/discover.js';
+import type { DiscoveredCluster } from '#cmd/orch/joining/discover.js';
 import { type NodeSettings, readNodeSettings } from '#cmd/orch/joining/node-settings.js';
 import { type Invitation, writeAuthorities } from '#cmd/orch/members/invitation.js';
 import { openInvitation } from '#cmd/orch/members/invite.js';
@@ -26,9 +27,6 @@ import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { findNodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { memoryFileStore } from '#pki/file-store.js';
-
-/** How long a token that was just made may take until it signs; ms. */
-const signatureMs = 10_000;
 
 /** Rejects with a SetupError that says what is in the way; nothing is on the disk then. */
 export async function becomeServer(
@@ -50,12 +48,7 @@ export async function becomeServer(
   const { addresses } = await findNodeAddresses({ nodeIPs, nodeName: name }, hostNetwork);
   const [address = ''] = addresses;
   if (!isForOthers(address)) throw new SetupError('this machine has no address for other servers; give --node-ip');
-  const cluster = await step(
-    sink,
-    'cluster found',
-    () => discoverCluster({ server, token, pin, clock: realClock, waitMs: signatureMs }).catch(asSetupError),
-    ({ server: known }) => known,
-  );
+  const cluster = await findCluster({ server, token, pin }, sink);
   const invitation = await step(sink, 'authorities received', () => received(cluster, token).catch(asSetupError));
   const known = await clusterAllows(cluster, invitation, name, runtime);
   const { apiPort } = invitation.settings;
@@ -81,9 +74,8 @@ export async function becomeServer(
 }
 
 /** Over a connection to the cluster that the hash names, and sealed besides. */
-async function received({ ca, dialect, server }: DiscoveredCluster, token: ServerToken): Promise<Invitation> {
-  const target = { server, tls: staticTls({ ca }), token: staticToken(`${token.id}.${token.secret}`) };
-  const client = connect({ ...target, namespace: 'default' }, { dialect, clock: realClock });
+async function received(cluster: DiscoveredCluster, token: ServerToken): Promise<Invitation> {
+  const client = tokenClient(cluster, token);
   try {
     return await openInvitation(client, token);
   } finally {

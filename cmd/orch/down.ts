@@ -1,6 +1,6 @@
 /** `orch down`: ends every process of a cluster; what it knows stays in the data directory. */
 import { existsSync, readFileSync, rmSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
@@ -80,7 +80,7 @@ function textOf(file: string): string {
 }
 
 async function stopCluster(layout: Layout, sink: ProgressSink): Promise<void> {
-  const file = join(layout.run, 'orch.pid');
+  const file = layout.process;
   const identity = readIdentity(file);
   if (identity !== undefined) {
     await stopProcess(identity, realClock, clusterGraceMs, (waitedMs) => {

@@ -2,6 +2,7 @@
 import { mkdirSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import { specialRange } from '#apimachinery/net/special-ip.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
@@ -116,7 +117,7 @@ function isAnyAddress(address: string): boolean {
 export function serverForOthers({ settings, start }: ClusterContext, nodeIPs: readonly string[]): string {
   const { advertiseAddress, bindAddress } = start;
   const address = advertiseAddress ?? (isAnyAddress(bindAddress) ? (nodeIPs[0] ?? '127.0.0.1') : bindAddress);
-  return `https://${address.includes(':') ? `[${address}]` : address}:${settings.apiPort}`;
+  return `https://${hostPort(address, settings.apiPort)}`;
 }
 
 /** Rejects with a reason when the addresses that were asked for are not this machine's. */

@@ -2,21 +2,18 @@
 import { existsSync, mkdirSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { ownProgram } from '#cmd/orch/background/detached.js';
-import { serviceUnit } from '#cmd/orch/background/service-unit.js';
 import { systemctl } from '#cmd/orch/background/systemctl.js';
+import { writeUnit } from '#cmd/orch/background/write-unit.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
-import { readSettings } from '#cmd/orch/context/settings.js';
+import { joinedOf, readSettings } from '#cmd/orch/context/settings.js';
 import { installOptions, joinOptions, upOptions } from '#cmd/orch/options.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
-import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
 type InstallOptions = OptionValues<typeof installOptions>;
-
-const systemPath = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
 
 /** What follows `--` are options of `orch up`, or of `orch join` on a machine that has joined. */
 export async function install(argv: readonly string[]): Promise<number> {
@@ -30,19 +27,16 @@ export async function install(argv: readonly string[]): Promise<number> {
   );
   if (options === undefined) return 0;
   const layout = layoutOf(resolve(options['data-dir']));
-  const settings = readSettings(layout.settings);
-  const joined = settings?.joined ?? settings?.server?.joined;
-  const subcommand = joined === undefined ? 'up' : 'join';
-  const table = joined === undefined ? upOptions : joinOptions;
+  const hasJoined = joinedOf(readSettings(layout.settings)) !== undefined;
+  const subcommand = hasJoined ? 'join' : 'up';
+  const table = hasJoined ? joinOptions : upOptions;
   const parsed = parseOptions<OptionTable>(table, more, { program: 'orch install --' });
   if (parsed.kind !== 'run' || parsed.given.has('data-dir') || parsed.given.has('detach'))
     throw new SetupError(`after -- come flags of orch ${subcommand}, without --data-dir and --detach`);
   refuseRunning(layout, options);
   const file = unitFile(options);
-  const description = joined === undefined ? `Cluster in ${layout.root}` : `Part of the cluster at ${joined.server}`;
-  const command = [...ownProgram(), subcommand, '--data-dir', layout.root, ...more];
   mkdirSync(options['unit-dir'], { recursive: true });
-  replaceFile(file, serviceUnit({ description, command, path: process.env['PATH'] ?? systemPath }));
+  writeUnit(file, layout, [...ownProgram(), subcommand, '--data-dir', layout.root, ...more]);
   process.stdout.write(`Wrote ${file}\n`);
   if (!systemdRuns()) {
     process.stdout.write('This machine is not run by systemd; the unit is for one that is.\n');
@@ -85,7 +79,7 @@ function optionsOf(argv: readonly string[], name: string, description: string): 
 
 /** systemd would start a second one, which would end at once, again and again. */
 function refuseRunning(layout: Layout, { 'data-dir': dataDir }: InstallOptions): void {
-  if (systemdRuns() && readIdentity(join(layout.run, 'orch.pid')) !== undefined)
+  if (systemdRuns() && readIdentity(layout.process) !== undefined)
     throw new SetupError(`it runs already; stop it first, and systemd starts it: orch down --data-dir ${dataDir}`);
 }
 

@@ -1,31 +1,32 @@
 /** `orch join`: makes this machine a node of a cluster, or starts it again as the node that it is. */
 import { mkdirSync } from 'node:fs';
-import { join as joinPath, resolve } from 'node:path';
+import { resolve } from 'node:path';
 import { parseBootstrapToken } from '#api/core/v1/secret/bootstrap-token.js';
 import { realClock } from '#apimachinery/clock.js';
-import { staticTls, staticToken } from '#client/http/credentials.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
-import { connect } from '#client/rest/client-config.js';
 import { startInBackground } from '#cmd/orch/background/detached.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
-import { type ClusterSettings, type JoinedCluster, readSettings, writeSettings } from '#cmd/orch/context/settings.js';
+import {
+  type ClusterSettings,
+  type JoinedCluster,
+  joinedOf,
+  readSettings,
+  writeSettings,
+} from '#cmd/orch/context/settings.js';
 import type { StartOptions } from '#cmd/orch/context/start-options.js';
+import { findCluster, tokenClient } from '#cmd/orch/find-cluster.js';
 import { asSetupError, checkedPin, refuseNoContainers, refuseUnfit, serverUrl } from '#cmd/orch/join-refusals.js';
 import type { JoinSurroundings } from '#cmd/orch/join-surroundings.js';
-import { discoverCluster } from '#cmd/orch/joining/discover.js';
 import { readNodeSettings } from '#cmd/orch/joining/node-settings.js';
 import { checkedNodeIPs, machineNodeName } from '#cmd/orch/node-identity.js';
 import { joinOptions } from '#cmd/orch/options.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
-import { progressPrinter, step } from '#cmd/orch/terminal/progress.js';
+import { progressPrinter } from '#cmd/orch/terminal/progress.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
-
-/** How long a token that was just made may take until it signs; ms. */
-const signatureMs = 10_000;
 
 export async function join(argv: readonly string[], guarded: GuardedProcess): Promise<number> {
   const parsed = parseOptions(joinOptions, argv, { program: 'orch join', allowArgs: true });
@@ -38,12 +39,12 @@ export async function join(argv: readonly string[], guarded: GuardedProcess): Pr
   const options = parsed.values;
   const layout = layoutOf(resolve(options['data-dir']));
   const sink = progressPrinter(process.stdout, realClock);
-  if (readIdentity(joinPath(layout.run, 'orch.pid')) !== undefined) {
+  if (readIdentity(layout.process) !== undefined) {
     process.stdout.write(`The node in ${layout.root} runs already.\n`);
     return 0;
   }
   const settings = await joinedSettings(parsed.args, { options, layout, sink });
-  const joined = settings.joined ?? settings.server?.joined;
+  const joined = joinedOf(settings);
   if (joined === undefined)
     throw new SetupError(`${layout.root} holds a cluster of its own; use another --data-dir, or: orch down --delete`);
   refuseNoContainers(settings.runtime);
@@ -72,7 +73,7 @@ async function joinedSettings(args: readonly string[], surroundings: JoinSurroun
   if (more.length > 0) throw new SetupError('orch join takes one server');
   const existing = readSettings(layout.settings);
   if (existing !== undefined) {
-    const joined = existing.joined ?? existing.server?.joined;
+    const joined = joinedOf(existing);
     if (address !== undefined && joined !== undefined && serverUrl(address) !== joined.server)
       throw new SetupError(
         `${layout.root} belongs to the cluster at ${joined.server}; take it out with: orch leave --data-dir ${layout.root}`,
@@ -96,15 +97,9 @@ async function becomeNode(server: string, { options, layout, sink }: JoinSurroun
   refuseNoContainers(runtime);
   checkedNodeIPs(options['node-ip']);
   const name = options['node-name'] ?? machineNodeName();
-  const cluster = await step(
-    sink,
-    'cluster found',
-    () => discoverCluster({ server, token, pin, clock: realClock, waitMs: signatureMs }).catch(asSetupError),
-    ({ server: known }) => known,
-  );
+  const cluster = await findCluster({ server, token, pin }, sink);
   const { dialect, ca } = cluster;
-  const target = { server: cluster.server, tls: staticTls({ ca }), token: staticToken(`${token.id}.${token.secret}`) };
-  const client = connect({ ...target, namespace: 'default' }, { dialect, clock: realClock });
+  const client = tokenClient(cluster, token);
   try {
     const known = await readNodeSettings(client).catch(asSetupError);
     await refuseUnfit(client, name, known, runtime);

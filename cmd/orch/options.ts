@@ -1,3 +1,4 @@
+import { unitsDir } from '#cmd/orch/background/service-unit.js';
 import { dataDir } from '#cmd/orch/context/data-dir.js';
 import { etcdOptions } from '#cmd/orch/context/etcd-options.js';
 import type { OptionTable } from '#daemon/options/option.js';
@@ -213,7 +214,7 @@ export const installOptions = {
   ...dataDir,
   'unit-dir': {
     type: 'string',
-    default: '/etc/systemd/system',
+    default: unitsDir,
     section: 'Service',
     meaning: 'Directory of the units of systemd.',
   },

@@ -1,7 +1,6 @@
 /** Runs a cluster until it is told to stop: infrastructure first, daemons on top, and back down in reverse order. */
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { aborted } from '#apimachinery/async/aborted.js';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
@@ -102,7 +101,7 @@ export async function serveCluster(given: StartOptions, settings: ClusterSetting
   const stopped = aborted(stop.signal);
   // Before anything is started: whoever stops a cluster that is still starting must find it.
   mkdirSync(layout.run, { recursive: true, mode: 0o700 });
-  writeIdentity(join(layout.run, 'orch.pid'), process.pid);
+  writeIdentity(layout.process, process.pid);
   const startIt =
     settings.joined === undefined ? startCluster : (await import('#cmd/orch/joined-node.js')).startJoinedNode;
   const started = startIt(context, hooks, stop.signal);
@@ -128,7 +127,7 @@ export async function serveCluster(given: StartOptions, settings: ClusterSetting
       leavesPods,
     });
     rmSync(layout.stopping, { force: true });
-    rmSync(join(layout.run, 'orch.pid'), { force: true });
+    rmSync(layout.process, { force: true });
     // Something that was not waited for, or forgot to let go, must not keep the process; this timer does not either.
     realClock.setTimer(() => {
       log.warn('something still runs in this process; ending it');

@@ -49,7 +49,7 @@ export async function up(argv: readonly string[], guarded: GuardedProcess): Prom
   const options = parsed.values;
   const layout = layoutOf(resolve(options['data-dir']));
   const sink = progressPrinter(process.stdout, realClock);
-  if (readIdentity(join(layout.run, 'orch.pid')) !== undefined) {
+  if (readIdentity(layout.process) !== undefined) {
     process.stdout.write(`The cluster in ${layout.root} runs already.\n`);
   } else {
     const settings = await resolveSettings(options, parsed.given, layout);

@@ -15,16 +15,15 @@ import t, { type Test } from 'tap';
 import type { BackupManifest } from '#cmd/orch/backup/contents.js';
 import { layoutOf } from '#cmd/orch/context/layout.js';
 import { findProgram } from '#cmd/orch/process/find-program.js';
-import { chooseEtcd, openStore } from '#cmd/orch/store/etcd-access.js';
 import { type KeyValue, prefixEnd, type Revision } from '#storage/store.js';
 import { eventually, root, run, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
+import { ownStore } from '#test/e2e/own-store.js';
 
 t.setTimeout(300_000);
 
 const orch = join(root, 'bin', 'orch');
 const path = process.env['PATH'] ?? '';
 const hasTool = findProgram('etcdutl', path) !== undefined || findProgram('etcdctl', path) !== undefined;
-const none = { 'etcd-servers': [], 'etcd-cafile': undefined, 'etcd-certfile': undefined, 'etcd-keyfile': undefined };
 
 async function succeeds(...args: string[]): Promise<string> {
   const { code, stdout, stderr } = await run(orch, args, { timeoutMs: 180_000 });
@@ -34,7 +33,7 @@ async function succeeds(...args: string[]): Promise<string> {
 
 /** Everything that the store of a cluster had at a revision, or has now. */
 async function contents(dataDir: string, revision?: Revision): Promise<{ kvs: KeyValue[]; revision: Revision }> {
-  const store = openStore(chooseEtcd(none, layoutOf(dataDir)).access);
+  const store = ownStore(dataDir);
   try {
     const range = { start: '/registry/', end: prefixEnd('/registry/') };
     return await store.range(revision === undefined ? range : { ...range, revision });

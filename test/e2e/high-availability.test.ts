@@ -12,6 +12,7 @@ import { formatKubeconfig, parseKubeconfig, singleContext } from '#client/kubeco
 import { layoutOf } from '#cmd/orch/context/layout.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
 import { pointAt } from '#cmd/orch/servers/point-at.js';
+import { documentedCommands } from '#test/e2e/documented.js';
 import { eventually, Running, type RunResult, root, whyNoServices } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';
 import { busybox, sleeper } from '#test/e2e/pods.js';
@@ -20,11 +21,7 @@ import type { LoadReport } from '#test/e2e/write-load.js';
 t.setTimeout(300_000);
 
 /** Lines of the page that a shell is to run. */
-const documented = [
-  ...readFileSync(join(root, 'docs', 'high-availability.md'), 'utf8').matchAll(/```sh\n([\s\S]*?)```/g),
-]
-  .flatMap(([, block = '']) => block.trim().split('\n'))
-  .filter((line) => line.startsWith('bin/'));
+const documented = documentedCommands('high-availability.md');
 
 /** In which writes go on, whatever became of a server. */
 const refusalMs = 5000;

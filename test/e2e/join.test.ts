@@ -8,15 +8,14 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { layoutOf } from '#cmd/orch/context/layout.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
+import { documentedCommands } from '#test/e2e/documented.js';
 import { type RunResult, root, whyNoServices } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';
 
 t.setTimeout(300_000);
 
 /** Lines of the page that a shell is to run. */
-const documented = [...readFileSync(join(root, 'docs', 'join.md'), 'utf8').matchAll(/```sh\n([\s\S]*?)```/g)]
-  .flatMap(([, block = '']) => block.trim().split('\n'))
-  .filter((line) => line.startsWith('bin/'));
+const documented = documentedCommands('join.md');
 
 t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
   const network = makeHosts([2, 1]);
@@ -151,7 +150,7 @@ t.test('three machines', { skip: whyNoServices() ?? false }, async (t) => {
 
   await t.test('an agent that is killed leaves its pods alone', async (t) => {
     const dir = dirOf(far);
-    const identity = readIdentity(join(layoutOf(dir).run, 'orch.pid'));
+    const identity = readIdentity(layoutOf(dir).process);
     process.kill(identity?.pid ?? 0, 'SIGKILL');
     await ok(far.run(bin('orch'), ['join', '--detach', '--data-dir', dir], { timeoutMs: 180_000 }));
     const selector = ['-l', 'app=web', '--field-selector', 'spec.nodeName=worker-b'];

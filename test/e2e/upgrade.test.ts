@@ -9,10 +9,9 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { connect } from '#client/rest/client-config.js';
 import type { RestClient } from '#client/rest/rest-client.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
 import { whyNoContainers } from '#cmd/orch/preflight.js';
-import { chooseEtcd, openStore } from '#cmd/orch/store/etcd-access.js';
 import { ownRanges, type RunResult, rangeArguments, root, run, startTestCluster } from '#test/e2e/harness.js';
+import { ownStore } from '#test/e2e/own-store.js';
 import { pod, shell, sleeper, untilPodReady } from '#test/e2e/pods.js';
 
 t.setTimeout(300_000);
@@ -63,7 +62,7 @@ t.test('another release', { skip }, async (t) => {
       code: 0,
       stdout: /^From v1\.24\.0.* to v1\.24\.0 \(feedbeef\)\n.*\nNothing is in the way\.\n$/,
     });
-    const store = openStore(chooseEtcd(ownEtcd, layoutOf(dataDir)).access);
+    const store = ownStore(dataDir);
     t.teardown(() => store.close());
     const key = '/registry/configmaps/default/torn';
     const { revision } = await store.create(key, Buffer.from('{"kind":'));
@@ -104,5 +103,3 @@ t.test('another release', { skip }, async (t) => {
     t.match((await cluster.ctl('exec', 'stays', '--', 'echo', 'alive')).stdout, 'alive');
   });
 });
-
-const ownEtcd = { 'etcd-servers': [], 'etcd-cafile': undefined, 'etcd-certfile': undefined, 'etcd-keyfile': undefined };

@@ -1,5 +1,8 @@
 /** The unit by which systemd starts a cluster, or a node of one, with the machine. Pure. */
 
+/** Where systemd looks for those of the machine's owner. */
+export const unitsDir = '/etc/systemd/system';
+
 export interface ServiceUnit {
   readonly description: string;
   /** Program and arguments. */

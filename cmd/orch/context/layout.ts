@@ -12,6 +12,8 @@ export interface Layout {
   readonly logs: string;
   /** Process identity files of what runs now. */
   readonly run: string;
+  /** That of the process which runs the cluster, or the node. */
+  readonly process: string;
   /** Names what a cluster that was told to stop waits for; there while it does. */
   readonly stopping: string;
   /** There while a backup is being restored into the directory. */
@@ -43,6 +45,7 @@ export function layoutOf(dataDir: string): Layout {
     etcd: join(dataDir, 'etcd'),
     logs: join(dataDir, 'logs'),
     run: join(dataDir, 'run'),
+    process: join(dataDir, 'run', 'orch.pid'),
     stopping: join(dataDir, 'run', 'stopping'),
     restoring: join(dataDir, 'restoring'),
     backupPlan: join(dataDir, 'backup-schedule.json'),

@@ -49,6 +49,11 @@ export interface JoinedServers extends JoinedCluster {
   readonly etcd: readonly string[];
 }
 
+/** What the machine has joined, as a node or as a server; undefined: its cluster is its own. */
+export function joinedOf(settings: ClusterSettings | undefined): JoinedCluster | undefined {
+  return settings?.joined ?? settings?.server?.joined;
+}
+
 export function readSettings(file: string): ClusterSettings | undefined {
   let text: string;
   try {

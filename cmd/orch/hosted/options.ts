@@ -3,6 +3,16 @@ import type { OptionTable } from '#daemon/options/option.js';
 /** Programs that not every control plane has. */
 export const clientNames = ['ingress', 'service-proxy'] as const;
 
+const hostedDialect = {
+  dialect: {
+    type: 'string',
+    oneOf: ['orch', 'kubernetes'],
+    default: 'orch',
+    section: 'Control plane',
+    meaning: 'Names that the hosted control plane speaks.',
+  },
+} as const satisfies OptionTable;
+
 export const certificatesOptions = {
   name: {
     type: 'string',
@@ -28,13 +38,7 @@ export const certificatesOptions = {
     section: 'Secrets',
     meaning: 'Names that the cluster speaks which keeps the Secrets.',
   },
-  dialect: {
-    type: 'string',
-    oneOf: ['orch', 'kubernetes'],
-    default: 'orch',
-    section: 'Control plane',
-    meaning: 'Names that the hosted control plane speaks.',
-  },
+  ...hostedDialect,
   server: {
     type: 'string',
     section: 'Control plane',
@@ -63,13 +67,7 @@ export const publishOptions = {
     section: 'Control plane',
     meaning: 'Client config of an administrator of the hosted control plane.',
   },
-  dialect: {
-    type: 'string',
-    oneOf: ['orch', 'kubernetes'],
-    default: 'orch',
-    section: 'Control plane',
-    meaning: 'Names that the hosted control plane speaks.',
-  },
+  ...hostedDialect,
   ingress: {
     type: 'bool',
     section: 'Control plane',

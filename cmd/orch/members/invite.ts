@@ -1,6 +1,10 @@
 /** Puts an invitation, sealed, where the token of a server can read it. It goes when the token ends. */
 import { secrets } from '#api/core/v1/resources.gen.js';
-import { type BootstrapToken, bootstrapTokenSecret } from '#api/core/v1/secret/bootstrap-token.js';
+import {
+  type BootstrapToken,
+  bootstrapTokenSecret,
+  bootstrapTokenUsages,
+} from '#api/core/v1/secret/bootstrap-token.js';
 import type { Secret } from '#api/core/v1/types.gen.js';
 import { rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
 import type { Client } from '#client/client.js';
@@ -22,10 +26,9 @@ export async function invite(
   const { dialect } = client;
   const namespace = dialect.namespaces.system;
   const description = 'Makes a machine a server of the cluster.';
-  const usages = ['signing', 'authentication'];
   const made = await client
     .resource(secrets)
-    .create(bootstrapTokenSecret(dialect, { token, description, expiresAt, usages, groups: [] }));
+    .create(bootstrapTokenSecret(dialect, { token, description, expiresAt, usages: bootstrapTokenUsages, groups: [] }));
   const { name: owner = '', uid = '' } = made.metadata;
   const name = invitationName(token);
   const metadata = {

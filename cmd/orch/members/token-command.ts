@@ -2,11 +2,10 @@
 import { randomInt } from 'node:crypto';
 import { join, resolve } from 'node:path';
 import { stdout } from 'node:process';
+import { newBootstrapToken } from '#api/core/v1/secret/bootstrap-token.js';
 import { realClock } from '#apimachinery/clock.js';
-import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { loadKubeconfig } from '#client/kubeconfig/load.js';
-import { connect } from '#client/rest/client-config.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import { dataDir } from '#cmd/orch/context/data-dir.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import { type ClusterSettings, readSettings, type ServerSettings, writeSettings } from '#cmd/orch/context/settings.js';
@@ -15,6 +14,7 @@ import { invite } from '#cmd/orch/members/invite.js';
 import { openSignal } from '#cmd/orch/members/open-signal.js';
 import { isForOthers, serverPorts } from '#cmd/orch/members/server-ports.js';
 import { formatServerToken, newServerKey } from '#cmd/orch/members/server-token.js';
+import { adminClient } from '#cmd/orch/nodes/admin-client.js';
 import { serverEtcdEndpoint, serverPeerURL } from '#cmd/orch/process/etcd.js';
 import { type ProcessIdentity, readIdentity } from '#cmd/orch/process/identity.js';
 import { ownEtcdAccess } from '#cmd/orch/store/etcd-access.js';
@@ -39,7 +39,6 @@ const hourMs = 3_600_000;
 /** How long the cluster may take to be open to others; ms. */
 const openMs = 60_000;
 const pollMs = 100;
-const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
 
 const options = {
   ...dataDir,
@@ -78,20 +77,14 @@ async function createServerToken(layout: Layout, address: string | undefined, tt
     throw new SetupError(`the other servers know this one as ${server.address}, which stays`);
   if (settings.server === undefined) writeSettings(layout.settings, { ...settings, server });
   const members = await untilOpen(layout, server, running);
-  const random = (length: number) => Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
-  const made = { id: random(6), secret: random(16), key: newServerKey() };
-  const dialect = dialectByName(settings.dialect);
-  const client = connect(await loadKubeconfig(layout.clientConfig, { clock: realClock }), {
-    dialect,
-    clock: realClock,
-  });
+  const made = { ...newBootstrapToken((end) => randomInt(end)), key: newServerKey() };
+  const client = await adminClient(layout, settings);
   try {
     const etcd = members.flatMap(({ clientURLs }) => clientURLs);
     const invitation = invitationOf(layout, settings, etcd);
     await invite(client, invitation, { token: made, expiresAt: realClock.now() + ttlMs });
-    const host = server.address.includes(':') ? `[${server.address}]` : server.address;
     const pin = publicKeyPin(invitation.files['ca.crt'] ?? '');
-    return `orch join https://${host}:${settings.apiPort} --token ${formatServerToken(made)} --ca-hash ${pin} --server`;
+    return `orch join https://${hostPort(server.address, settings.apiPort)} --token ${formatServerToken(made)} --ca-hash ${pin} --server`;
   } finally {
     await client.close();
   }
@@ -102,7 +95,7 @@ function runningServer(layout: Layout): { readonly settings: ClusterSettings; re
   if (settings === undefined || settings.joined !== undefined)
     throw new SetupError(`${layout.root} holds no server of a cluster; give its --data-dir`);
   if (settings.store !== 'etcd') throw new SetupError('a cluster that keeps its objects in memory has one server');
-  const process = readIdentity(join(layout.run, 'orch.pid'));
+  const process = readIdentity(layout.process);
   if (process === undefined || readIdentity(join(layout.run, 'etcd.pid')) === undefined)
     throw new SetupError(`the cluster in ${layout.root} does not run with an etcd of its own; start it with: orch up`);
   return { settings, process };

@@ -2,15 +2,12 @@
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { stderr, stdout } from 'node:process';
-import { stringify } from 'yaml';
-import { realClock as clock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
-import { loadKubeconfig } from '#client/kubeconfig/load.js';
-import { connect } from '#client/rest/client-config.js';
 import { dataDir } from '#cmd/orch/context/data-dir.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import { readSettings } from '#cmd/orch/context/settings.js';
 import { targetFile, targetText } from '#cmd/orch/context/targets.js';
+import { adminClient } from '#cmd/orch/nodes/admin-client.js';
 import { setUpMonitoringAccess } from '#cmd/orch/observe/access.js';
 import { type Discovered, discover } from '#cmd/orch/observe/discover.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
@@ -23,6 +20,7 @@ import { dashboardText, grafanaDashboard } from '#observe/dashboards/grafana.js'
 import { type Names, namesOf } from '#observe/names.js';
 import { ruleFile } from '#observe/rules/rules.js';
 import { prometheusConfig, type ScrapeOptions, type TargetFiles } from '#observe/scrape.js';
+import { yamlText } from '#observe/yaml.js';
 
 const program = 'orch observe';
 
@@ -77,7 +75,7 @@ export async function observe(argv: readonly string[]): Promise<number> {
   const files = new Map([
     [at('targets', 'apiservers.json'), targetText(found.apiServers)],
     [at('targets', 'nodes.json'), targetText(found.nodes)],
-    [at('rules.yml'), yamlOf(ruleFile(names, { cluster, runbooks }))],
+    [at('rules.yml'), yamlText(ruleFile(names, { cluster, runbooks }))],
   ]);
   for (const each of dashboards(names)) {
     const text = dashboardText(grafanaDashboard(each, names.dialect.product));
@@ -90,7 +88,7 @@ export async function observe(argv: readonly string[]): Promise<number> {
   });
   files.set(
     config,
-    yamlOf(
+    yamlText(
       prometheusConfig(names, {
         ...scrape,
         cluster,
@@ -115,8 +113,7 @@ async function askCluster(layout: Layout, { dialect }: Names): Promise<Discovere
     throw new SetupError(
       `${layout.pki} has no certificate for Prometheus: stop the cluster and start it again, which makes one`,
     );
-  const config = await loadKubeconfig(layout.clientConfig, { clock });
-  const client = connect(config, { dialect, clock, userAgent: program });
+  const client = await adminClient(layout, { dialect: dialect.name }, { userAgent: program });
   try {
     await setUpMonitoringAccess(client);
     return await discover(client);
@@ -150,8 +147,4 @@ function scrapeOptions(
         }
       : {}),
   };
-}
-
-function yamlOf(value: object): string {
-  return stringify(value, { lineWidth: 0, aliasDuplicateObjects: false });
 }

@@ -1,6 +1,7 @@
 /** Where the API servers and the nodes of a cluster tell their metrics. */
 import { endpoints, nodes } from '#api/core/v1/resources.gen.js';
 import type { Endpoints, Node } from '#api/core/v1/types.gen.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import type { Client } from '#client/client.js';
 import type { TargetGroup } from '#cmd/orch/context/targets.js';
 
@@ -28,8 +29,4 @@ function nodeTargets({ metadata, status }: Node): TargetGroup[] {
   const port = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
   if (address === undefined || port === 0) return [];
   return [{ targets: [hostPort(address, port)], labels: { node: metadata.name ?? '' } }];
-}
-
-function hostPort(host: string, port: number): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }

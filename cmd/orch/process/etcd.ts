@@ -3,6 +3,7 @@
  * their members.
  */
 import type { Clock } from '#apimachinery/clock.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import { Child } from '#cmd/orch/process/child.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -60,16 +61,12 @@ export const etcdMember = 'default';
 
 /** Where the clients of other servers reach a member. */
 export function serverEtcdEndpoint({ address, clientPort }: EtcdServer): string {
-  return urlOf(address, clientPort);
+  return `https://${hostPort(address, clientPort)}`;
 }
 
 /** Where the other members reach it. */
 export function serverPeerURL({ address, peerPort }: EtcdServer): string {
-  return urlOf(address, peerPort);
-}
-
-function urlOf(address: string, port: number): string {
-  return `https://${address.includes(':') ? `[${address}]` : address}:${port}`;
+  return `https://${hostPort(address, peerPort)}`;
 }
 
 /**

@@ -2,6 +2,7 @@
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import type { Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { KnownServers } from '#cmd/orch/servers/known-servers.js';
@@ -42,9 +43,5 @@ export async function followServers(options: FollowServersOptions, signal: Abort
 export function addressesOf({ endpoints, ports }: EndpointSlice): string[] {
   const port = ports?.[0]?.port;
   if (port === undefined) return [];
-  return endpoints.flatMap(({ addresses }) => addresses.map((address) => hostAndPort(address, port)));
-}
-
-export function hostAndPort(address: string, port: number): string {
-  return `${address.includes(':') ? `[${address}]` : address}:${port}`;
+  return endpoints.flatMap(({ addresses }) => addresses.map((address) => hostPort(address, port)));
 }

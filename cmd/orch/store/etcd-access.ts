@@ -34,12 +34,19 @@ export function chooseEtcd(values: EtcdOptionValues, layout: Layout): ChosenEtcd
     throw new SetupError(`${layout.root} holds no cluster: give its --data-dir, or the --etcd-servers of another`);
   }
   if (settings.store !== 'etcd') throw new SetupError(`the cluster in ${layout.root} keeps its objects in memory`);
-  if (readIdentity(join(layout.run, 'etcd.pid')) === undefined) {
+  const access = runningEtcd(layout, settings);
+  if (access === undefined) {
     throw new SetupError(
       `no etcd of the cluster in ${layout.root} runs: start it with orch up, or give the --etcd-servers that it uses`,
     );
   }
-  return { access: ownEtcdAccess(layout, [etcdEndpoint(settings.etcdClientPort)]), settings };
+  return { access, settings };
+}
+
+/** The cluster's own etcd, on this machine; undefined where none runs. */
+export function runningEtcd(layout: Layout, { etcdClientPort }: ClusterSettings): EtcdAccess | undefined {
+  if (readIdentity(join(layout.run, 'etcd.pid')) === undefined) return undefined;
+  return ownEtcdAccess(layout, [etcdEndpoint(etcdClientPort)]);
 }
 
 /** To members of the cluster's own etcd. Throws a SetupError where there are no certificates. */

@@ -1,22 +1,21 @@
 /** `orch upgrade`: these programs take the place of those that run a cluster of this machine, or the node that it is. */
 import { hostname } from 'node:os';
-import { join, resolve } from 'node:path';
-import { env, stdout } from 'node:process';
+import { resolve } from 'node:path';
+import { stdout } from 'node:process';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { setUnschedulable } from '#client/drain/drain.js';
-import { loadKubeconfig } from '#client/kubeconfig/load.js';
-import { connect } from '#client/rest/client-config.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { saveFrom } from '#cmd/orch/backup/save.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
-import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
+import { type ClusterSettings, joinedOf, readSettings } from '#cmd/orch/context/settings.js';
+import { adminClient } from '#cmd/orch/nodes/admin-client.js';
 import { drainNode } from '#cmd/orch/nodes/drain-node.js';
-import { nodeClient } from '#cmd/orch/nodes/node-client.js';
+import { askMs, nodeClient } from '#cmd/orch/nodes/node-client.js';
 import { untilNodesReady } from '#cmd/orch/nodes/nodes-ready.js';
 import { type ProcessIdentity, readIdentity } from '#cmd/orch/process/identity.js';
-import { chooseEtcd } from '#cmd/orch/store/etcd-access.js';
+import { runningEtcd } from '#cmd/orch/store/etcd-access.js';
 import { type ProgressSink, progressPrinter, step } from '#cmd/orch/terminal/progress.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { exchangePrograms } from '#cmd/orch/upgrade/exchange.js';
@@ -32,13 +31,11 @@ import { type VersionInfo, versionInfo } from '#daemon/version.js';
 
 type UpgradeOptions = OptionValues<typeof upgradeOptions>;
 
-/** Of one request; ms. */
-const askMs = 15_000;
 /** Longest time until the nodes of this machine are Ready again; ms. */
 const readyMs = 120_000;
+const readingStep = 'stored objects read';
 /** A snapshot, and the copy of it that is checked. */
 const backupFactor = 2;
-const ownEtcd = { 'etcd-servers': [], 'etcd-cafile': undefined, 'etcd-certfile': undefined, 'etcd-keyfile': undefined };
 
 export interface Starters {
   /** Starts a cluster or node that was started in a terminal by that subcommand. */
@@ -67,8 +64,8 @@ export async function upgrade(argv: readonly string[], { startAgain }: Starters)
   const layout = layoutOf(resolve(options['data-dir']));
   const settings = readSettings(layout.settings);
   if (settings === undefined) throw new SetupError(`${layout.root} holds no cluster: give its --data-dir`);
-  const identity = readIdentity(join(layout.run, 'orch.pid'));
-  const starter = (settings.joined ?? settings.server?.joined) === undefined ? 'orch up' : 'orch join';
+  const identity = readIdentity(layout.process);
+  const starter = joinedOf(settings) === undefined ? 'orch up' : 'orch join';
   if (identity === undefined)
     throw new SetupError(`what ${layout.root} holds does not run; these programs start it by: ${starter}`);
   if (settings.store === 'memory')
@@ -106,12 +103,19 @@ async function carryOut(work: Upgrade, client: RestClient, startAgain: Starters[
     if (options.drain)
       for (const name of settings.nodes)
         await step(sink, `node ${name} drained`, () => drainNode(client, name, options.timeout));
-    await exchangePrograms({ layout, identity, how, clock, sink, startAgain });
-    await step(sink, 'nodes Ready', () => untilNodesReady(client, settings.nodes, AbortSignal.timeout(readyMs)));
+    const untilReady = () => untilNodesReady(client, settings.nodes, AbortSignal.timeout(readyMs));
+    await exchangePrograms({ layout, identity, how, clock, sink, startAgain, untilReady });
     if (options.drain) for (const name of settings.nodes) await setUnschedulable(client, name, false);
   } finally {
     await giveBack?.(client);
   }
+}
+
+/** Where there is nobody to watch it, one line at its end does. */
+function tellRead(sink: ProgressSink): (objects: number) => void {
+  return (objects) => {
+    if (stdout.isTTY) sink({ step: readingStep, state: 'waiting', note: `${objects} so far` });
+  };
 }
 
 async function observed(
@@ -123,14 +127,15 @@ async function observed(
   const versions = { own: own.gitVersion, running: running.gitVersion, isRollback: options.rollback };
   const nothing = { nodes: [], stored: undefined, etcd: undefined, deprecated: [], disk: undefined };
   if (settings.joined !== undefined) return { ...versions, ...nothing, role: 'node' };
-  const etcd = ownStore(layout);
+  // A store that is not the cluster's own is somebody else's, who looks after it.
+  const etcd = runningEtcd(layout, settings);
   const store =
     etcd === undefined
       ? undefined
       : await step(
           sink,
-          'stored objects read',
-          () => storeFacts(etcd, client.dialect, () => undefined),
+          readingStep,
+          () => storeFacts(etcd, client.dialect, tellRead(sink)),
           ({ stored }) => `${stored.objects} objects`,
         );
   const folder = backupFolder(options, layout);
@@ -148,13 +153,8 @@ async function observed(
   };
 }
 
-/** Undefined where the cluster's store is somebody else's, who looks after it. */
-function ownStore(layout: Layout): ReturnType<typeof chooseEtcd> | undefined {
-  return readIdentity(join(layout.run, 'etcd.pid')) === undefined ? undefined : chooseEtcd(ownEtcd, layout);
-}
-
 async function backUp({ layout, options, settings, sink }: Upgrade): Promise<void> {
-  const etcd = ownStore(layout);
+  const etcd = runningEtcd(layout, settings);
   if (etcd === undefined) {
     stdout.write('No backup is made: the store of this cluster is not its own.\n');
     return;
@@ -164,7 +164,7 @@ async function backUp({ layout, options, settings, sink }: Upgrade): Promise<voi
   await step(
     sink,
     'backup saved',
-    () => saveFrom(etcd.access, own, to),
+    () => saveFrom(etcd, own, to),
     ({ folder }) => folder,
   );
 }
@@ -174,10 +174,10 @@ function backupFolder(options: UpgradeOptions, layout: Layout): string {
 }
 
 /** As its administrator; on a machine that is only a node, as that. */
-async function clientOf({ layout, settings }: Upgrade): Promise<RestClient> {
-  if (settings.joined !== undefined) return nodeClient(layout, settings);
-  const config = await loadKubeconfig(layout.clientConfig, { clock, env });
-  return connect(config, { dialect: dialectByName(settings.dialect), clock, timeoutMs: askMs });
+function clientOf({ layout, settings }: Upgrade): Promise<RestClient> {
+  return settings.joined === undefined
+    ? adminClient(layout, settings, { timeoutMs: askMs })
+    : nodeClient(layout, settings);
 }
 
 function describe(findings: readonly Finding[]): string {

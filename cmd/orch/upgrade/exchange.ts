@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { ownProgram, startInBackground } from '#cmd/orch/background/detached.js';
-import { serviceUnit } from '#cmd/orch/background/service-unit.js';
+import { unitsDir } from '#cmd/orch/background/service-unit.js';
 import { systemctl } from '#cmd/orch/background/systemctl.js';
+import { writeUnit } from '#cmd/orch/background/write-unit.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
 import type { StartOptions } from '#cmd/orch/context/start-options.js';
 import {
@@ -15,7 +16,6 @@ import {
   runningProcesses,
   stopProcess,
 } from '#cmd/orch/process/identity.js';
-import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { type ProgressSink, step } from '#cmd/orch/terminal/progress.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import type { HowItRuns } from '#cmd/orch/upgrade/how-it-runs.js';
@@ -35,6 +35,8 @@ export interface ExchangeOptions {
   readonly sink: ProgressSink;
   /** Starts what was started in a terminal; in the background from now on. */
   readonly startAgain: (subcommand: string, args: readonly string[]) => Promise<void>;
+  /** Waits for the nodes of this machine, where who starts the programs does not. */
+  readonly untilReady: () => Promise<void>;
 }
 
 /**
@@ -80,24 +82,21 @@ async function endPrograms({ clock, identity, layout }: ExchangeOptions): Promis
 
 /** systemd starts what its unit says as soon as the process has ended. */
 async function exchangeUnit(unit: string, options: ExchangeOptions): Promise<void> {
-  const { clock, how, identity, layout, sink } = options;
-  const file = join('/etc/systemd/system', unit);
+  const { clock, how, identity, layout, sink, untilReady } = options;
+  const file = join(unitsDir, unit);
   if (!existsSync(file))
     throw new SetupError(`systemd runs it as ${unit}, of which there is no ${file}: write it with orch install`);
-  const command = [...ownProgram(), how.subcommand, ...how.args];
-  replaceFile(
-    file,
-    serviceUnit({ description: `Cluster in ${layout.root}`, command, path: process.env['PATH'] ?? '' }),
-  );
+  writeUnit(file, layout, [...ownProgram(), how.subcommand, ...how.args]);
   await systemctl('daemon-reload');
   await step(sink, `${unit} restarted, pods left running`, async () => {
     await systemctl('kill', '--kill-who=main', `--signal=${leavingSignal}`, unit);
     const deadline = clock.monotonic() + unitLimitMs;
     for (;;) {
-      const now = readIdentity(join(layout.run, 'orch.pid'));
+      const now = readIdentity(layout.process);
       if (now !== undefined && now.pid !== identity.pid) return;
       if (clock.monotonic() > deadline) throw new SetupError(`systemd does not start it again: journalctl -u ${unit}`);
       await clock.sleep(pollMs);
     }
   });
+  await step(sink, 'nodes Ready', untilReady);
 }

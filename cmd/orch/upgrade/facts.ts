@@ -4,14 +4,14 @@ import { dirname } from 'node:path';
 import { isNodeReady } from '#api/core/v1/node/conditions.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { readAll } from '#client/rest/response.js';
 import type { RestClient } from '#client/rest/rest-client.js';
-import type { ChosenEtcd } from '#cmd/orch/store/etcd-access.js';
 import { openStore } from '#cmd/orch/store/etcd-access.js';
 import type { EtcdFacts, NodeFacts, UpgradeFacts } from '#cmd/orch/upgrade/findings.js';
 import { readStoredObjects, type StoredObjects } from '#cmd/orch/upgrade/stored-objects.js';
 import type { VersionInfo } from '#daemon/version.js';
-import { EtcdAdmin } from '#etcd-admin/admin.js';
+import { type EtcdAccess, EtcdAdmin } from '#etcd-admin/admin.js';
 
 /** Metrics of one server have some hundred kilobytes. */
 const maxMetricsBytes = 64 * 1024 * 1024;
@@ -48,8 +48,8 @@ export function deprecatedIn(metrics: string): { name: string; removedIn: string
 
 /** What the store holds, and how its members are. */
 export async function storeFacts(
-  { access }: ChosenEtcd,
-  dialect: Parameters<typeof schemeFor>[0],
+  access: EtcdAccess,
+  dialect: Dialect,
   onProgress: (objects: number) => void,
 ): Promise<{ stored: StoredObjects; etcd: EtcdFacts; bytes: number }> {
   const store = openStore(access);

@@ -1,4 +1,5 @@
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { podOf } from '#cmd/orchctl/commands/pods.js';
@@ -37,8 +38,7 @@ export const portForward: Command = {
           local,
           remote,
           signal,
-          listening: (at, port) =>
-            out.write(`Forwarding from ${at.includes(':') ? `[${at}]` : at}:${port} -> ${remote}\n`),
+          listening: (at, port) => out.write(`Forwarding from ${hostPort(at, port)} -> ${remote}\n`),
           accepted: (port) => out.write(`Handling connection for ${port}\n`),
           failed: (message) => err.write(`error: ${message}\n`),
         });

@@ -12,6 +12,7 @@ import {
   bootstrapTokenText,
   bootstrapTokenUsages,
   joiningGroup,
+  newBootstrapToken,
   parseBootstrapToken,
 } from '#api/core/v1/secret/bootstrap-token.js';
 import type { Secret } from '#api/core/v1/types.gen.js';
@@ -81,7 +82,7 @@ export const token: Command = {
 async function create({ api, values, clock, out }: Invocation, args: readonly string[]): Promise<number> {
   const [text, ...more] = args;
   if (more.length > 0) throw new UsageError('token create makes one token');
-  const made = text === undefined ? newToken() : parseBootstrapToken(text);
+  const made = text === undefined ? newBootstrapToken((end) => randomInt(end)) : parseBootstrapToken(text);
   if (made === undefined) {
     throw new UsageError(
       'a token is six and sixteen letters a to z or digits with a point between: abcdef.0123456789abcdef',
@@ -110,13 +111,6 @@ async function create({ api, values, clock, out }: Invocation, args: readonly st
   await client.resource(secrets).create(secret);
   out.write(`${command ?? `${made.id}.${made.secret}`}\n`);
   return 0;
-}
-
-const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
-
-function newToken(): BootstrapToken {
-  const random = (length: number) => Array.from({ length }, () => letters[randomInt(letters.length)]).join('');
-  return { id: random(6), secret: random(16) };
 }
 
 /** By what the cluster tells of itself. */

@@ -25,8 +25,7 @@ export function bodyEncoding({ dialect }: Pick<BodyReader, 'dialect'>, context: 
 
 /**
  * The body as an object of `expected`. Throws 415 for its media type, 400 for what cannot be decoded, for another kind,
- * and (with fieldValidation=Strict) for unknown and repeated fields, which otherwise become
- * warnings.
+ * and (with fieldValidation=Strict) for unknown and repeated fields, which otherwise become warnings.
  */
 export function readBody(
   reader: BodyReader,

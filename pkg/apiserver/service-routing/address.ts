@@ -1,4 +1,5 @@
 /** Places of servers that this one asks. */
+import { hostPort } from '#apimachinery/net/host-port.js';
 
 /** A port of a Service of the cluster. */
 export interface ServicePlace {
@@ -16,5 +17,5 @@ export interface Address {
 
 /** `host:port`, with brackets around IPv6 addresses. */
 export function authority({ host, port }: Address): string {
-  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+  return hostPort(host, port);
 }

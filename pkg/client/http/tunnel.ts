@@ -1,5 +1,6 @@
 /** A way through an HTTP proxy (the CONNECT method, RFC 9110 section 9.3.6). */
 import type { Socket } from 'node:net';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import { readUntil } from '#client/http/read-exactly.js';
 import { TransportError } from '#client/http/transport-error.js';
 
@@ -8,7 +9,7 @@ const maxHeadBytes = 16 * 1024;
 
 /** Resolves when bytes of `socket` reach the target. Rejects with TransportError when the proxy refuses. */
 export async function tunnel(socket: Socket, proxy: URL, target: { host: string; port: number }): Promise<void> {
-  const name = `${target.host.includes(':') ? `[${target.host}]` : target.host}:${target.port}`;
+  const name = hostPort(target.host, target.port);
   const credentials = proxyAuthorization(proxy);
   const lines = [`CONNECT ${name} HTTP/1.1`, `Host: ${name}`];
   if (credentials !== undefined) lines.push(`Proxy-Authorization: ${credentials}`);

@@ -1,6 +1,7 @@
 /** The connection of a program that runs in a pod: its service account's token and the API's in-pod variables. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import { FileTls, FileToken, type ReadFile, readFromDisk } from '#client/http/credentials.js';
 import { proxyFromEnvironment } from '#client/http/proxy.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
@@ -37,7 +38,7 @@ export async function inClusterConfig(options: InClusterOptions): Promise<Client
   } catch (error) {
     throw new NotInClusterError(`no service account in ${directory}`, { cause: error });
   }
-  const server = `https://${host.includes(':') ? `[${host}]` : host}:${port}`;
+  const server = `https://${hostPort(host, port)}`;
   const proxy = proxyFromEnvironment(new URL(server), env);
   return {
     server,

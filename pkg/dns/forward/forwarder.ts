@@ -6,6 +6,7 @@
 import type { Clock } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Exchange, Upstream } from '#dns/forward/exchange.js';
 import { Forwarded } from '#dns/forward/forwarded.js';
@@ -175,7 +176,7 @@ export class Forwarder {
 }
 
 function nameOf({ address, port }: Upstream): string {
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return hostPort(address, port);
 }
 
 function keyOf({ labels, type, dnssecOk, checkingDisabled }: OutgoingQuestion): string {

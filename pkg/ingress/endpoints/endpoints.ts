@@ -1,5 +1,6 @@
 /** The ready endpoints of the services that are routed to, read from their slices when they are first asked for. */
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { ServicePort } from '#ingress/routing/routing-table.js';
 
@@ -99,5 +100,5 @@ export function readyEndpoints(
 
 /** `10.244.0.7:8080`, `[fd00::7]:8080`. */
 export function placeOf({ address, port }: Pick<Endpoint, 'address' | 'port'>): string {
-  return address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`;
+  return hostPort(address, port);
 }

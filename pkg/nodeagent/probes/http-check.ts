@@ -2,6 +2,7 @@
 import { request as httpRequest, type IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { connect } from 'node:net';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import { type CheckResult, failure } from '#nodeagent/probes/check-result.js';
 
 export interface HTTPCheck {
@@ -25,7 +26,7 @@ const redirects = new Set([301, 302, 303, 307, 308]);
  * warning: what is there says nothing of the pod. Never rejects. @param agent Of the User-Agent header.
  */
 export async function checkHTTP(check: HTTPCheck, agent: string): Promise<CheckResult> {
-  const first = `${check.scheme}://${check.host.includes(':') ? `[${check.host}]` : check.host}:${check.port}${check.path}`;
+  const first = `${check.scheme}://${hostPort(check.host, check.port)}${check.path}`;
   const signal = AbortSignal.timeout(check.timeoutMs);
   let headers = headersOf(check, agent);
   let url = first;

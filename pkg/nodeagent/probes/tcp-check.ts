@@ -1,5 +1,6 @@
 /** TCP checks of a pod's ports. */
 import { connect } from 'node:net';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import { type CheckResult, failure } from '#nodeagent/probes/check-result.js';
 
 /** Why there is no connection, in the words of release 1.24. */
@@ -18,7 +19,7 @@ export function checkTCP(host: string, port: number, timeoutMs: number): Promise
       socket.destroy();
       resolve(result);
     };
-    const dial = `dial tcp ${host.includes(':') ? `[${host}]` : host}:${port}`;
+    const dial = `dial tcp ${hostPort(host, port)}`;
     socket.setTimeout(timeoutMs, () => end(failure(`${dial}: i/o timeout`)));
     socket.once('connect', () => end({ success: true, output: '' }));
     socket.once('error', (error: NodeJS.ErrnoException) =>

@@ -1,6 +1,6 @@
 /**
- * `PUT` (with `?bytes=`) and `DELETE /localVolumes/{name}`: the directory that a persistent volume on this node is. The controller that makes
- * volumes for claims asks for it, through the API server, with the right to `nodes/proxy`.
+ * `PUT` (with `?bytes=`) and `DELETE /localVolumes/{name}`: the directory that a persistent volume on this node is. The
+ * controller that makes volumes for claims asks for it, through the API server, with the right to `nodes/proxy`.
  */
 import type { FastifyReply } from 'fastify';
 import { type LocalVolumeMade, localVolumeBytes, localVolumesPath } from '#api/core/v1/volume/local-directory.js';

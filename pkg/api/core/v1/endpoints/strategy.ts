@@ -10,6 +10,7 @@ import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { none } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
 import { addAll, invalidEach, required } from '#apimachinery/validation/failure.js';
 import { ipErrors } from '#apimachinery/validation/ip.js';
@@ -74,13 +75,9 @@ function formatEndpoints(object: Endpoints): string {
   const all = (object.subsets ?? []).flatMap((subset) => {
     const addresses = (subset.addresses ?? []).map((address) => address.ip ?? '');
     if ((subset.ports ?? []).length === 0) return addresses;
-    return (subset.ports ?? []).flatMap((port) => addresses.map((ip) => joinHostPort(ip, port.port)));
+    return (subset.ports ?? []).flatMap((port) => addresses.map((ip) => hostPort(ip, port.port)));
   });
   if ((object.subsets ?? []).length === 0) return none;
   const list = all.slice(0, shownInTable).join(',');
   return all.length > shownInTable ? `${list} + ${all.length - shownInTable} more...` : list;
-}
-
-function joinHostPort(ip: string, port: number): string {
-  return ip.includes(':') ? `[${ip}]:${port}` : `${ip}:${port}`;
 }

@@ -21,6 +21,14 @@ export function parseBootstrapToken(text: string): BootstrapToken | undefined {
   return id === undefined || secret === undefined ? undefined : { id, secret };
 }
 
+const letters = 'abcdefghijklmnopqrstuvwxyz0123456789';
+
+/** @param randomBelow A number from 0 on and below the one given, that nobody can guess. */
+export function newBootstrapToken(randomBelow: (end: number) => number): BootstrapToken {
+  const random = (length: number) => Array.from({ length }, () => letters[randomBelow(letters.length)]).join('');
+  return { id: random(6), secret: random(16) };
+}
+
 export interface BootstrapTokenOptions {
   readonly token: BootstrapToken;
   readonly description: string;

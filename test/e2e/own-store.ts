@@ -1,0 +1,13 @@
+import { layoutOf } from '#cmd/orch/context/layout.js';
+import { readSettings } from '#cmd/orch/context/settings.js';
+import { openStore, runningEtcd } from '#cmd/orch/store/etcd-access.js';
+import type { Store } from '#storage/store.js';
+
+/** The store of a cluster that runs, past its API server. */
+export function ownStore(dataDir: string): Store {
+  const layout = layoutOf(dataDir);
+  const settings = readSettings(layout.settings);
+  const access = settings && runningEtcd(layout, settings);
+  if (access === undefined) throw new Error(`no etcd of ${dataDir} runs`);
+  return openStore(access);
+}
