@@ -1,0 +1,93 @@
+/** Machines of one cluster: hosts with a data directory each, on which programs run as users run them. */
+import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
+import { readIdentity } from '#cmd/orch/process/identity.js';
+import { type RunResult, root } from '#test/e2e/harness.js';
+import { type Host, makeHosts } from '#test/e2e/hosts.js';
+
+const timeoutMs = 180_000;
+
+/** What a program of this checkout is called by. */
+export const bin = (name: string): string => join(root, 'bin', name);
+
+/** The output of a program that has to succeed; throws with all that it said when it did not. */
+export async function succeeds(running: Promise<RunResult>): Promise<string> {
+  const { code, stdout, stderr } = await running;
+  if (code !== 0) throw new Error(`ended with ${code}\n${stdout}\n${stderr}`);
+  return stdout;
+}
+
+export interface JoinOptions {
+  /** What `orch token create` or `orchctl token create --print-join-command` printed. */
+  readonly line: string;
+  readonly runtime: 'containerd' | 'simulated';
+  readonly nodeName: string;
+}
+
+export class Machines {
+  readonly hosts: readonly Host[];
+  readonly #network;
+  readonly #folders: ReadonlyMap<Host, string>;
+
+  /** On one network, with the addresses 10.250.0.1 and so on. */
+  constructor(count: number) {
+    this.#network = makeHosts([count]);
+    this.hosts = this.#network.hosts;
+    this.#folders = new Map(this.hosts.map((host) => [host, mkdtempSync(join(tmpdir(), 'oh-'))]));
+  }
+
+  get first(): Host {
+    return this.hosts[0] as Host;
+  }
+
+  /** The configuration of the administrator's clients on the first one. */
+  get admin(): string {
+    return this.layout(this.first).clientConfig;
+  }
+
+  dirOf(host: Host): string {
+    return this.#folders.get(host) ?? '';
+  }
+
+  layout(host: Host): Layout {
+    return layoutOf(this.dirOf(host));
+  }
+
+  /** Its output; throws when it does not succeed. */
+  orch(host: Host, ...args: string[]): Promise<string> {
+    return succeeds(host.run(bin('orch'), [...args, '--data-dir', this.dirOf(host)], { timeoutMs }));
+  }
+
+  /** `orchctl` of the administrator on the first one. */
+  ctl(args: readonly string[], input = ''): Promise<RunResult> {
+    return this.first.run(bin('orchctl'), args, { env: { KUBECONFIG: this.admin }, input });
+  }
+
+  join(host: Host, { line, runtime, nodeName }: JoinOptions): Promise<string> {
+    const own = ['--detach', '--runtime', runtime, '--node-ip', host.address, '--node-name', nodeName];
+    return this.orch(host, ...line.trim().split(' ').slice(1), ...own);
+  }
+
+  /** Kills the programs of the cluster that run on a machine, as a fault would; its containers stay. */
+  kill(host: Host): void {
+    for (const program of ['orch', 'etcd']) {
+      const found = readIdentity(join(this.layout(host).run, `${program}.pid`));
+      // A machine that is not a server has no etcd.
+      if (found !== undefined) process.kill(found.pid, 'SIGKILL');
+    }
+  }
+
+  /** Stops all, the first one last, and removes what they have on their disks and in the kernel. */
+  async destroy(): Promise<void> {
+    for (const host of this.hosts) host.reconnect();
+    for (const host of this.hosts.toReversed()) {
+      const dir = this.dirOf(host);
+      if (existsSync(this.layout(host).settings))
+        await host.run(bin('orch'), ['down', '--delete', '--data-dir', dir], { timeoutMs });
+      rmSync(dir, { recursive: true, force: true });
+    }
+    this.#network.destroy();
+  }
+}
