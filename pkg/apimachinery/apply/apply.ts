@@ -5,6 +5,7 @@
 import { compare } from '#apimachinery/apply/compare.js';
 import { compareSteps } from '#apimachinery/apply/compare-steps.js';
 import { conflictError, type ManagerConflict } from '#apimachinery/apply/conflicts.js';
+import { type Converting, withoutQuestions } from '#apimachinery/apply/conversions.js';
 import {
   difference,
   emptySet,
@@ -15,32 +16,26 @@ import {
   union,
 } from '#apimachinery/apply/field-set.js';
 import { checkUnique, fieldsOf, fieldsOfSteps } from '#apimachinery/apply/fields-of.js';
+import { manageable, neverManaged, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
 import {
   entriesOf,
-  manageable,
-  neverManaged,
-  type WriteInfo,
-  withoutEntries,
-} from '#apimachinery/apply/managed-fields.js';
-import {
   type ManagedFieldsEntry,
   type Manager,
-  type ManagerIdentity,
   readManagers,
   retimed,
   sameManager,
+  withoutEntries,
   withoutFields,
   writeManagers,
 } from '#apimachinery/apply/managers.js';
-import { mergeSteps, prune } from '#apimachinery/apply/merge.js';
+import { mergeSteps } from '#apimachinery/apply/merge.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
-import { type Changes, changesByVersion, fieldsInVersion } from '#apimachinery/apply/versions.js';
+import { type ChangesOf, changesByVersion, pruned } from '#apimachinery/apply/versions.js';
 import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
-import { allSteps, type Steps } from '#apimachinery/async/steps.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export interface ApplyRequest extends WriteInfo {
   /** Undefined when the object does not exist yet. */
@@ -104,8 +99,8 @@ function refusal(request: Configuration, why: string): Error {
   return badRequest(`failed to create typed patch object (${where}): ${why}`);
 }
 
-/** Fields of which the live object still holds what client-side apply put there. */
-function appliedByClient(type: TypeInfo, live: JsonObject, annotation: string): FieldSet {
+/** Fields of which the live object still holds what client-side apply put there, in the version that is applied now. */
+function appliedByClient({ type, apiVersion }: ApplyRequest, live: JsonObject, annotation: string): FieldSet {
   const text = asObject(asObject(live.metadata).annotations)[annotation];
   if (typeof text !== 'string') return emptySet;
   let last: JsonObject;
@@ -118,17 +113,13 @@ function appliedByClient(type: TypeInfo, live: JsonObject, annotation: string): 
     // The annotation is the client's own: an unreadable one allows nothing.
     return emptySet;
   }
+  if (last.apiVersion !== apiVersion) return emptySet;
   const { touched, removed } = compare(type, last, live);
   return difference(fieldsOf(type, last), union(touched, removed));
 }
 
-function conflictsOf(
-  managers: readonly Manager[],
-  self: ManagerIdentity,
-  changesFor: (manager: Manager) => Changes | undefined,
-): ManagerConflict[] {
-  return managers
-    .filter((manager) => !sameManager(manager, self))
+function conflictsWith(others: readonly Manager[], changesFor: ChangesOf): ManagerConflict[] {
+  return others
     .map((manager) => ({ manager, fields: intersection(manager.fields, changesFor(manager)?.touched ?? emptySet) }))
     .filter(({ fields }) => !isEmptySet(fields));
 }
@@ -138,7 +129,7 @@ function unforgiven(conflicts: readonly ManagerConflict[], live: JsonObject, req
   const client = request.clientSideApply;
   if (request.force) return [];
   if (client === undefined || client.manager !== request.manager) return [...conflicts];
-  const allowed = appliedByClient(request.type, live, client.annotation);
+  const allowed = appliedByClient(request, live, client.annotation);
   return conflicts
     .map(({ manager, fields }) => ({ manager, fields: difference(fields, allowed) }))
     .filter(({ fields }) => !isEmptySet(fields));
@@ -158,16 +149,16 @@ function refreshAnnotation(object: JsonObject, live: JsonObject, request: ApplyR
 }
 
 /**
- * Applies a configuration. Throws 400 BadRequest for one that is not an object of the type (unknown fields, elements
+ * Applies a configuration, where all versions are converted in the process. Throws 400 BadRequest for one that is not an object of the type (unknown fields, elements
  * named twice, a foreign version), and 409 Conflict with one cause per field when it changes what others manage and
  * `force` is not set.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
-  return allSteps(applySteps(request));
+  return withoutQuestions(applySteps(request));
 }
 
 /** The same step by step: each takes a time that goes with the size of the objects, and others may run in between. */
-export function* applySteps(request: ApplyRequest): Steps<ApplyResult> {
+export function* applySteps(request: ApplyRequest): Converting<ApplyResult> {
   const { type } = request;
   const applied = yield* readApplied(request);
   yield;
@@ -180,48 +171,42 @@ export function* applySteps(request: ApplyRequest): Steps<ApplyResult> {
     subresource: request.subresource,
   } as const;
   const previous = managers.find((manager) => sameManager(manager, self));
+  const others = managers.filter((manager) => !sameManager(manager, self));
   yield;
   const fields = yield* fieldsOfSteps(type, applied);
   yield;
   const wanted = sorted(manageable(fields, request));
   yield;
-
-  // What names the object is managed by nobody, and stays all the same.
-  let everybody = union(wanted, neverManaged);
-  yield;
   const merged = yield* mergeSteps(type, live, applied);
   yield;
   const spoken = { type, apiVersion: request.apiVersion, versions: request.versions };
-  for (const manager of managers) {
-    if (manager === previous) continue;
-    everybody = union(everybody, fieldsInVersion(manager, merged, spoken));
-    yield;
-  }
-  const pruned =
-    previous === undefined ? merged : prune(type, merged, fieldsInVersion(previous, merged, spoken), everybody);
+  // What names the object is managed by nobody, and stays all the same.
+  const pruning = { ...spoken, object: merged, others, wanted, always: neverManaged };
+  const result = previous === undefined ? merged : yield* pruned({ ...pruning, previous });
   yield;
 
-  const changes = yield* compareSteps(type, live, pruned);
+  const changes = yield* compareSteps(type, live, result);
   yield;
   const counting = (set: FieldSet) => manageable(set, request);
-  const changesFor = changesByVersion({
-    ...spoken,
-    live: request.live === undefined ? undefined : live,
-    updated: pruned,
-    changes: { touched: counting(changes.touched), removed: changes.removed },
-    counting,
-  });
-  const conflicts = conflictsOf(managers, self, changesFor);
-  const left = unforgiven(conflicts, live, request);
+  const changesFor = yield* changesByVersion(
+    {
+      ...spoken,
+      live: request.live === undefined ? undefined : live,
+      updated: result,
+      changes: { touched: counting(changes.touched), removed: changes.removed },
+      isSame: changes.isSame,
+      counting,
+    },
+    others,
+  );
+  const left = unforgiven(conflictsWith(others, changesFor), live, request);
   if (left.length > 0) throw conflictError(left);
   yield;
 
-  const others = managers
-    .filter((other) => !sameManager(other, self))
-    .flatMap((other) => {
-      const theirs = changesFor(other);
-      return theirs === undefined ? [] : [withoutFields(withoutFields(other, theirs.removed), theirs.touched)];
-    });
+  const kept = others.flatMap((other) => {
+    const theirs = changesFor(other);
+    return theirs === undefined ? [] : [withoutFields(withoutFields(other, theirs.removed), theirs.touched)];
+  });
   const manager = retimed(
     previous,
     { ...self, fields: wanted, inOrder: true, entry: undefined },
@@ -229,8 +214,8 @@ export function* applySteps(request: ApplyRequest): Steps<ApplyResult> {
     !changes.isSame,
   );
   yield;
-  const managedFields = writeManagers([...others, manager]);
-  const object = refreshAnnotation(pruned, live, request);
+  const managedFields = writeManagers([...kept, manager]);
+  const object = refreshAnnotation(result, live, request);
   const metadata = asObject(object.metadata);
   return {
     object: { ...object, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } },

@@ -4,6 +4,7 @@ import { addedFields } from '#apimachinery/apply/added-fields.js';
 import { addedFieldsSteps } from '#apimachinery/apply/added-fields-steps.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import { compareSteps } from '#apimachinery/apply/compare-steps.js';
+import { type Converting, type OtherVersions, withoutQuestions } from '#apimachinery/apply/conversions.js';
 import {
   difference,
   emptySet,
@@ -15,6 +16,7 @@ import {
   union,
 } from '#apimachinery/apply/field-set.js';
 import {
+  entriesOf,
   isReset,
   joinOldUpdaters,
   type ManagedFieldsEntry,
@@ -24,9 +26,9 @@ import {
   withoutFields,
   writeManagers,
 } from '#apimachinery/apply/managers.js';
-import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
-import { type Changes, changesByVersion, type OtherVersions } from '#apimachinery/apply/versions.js';
-import { allSteps, type Steps } from '#apimachinery/async/steps.js';
+import type { JsonObject } from '#apimachinery/apply/structure.js';
+import { type Changes, changesByVersion } from '#apimachinery/apply/versions.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -86,19 +88,6 @@ export function manageable(set: FieldSet, info: WriteInfo): FieldSet {
   return difference(recursiveDifference(set, unmanaged(info).reset), neverManaged);
 }
 
-export function entriesOf(object: JsonObject | undefined): ManagedFieldsEntry[] | undefined {
-  const entries = asObject(object?.metadata).managedFields;
-  return Array.isArray(entries) ? (entries as ManagedFieldsEntry[]) : undefined;
-}
-
-/** The object without its managedFields. */
-export function withoutEntries(object: JsonObject): JsonObject {
-  const metadata = asObject(object.metadata);
-  if (metadata.managedFields === undefined) return object;
-  const { managedFields: _, ...rest } = metadata;
-  return { ...object, metadata: rest };
-}
-
 /**
  * The managers that a write starts from: those that the new object names (clients may edit them), or else those of the
  * live one, so that clients that know nothing of them do not erase them.
@@ -147,14 +136,15 @@ function* changeSteps(request: UpdateRequest): Steps<Changes | undefined> {
 
 /**
  * The managedFields of an object that is created, updated or patched: whoever changes a field manages it from now on,
- * alone. Neither object is changed. Never throws: what is not well-formed counts as absent.
+ * alone. Neither object is changed. Never throws: what is not well-formed counts as absent. For kinds whose versions are
+ * converted in the process.
  */
 export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[] {
-  return allSteps(withChanges(request, changesOf(request)));
+  return withoutQuestions(withChanges(request, changesOf(request)));
 }
 
-/** The same for large objects in steps: others may run in between. */
-export function* updateSteps(request: UpdateRequest): Steps<ManagedFieldsEntry[]> {
+/** The same for large objects in steps, between which others may run, and for kinds that somebody else converts. */
+export function* updateSteps(request: UpdateRequest): Converting<ManagedFieldsEntry[]> {
   const changes = yield* changeSteps(request);
   yield;
   return yield* withChanges(request, changes);
@@ -166,11 +156,11 @@ function* keepOthers(
   request: UpdateRequest,
   changes: Changes,
   result: Manager[],
-): Steps<Manager | undefined> {
+): Converting<Manager | undefined> {
   const { manager: name, apiVersion, subresource } = request;
   const self = { name, operation: 'Update', apiVersion, subresource } as const;
   const counting = (set: FieldSet) => manageable(set, request);
-  const changesFor = changesByVersion({ ...request, versions: request.versions, changes, counting, except: entries });
+  const changesFor = yield* changesByVersion({ ...request, versions: request.versions, changes, counting }, managers);
   let previous: Manager | undefined;
   for (const manager of managers) {
     const theirs = changesFor(manager);
@@ -185,7 +175,7 @@ function* keepOthers(
   return previous;
 }
 
-function* withChanges(request: UpdateRequest, changes: Changes | undefined): Steps<ManagedFieldsEntry[]> {
+function* withChanges(request: UpdateRequest, changes: Changes | undefined): Converting<ManagedFieldsEntry[]> {
   const managers = startingManagers(request.live, request.updated, request);
   if (changes === undefined) return writeManagers(managers);
   const { touched } = changes;

@@ -11,6 +11,7 @@ import {
   sorted,
   union,
 } from '#apimachinery/apply/field-set.js';
+import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 
@@ -66,6 +67,19 @@ const formOfObject = oncePer(formOf);
 /** A client may send anything. */
 function formOfFields(fields: unknown): SetForm {
   return typeof fields === 'object' && fields !== null ? formOfObject(fields) : formOf(fields);
+}
+
+export function entriesOf(object: JsonObject | undefined): ManagedFieldsEntry[] | undefined {
+  const entries = asObject(object?.metadata).managedFields;
+  return Array.isArray(entries) ? (entries as ManagedFieldsEntry[]) : undefined;
+}
+
+/** The object without its managedFields. */
+export function withoutEntries(object: JsonObject): JsonObject {
+  const metadata = asObject(object.metadata);
+  if (metadata.managedFields === undefined) return object;
+  const { managedFields: _, ...rest } = metadata;
+  return { ...object, metadata: rest };
 }
 
 /** Reads the entries; undefined when one of them is not well-formed. */

@@ -6,7 +6,7 @@
 import { fillCustomDefaults, lacksDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
 import { pruneObject, wouldPrune } from '#api/apiextensions/v1/customresource/pruning.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { OtherVersions } from '#apimachinery/apply/versions.js';
+import type { OtherVersions } from '#apimachinery/apply/conversions.js';
 import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
@@ -71,12 +71,14 @@ export function renaming(kind: CustomKind, forms: StoredForms, apiVersion: strin
   };
 }
 
-/** For who manages what in which version. */
-export function renamedVersions(kind: CustomKind, apiVersion: string): OtherVersions | undefined {
+/** For who manages what in which version. Undefined where there is one version only. `renamed`: all look the same. */
+export function versionsOfKind(kind: CustomKind, renamed: boolean): OtherVersions | undefined {
   if (kind.versionNames.length < 2) return undefined;
-  return {
-    typeOf: (version) => kind.version(parseGroupVersion(version).version)?.type,
-    to: (version, object) => ({ ...object, apiVersion: version }),
-    from: (_version, object) => ({ ...object, apiVersion }),
+  // Clients may write managers of any group.
+  const typeOf = (apiVersion: string) => {
+    const { group, version } = parseGroupVersion(apiVersion);
+    return group === kind.group ? kind.version(version)?.type : undefined;
   };
+  if (!renamed) return { typeOf };
+  return { typeOf, convert: (objects, apiVersion) => objects.map((object) => ({ ...object, apiVersion })) };
 }

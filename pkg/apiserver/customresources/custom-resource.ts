@@ -2,13 +2,13 @@
 import { columnDeclarations } from '#api/apiextensions/v1/customresource/columns.js';
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
 import type { Strategy } from '#api/strategy/strategy.js';
-import type { OtherVersions } from '#apimachinery/apply/versions.js';
+import type { OtherVersions } from '#apimachinery/apply/conversions.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
 import type { Qualified } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration, SubresourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
-import { renamedVersions, renaming, type StoredForms } from '#apiserver/customresources/conversion.js';
+import { renaming, type StoredForms, versionsOfKind } from '#apiserver/customresources/conversion.js';
 import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { type ConversionWebhooks, WebhookConversion } from '#apiserver/customresources/webhook-conversion.js';
 import type { CustomResource } from '#apiserver/resources/resource-table.js';
@@ -89,8 +89,7 @@ export class ServedCustomResource implements CustomResource {
   }
 
   get otherVersions(): OtherVersions | undefined {
-    if (this.conversion.kind === 'remote') return undefined;
-    return renamedVersions(this.#kind, this.apiVersion);
+    return versionsOfKind(this.#kind, this.conversion.kind === 'in process');
   }
 
   #newConversion(): ServedConversion {

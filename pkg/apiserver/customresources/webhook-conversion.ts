@@ -5,6 +5,8 @@
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
 import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { shapeFault } from '#apimachinery/apply/shapes.js';
+import type { JsonObject } from '#apimachinery/apply/structure.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -68,6 +70,23 @@ export class WebhookConversion implements RemoteConversion {
     const { forms, apiVersion } = this.#options;
     const settled = stored.map((object) => forms.settled(object));
     return this.#converted(settled, apiVersion, signal);
+  }
+
+  /** Nobody looks at these once more, so what comes has to have the shape of the version. */
+  async between(
+    objects: readonly ApiObjectShape[],
+    apiVersion: string,
+    signal: AbortSignal,
+  ): Promise<readonly ApiObjectShape[]> {
+    const converted = await this.#converted(objects, apiVersion, signal);
+    const type = this.#options.kind.version(parseGroupVersion(apiVersion).version)?.type;
+    for (const [i, object] of converted.entries()) {
+      const fault = type && object !== objects[i] ? shapeFault(type, object as unknown as JsonObject) : undefined;
+      if (fault === undefined) continue;
+      const about = kindText(objects[i]?.apiVersion, this.#options.kind.kind);
+      throw failure(`conversion webhook for ${about} returned invalid converted object at index ${i}: ${fault}`);
+    }
+    return converted;
   }
 
   /** Objects that are of the wanted version already are nobody's to convert. */

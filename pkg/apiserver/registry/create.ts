@@ -131,11 +131,12 @@ async function insert(
       strategy.prepareForCreate?.(original, asked);
       registry.codec.complete(original);
     }
-    const write = { resource, object: original ?? object, manager: options.fieldManager, subresource: '' };
+    const { fieldManager: manager } = options;
+    const write = { context, resource, object: original ?? object, manager, subresource: '' };
     if (large) {
       await betweenSteps(operation);
       await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation));
-    } else registry.managedFields.written(write);
+    } else registry.managedFields.created(write);
     if (original !== undefined) copyField(object.metadata, original.metadata, 'managedFields');
   }
   if (large) await betweenSteps(operation);

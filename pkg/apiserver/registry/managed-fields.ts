@@ -2,6 +2,7 @@
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { type ApplyRequest, applySteps } from '#apimachinery/apply/apply.js';
+import { type ConversionAnswer, type ConversionQuestion, withQuestions } from '#apimachinery/apply/conversions.js';
 import {
   type UpdateRequest,
   updateManagedFields,
@@ -13,6 +14,9 @@ import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { statusOf } from '#apimachinery/errors/status.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { versionsOf } from '#apiserver/registry/other-versions.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -23,8 +27,13 @@ export interface ManagedFieldsOptions {
   readonly codec: Codec;
 }
 
-export interface ManagedWrite {
+/** Who asks, for what has to be asked of others on the way. */
+interface Asked {
+  readonly context: Pick<RequestContext, 'signal' | 'warnings'>;
   readonly resource: ServedResource;
+}
+
+export interface ManagedWrite extends Asked {
   /** The object about to be stored; its metadata.managedFields are set. */
   readonly object: ApiObjectShape;
   /** As it is stored now; absent for a new object. */
@@ -33,8 +42,7 @@ export interface ManagedWrite {
   readonly subresource: string;
 }
 
-export interface Application {
-  readonly resource: ServedResource;
+export interface Application extends Asked {
   /** The applied configuration, as parsed. */
   readonly configuration: unknown;
   /** Absent when the object does not exist yet. */
@@ -55,14 +63,25 @@ export class ManagedFields {
     this.#options = options;
   }
 
-  /** Whoever changes a field manages it from now on. */
-  written(write: ManagedWrite): void {
+  /** Whoever creates an object manages what is in it. */
+  created(write: Omit<ManagedWrite, 'old'>): void {
     setEntries(write.object, updateManagedFields(this.#update(write)));
   }
 
-  /** The same for large objects: `pause` comes between the steps. */
+  /**
+   * Whoever changes a field manages it from now on. A promise where somebody else converts the versions that others speak,
+   * which rejects where the write could not be stored either.
+   */
+  changed(write: ManagedWrite): Promise<void> | undefined {
+    if (write.resource.conversion?.kind === 'remote') return this.writtenInSteps(write, () => undefined);
+    setEntries(write.object, updateManagedFields(this.#update(write)));
+    return undefined;
+  }
+
+  /** Both for large objects: `pause` comes between the steps. */
   async writtenInSteps(write: ManagedWrite, pause: Pause): Promise<void> {
-    setEntries(write.object, await inSteps(updateSteps(this.#update(write)), pause));
+    const steps = updateSteps(this.#update(write));
+    setEntries(write.object, await withQuestions(steps, { pause, ask: (question) => askIfPossible(write, question) }));
   }
 
   #update({ object, old, resource, manager, subresource }: ManagedWrite): UpdateRequest {
@@ -73,10 +92,11 @@ export class ManagedFields {
   /**
    * The merged object with its managedFields, not yet normalized, sharing nothing with `live`. `pause` comes between the
    * steps, and says when the next one may begin. Throws 400 for a configuration that is not of the kind, 409 with one cause
-   * per field that another manager owns.
+   * per field that another manager owns, and what the conversion between versions rejects with.
    */
   async applyInSteps(application: Application, pause: Pause): Promise<unknown> {
-    const { object } = await inSteps(applySteps(this.#request(application)), pause);
+    const steps = applySteps(this.#request(application));
+    const { object } = await withQuestions(steps, { pause, ask: (question) => ask(application, question) });
     const pausing = pause();
     if (pausing !== undefined) await pausing;
     // The merge shares what it leaves alone, and objects of the cache must not be changed by what comes next.
@@ -96,6 +116,34 @@ export class ManagedFields {
     const versions = versionsOf(resource, { codec });
     const info = { type: resource.type, apiVersion, manager, subresource, now: clock.now() };
     return versions === undefined ? info : { ...info, versions };
+  }
+}
+
+async function ask(
+  { resource, context }: Asked,
+  { objects, apiVersion }: ConversionQuestion,
+): Promise<ConversionAnswer> {
+  const { conversion } = resource;
+  if (conversion?.kind !== 'remote') throw new RangeError(`nobody converts ${resource.apiVersion} to ${apiVersion}`);
+  const converted = await conversion.between(objects as unknown as ApiObjectShape[], apiVersion, context.signal);
+  return converted as unknown as ConversionAnswer;
+}
+
+/**
+ * The same for writes that need no conversion but this one. They go on without it, as with 1.24: a webhook that is gone must
+ * not keep anybody from writing what is stored. (1.24 forgets all managers then. Those of the version keep what they have,
+ * which at worst is a field too much.)
+ */
+async function askIfPossible(asked: Asked, question: ConversionQuestion): Promise<ConversionAnswer> {
+  const { resource, context } = asked;
+  try {
+    return await ask(asked, question);
+  } catch (error) {
+    const isStoredSo = resource.apiVersion === resource.stored.apiVersion;
+    // Neither does who is gone get an answer, nor who is asked to come again later.
+    if (!isStoredSo || context.signal.aborted || statusOf(error)?.code !== 500) throw error;
+    warn(context, `managers keep the fields they have in ${question.apiVersion}: ${messageOf(error)}`);
+    return undefined;
   }
 }
 

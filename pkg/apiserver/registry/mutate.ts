@@ -147,12 +147,16 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
       profile.prepare(original, old, asked);
       registry.codec.complete(original);
     }
-    const write = { resource, object: original ?? object, old, manager: options.fieldManager, subresource };
+    const { fieldManager: manager } = options;
+    const write = { context, resource, object: original ?? object, old, manager, subresource };
     if (large) {
       await betweenSteps(operation, known);
       await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation, known));
       await betweenSteps(operation, known);
-    } else registry.managedFields.written(write);
+    } else {
+      const changed = registry.managedFields.changed(write);
+      if (changed !== undefined) await changed;
+    }
     if (original !== undefined) copyField(object.metadata, original.metadata, 'managedFields');
     tooLarge = tooLargeToStore(context, object, { stored: known });
   }

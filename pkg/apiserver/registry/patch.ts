@@ -108,7 +108,8 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
   const { registry, context, resource } = operation;
   const { namespace, name } = context.info;
   const { manager, force } = applyOptions(operation);
-  const request = { resource, configuration: patch.body, manager, force, subresource: profile.subresource };
+  const { subresource } = profile;
+  const request = { context, resource, configuration: patch.body, manager, force, subresource };
   // All of it will be in the object, and the manager's.
   const tooLarge = tooLargeToStore(context, patch.body as object, { managedAs: resource.type });
   if (tooLarge !== undefined) throw tooLarge;

@@ -32,12 +32,18 @@ export interface InProcessConversion extends Sparing {
   fromStored(stored: ApiObjectShape): ApiObjectShape;
 }
 
-/** Both reject with the error that the request is answered with. */
+/** All reject with the error that the request is answered with. */
 export interface RemoteConversion extends Sparing {
   readonly kind: 'remote';
   toStored(object: ApiObjectShape, signal: AbortSignal): Promise<ApiObjectShape>;
   /** All that a request needs, at once: as many objects as there were given, in their order. */
   fromStored(stored: readonly ApiObjectShape[], signal: AbortSignal): Promise<readonly ApiObjectShape[]>;
+  /** From any version to any other, for who manages what in which of them; each object says its own. */
+  between(
+    objects: readonly ApiObjectShape[],
+    apiVersion: string,
+    signal: AbortSignal,
+  ): Promise<readonly ApiObjectShape[]>;
 }
 
 export type ServedConversion = InProcessConversion | RemoteConversion;

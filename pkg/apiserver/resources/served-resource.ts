@@ -1,7 +1,7 @@
 /** A resource as the server has it: its declaration with everything that answers requests for it. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy } from '#api/strategy/strategy.js';
-import type { OtherVersions } from '#apimachinery/apply/versions.js';
+import type { OtherVersions } from '#apimachinery/apply/conversions.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import { withNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';

@@ -83,6 +83,7 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
     const wanted: Scale = patchedObject(operation, type, { options, object: copyJson(applied) });
     requireOwnName(resource, wanted, context.info);
     const application = {
+      context,
       resource,
       configuration: configurationOf(resource, applied),
       manager,

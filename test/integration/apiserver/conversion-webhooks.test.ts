@@ -1,107 +1,19 @@
 /** Custom objects whose versions a webhook converts, which is a real server: it answers, it lies, and it is gone. */
-import type { ServerResponse } from 'node:http';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
-import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { sendJson, startWebhook, type WebhookServer } from '#apiserver/webhooks/testing/webhook-server.js';
-import { startWebhookCluster, type WebhookCluster } from '#test/integration/apiserver/webhooks/cluster.js';
-
-// biome-ignore lint/suspicious/noExplicitAny: as the wire has it
-type Any = any;
-
-const group = 'web.example.com';
-const at = (version: string, name = '') => `/apis/${group}/${version}/namespaces/default/sites${name && `/${name}`}`;
-
-/** v1 has `host: "a:80"`, v2 `host` and `port`, and v3 both below `address`. */
-const fields: Readonly<Record<string, object>> = {
-  v1: { host: { type: 'string' }, note: { type: 'string' } },
-  v2: { host: { type: 'string' }, port: { type: 'string' }, note: { type: 'string' } },
-  v3: {
-    address: { type: 'object', properties: { host: { type: 'string' }, port: { type: 'string' } } },
-    note: { type: 'string' },
-  },
-};
-
-/** As people write such webhooks: by way of one version. */
-function convert({ spec, ...object }: Any, apiVersion: string): Any {
-  const { host, port, address, note } = spec ?? {};
-  const [first, second] = address === undefined ? [host, port] : [address.host, address.port];
-  const [name, number] = second === undefined ? String(first).split(':') : [first, second];
-  const noted = note === undefined ? {} : { note };
-  const specs: Record<string, object> = {
-    v1: { host: `${name}:${number}`, ...noted },
-    v2: { host: name, port: number, ...noted },
-    v3: { address: { host: name, port: number }, ...noted },
-  };
-  return { ...object, apiVersion, spec: { ...specs[apiVersion.split('/')[1] ?? ''], unknown: 1 } };
-}
-
-const success = { status: 'Success' };
-
-/** A review's answer, with all objects converted. */
-function converted({ apiVersion, kind, request }: Any): Any {
-  const { uid, objects, desiredAPIVersion } = request;
-  const convertedObjects = objects.map((object: Any) => convert(object, desiredAPIVersion));
-  return { apiVersion, kind, response: { uid, result: success, convertedObjects } };
-}
-
-interface Hook {
-  readonly server: WebhookServer;
-  readonly asked: Any[];
-  answer: (review: Any, response: ServerResponse) => void;
-}
-
-const honest: Hook['answer'] = (review, response) => sendJson(response, converted(review));
-
-async function startHook(t: Test): Promise<Hook> {
-  const asked: Any[] = [];
-  const server = await startWebhook(t, (text, response) => {
-    const review = JSON.parse(text);
-    asked.push(review);
-    hook.answer(review, response);
-  });
-  const hook: Hook = { server, asked, answer: honest };
-  return hook;
-}
-
-function definition({ server }: Hook, reviews: readonly string[], stored = 'v1') {
-  const versions = ['v1', 'v2', 'v3'].map((name) => ({
-    name,
-    served: true,
-    storage: name === stored,
-    schema: {
-      openAPIV3Schema: { type: 'object', properties: { spec: { type: 'object', properties: fields[name] } } },
-    },
-  }));
-  const clientConfig = { url: `https://localhost:${server.port}/convert`, caBundle: server.caBundle };
-  return {
-    metadata: { name: `sites.${group}` },
-    spec: {
-      group,
-      scope: 'Namespaced',
-      names: { plural: 'sites', kind: 'Site' },
-      versions,
-      conversion: { strategy: 'Webhook', webhook: { clientConfig, conversionReviewVersions: reviews } },
-    },
-  };
-}
-
-const site = (version: string, name: string, spec: object) => ({
-  apiVersion: `${group}/${version}`,
-  kind: 'Site',
-  metadata: { name },
-  spec,
-});
-
-async function setUp(t: Test, dialect: Dialect, reviews: readonly string[]): Promise<[WebhookCluster, Hook]> {
-  const cluster = await startWebhookCluster(t, dialect);
-  const hook = await startHook(t);
-  const path = `/apis/${dialect.apiVersion('apiextensions', 'v1')}/customresourcedefinitions`;
-  t.equal((await cluster.send('POST', path, definition(hook, reviews))).status, 201);
-  while ((await cluster.send('GET', `/apis/${group}/v2/sites`)).status !== 200) await clock.sleep(5);
-  return [cluster, hook];
-}
+import { sendJson } from '#apiserver/webhooks/testing/webhook-server.js';
+import {
+  type Any,
+  at,
+  converted,
+  definition,
+  group,
+  type Hook,
+  setUp,
+  site,
+} from '#test/integration/apiserver/webhooks/conversion-hook.js';
 
 for (const [dialect, reviews] of [
   [kubernetesDialect, ['v2', 'v1', 'v1beta1']],

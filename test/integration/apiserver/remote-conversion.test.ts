@@ -35,6 +35,10 @@ class Remote implements RemoteConversion {
     return this.#convert(stored, 'batch/v1beta1', 'out');
   }
 
+  between(objects: readonly ApiObjectShape[], apiVersion: string): Promise<readonly ApiObjectShape[]> {
+    return this.#convert(objects, apiVersion, 'between');
+  }
+
   async #convert(objects: readonly ApiObjectShape[], apiVersion: string, way: string): Promise<ApiObjectShape[]> {
     await new Promise((resolve) => setImmediate(resolve));
     if (this.failing) throw internalError(new Error('conversion webhook for batch/v1, Kind=CronJob failed: gone'));

