@@ -6,6 +6,7 @@ import type { ClientCredentials } from '#cmd/nodeagent/client-credentials.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { collectWhenIdle, type IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import type { NodeAgent } from '#nodeagent/nodeagent.js';
 
@@ -17,6 +18,8 @@ export interface NodeAgentProcessParts {
   /** How it proves itself there. */
   readonly credentials?: Pick<ClientCredentials, 'manager' | 'introduction'>;
   readonly cri: CRI;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Tracer;
   /** What the node has of its own: the cluster's name server, the service proxy. */
   readonly beside: readonly Daemon[];
   readonly log: Logger;
@@ -60,13 +63,14 @@ export class NodeAgentProcess implements Daemon {
   }
 
   async close(): Promise<void> {
-    const { agent, connection, credentials, cri } = this.#parts;
+    const { agent, connection, credentials, cri, tracer } = this.#parts;
     await agent.close();
     this.#health?.close();
     this.#health?.closeAllConnections();
     await cri.close();
     await connection?.close();
     await credentials?.introduction?.close();
+    await tracer?.close();
   }
 
   async #serveHealth(): Promise<void> {

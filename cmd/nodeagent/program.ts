@@ -26,6 +26,8 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
+import { openTracer } from '#daemon/tracing/open-tracer.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import { GrpcCRI } from '#nodeagent/cri/grpc/client.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { kernelSettingErrors } from '#nodeagent/node/kernel-settings.js';
@@ -85,12 +87,14 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
   if (!simulated && values['max-open-files'] > 0) await setMaxOpenFiles(values['max-open-files'], context);
   const metrics = createRegistry({ dialect, process: facts });
   const nodeName = (values['hostname-override'] ?? hostname()).trim().toLowerCase();
-  const api = await apiOf({ ...context, metrics, nodeName }, values);
+  const service = dialect.components.nodeAgent;
+  const tracer = await openTracer(values['tracing-config-file'], { dialect, service, log, metrics });
+  const api = await apiOf({ ...context, metrics, nodeName, tracer }, values);
   const { informers, dependencies, connection, credentials } = api;
   const { client } = informers;
   const cloud = await cloudDependencies(values);
   if (simulated && cloud.links !== undefined) log.warn('a simulated node announces no addresses');
-  const surroundings = { ...surroundingsOf(context, values), ...(simulated ? {} : cloud) };
+  const surroundings = { ...surroundingsOf(context, values, tracer), ...(simulated ? {} : cloud) };
   const { cri } = surroundings;
   const agent = new NodeAgent(values, {
     informers,
@@ -101,6 +105,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     nodeName,
     ...dependencies,
     ...surroundings,
+    ...(tracer === undefined ? {} : { tracer }),
     ...(values.runonce
       ? {}
       : {
@@ -126,6 +131,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     informers,
     ...(connection === undefined ? {} : { connection }),
     ...(credentials === undefined ? {} : { credentials }),
+    ...(tracer === undefined ? {} : { tracer }),
     cri,
     log,
     health: { address: values['healthz-bind-address'], port: values['healthz-port'] },
@@ -150,10 +156,14 @@ interface ApiAccess {
 
 /** The API server of the client config; without one the node stands alone, and runs static pods only. */
 async function apiOf(
-  context: Context & { readonly metrics: Registry; readonly nodeName: string },
+  context: Context & {
+    readonly metrics: Registry;
+    readonly nodeName: string;
+    readonly tracer: Tracer | undefined;
+  },
   values: NodeAgentOptions,
 ): Promise<ApiAccess> {
-  const { dialect, clock, random, log, metrics } = context;
+  const { dialect, clock, random, log, metrics, tracer } = context;
   const path = values.kubeconfig ?? '';
   if (path === '' || values.runonce) {
     if (path !== '') log.warn('--runonce runs static pods only: the API server of --kubeconfig is not asked');
@@ -171,6 +181,7 @@ async function apiOf(
     qps: orDefault(values['orch-api-qps'], defaultQps),
     burst: orDefault(values['orch-api-burst'], defaultBurst),
     contentType: values['orch-api-content-type'],
+    tracer,
   });
   const { connection } = credentials;
   const client = connection.client('node');
@@ -182,6 +193,7 @@ async function apiOf(
       eventClient: connection.client('events', {
         qps: orDefault(values['event-qps'], defaultQps),
         burst: orDefault(values['event-burst'], defaultBurst),
+        traced: false,
       }),
       // The node must not be taken for dead because its agent is busy.
       heartbeatClient: connection.client('heartbeat', { qps: 0, burst: 1 }),
@@ -216,6 +228,7 @@ async function refuseSwap(): Promise<void> {
 function surroundingsOf(
   { dialect, clock }: Context,
   values: NodeAgentOptions,
+  tracer: Tracer | undefined,
 ): Pick<NodeAgentDependencies, 'cri' | 'machine' | 'checker' | 'logFiles' | 'writeFiles'> {
   const endpoint = values['container-runtime-endpoint'] ?? '';
   if (endpoint === simulatedEndpoint) {
@@ -226,6 +239,7 @@ function surroundingsOf(
     endpoint,
     clock,
     timeoutMs: values['runtime-request-timeout'],
+    traceparent: tracer && (() => tracer.traceparent()),
     ...(imageEndpoint === '' ? {} : { imageEndpoint }),
   });
   return { cri, machine: new LocalMachine('/', clock) };

@@ -89,6 +89,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
           ...(rootCA === undefined ? {} : { rootCA }),
           ...(tokenKey === undefined ? {} : { tokenKey }),
           ...(cloud === undefined ? {} : { cloud }),
+          ...(dependencies.tracer === undefined ? {} : { tracer: dependencies.tracer }),
           authorities,
           recyclers,
           hostDirectories,

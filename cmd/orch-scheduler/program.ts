@@ -52,7 +52,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     metrics,
     openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
     configz: { componentconfig: config },
-    create: ({ client, recorder, leadership }) => {
+    create: ({ client, recorder, leadership, tracer }) => {
       const loop = new Scheduler({
         client,
         recorder,
@@ -66,6 +66,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
         profiles,
         extenders,
         ...(leadership === undefined ? {} : { leadership }),
+        ...(tracer === undefined ? {} : { tracer }),
       });
       return { loop, debug: explainPages({ view: () => loop.view, dialect, clock, profiles, extenders }) };
     },

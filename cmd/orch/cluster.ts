@@ -36,9 +36,12 @@ import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
+import type { TracingValues } from '#daemon/options/groups/tracing.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
+import { openTracer } from '#daemon/tracing/open-tracer.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import { IngressController } from '#ingress/ingress-controller.js';
 import { ingressOptionTable, ingressRules, ingressSettings } from '#ingress/options.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
@@ -84,10 +87,20 @@ export interface ClusterProcessOptions {
   readonly candidate?: string;
 }
 
+type NodeDependencies = Omit<NodeAgentDependencies, 'informers' | 'clock' | 'random' | 'log' | 'nodeName'>;
+
 export interface NodeOptions {
   readonly name: string;
   readonly arguments: readonly string[];
-  readonly dependencies: Omit<NodeAgentDependencies, 'informers' | 'clock' | 'random' | 'log' | 'nodeName'>;
+  /** `tracer`: of the agent, if it has one. */
+  readonly dependencies: (tracer: Tracer | undefined) => NodeDependencies | Promise<NodeDependencies>;
+}
+
+/** What a client's requests are a part of. */
+interface ClientWays {
+  /** A term of leading. */
+  readonly fence?: WriteFence | undefined;
+  readonly tracer?: Tracer | undefined;
 }
 
 /** What the scheduler decides with; explanations at the API server's port are made with it too. */
@@ -103,6 +116,7 @@ export class ClusterProcess {
   readonly #running: { daemon: Daemon; work: Promise<void> }[] = [];
   readonly #informing: Promise<void>[] = [];
   readonly #clients: RestClient[] = [];
+  readonly #tracers: Tracer[] = [];
   /** By the component that they name. */
   readonly #recorders = new Map<string, ApiEventRecorder>();
   /** One for all ports: the process has one profile at a time. */
@@ -134,12 +148,17 @@ export class ClusterProcess {
   }
 
   /** A client that acts as that user, without a socket. */
-  clientFor(name: string, groups: readonly string[], fence?: WriteFence): RestClient {
+  clientFor(name: string, groups: readonly string[], ways: ClientWays = {}): RestClient {
     const { dialect, clock } = this.#options;
+    const { fence, tracer } = ways;
     const user = { name, groups: [...groups, dialect.groups.authenticated] };
     const transport = new InProcessTransport({ handler: this.api.handler, user });
     const userAgent = `${name}/${dialect.version}`;
-    const client = new RestClient({ transport, dialect, clock, userAgent, ...(fence === undefined ? {} : { fence }) });
+    const client = new RestClient({
+      ...{ transport, dialect, clock, userAgent },
+      ...(fence === undefined ? {} : { fence }),
+      ...(tracer === undefined ? {} : { tracer }),
+    });
     this.#clients.push(client);
     return client;
   }
@@ -169,11 +188,14 @@ export class ClusterProcess {
   async startLoops(): Promise<void> {
     const { dialect, clock, random, log, metrics, pki } = this.#options;
     const managers = this.#leadership(dialect.users.controllerManager, dialect.components.controllerManager);
-    const managerClient = this.clientFor(dialect.users.controllerManager, [], managers.fence);
-    const informers = this.#informers(managerClient);
-    this.#loopInformers = informers;
     const { controllerManagerArguments: args } = this.#options;
     const values = valuesOf(controllerManagerOptions(dialect), args, controllerManagerRules, log);
+    const tracer = await this.#tracer(values, dialect.components.controllerManager, metrics);
+    const managerClient = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence, tracer });
+    const informers = this.#informers(managerClient);
+    this.#loopInformers = informers;
+    // Events are on behalf of many, and so part of no trace.
+    const managerEvents = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence });
     const cloud = await cloudOf(values, dialect);
     const manager = new ControllerManager(values, {
       client: managerClient,
@@ -183,21 +205,27 @@ export class ClusterProcess {
       clock,
       random,
       log,
-      events: (component) => this.#recorder(managerClient, component),
+      events: (component) => this.#recorder(managerEvents, component),
       metrics,
       rootCA: pki.authority.certificate,
       tokenKey: jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey)),
       authorities: signedBy(pki.authority),
       ...(cloud === undefined ? {} : { cloud }),
+      ...(tracer === undefined ? {} : { tracer }),
     });
-    const { extenders, limits, profiles } = await this.#setUpScheduler();
+    const { extenders, limits, profiles, values: schedulerValues } = await this.#setUpScheduler();
     const schedulers = this.#leadership(dialect.users.scheduler, dialect.components.scheduler);
-    const schedulerClient = this.clientFor(dialect.users.scheduler, [], schedulers.fence);
+    const schedulerTracer = await this.#tracer(schedulerValues, dialect.components.scheduler, metrics);
+    const schedulerClient = this.clientFor(dialect.users.scheduler, [], {
+      fence: schedulers.fence,
+      tracer: schedulerTracer,
+    });
+    const schedulerEvents = this.clientFor(dialect.users.scheduler, [], { fence: schedulers.fence });
     const scheduler = new Scheduler({
       leadership: schedulers,
       client: schedulerClient,
       informers,
-      recorder: this.#recorder(schedulerClient, dialect.components.defaultScheduler),
+      recorder: this.#recorder(schedulerEvents, dialect.components.defaultScheduler),
       dialect,
       clock,
       random,
@@ -206,6 +234,7 @@ export class ClusterProcess {
       ...limits,
       profiles,
       extenders,
+      ...(schedulerTracer === undefined ? {} : { tracer: schedulerTracer }),
     });
     this.#scheduler = scheduler;
     this.#inform(informers);
@@ -270,10 +299,13 @@ export class ClusterProcess {
   async startNode(node: NodeOptions): Promise<NodeAgent> {
     const { dialect, clock, random, log } = this.#options;
     const values = await this.#nodeAgentValues(node.arguments);
-    const client = this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes]);
-    const informers = this.#informers(client);
     // Each has its own: the process's is the API server's, and one agent is told from another.
     const metrics = createRegistry({ dialect });
+    const tracer = await this.#tracer(values, dialect.components.nodeAgent, metrics);
+    const clientFor = (ways: ClientWays) =>
+      this.clientFor(`${dialect.users.nodePrefix}${node.name}`, [dialect.groups.nodes], ways);
+    const client = clientFor({ tracer });
+    const informers = this.#informers(client);
     const configz = configInForce(nodeAgentOptionTable(dialect), values, dialect);
     const debug = new DebugEndpoints({
       argv: node.arguments,
@@ -295,7 +327,8 @@ export class ClusterProcess {
         nodeName: node.name,
         isPortOnlyPreferred: true,
       }),
-      ...node.dependencies,
+      ...(tracer === undefined ? {} : { tracer, eventClient: clientFor({}) }),
+      ...(await node.dependencies(tracer)),
       // A simulated node has no interfaces to put addresses on.
       ...((values['container-runtime-endpoint'] ?? '') === '' ? {} : await cloudDependencies(values)),
     });
@@ -373,6 +406,14 @@ export class ClusterProcess {
     await Promise.all(this.#clients.map((client) => client.close()));
     await api?.daemon.close();
     await api?.work;
+    await Promise.all(this.#tracers.map((tracer) => tracer.close()));
+  }
+
+  async #tracer(values: TracingValues, service: string, metrics: Registry): Promise<Tracer | undefined> {
+    const { dialect, log } = this.#options;
+    const tracer = await openTracer(values['tracing-config-file'], { dialect, service, log, metrics });
+    if (tracer !== undefined) this.#tracers.push(tracer);
+    return tracer;
   }
 
   #informers(client: RestClient): SharedInformerFactory {

@@ -54,6 +54,8 @@ export interface StartClusterOptions {
   readonly listen?: boolean;
   /** Anything that keeps the contract of `Store`; in memory unless told. It stays open. */
   readonly store?: Store;
+  /** URLs of an etcd that is the cluster's alone, instead. It goes on. */
+  readonly etcd?: readonly string[];
   readonly clock?: Clock;
   readonly random?: () => number;
   readonly newUID?: () => string;
@@ -64,6 +66,8 @@ export interface StartClusterOptions {
   readonly onConnection?: (connection: PodConnection) => void;
   /** Of all daemons: those that are not named are as the daemons have them. */
   readonly featureGates?: Readonly<Record<string, boolean>>;
+  /** Path of the tracing configuration of all daemons; absent: nothing is traced. */
+  readonly tracingConfig?: string;
 }
 
 export interface Cluster {
@@ -97,10 +101,15 @@ const serviceRange = '172.20.0.0/16';
 /** Resolves when all nodes take pods and pods can be created. */
 export async function startCluster(options: StartClusterOptions = {}): Promise<Cluster> {
   const dialect = dialectByName(options.dialect ?? 'orch');
-  const { featureGates = {} } = options;
+  const { tracingConfig } = options;
+  const more = tracingConfig === undefined ? [] : [`tracing-config-file=${tracingConfig}`];
+  const traced = tracingConfig === undefined ? {} : { APIServerTracing: true };
+  const featureGates = { ...traced, ...options.featureGates };
   const { clock = realClock, random = Math.random, newUID = randomUUID, log = silentLogger } = options;
   const folder = await mkdtemp(join(tmpdir(), 'orch-'));
-  const own = options.store === undefined ? new MemoryStore({ clock }) : undefined;
+  const { etcd } = options;
+  const own = options.store === undefined && etcd === undefined ? new MemoryStore({ clock }) : undefined;
+  const store = options.store ?? own;
   try {
     const pki = await ensureClusterPki(folder, { dialect, names: [], ips: [], now: clock.now() });
     const loops = loopsInProcess({ dialect, featureGates, verbosity: 0 });
@@ -112,27 +121,29 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       verbosity: new Verbosity({ level: 0 }),
       newUID,
       metrics: createRegistry({ dialect }),
-      store: options.store ?? own ?? new MemoryStore({ clock }),
+      ...(store === undefined ? {} : { store }),
       pki,
       // Port 0 means none to the API server's options, so the port is chosen here.
       apiServerArguments: apiServerArguments({
         dialect,
-        etcd: undefined,
+        etcd: etcd && { endpoints: etcd, caFile: undefined, certFile: undefined, keyFile: undefined },
         bindAddress: '127.0.0.1',
         port: options.listen === true ? await freePort() : 0,
         advertiseAddress: undefined,
         serviceRange,
         featureGates,
         verbosity: 0,
+        more,
         files: apiServerFiles(pki),
       }),
       controllerManagerArguments: controllerManagerArguments({
         ...loops,
         podRange,
         serviceRange,
+        more,
         files: undefined,
       }),
-      schedulerArguments: schedulerArguments({ ...loops, schedulerConfig: options.schedulerConfig }),
+      schedulerArguments: schedulerArguments({ ...loops, more, schedulerConfig: options.schedulerConfig }),
       env: {},
     });
     const close = async () => {
@@ -158,7 +169,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         names.map((name) => {
           const dependencies = simulatedDependencies({ dialect, clock, onConnection });
           simulated.push(dependencies);
-          return startNode(process, { dialect, name, dependencies, folder, files, featureGates });
+          return startNode(process, { dialect, name, dependencies, folder, files, featureGates, more });
         }),
       );
       await setUpLocalStorage(process.api.client);
@@ -214,12 +225,13 @@ async function startNode(
     folder: string;
     files: NodeAgentArguments['files'];
     featureGates: Gates;
+    more: readonly string[];
   },
 ): Promise<void> {
-  const { dependencies, dialect, name, folder, files, featureGates } = node;
+  const { dependencies, dialect, name, folder, files, featureGates, more } = node;
   await process.startNode({
     name,
-    dependencies,
+    dependencies: () => dependencies,
     arguments: nodeAgentArguments({
       dialect,
       nodeName: name,
@@ -232,6 +244,7 @@ async function startNode(
       pauseImage: undefined,
       featureGates,
       verbosity: 0,
+      more,
       files,
     }),
   });

@@ -26,6 +26,7 @@ import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import { setUpServiceProxy } from '#cmd/orch/service-proxy.js';
 import { step } from '#cmd/orch/terminal/progress.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import { simulatedDependencies } from '#nodeagent/simulated/node.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
@@ -119,13 +120,12 @@ async function nodeOptions(
 ): Promise<NodeOptions> {
   const { dialect, clock, layout, start } = context;
   const { name, runtime } = node;
-  const dependencies =
-    runtime === undefined
-      ? simulatedDependencies({ dialect, clock })
-      : { cri: await connectRuntime(runtime.endpoint, clock) };
   return {
     name,
-    dependencies,
+    dependencies: async (tracer) =>
+      runtime === undefined
+        ? simulatedDependencies({ dialect, clock })
+        : { cri: await connectRuntime(runtime.endpoint, { clock, tracer }) },
     arguments: nodeAgentArguments({
       dialect,
       nodeName: name,
@@ -152,7 +152,10 @@ async function nodeOptions(
 }
 
 /** Loaded only where there are containers. */
-async function connectRuntime(endpoint: string, clock: Clock): Promise<CRI> {
+async function connectRuntime(
+  endpoint: string,
+  { clock, tracer }: { readonly clock: Clock; readonly tracer: Tracer | undefined },
+): Promise<CRI> {
   const { GrpcCRI } = await import('#nodeagent/cri/grpc/client.js');
-  return new GrpcCRI({ endpoint, clock });
+  return new GrpcCRI({ endpoint, clock, traceparent: tracer && (() => tracer.traceparent()) });
 }

@@ -239,6 +239,7 @@ export class ApiServer implements Daemon {
       messages: new MessageSender({ clock, stallMs: this.#options.stallMs }),
       allowPrivileged: this.#options.allowPrivileged,
       closing: new SharedCancellation(this.#closing.signal),
+      tracer: dependencies.tracer,
     };
     const served = serveResources({
       scheme: this.scheme,

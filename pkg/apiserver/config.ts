@@ -201,7 +201,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const metrics = setup.metrics ?? createRegistry({ dialect });
   const storageMetrics = createStorageMetrics(metrics);
   const shownMetrics = () => link?.metrics() ?? pool?.metrics() ?? Promise.resolve(metrics);
-  const tracer = await buildTracing(values, { dialect, log });
+  const tracer = await buildTracing(values, { dialect, log, metrics });
   const stores = await openStores(
     values,
     { clock, random, log, metrics: storageMetrics, tracer },
@@ -246,7 +246,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const network = buildServiceNetwork({ values, store: stores.of('', 'services'), random, dialect, metrics });
   const { authorizer } = authorization;
   const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
-  const webhookClient = buildWebhookClient(setup, { reader, resolveName, workers: link?.data.workers ?? 1 });
+  const webhookClient = buildWebhookClient(setup, { reader, resolveName, workers: link?.data.workers ?? 1, tracer });
   const admission = buildAdmission(setup, {
     reader,
     storages,
@@ -264,7 +264,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const nodeAgents = await buildNodeAgents(values, reader, { resolve: resolveName, isOwn });
   const periodMs = values['metric-resolution'];
   const resourceMetrics = buildResourceMetrics({ dialect, clock, log, storages, nodeAgents, periodMs });
-  const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader });
+  const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader, tracer });
   const options = await workerOptions(await serverOptions(setup, authentication), link);
   const { identity } = part;
   const recordsVersions = gate('StorageVersionAPI') && schemeFor(dialect).resources.some(isStorageVersions(isEnabled));
@@ -302,7 +302,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
       connects: [
         podLog({ reader, nodeAgents, dialect }),
         ...podConnects({ dialect, reader, nodeAgents, clock }),
-        ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random, clock }),
+        ...proxies({ dialect, reader, nodeAgents, resolve: resolveName, random, clock, tracer }),
       ],
       aggregation,
       paths: {

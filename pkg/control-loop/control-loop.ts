@@ -20,16 +20,20 @@ import type { DebuggingValues } from '#daemon/options/groups/debugging.js';
 import type { LeaderElectionValues } from '#daemon/options/groups/leader-election.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
+import type { TracingValues } from '#daemon/options/groups/tracing.js';
 import type { ProgramContext } from '#daemon/run.js';
 import { createDaemonServer } from '#daemon/serving/create-daemon-server.js';
 import type { DaemonServer } from '#daemon/serving/daemon-server.js';
 import { type HealthCheck, type HealthCheckSource, HealthChecks } from '#daemon/serving/health.js';
+import { openTracer } from '#daemon/tracing/open-tracer.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export type ControlLoopValues = ServingValues &
   DelegatedAuthValues &
   LeaderElectionValues &
   ClientConnectionValues &
   MetricsValues &
+  TracingValues &
   DebuggingValues;
 
 /** What of a program's context a control loop needs. */
@@ -53,6 +57,8 @@ export interface LoopDependencies {
   readonly leadership: Leadership | undefined;
   /** One more election, for work that has a lock of its own. */
   readonly elect: (lock: LockChoice) => Promise<Election>;
+  /** Absent: nothing is traced. It is closed with the loop. */
+  readonly tracer: Tracer | undefined;
 }
 
 export interface Loop {
@@ -83,11 +89,13 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
   const { values, dialect, clock, random, log } = context;
   // Loops read objects; who manages which field is the API server's business.
   const withoutManagers = true;
+  const tracer = await openTracer(values['tracing-config-file'], { dialect, service: name, log, metrics });
   const connection = await connectByOptions(context, {
     file: values.orchconfig,
     program: name,
     metrics,
     withoutManagers,
+    ...(tracer === undefined ? {} : { tracer }),
   });
   const connections = [connection];
   const reviewer = async (file: string | undefined) => {
@@ -98,7 +106,7 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
   };
   const recorders: ApiEventRecorder[] = [];
   const recorderFor = (component: string, token?: TokenSource) => {
-    const client = (token === undefined ? connection : connection.as(token)).client('events');
+    const client = (token === undefined ? connection : connection.as(token)).client('events', { traced: false });
     const made = new ApiEventRecorder({ client, source: { component }, clock, random, log, metrics });
     recorders.push(made);
     return made;
@@ -125,6 +133,7 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
     recorderFor,
     leadership: main?.leadership,
     elect,
+    tracer,
   });
   const server = await createDaemonServer({
     name,
@@ -138,7 +147,7 @@ export async function createControlLoop(options: ControlLoopOptions): Promise<Da
     authenticationClient: await reviewer(values['authentication-orchconfig']),
     authorizationClient: await reviewer(values['authorization-orchconfig']),
   });
-  return new ControlLoopDaemon({ loop, server, recorders, connections, elections });
+  return new ControlLoopDaemon({ loop, server, recorders, connections, elections, tracer });
 }
 
 function debugEndpoints(
@@ -180,6 +189,7 @@ interface Parts {
   readonly recorders: readonly ApiEventRecorder[];
   readonly connections: readonly Connection[];
   readonly elections: readonly Election[];
+  readonly tracer: Tracer | undefined;
 }
 
 /** The loop with its port, and the order in which they start and stop. */
@@ -212,12 +222,13 @@ class ControlLoopDaemon implements Daemon {
 
   /** The loop first, then what it reports to, the port last. */
   async close(): Promise<void> {
-    const { loop, recorders, server, connections, elections } = this.#parts;
+    const { loop, recorders, server, connections, elections, tracer } = this.#parts;
     this.#listening.reject(new Error(`${this.name} stopped`));
     await loop.close();
     await Promise.all(recorders.map((recorder) => recorder.close()));
     for (const election of elections) election.close();
     await Promise.all(connections.map((connection) => connection.close()));
     await server?.close();
+    await tracer?.close();
   }
 }

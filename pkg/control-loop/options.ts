@@ -9,6 +9,7 @@ import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/grou
 import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
 import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
 import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
+import { tracingOptions } from '#daemon/options/groups/tracing.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -29,6 +30,7 @@ export function controlLoopOptions(dialect: Dialect, { name, securePort }: Contr
     ...debuggingOptions,
     ...metricsOptions,
     ...loggingOptions,
+    ...tracingOptions,
   };
   return withDialectNames(table, dialect);
 }

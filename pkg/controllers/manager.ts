@@ -29,6 +29,7 @@ import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { HealthCheck } from '#daemon/serving/health.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import type { JwtSigningKey } from '#pki/jwt.js';
 
 export interface ControllerManagerDependencies {
@@ -63,6 +64,8 @@ export interface ControllerManagerDependencies {
   readonly hostDirectories?: ControllerInputs['hostDirectories'];
   /** Of `--cloud-provider`; absent: the controllers that need one are not started. */
   readonly cloud?: CloudProvider;
+  /** Of reconciles; absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'begin'>;
 }
 
 type ControllerState = 'waiting' | 'running' | 'stopped' | 'failed';
@@ -192,7 +195,7 @@ export class ControllerManager implements Daemon {
   }
 
   async #runControllers(informers: InformerFactory, signal: AbortSignal): Promise<void> {
-    const { client, dialect, clock, random, log, metrics, series } = this.#dependencies;
+    const { client, dialect, clock, random, log, metrics, series, tracer } = this.#dependencies;
     const context: CommonContext = {
       client,
       informers,
@@ -201,6 +204,7 @@ export class ControllerManager implements Daemon {
       random,
       log,
       metrics: series ?? controllerMetrics(metrics),
+      ...(tracer === undefined ? {} : { tracer }),
     };
     const controllers = this.#makeControllers(context);
     const running: Promise<void>[] = [];

@@ -101,7 +101,7 @@ export async function composePods(
   deps: NodeAgentDependencies,
   input: PodPartsInput,
 ): Promise<PodParts> {
-  const { clock, random, log, cri } = deps;
+  const { clock, random, log, cri, tracer } = deps;
   const { client } = deps.informers;
   const { statusClient = client } = deps;
   const { dialect } = client;
@@ -132,6 +132,7 @@ export async function composePods(
     log,
     getPod,
     progress: progressRate(values, clock),
+    tracer,
   });
   const prober = new Prober({ clock, random, events, checker, onChange: (uid) => manager.poke(uid) });
   const volumes = newVolumes(values, deps, { ...files, objects, events, registrar });
@@ -168,7 +169,7 @@ export async function composePods(
     informer: informers.pods,
     newWorker: (pod) =>
       new PodWorker({
-        ...{ pod, clock, log, metrics },
+        ...{ pod, clock, log, metrics, tracer },
         operations: (latest) => podTasks(services, latest),
         // Longer for some than for others, as in 1.24: so that not all come at once.
         resyncMs: () => values['sync-frequency'] * (1 + random() / 2),

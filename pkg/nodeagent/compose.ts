@@ -72,7 +72,7 @@ export async function composeAgent(
   const { informers: factory, clock, log, nodeName } = given;
   const { dialect } = factory.client;
   const metrics = new AgentMetrics(given.metrics ?? new Registry(), dialect);
-  const cri = new MeasuredCRI(given.cri, { metrics, clock });
+  const cri = new MeasuredCRI(given.cri, { metrics, clock, tracer: given.tracer });
   const deps = { ...given, cri };
   const informers = {
     pods: factory.informer(pods, podsOfNode(nodeName)),

@@ -5,6 +5,7 @@ import type { Client } from '#client/client.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import type { AnnouncerLinks } from '#nodeagent/announce/announcer.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import type { LogFiles } from '#nodeagent/logs/log-files.js';
@@ -53,4 +54,6 @@ export interface NodeAgentDependencies {
   readonly links?: AnnouncerLinks;
   /** Makes the server of logs and sessions; absent: there is none, and the node reports port 0. */
   readonly server?: AgentServerFactory;
+  /** Of the work on pods; absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'begin' | 'call'>;
 }

@@ -11,9 +11,10 @@ import type { FailedTries } from '#scheduler/failed-tries.js';
 import type { Handle, Reservation } from '#scheduler/framework/plugin.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import type { Refused, WaitingPods } from '#scheduler/framework/waiting-pods.js';
-import type { ExtensionPoint, SchedulerMetrics } from '#scheduler/metrics/metrics.js';
+import type { AttemptResult, ExtensionPoint, SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 import type { QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
+import type { TracedTry, TryOutcome } from '#scheduler/traced-try.js';
 import type { UnseenBindings } from '#scheduler/unseen-bindings.js';
 import type { Writes } from '#scheduler/writes.js';
 
@@ -36,14 +37,22 @@ export interface BindingCycleOptions {
   readonly onTermOver: () => void;
 }
 
-/** A pod on its way to its node. */
-interface Passage {
+/** A pod that is to come to a node. */
+export interface Choice {
   readonly queued: QueuedPod;
   readonly node: NodeInfo;
   readonly profile: Profile;
   /** When the try began; ms. */
   readonly started: number;
+  /** Absent: it is not traced. */
+  readonly traced: TracedTry | undefined;
+}
+
+/** A pod on its way to its node. */
+interface Passage extends Choice {
   readonly reservations: readonly Reservation[];
+  /** How it ended; absent: it came to nothing. */
+  outcome?: TryOutcome;
 }
 
 export class BindingCycle {
@@ -53,27 +62,28 @@ export class BindingCycle {
     this.#options = options;
   }
 
-  /** For a pod that is to come to the node. Resolves when the next pod can be decided. `started`: when the try began; ms. */
-  async start(queued: QueuedPod, node: NodeInfo, profile: Profile, started: number): Promise<void> {
+  /** Resolves when the next pod can be decided. */
+  async start(choice: Choice): Promise<void> {
     const { cluster, nominator, writes } = this.#options;
-    const { info } = queued;
+    const { node, profile } = choice;
+    const { info } = choice.queued;
     const reservations: Reservation[] = [];
-    const passage = { queued, node, profile, started, reservations };
+    const passage: Passage = { ...choice, reservations };
     let permission: ReadonlyMap<string, number> | Refused;
     try {
-      this.#measured('Reserve', profile, () => this.#reserve(passage, reservations));
+      this.#measured('Reserve', passage, () => this.#reserve(passage, reservations));
       cluster.assume(info, node.name);
       nominator.remove(info.uid);
-      permission = this.#measured('Permit', profile, () => this.#permissions(passage));
+      permission = this.#measured('Permit', passage, () => this.#permissions(passage));
     } catch (error) {
-      return writes.start(info.key, this.#failed(passage, messageOf(error)));
+      return writes.start(info.key, ended(passage, this.#failed(passage, messageOf(error))));
     }
-    if ('plugin' in permission) return writes.start(info.key, this.#refused(passage, permission));
+    if ('plugin' in permission) return writes.start(info.key, ended(passage, this.#refused(passage, permission)));
     if (permission.size === 0 && reservations.length === 0 && profile.preBinds.length === 0) {
-      return writes.start(info.key, this.#bind(passage));
+      return writes.start(info.key, ended(passage, this.#bind(passage)));
     }
     // This may take minutes, and so does not count among the writes under way.
-    writes.startWaiting(info.key, this.#bindWhenReady(passage, permission));
+    writes.startWaiting(info.key, ended(passage, this.#bindWhenReady(passage, permission)));
   }
 
   /** What plugins need before the binding; added to `reservations` one by one, so that what was taken can be given back. */
@@ -114,11 +124,11 @@ export class BindingCycle {
     try {
       await this.#preBind(passage);
     } catch (error) {
-      this.#took('PreBind', passage.profile, 'Error', started);
+      this.#took('PreBind', passage, 'Error', started);
       if (error instanceof Error && isTermOver(error.cause)) return this.#termOver(passage);
       return this.#failed(passage, messageOf(error));
     }
-    this.#took('PreBind', passage.profile, 'Success', started);
+    this.#took('PreBind', passage, 'Success', started);
     await this.#bind(passage);
   }
 
@@ -153,13 +163,13 @@ export class BindingCycle {
 
   async #bind(passage: Passage): Promise<void> {
     const { clock, metrics, queue, recorder, unseen } = this.#options;
-    const { node, profile, queued, started } = passage;
+    const { node, queued } = passage;
     const { pod } = queued.info;
     const bindStarted = clock.monotonic();
     try {
       await this.#bindBy(passage);
     } catch (error) {
-      this.#took('Bind', profile, 'Error', bindStarted);
+      this.#took('Bind', passage, 'Error', bindStarted);
       if (isTermOver(error)) return this.#termOver(passage);
       if (!isNotFound(error) && !isConflict(error))
         return this.#failed(passage, `binding rejected: ${messageOf(error)}`);
@@ -167,17 +177,17 @@ export class BindingCycle {
       this.#takeBack(passage);
       this.#options.failedTries.retry(queued);
       queue.notify(['AssignedPodDelete']);
-      if (isConflict(error)) metrics.attempt('error', profile.schedulerName, clock.monotonic() - started);
+      if (isConflict(error)) this.#attempted(passage, 'error', messageOf(error));
       return;
     }
-    this.#took('Bind', profile, 'Success', bindStarted);
+    this.#took('Bind', passage, 'Success', bindStarted);
     unseen.await(queued.info.uid);
     queue.done(queued);
-    metrics.attempt('scheduled', profile.schedulerName, clock.monotonic() - started);
+    this.#attempted(passage, 'scheduled');
     metrics.bound(queued.attempts, clock.monotonic() - queued.firstSeen);
     const { namespace, name } = pod.metadata;
     recorder.record(pod, 'Normal', 'Scheduled', `Successfully assigned ${namespace}/${name} to ${node.name}`);
-    this.#measured('PostBind', profile, () => this.#postBind(passage));
+    this.#measured('PostBind', passage, () => this.#postBind(passage));
   }
 
   async #bindBy({ node, profile, queued }: Passage): Promise<void> {
@@ -197,22 +207,22 @@ export class BindingCycle {
   }
 
   async #refused(passage: Passage, { message, plugin }: Refused): Promise<void> {
-    const { clock, failedTries, metrics, stopped } = this.#options;
+    const { failedTries, stopped } = this.#options;
     this.#takeBack(passage);
     if (stopped.aborted) return;
-    const { profile, queued, started } = passage;
-    metrics.attempt('unschedulable', profile.schedulerName, clock.monotonic() - started);
+    const { profile, queued } = passage;
+    this.#attempted(passage, 'unschedulable', message);
     const reported = failedTries.refused(queued, profile, plugin, message);
     this.#options.queue.notify(['AssignedPodDelete']);
     await reported;
   }
 
   async #failed(passage: Passage, message: string): Promise<void> {
-    const { clock, failedTries, log, metrics, queue, stopped } = this.#options;
+    const { failedTries, log, queue, stopped } = this.#options;
     this.#takeBack(passage);
     if (stopped.aborted) return;
-    const { node, profile, queued, started } = passage;
-    metrics.attempt('error', profile.schedulerName, clock.monotonic() - started);
+    const { node, queued } = passage;
+    this.#attempted(passage, 'error', message);
     log.warn({ pod: queued.info.key, node: node.name, reason: message }, 'pod is not bound');
     const reported = failedTries.erred(queued, message);
     queue.notify(['AssignedPodDelete']);
@@ -231,22 +241,38 @@ export class BindingCycle {
     this.#options.cluster.forget(queued.info.uid);
   }
 
-  #measured<T>(point: ExtensionPoint, profile: Profile, run: () => T): T {
+  /** Counts the try. */
+  #attempted(passage: Passage, result: AttemptResult, message?: string): void {
+    const { clock, metrics } = this.#options;
+    const { node, profile, started } = passage;
+    metrics.attempt(result, profile.schedulerName, clock.monotonic() - started);
+    if (passage.traced !== undefined) passage.outcome = { result, node: node.name, message };
+  }
+
+  #measured<T>(point: ExtensionPoint, passage: Passage, run: () => T): T {
     const started = this.#options.clock.monotonic();
     try {
       const result = run();
-      this.#took(point, profile, 'Success', started);
+      this.#took(point, passage, 'Success', started);
       return result;
     } catch (error) {
-      this.#took(point, profile, 'Error', started);
+      this.#took(point, passage, 'Error', started);
       throw error;
     }
   }
 
-  #took(point: ExtensionPoint, { schedulerName }: Profile, status: 'Success' | 'Error', started: number): void {
+  #took(point: ExtensionPoint, { profile, traced }: Passage, status: 'Success' | 'Error', started: number): void {
     const { clock, metrics } = this.#options;
-    metrics.extensionPoint(point, status, schedulerName, clock.monotonic() - started);
+    const tookMs = clock.monotonic() - started;
+    metrics.extensionPoint(point, status, profile.schedulerName, tookMs);
+    traced?.took(point, status, tookMs);
   }
+}
+
+/** The same work, at the end of which the try ends, too. */
+function ended(passage: Passage, work: Promise<void>): Promise<void> {
+  const { traced } = passage;
+  return traced === undefined ? work : work.finally(() => traced.end(passage.outcome ?? { result: 'dropped' }));
 }
 
 const nobody: ReadonlyMap<string, number> = new Map();

@@ -16,6 +16,7 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import { apiBinder, type Binder } from '#scheduler/binder.js';
 import { BindingCycle } from '#scheduler/binding-cycle.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
@@ -39,6 +40,7 @@ import { Evictions } from '#scheduler/preemption/evictions.js';
 import { Preemption } from '#scheduler/preemption/preemption.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
 import { type QueuedPod, SchedulingQueue } from '#scheduler/queue/scheduling-queue.js';
+import { type TracedMetrics, TracedTry, type TryOutcome, tracedMetrics } from '#scheduler/traced-try.js';
 import { UnseenBindings } from '#scheduler/unseen-bindings.js';
 import { Writes } from '#scheduler/writes.js';
 
@@ -65,6 +67,8 @@ export interface SchedulingLoopOptions {
   percentageOfNodesToScore?: number;
   /** Bindings under way at once; further decisions wait. */
   maxBindings?: number;
+  /** Of tries; absent: nothing is traced. */
+  tracer?: Pick<Tracer, 'begin'>;
 }
 
 export class SchedulingLoop {
@@ -84,13 +88,17 @@ export class SchedulingLoop {
   /** Aborts before `#stopped`: no decision is worth waiting for any more. */
   readonly #stopping = new AbortController();
   readonly #informers: InformerFactory;
+  /** Absent: nothing is traced. */
+  readonly #traced: TracedMetrics | undefined;
   /** A write was refused because this process does not lead any more. */
   #termOver = false;
 
   constructor(options: SchedulingLoopOptions) {
     this.#options = options;
-    const { client, clock, dialect, log, metrics, random, recorder } = options;
+    const { client, clock, dialect, log, random, recorder } = options;
     const { extenders = [] } = options;
+    this.#traced = options.tracer && tracedMetrics(options.metrics);
+    const metrics = this.#traced ?? options.metrics;
     const times = { clock, recorder: () => metrics.callRecorder() };
     const profiles = (options.profiles ?? [defaultProfile(dialect)]).map((profile) =>
       withExtenders(withTimes(profile, times), extenders, this.#stopped.signal),
@@ -223,9 +231,16 @@ export class SchedulingLoop {
   }
 
   async #schedule(queued: QueuedPod): Promise<void> {
-    const { clock, metrics } = this.#options;
     const profile = this.#profiles.get(queued.info.pod.spec.schedulerName ?? '');
     if (profile === undefined || this.#feed.current(queued) === undefined) return this.#queue.done(queued);
+    if (this.#traced === undefined) return this.#try(queued, profile);
+    const traced = TracedTry.begin(this.#options.tracer, queued, this.#options.clock);
+    this.#traced.current = traced;
+    return traced === undefined ? this.#try(queued, profile) : traced.within(() => this.#try(queued, profile, traced));
+  }
+
+  async #try(queued: QueuedPod, profile: Profile, traced?: TracedTry): Promise<void> {
+    const { clock, metrics } = this.#options;
     const started = clock.monotonic();
     const consultation = this.#consultation(queued.info);
     try {
@@ -235,26 +250,42 @@ export class SchedulingLoop {
           : await this.#algorithm.scheduleWith(consultation, queued.info, profile);
       metrics.decided(clock.monotonic() - started);
       // Extenders take their time, in which the pod may have gone.
-      if (consultation !== undefined && this.#feed.current(queued) === undefined) return this.#queue.done(queued);
-      await this.#bindings.start(queued, node, profile, started);
+      if (consultation !== undefined && this.#feed.current(queued) === undefined) return this.#drop(queued, traced);
+      await this.#bindings.start({ queued, node, profile, started, traced });
     } catch (error) {
-      await this.#failed(queued, profile, error, started);
+      await this.#failed(queued, profile, error, { started, traced });
     }
   }
 
-  async #failed(queued: QueuedPod, profile: Profile, error: unknown, started: number): Promise<void> {
+  #drop(queued: QueuedPod, traced: TracedTry | undefined): void {
+    this.#queue.done(queued);
+    traced?.end({ result: 'dropped' });
+  }
+
+  async #failed(
+    queued: QueuedPod,
+    profile: Profile,
+    error: unknown,
+    { started, traced }: { readonly started: number; readonly traced: TracedTry | undefined },
+  ): Promise<void> {
     const { clock, log, metrics } = this.#options;
-    if (this.#stopping.signal.aborted) return this.#queue.done(queued);
+    if (this.#stopping.signal.aborted) return this.#drop(queued, traced);
+    const { key } = queued.info;
     const took = () => clock.monotonic() - started;
     if (error instanceof FitError) {
       const room = await this.#failedTries.makeRoom(queued, profile, error);
-      await this.#writes.start(queued.info.key, this.#failedTries.unschedulable(queued, profile, error, room));
+      const told = this.#failedTries.unschedulable(queued, profile, error, room);
+      await this.#writes.start(key, ended(told, traced, { result: 'unschedulable', message: messageOf(error) }));
       metrics.attempt('unschedulable', profile.schedulerName, took());
       return;
     }
-    log.error({ err: error, pod: queued.info.key }, 'scheduling failed');
+    log.error({ err: error, pod: key }, 'scheduling failed');
     metrics.attempt('error', profile.schedulerName, took());
-    await this.#writes.start(queued.info.key, this.#failedTries.erred(queued, messageOf(error)));
+    const message = messageOf(error);
+    await this.#writes.start(
+      key,
+      ended(this.#failedTries.erred(queued, message), traced, { result: 'error', message }),
+    );
   }
 
   /** Undefined where no extender is interested, so that the decision waits for nobody. */
@@ -288,6 +319,11 @@ export class SchedulingLoop {
       bindings: this.#writes.size,
     };
   }
+}
+
+/** The same work, at the end of which the try ends, too. */
+function ended(work: Promise<void>, traced: TracedTry | undefined, outcome: TryOutcome): Promise<void> {
+  return traced === undefined ? work : work.finally(() => traced.end(outcome));
 }
 
 function ownInformers({ client, clock, log, random, registry }: SchedulingLoopOptions): InformerFactory {

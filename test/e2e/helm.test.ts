@@ -59,6 +59,7 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     ['networkPolicy.enabled=false'],
     ['ingress.enabled=true', 'serviceProxy.enabled=true', 'nodes.serviceProxy=none'],
     [...metrics, 'etcd.replicas=3'],
+    ['tracing.endpoint=collector.tracing:4317', 'dialect=kubernetes'],
   ]) {
     const set = values.flatMap((value) => ['--set', value]);
     const linted = await run(helm ?? '', ['lint', '--strict', chart, ...version, ...set]);
@@ -69,6 +70,7 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     ['apiServer.replicas=0', /apiServer.replicas/],
     ['nonsense=1', /nonsense/],
     ['nodes.server=http://example.com', /nodes.server/],
+    ['tracing.endpoint=https://collector', /tracing.endpoint/],
   ] as const) {
     const refused = await run(helm ?? '', ['template', 'x', chart, ...version, '--set', wrong]);
     t.not(refused.code, 0);

@@ -62,6 +62,34 @@ helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version }}
 {{- end }}
 {{- end -}}
 
+{{/* Where spans go, in the words of the hosted control plane. */}}
+{{- define "orch.tracingConfig" -}}
+apiVersion: apiserver.config.{{ if eq .Values.dialect "orch" }}orch.io{{ else }}k8s.io{{ end }}/v1alpha1
+kind: TracingConfiguration
+endpoint: {{ .Values.tracing.endpoint | quote }}
+samplingRatePerMillion: {{ int .Values.tracing.samplingRatePerMillion }}
+{{- end -}}
+
+{{/* What of it a pod, its container and its program are given. */}}
+{{- define "orch.tracingAnnotations" -}}
+{{- if .Values.tracing.endpoint -}}
+annotations: { checksum/tracing: {{ include "orch.tracingConfig" . | sha256sum }} }
+{{- end -}}
+{{- end -}}
+
+{{- define "orch.tracingMount" -}}
+{{- if .Values.tracing.endpoint -}}
+- { name: tracing, mountPath: /tracing, readOnly: true }
+{{- end -}}
+{{- end -}}
+
+{{- define "orch.tracingVolume" -}}
+{{- if .Values.tracing.endpoint -}}
+- name: tracing
+  configMap: { name: {{ include "orch.name" . }}-tracing }
+{{- end -}}
+{{- end -}}
+
 {{/* The restricted level of pod security. */}}
 {{- define "orch.podSecurity" -}}
 runAsNonRoot: true

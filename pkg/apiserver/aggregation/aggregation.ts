@@ -18,6 +18,7 @@ import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ServicePlace } from '#apiserver/service-routing/address.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface AggregationOptions {
   readonly dialect: Dialect;
@@ -31,6 +32,8 @@ export interface AggregationOptions {
   readonly followIdentity: (changed: (next: ClientIdentity) => void, signal: AbortSignal) => Promise<void>;
   readonly rejectRedirects: boolean;
   readonly requestTimeoutMs: number;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
 export interface KeptServices {

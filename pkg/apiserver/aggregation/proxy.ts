@@ -21,6 +21,7 @@ import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import { bodyToPass } from '#apiserver/streaming/passed-body.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 /** Where a Service is reached. Rejects with the reason why it is not. */
 export interface ServiceAddresses {
@@ -38,6 +39,8 @@ export interface AggregationProxyOptions {
   readonly rejectRedirects: boolean;
   /** Longest time of an answer to a request that is not long-running, in milliseconds. */
   readonly requestTimeoutMs: number;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
 /** Longest time for the list of a version's resources: clients ask for all of them before they do anything. */
@@ -92,7 +95,7 @@ export class AggregationProxy {
     { socket, head }: { readonly socket: Duplex; readonly head: Buffer },
   ): Promise<ApiResponse | undefined> {
     const { dialect, clock } = this.#options;
-    const { request, user } = context;
+    const { request, user, auditId } = context;
     const backend = remote.available ? await this.#backend(remote) : undefined;
     if (backend === undefined) return plain(503, 'service unavailable');
     try {
@@ -101,7 +104,7 @@ export class AggregationProxy {
         request,
         path: request.url,
         tokenProtocolPrefix: tokenSubprotocolPrefix(dialect),
-        extraHeaders: userHeaders(user),
+        extraHeaders: { ...userHeaders(user), 'audit-id': auditId },
         socket,
         head,
         signal: request.signal,
@@ -119,8 +122,8 @@ export class AggregationProxy {
     backend: Backend,
     limitMs?: number,
   ): Promise<ApiResponse> {
-    const { clock, connections, rejectRedirects } = this.#options;
-    const { request, info, user } = context;
+    const { clock, connections, rejectRedirects, tracer } = this.#options;
+    const { request, info, user, auditId } = context;
     const isDiscovery = !info.resourceRequest;
     const timeout = new AbortController();
     const timer = isDiscovery
@@ -139,11 +142,14 @@ export class AggregationProxy {
           'x-forwarded-host': authority(backend),
           'x-forwarded-proto': 'https',
           'x-forwarded-uri': info.path,
+          // Both servers' audit logs tell of one request.
+          'audit-id': auditId,
         },
         body: await bodyToPass(request),
         signal: isDiscovery ? AbortSignal.any([context.signal, timeout.signal]) : context.signal,
         links: { prefix: '', hosts: [authority(backend)] },
         whole: true,
+        tracer,
         ...(limitMs === undefined ? {} : { limit: { clock, ms: limitMs } }),
       });
       return rejectRedirects && isRedirect(response) ? await refuseRedirect(response) : response;

@@ -10,6 +10,7 @@ import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { ServiceResolver } from '#apiserver/service-routing/service-resolver.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface AggregationDependencies {
   readonly values: ApiServerValues;
@@ -19,6 +20,7 @@ export interface AggregationDependencies {
   readonly metrics: Registry;
   readonly random: () => number;
   readonly reader: ObjectReader;
+  readonly tracer: Tracer | undefined;
 }
 
 /** Reads the files that the options name. Throws OptionsError. */

@@ -7,6 +7,7 @@ import { ServiceResolver } from '#apiserver/service-routing/service-resolver.js'
 import type { ResolveName } from '#apiserver/streaming/reachable.js';
 import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
 import { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 interface WebhookClientSetup {
   readonly values: ApiServerValues;
@@ -19,6 +20,7 @@ interface WebhookClientNeeds {
   readonly reader: ObjectReader;
   readonly resolveName: ResolveName;
   readonly workers: number;
+  readonly tracer: Tracer | undefined;
 }
 
 /** Calls of one webhook that may be under way where requests are not limited. */
@@ -30,7 +32,7 @@ const maxWebhookCalls = 100;
  */
 export function buildWebhookClient(
   { values, dialect, clock, random }: WebhookClientSetup,
-  { reader, resolveName, workers }: WebhookClientNeeds,
+  { reader, resolveName, workers, tracer }: WebhookClientNeeds,
 ): WebhookClient {
   const resolver = new ServiceResolver({ reader, random, toEndpoints: values['enable-aggregator-routing'] });
   const limit = values['max-mutating-requests-inflight'];
@@ -40,5 +42,6 @@ export function buildWebhookClient(
     lookup: sharedLookup(resolveName),
     userAgent: `${dialect.components.apiServer}-admission`,
     maxCalls: limit === 0 ? maxWebhookCalls : Math.max(1, Math.floor(limit / 2 / workers)),
+    tracer,
   });
 }

@@ -2,6 +2,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { badRequest, conflict, type Status } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
+import { annotateSpan } from '#apiserver/registry/annotate-span.js';
 import { type DeleteOptions, deleteOptions } from '#apiserver/registry/delete-options.js';
 import { planDeletion } from '#apiserver/registry/deletion-plan.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
@@ -26,6 +27,7 @@ export async function deleteObject(operation: Operation): Promise<ApiResponse> {
     const status = !removed && options.orphanDependents === false ? 202 : 200;
     return entryResponse(operation, { entry, form, status });
   }
+  annotateSpan(operation, entry);
   return registry.responder.object(context, successStatus(resource, entry.object() as ApiObjectShape));
 }
 

@@ -3,6 +3,7 @@
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
+import { annotateSpan } from '#apiserver/registry/annotate-span.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { partialJson } from '#apiserver/representation/partial.js';
@@ -34,6 +35,7 @@ export interface EntryAnswer {
 export function entryResponse(operation: Operation, answer: EntryAnswer): MaybePromise<ApiResponse> {
   const { context, resource } = operation;
   const { entry, form } = answer;
+  annotateSpan(operation, entry);
   const later =
     resource.conversion?.kind === 'in process' && form.format === 'json' && isLarge(context, entry)
       ? convertedInSteps(resource, entry, () => betweenSteps(operation, entry))

@@ -12,6 +12,7 @@ import type { CompressedLists } from '#apiserver/representation/compressed-lists
 import type { RecentFrames } from '#apiserver/representation/recent-frames.js';
 import type { Responder } from '#apiserver/representation/respond.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface RegistryContext
   extends Admission,
@@ -32,4 +33,6 @@ export interface RegistryContext
   readonly metrics: RequestMetrics;
   /** To clients over WebSocket. */
   readonly messages: MessageSender;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'annotate'> | undefined;
 }

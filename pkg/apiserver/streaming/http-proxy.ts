@@ -13,6 +13,7 @@ import { type Backend, dialTarget, tlsOptions } from '#apiserver/streaming/backe
 import { type LinkContext, LinkRewriter, rewriteLink } from '#apiserver/streaming/html-links.js';
 import { framing, isWhole, type PassedBody, send } from '#apiserver/streaming/passed-body.js';
 import { maxHeaderBytes } from '#daemon/serving/connection-limits.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface BackendRequest {
   readonly backend: Backend;
@@ -34,6 +35,8 @@ export interface ProxyRequest extends BackendRequest {
   readonly whole?: boolean;
   /** Longest time that the body takes; absent: any. */
   readonly limit?: { readonly clock: Clock; readonly ms: number };
+  /** Absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
 /** For a connection to be made, TLS included: 1.24's. */
@@ -109,9 +112,26 @@ function attempt(request: BackendRequest): Promise<IncomingMessage> {
   });
 }
 
+/** Who is asked goes on with the trace; where it is not kept here, with what the client has said of it. */
+function openTraced(request: ProxyRequest): Promise<IncomingMessage> {
+  const { tracer, backend, method, path } = request;
+  if (tracer === undefined) return openRequest(request);
+  const attributes = {
+    'http.method': method,
+    // Not the query, in which there may be anything.
+    'http.url': `${backend.tls === undefined ? 'http' : 'https'}://${authority(backend)}${path.split('?', 1)[0]}`,
+  };
+  const open = (traceparent: string | undefined) =>
+    openRequest(traceparent === undefined ? request : { ...request, headers: { ...request.headers, traceparent } });
+  return tracer.call({ name: `HTTP ${method}`, attributes }, open, ({ statusCode = 0 }) => ({
+    attributes: { 'http.status_code': statusCode },
+    failed: statusCode >= 400,
+  }));
+}
+
 /** Passes the request on, and the answer back. Throws 503 when the backend cannot be reached. */
 export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> {
-  const response = await openRequest(request).catch((error: unknown) => {
+  const response = await openTraced(request).catch((error: unknown) => {
     const why = reasonOf(error, authority(request.backend));
     // No time to wait is named: clients would only hide the failure behind their retries.
     throw serviceUnavailable(`error trying to reach service: ${why}`, 0);

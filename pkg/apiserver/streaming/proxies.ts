@@ -17,6 +17,7 @@ import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { bodyToPass } from '#apiserver/streaming/passed-body.js';
 import { proxyableAddress, proxyableHost, type ResolveName } from '#apiserver/streaming/reachable.js';
 import { openTunnel } from '#apiserver/streaming/tunnel.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface ProxyOptions {
   readonly dialect: Dialect;
@@ -26,6 +27,8 @@ export interface ProxyOptions {
   /** Uniform in [0, 1): chooses among a Service's endpoints. */
   readonly random: () => number;
   readonly clock: Clock;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
 type Locate = (context: RequestContext) => Promise<Backend>;
@@ -38,7 +41,7 @@ export function proxies(options: ProxyOptions): ConnectEndpoint[] {
   ];
 }
 
-function proxyEndpoint({ dialect, clock }: ProxyOptions, resource: string, locate: Locate): ConnectEndpoint {
+function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: string, locate: Locate): ConnectEndpoint {
   return {
     group: 'core',
     resource,
@@ -65,6 +68,7 @@ function proxyEndpoint({ dialect, clock }: ProxyOptions, resource: string, locat
         headers,
         body: await bodyToPass(request),
         signal,
+        tracer,
       });
     },
     async upgrade(context, { socket, head }) {

@@ -7,6 +7,7 @@ import { copyJson } from '#apimachinery/copy.js';
 import { badRequest, invalid } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
+import { annotateSpan } from '#apiserver/registry/annotate-span.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import { mutate } from '#apiserver/registry/mutate.js';
@@ -40,7 +41,7 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   } as const;
   await runAdmission('admit', operation, call);
   await runAdmission('validate', operation, call);
-  await mutate(operation, {
+  const { entry } = await mutate(operation, {
     namespace,
     name,
     options,
@@ -53,6 +54,7 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
       return boundPod(own as Pod, binding, registry.clock.now());
     },
   });
+  annotateSpan(operation, entry);
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
   return registry.responder.object(context, status, 201);
 }

@@ -2,23 +2,24 @@ import { lookup } from 'node:dns/promises';
 import { createServer } from 'node:net';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import type { Address } from '#apiserver/service-routing/address.js';
 import { ServiceUnreachableError } from '#apiserver/service-routing/service-resolver.js';
 import { type CallFailure, WebhookCallError } from '#apiserver/webhooks/call-error.js';
 import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
 import { type Answer, sendJson, startWebhook, type WebhookServer } from '#apiserver/webhooks/testing/webhook-server.js';
-import { type WebhookCall, WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+import { type WebhookCall, WebhookClient, type WebhookClientOptions } from '#apiserver/webhooks/webhook-client.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 const body = Buffer.from('{"a":1}');
 const patientMs = 20_000;
 
-function makeClient(t: Test, resolve?: () => Promise<Address>, maxCalls = 100): WebhookClient {
+function makeClient(t: Test, more: Partial<WebhookClientOptions> = {}): WebhookClient {
   const client = new WebhookClient({
     clock: realClock,
-    resolve: resolve ?? (() => Promise.reject(new ServiceUnreachableError('no services'))),
+    resolve: () => Promise.reject(new ServiceUnreachableError('no services')),
     lookup: sharedLookup((name) => lookup(name, { all: true })),
     userAgent: 'test-admission',
-    maxCalls,
+    maxCalls: 100,
+    ...more,
   });
   t.teardown(() => client.close());
   return client;
@@ -60,6 +61,28 @@ t.test('asks and keeps the connection', async (t) => {
   t.equal(server.connections(), 1);
 });
 
+t.test('a webhook is told of the trace that its call is part of', async (t) => {
+  const seen: unknown[] = [];
+  const server = await startWebhook(t, (_, response, { headers }) => {
+    seen.push(headers['traceparent']);
+    sendJson(response, {});
+  });
+  const calls: unknown[] = [];
+  const told = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined];
+  const tracer: Pick<Tracer, 'call'> = {
+    call: ({ name, attributes }, work) => {
+      calls.push([name, attributes]);
+      return work(told[calls.length - 1]);
+    },
+  };
+  const client = makeClient(t, { tracer });
+  const url = `https://127.0.0.1:${server.port}/check`;
+  const config = { url, caBundle: server.caBundle };
+  for (const _ of told) await client.post({ config, body, timeoutMs: patientMs });
+  t.same(seen, told);
+  t.same(calls[0], ['HTTP POST', { 'http.method': 'POST', 'http.url': url }]);
+});
+
 t.test('asks anew where a kept connection is gone', async (t) => {
   const { server, post } = await pair(t, (_, response) => sendJson(response, {}));
   await post();
@@ -75,7 +98,7 @@ t.test('a service is called by its name, wherever it is', async (t) => {
     sendJson(response, {});
   };
   const server = await startWebhook(t, answer, { names: ['hooks.shop.svc'], ips: [] });
-  const client = makeClient(t, () => Promise.resolve({ host: '127.0.0.1', port: server.port }));
+  const client = makeClient(t, { resolve: () => Promise.resolve({ host: '127.0.0.1', port: server.port }) });
   const service = { namespace: 'shop', name: 'hooks', path: '/a' };
   const { caBundle } = server;
   await client.post({ config: { service, caBundle }, body, timeoutMs: patientMs });
@@ -220,7 +243,7 @@ t.test('nor one that nobody waits for', async (t) => {
 t.test('calls of one webhook are bounded, and others have their own', async (t) => {
   const waiting: (() => void)[] = [];
   const server = await startWebhook(t, (_, response) => void waiting.push(() => sendJson(response, {})));
-  const client = makeClient(t, undefined, 2);
+  const client = makeClient(t, { maxCalls: 2 });
   const call = (path: string) =>
     client.post({
       config: { url: `https://127.0.0.1:${server.port}${path}`, caBundle: server.caBundle },

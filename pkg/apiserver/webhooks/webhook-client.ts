@@ -19,6 +19,7 @@ import { ServiceUnreachableError } from '#apiserver/service-routing/service-reso
 import { answerFailure, tooManyCalls, WebhookCallError } from '#apiserver/webhooks/call-error.js';
 import type { Proof, Prover, WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { type Pool, Pools } from '#apiserver/webhooks/pools.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface WebhookClientOptions {
   readonly clock: Clock;
@@ -28,6 +29,8 @@ export interface WebhookClientOptions {
   readonly userAgent: string;
   /** Calls of one target that may be under way; further ones fail at once. */
   readonly maxCalls: number;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'> | undefined;
 }
 
 export interface WebhookCall {
@@ -66,7 +69,7 @@ export class WebhookClient {
     if (pool.calls >= maxCalls) throw tooManyCalls(pool.target.url, pool.calls);
     pool.calls += 1;
     try {
-      return await this.#bounded(pool, call);
+      return await this.#traced(pool, call);
     } finally {
       pool.calls -= 1;
     }
@@ -76,7 +79,14 @@ export class WebhookClient {
     this.#pools.close();
   }
 
-  async #bounded(pool: Pool, call: WebhookCall): Promise<unknown> {
+  #traced(pool: Pool, call: WebhookCall): Promise<unknown> {
+    const { tracer } = this.#options;
+    if (tracer === undefined) return this.#bounded(pool, call, undefined);
+    const attributes = { 'http.method': 'POST', 'http.url': pool.target.url };
+    return tracer.call({ name: 'HTTP POST', attributes }, (traceparent) => this.#bounded(pool, call, traceparent));
+  }
+
+  async #bounded(pool: Pool, call: WebhookCall, traceparent: string | undefined): Promise<unknown> {
     const { cancellation, timeoutMs } = call;
     const ending = new AbortController();
     let ended: WebhookCallError | undefined;
@@ -90,7 +100,7 @@ export class WebhookClient {
     cancellation?.addEventListener('abort', cancel, { once: true });
     const url = `${pool.target.url}?timeout=${Math.ceil(timeoutMs / 1000)}s`;
     try {
-      return await this.#ask(pool, call, ending.signal);
+      return await this.#ask(pool, { call, traceparent, signal: ending.signal });
     } catch (error) {
       const cause = ended ?? error;
       if (!(cause instanceof WebhookCallError)) throw cause;
@@ -104,13 +114,14 @@ export class WebhookClient {
     }
   }
 
-  async #ask(pool: Pool, call: WebhookCall, signal: AbortSignal): Promise<unknown> {
+  async #ask(pool: Pool, asked: Asked): Promise<unknown> {
+    const { call, signal } = asked;
     const { target } = pool;
     const { service } = target;
     const address = service === undefined ? target : await this.#locate(service, signal);
     const proof = pool.prover && (await unlessAborted(proven(pool.prover), signal));
     signal.throwIfAborted();
-    const response = await this.#send(pool, { call, address, proof, signal });
+    const response = await this.#send(pool, { ...asked, address, proof });
     try {
       return await answerOf(response, call.maxAnswerBytes ?? defaultAnswerBytes);
     } catch (error) {
@@ -145,7 +156,7 @@ export class WebhookClient {
 
   #sendOnce(
     { target, agent, trust }: Pool,
-    { call, address, proof, signal }: Attempt,
+    { call, address, proof, signal, traceparent }: Attempt,
     kept = true,
   ): Promise<IncomingMessage> {
     const { userAgent, lookup } = this.#options;
@@ -168,6 +179,7 @@ export class WebhookClient {
           accept: 'application/json, */*',
           'accept-encoding': 'identity',
           'user-agent': userAgent,
+          ...(traceparent === undefined ? {} : { traceparent }),
         },
       });
       outgoing.once('response', resolve);
@@ -181,11 +193,15 @@ export class WebhookClient {
   }
 }
 
-interface Attempt {
+interface Asked {
   readonly call: WebhookCall;
+  readonly traceparent: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+interface Attempt extends Asked {
   readonly address: Address;
   readonly proof: Proof | undefined;
-  readonly signal: AbortSignal;
 }
 
 function secured(secureContext: SecureContext | undefined): { readonly secureContext?: SecureContext } {

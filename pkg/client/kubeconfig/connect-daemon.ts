@@ -8,7 +8,7 @@ export interface ConnectContext extends InClusterOptions {
   readonly values: ClientConnectionValues;
 }
 
-export interface ConnectSettings extends Pick<ConnectionOptions, 'program' | 'withoutManagers'> {
+export interface ConnectSettings extends Pick<ConnectionOptions, 'program' | 'withoutManagers' | 'tracer'> {
   /** Path of the client config. */
   readonly file: string | undefined;
   readonly metrics?: Registry;

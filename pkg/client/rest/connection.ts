@@ -9,6 +9,7 @@ import { HttpTransport } from '#client/rest/http-transport.js';
 import { requestMetrics } from '#client/rest/metrics.js';
 import type { ObjectEncoding } from '#client/rest/object-encoding.js';
 import { RestClient, type WriteFence } from '#client/rest/rest-client.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface ConnectionOptions {
   readonly dialect: Dialect;
@@ -26,6 +27,13 @@ export interface ConnectionOptions {
   readonly withoutManagers?: boolean;
   /** Of every client. */
   readonly fence?: WriteFence;
+  /** Of what requests are a part of; absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'> | undefined;
+}
+
+export interface ClientChoices extends Partial<Pick<ConnectionOptions, 'qps' | 'burst'>> {
+  /** False: its requests are on behalf of many, and so part of no trace. */
+  readonly traced?: boolean;
 }
 
 export class Connection {
@@ -52,18 +60,19 @@ export class Connection {
    * A client with a rate of its own, that of the connection unless told; `purpose` follows the program's name in what
    * the server sees.
    */
-  client(purpose: string, rate: Partial<Pick<ConnectionOptions, 'qps' | 'burst'>> = {}): RestClient {
-    const { dialect, clock, program, qps, burst, metrics, fence } = this.#options;
+  client(purpose: string, choices: ClientChoices = {}): RestClient {
+    const { dialect, clock, program, qps, burst, metrics, fence, tracer } = this.#options;
     return new RestClient({
       transport: this.#transport,
       dialect,
       clock,
-      qps: rate.qps ?? qps,
-      burst: rate.burst ?? burst,
+      qps: choices.qps ?? qps,
+      burst: choices.burst ?? burst,
       encoding: this.#encoding,
       userAgent: `${program}/${dialect.version} ${purpose}`,
       ...(metrics === undefined ? {} : { metrics: requestMetrics(metrics, new URL(this.#config.server).host) }),
       ...(fence === undefined ? {} : { fence }),
+      ...(tracer === undefined || choices.traced === false ? {} : { tracer }),
     });
   }
 

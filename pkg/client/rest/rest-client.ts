@@ -12,6 +12,7 @@ import { errorFrom, readAll } from '#client/rest/response.js';
 import { errorRetryMs, responseRetryMs } from '#client/rest/retry.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
 import { TokenBucket } from '#client/token-bucket.js';
+import type { SpanOutcome, Tracer } from '#daemon/tracing/tracer.js';
 
 export interface RestClientOptions {
   readonly transport: Transport;
@@ -27,6 +28,8 @@ export interface RestClientOptions {
   readonly encoding?: ObjectEncoding;
   /** Absent: writes are nobody's term. */
   readonly fence?: WriteFence;
+  /** Of what requests are a part of; absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'>;
 }
 
 /**
@@ -48,6 +51,7 @@ export class RestClient implements Client, RequestSender {
   readonly #userAgent: string;
   readonly #metrics: RequestMetrics;
   readonly #fence: WriteFence | undefined;
+  readonly #tracer: Pick<Tracer, 'call'> | undefined;
 
   constructor(options: RestClientOptions) {
     this.dialect = options.dialect;
@@ -58,6 +62,7 @@ export class RestClient implements Client, RequestSender {
     this.#userAgent = options.userAgent ?? `${options.dialect.product}-client/${options.dialect.version}`;
     this.#metrics = options.metrics ?? noRequestMetrics;
     this.#fence = options.fence;
+    this.#tracer = options.tracer;
   }
 
   resource<T extends ApiObject>(type: ResourceType<T>): ResourceClient<T> {
@@ -121,21 +126,36 @@ export class RestClient implements Client, RequestSender {
         ...fence?.(),
       };
       if (request.body !== undefined) headers['content-type'] = request.contentType ?? jsonMediaType;
-      const response = await this.#transport.request({
-        method: request.method,
-        path: request.path,
-        headers,
-        ...(request.body === undefined ? {} : { body: request.body }),
-        ...(request.signal === undefined ? {} : { signal: request.signal }),
-        // Until there is a connection for it the term may be over.
-        ...(fence === undefined ? {} : { beforeSending: () => void fence() }),
-      });
+      const response = await this.#send(request, headers, fence);
       finished(String(response.status));
       return { kind: 'answer', response };
     } catch (error) {
       finished('<error>');
       return { kind: 'failure', error };
     }
+  }
+
+  #send(request: ClientRequest, headers: Record<string, string>, fence?: WriteFence): Promise<TransportResponse> {
+    if (this.#tracer === undefined) return this.#sendNow(request, headers, fence);
+    const { method, path } = request;
+    const attributes = { 'http.method': method, 'http.target': path.split('?', 1)[0] ?? '' };
+    const send = (traceparent: string | undefined) => {
+      const told = traceparent === undefined ? headers : { ...headers, traceparent };
+      return this.#sendNow(request, told, fence);
+    };
+    return this.#tracer.call({ name: `HTTP ${method}`, attributes }, send, outcomeOf);
+  }
+
+  #sendNow(request: ClientRequest, headers: Record<string, string>, fence?: WriteFence): Promise<TransportResponse> {
+    return this.#transport.request({
+      method: request.method,
+      path: request.path,
+      headers,
+      ...(request.body === undefined ? {} : { body: request.body }),
+      ...(request.signal === undefined ? {} : { signal: request.signal }),
+      // Until there is a connection for it the term may be over.
+      ...(fence === undefined ? {} : { beforeSending: () => void fence() }),
+    });
   }
 
   async #waitForToken(request: ClientRequest): Promise<void> {
@@ -150,6 +170,11 @@ export class RestClient implements Client, RequestSender {
     const waitedMs = this.#clock.monotonic() - startedAt;
     if (waitedMs > 0) this.#metrics.waited(request.verb ?? request.method, waitedMs);
   }
+}
+
+/** Named as OpenTelemetry's conventions for HTTP have it: what the server refuses has failed for its client. */
+function outcomeOf({ status }: TransportResponse): SpanOutcome {
+  return { attributes: { 'http.status_code': status }, failed: status >= 400 };
 }
 
 function throwIfAborted(request: ClientRequest): void {

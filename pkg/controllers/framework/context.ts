@@ -6,6 +6,7 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import type { Reporting } from '#controllers/framework/loop-report.js';
 import type { ControllerMetrics } from '#controllers/framework/metrics.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 
 /** Where controllers report what they did, for people to read. Never throws and never blocks. */
 export interface EventSink {
@@ -27,6 +28,8 @@ export interface ControllerContext {
   readonly metrics: ControllerMetrics;
   /** Called with each loop that is created, so that its state can be shown; absent: it is not. */
   readonly onLoop?: (loop: Reporting) => void;
+  /** Of reconciles; absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'begin'>;
 }
 
 export interface Controller {

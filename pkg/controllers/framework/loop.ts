@@ -18,6 +18,7 @@ import { runWorkers } from '#client/workqueue/workers.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { type LoopReport, PassJournal, type Reporting } from '#controllers/framework/loop-report.js';
+import { outcomeOfPass } from '#controllers/framework/traced-pass.js';
 import { WrittenObjects } from '#controllers/framework/written.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -42,6 +43,7 @@ export class ReconcileLoop implements Reporting {
   readonly #context: ControllerContext;
   readonly #options: LoopOptions;
   readonly #journal: PassJournal;
+  readonly #spanName: string;
 
   constructor(context: ControllerContext, options: LoopOptions) {
     this.#context = context;
@@ -49,6 +51,7 @@ export class ReconcileLoop implements Reporting {
     this.log = context.log.child({ controller: options.name });
     this.written = new WrittenObjects(context.clock);
     this.#journal = new PassJournal(context.clock);
+    this.#spanName = `Reconcile ${options.name}`;
     this.queue = new WorkQueue<string>({
       clock: context.clock,
       name: options.queueName ?? options.name,
@@ -98,9 +101,12 @@ export class ReconcileLoop implements Reporting {
       return { kind: 'wait', ms: waitMs };
     }
     const startMs = clock.monotonic();
+    const span = this.#context.tracer?.begin(this.#spanName, key);
     let outcome: Outcome;
     try {
-      outcome = (await this.#options.reconcile(key, signal)) ?? done;
+      const { reconcile } = this.#options;
+      outcome =
+        (await (span === undefined ? reconcile(key, signal) : span.within(() => reconcile(key, signal)))) ?? done;
     } catch (error) {
       outcome = retry(error);
     }
@@ -108,6 +114,7 @@ export class ReconcileLoop implements Reporting {
     if (outcome.kind === 'retry' && isNamespaceTerminating(outcome.error)) outcome = done;
     this.#journal.note(key, outcome);
     metrics.reconciled(this.#options.name, outcome.kind, clock.monotonic() - startMs);
+    span?.end(outcomeOfPass({ controller: this.#options.name, key, outcome, requeues: this.queue.requeues(key) }));
     return outcome;
   }
 }

@@ -37,7 +37,8 @@ t.test('the table is that of the specification', (t) => {
     const value = type === 'duration' && wanted !== 'none' ? String(parseDuration(wanted)) : wanted;
     t.equal(shown(declaration), type === 'int' && value === '0' ? 'none' : value, `${name}: default`);
   }
-  t.same([...extra].sort(), ['dialect', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile', 'etcd-servers'], 'and these');
+  const ours = ['dialect', 'etcd-cafile', 'etcd-certfile', 'etcd-keyfile', 'etcd-servers', 'tracing-config-file'];
+  t.same([...extra].sort(), ours, 'and these');
   const other: OptionTable = controllerManagerOptions(kubernetesDialect);
   t.equal(other['leader-elect-resource-namespace']?.default, 'kube-system');
   t.equal(other['cluster-name']?.default, 'kubernetes');

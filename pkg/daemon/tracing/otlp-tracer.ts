@@ -16,54 +16,52 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import {
-  BasicTracerProvider,
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  TraceIdRatioBasedSampler,
-} from '@opentelemetry/sdk-trace-base';
+import { BasicTracerProvider, ParentBasedSampler, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { boundOf, shareOf, TraceIds } from '#daemon/tracing/shares.js';
+import { SpanQueue } from '#daemon/tracing/span-queue.js';
 import { formatTraceparent, parseTraceparent } from '#daemon/tracing/traceparent.js';
-import type { CallSpan, ServerSpan, SpanOutcome, Tracer, TracerSetup } from '#daemon/tracing/tracer.js';
+import type {
+  CallSpan,
+  ServerSpan,
+  SpanAttributes,
+  SpanOutcome,
+  Tracer,
+  TracerSetup,
+  WorkSpan,
+} from '#daemon/tracing/tracer.js';
 
-/** Spans that may wait; further ones are dropped. */
-const maxQueueSize = 2048;
 const exportTimeoutMs = 5000;
-/** How long they wait for others to be sent with them. */
-const gatherMs = 1000;
 /** How long the end of a daemon waits for what is left to be sent. */
 const closeMs = 1000;
 
 export class OtlpTracer implements Tracer {
   readonly #provider: BasicTracerProvider;
   readonly #tracer: OtelTracer;
-  /** The span of the request that is being worked on. */
-  readonly #current = new AsyncLocalStorage<Context>();
+  readonly #ids = new TraceIds();
+  readonly #bound: number;
+  readonly #current = new CurrentSpan();
   readonly #setup: TracerSetup;
 
   constructor(setup: TracerSetup) {
     this.#setup = setup;
-    const { config, service } = setup;
+    const { config, service, metrics } = setup;
     const exporter = new OTLPTraceExporter({
       url: targetOf(config.endpoint),
       // As release 1.24 does: a collector is beside the daemon.
       credentials: credentials.createInsecure(),
       timeoutMillis: exportTimeoutMs,
     });
+    this.#bound = boundOf(config.samplingRatio);
     const ratio = new TraceIdRatioBasedSampler(config.samplingRatio);
     this.#provider = new BasicTracerProvider({
       resource: resourceFromAttributes({ 'service.name': service }),
       // A client may say which trace a request is of, but not that it is to be kept: the share is this daemon's. It is
       // reckoned from the trace's ID, so that daemons with the same share keep the same traces.
       sampler: new ParentBasedSampler({ root: ratio, remoteParentSampled: ratio }),
-      spanProcessors: [
-        new BatchSpanProcessor(exporter, {
-          maxQueueSize,
-          scheduledDelayMillis: gatherMs,
-          exportTimeoutMillis: exportTimeoutMs,
-        }),
-      ],
+      idGenerator: this.#ids,
+      spanProcessors: [new SpanQueue(exporter, { timeoutMs: exportTimeoutMs, metrics })],
     });
     this.#tracer = this.#provider.getTracer(service);
   }
@@ -75,39 +73,60 @@ export class OtlpTracer implements Tracer {
       { kind: SpanKind.SERVER, attributes },
       remoteContext(span.traceparent),
     );
+    if (!started.isRecording()) return work();
+    this.#current.begin();
     const ends = (result: T): T => {
-      const { attributes, failed } = outcome(result);
-      started.setAttributes(attributes);
-      if (failed) started.setStatus({ code: SpanStatusCode.ERROR });
-      started.end();
+      this.#end(started, outcome(result));
       return result;
     };
     const fails = (error: unknown): never => {
-      failedWith(started, error);
+      this.#fail(started, error);
       throw error;
     };
     try {
-      const answer = this.#current.run(trace.setSpan(ROOT_CONTEXT, started), work);
+      const answer = this.#current.within(started, work);
       return answer instanceof Promise ? answer.then(ends, fails) : ends(answer);
     } catch (error) {
       return fails(error);
     }
   }
 
-  async call<T>({ name, attributes }: CallSpan, work: (traceparent: string | undefined) => Promise<T>): Promise<T> {
-    const parent = this.#current.getStore();
-    if (parent === undefined || trace.getSpan(parent)?.isRecording() !== true) return work(undefined);
-    const span = this.#tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes }, parent);
-    const { traceId, spanId, traceFlags } = span.spanContext();
-    const sampled = (traceFlags & TraceFlags.SAMPLED) !== 0;
-    try {
-      const result = await work(formatTraceparent({ traceId, spanId, sampled }));
-      span.end();
-      return result;
-    } catch (error) {
-      failedWith(span, error);
-      throw error;
-    }
+  async call<T>(
+    { name, attributes }: CallSpan,
+    work: (traceparent: string | undefined) => Promise<T>,
+    outcome?: (result: T) => SpanOutcome,
+  ): Promise<T> {
+    const parent = this.#current.get();
+    if (parent === undefined) return work(undefined);
+    const options = { kind: SpanKind.CLIENT, attributes };
+    return this.#within(this.#child(parent, name, options), (span) => work(headerOf(span)), outcome);
+  }
+
+  begin(name: string, key: string): WorkSpan | undefined {
+    const share = shareOf(key);
+    if (share >= this.#bound) return undefined;
+    const span = this.#ids.withShare(share, () => this.#tracer.startSpan(name, {}, ROOT_CONTEXT));
+    this.#current.begin();
+    return {
+      within: (work) => this.#current.within(span, work),
+      part: (part, work) => this.#within(this.#child(span, part), work),
+      took: (part, durationMs, failed) => {
+        const now = Date.now();
+        const step = this.#child(span, part, { startTime: now - durationMs });
+        if (failed) step.setStatus({ code: SpanStatusCode.ERROR });
+        step.end(now);
+      },
+      end: (outcome) => this.#end(span, outcome),
+    };
+  }
+
+  annotate(attributes: () => SpanAttributes): void {
+    this.#current.get()?.setAttributes(attributes());
+  }
+
+  traceparent(): string | undefined {
+    const span = this.#current.get();
+    return span && headerOf(span);
   }
 
   async close(): Promise<void> {
@@ -117,11 +136,72 @@ export class OtlpTracer implements Tracer {
     const limit = new Promise<void>((resolve) => setTimeout(resolve, closeMs).unref());
     await Promise.race([ended, limit]);
   }
+
+  #child(parent: Span, name: string, options: Parameters<OtelTracer['startSpan']>[1] = {}): Span {
+    return this.#tracer.startSpan(name, options, trace.setSpan(ROOT_CONTEXT, parent));
+  }
+
+  async #within<T>(
+    span: Span,
+    work: (span: Span) => Promise<T>,
+    outcome: (result: T) => SpanOutcome = () => well,
+  ): Promise<T> {
+    this.#current.begin();
+    try {
+      const result = await this.#current.within(span, () => work(span));
+      this.#end(span, outcome(result));
+      return result;
+    } catch (error) {
+      this.#fail(span, error);
+      throw error;
+    }
+  }
+
+  #end(span: Span, { attributes, failed, message }: SpanOutcome): void {
+    span.setAttributes(attributes);
+    if (failed) span.setStatus({ code: SpanStatusCode.ERROR, ...(message === undefined ? {} : { message }) });
+    span.end();
+    this.#current.end();
+  }
+
+  #fail(span: Span, error: unknown): void {
+    this.#end(span, { attributes: {}, failed: true, message: messageOf(error) });
+  }
 }
 
-function failedWith(span: Span, error: unknown): void {
-  span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
-  span.end();
+const well: SpanOutcome = { attributes: {}, failed: false };
+
+/** The span of what is being worked on, which follows the work through all that it waits for. */
+class CurrentSpan {
+  readonly #storage = new AsyncLocalStorage<Span>();
+  #open = 0;
+
+  /** Undefined where there is none, or where it has ended: what was begun within it may go on for long. */
+  get(): Span | undefined {
+    if (this.#open === 0) return undefined;
+    const span = this.#storage.getStore();
+    return span?.isRecording() === true ? span : undefined;
+  }
+
+  within<T>(span: Span, work: () => T): T {
+    return this.#storage.run(span, work);
+  }
+
+  /** A span begins. */
+  begin(): void {
+    this.#open += 1;
+  }
+
+  /** It has ended. While none is open, Node.js need not follow every promise of the process. */
+  end(): void {
+    this.#open -= 1;
+    if (this.#open === 0) this.#storage.disable();
+  }
+}
+
+function headerOf(span: Span): string {
+  const { traceId, spanId, traceFlags } = span.spanContext();
+  return formatTraceparent({ traceId, spanId, sampled: (traceFlags & TraceFlags.SAMPLED) !== 0 });
 }
 
 function remoteContext(traceparent: string | undefined): Context {

@@ -1,6 +1,7 @@
-/** Counts and times the operations of a container runtime, under release 1.24's names. */
+/** Counts, times and traces the operations of a container runtime, under release 1.24's names. */
 import type { Duplex } from 'node:stream';
 import type { Clock } from '#apimachinery/clock.js';
+import type { CallSpan, Tracer } from '#daemon/tracing/tracer.js';
 import type {
   Container,
   ContainerConfig,
@@ -26,15 +27,24 @@ import type {
 } from '#nodeagent/cri/cri.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 
+interface Meters {
+  readonly metrics: AgentMetrics;
+  readonly clock: Clock;
+  /** Absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'call'> | undefined;
+}
+
 export class MeasuredCRI implements CRI {
   readonly #cri: CRI;
   readonly #metrics: AgentMetrics;
   readonly #clock: Clock;
+  readonly #tracer: Meters['tracer'];
 
-  constructor(cri: CRI, { metrics, clock }: { readonly metrics: AgentMetrics; readonly clock: Clock }) {
+  constructor(cri: CRI, { metrics, clock, tracer }: Meters) {
     this.#cri = cri;
     this.#metrics = metrics;
     this.#clock = clock;
+    this.#tracer = tracer;
   }
 
   version(): Promise<RuntimeVersion> {
@@ -172,10 +182,29 @@ export class MeasuredCRI implements CRI {
   async #counted<T>(operation: string, call: () => Promise<T>): Promise<T> {
     this.#metrics.operations.labels(operation).inc();
     try {
-      return await call();
+      return await (this.#tracer === undefined ? call() : this.#tracer.call(spanOf(operation), call));
     } catch (error) {
       this.#metrics.operationErrors.labels(operation).inc();
       throw error;
     }
   }
+}
+
+/** Words of operations that are written otherwise in the protocol. */
+const spelled: Readonly<Record<string, string>> = {
+  podsandbox: 'PodSandbox',
+  update_container: 'UpdateContainerResources',
+};
+
+/** Named as the protocol has it, and described as OpenTelemetry's conventions for gRPC say. */
+function spanOf(operation: string): CallSpan {
+  const words = (spelled[operation] ?? operation)
+    .split('_')
+    .map((word) => spelled[word] ?? word.charAt(0).toUpperCase() + word.slice(1));
+  const method = words.join('');
+  const service = `runtime.v1.${method.includes('Image') ? 'Image' : 'Runtime'}Service`;
+  return {
+    name: `${service}/${method}`,
+    attributes: { 'rpc.system': 'grpc', 'rpc.service': service, 'rpc.method': method },
+  };
 }

@@ -3,6 +3,7 @@ import { featureGateOptions } from '#daemon/options/groups/feature-gates.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
 import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
 import { loggingOptions } from '#daemon/options/groups/logging.js';
+import { tracingOptions } from '#daemon/options/groups/tracing.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { generalOptions } from '#nodeagent/options/general.js';
 import { podNetworkOptions } from '#nodeagent/options/pod-network.js';
@@ -22,6 +23,7 @@ export const nodeAgentOptions = {
   ...featureGateOptions,
   ...loggingOptions,
   ...legacyLoggingOptions,
+  ...tracingOptions,
 } as const satisfies OptionTable;
 
 export type NodeAgentOptions = OptionValues<typeof nodeAgentOptions>;

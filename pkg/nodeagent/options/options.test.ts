@@ -61,6 +61,7 @@ t.test('every option of the specification, with its default and whether a file s
       'dns-address',
       ...Object.keys(serviceProxyOptions),
       ...Object.keys(podNetworkOptions),
+      'tracing-config-file',
     ],
   );
 });

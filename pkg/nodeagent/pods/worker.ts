@@ -4,7 +4,6 @@ import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import { podGraceSeconds } from '#nodeagent/pods/container-killer.js';
 import {
   type Action,
@@ -15,7 +14,7 @@ import {
   step,
   type Task,
 } from '#nodeagent/pods/lifecycle.js';
-import { PassMeter } from '#nodeagent/pods/pass-meter.js';
+import { PassMeter, type PassMeterOptions } from '#nodeagent/pods/pass-meter.js';
 import { VolumesError } from '#nodeagent/volumes/volume-error.js';
 
 /** What a worker needs of its pod's tasks and reports; see `podTasks`. */
@@ -34,11 +33,9 @@ export interface PodOperations {
   resetBackoff(): void;
 }
 
-export interface PodWorkerOptions {
+export interface PodWorkerOptions extends PassMeterOptions {
   readonly pod: Pod;
-  readonly clock: Clock;
   readonly log: Logger;
-  readonly metrics: AgentMetrics;
   /** `pod`: as the API had it last. */
   readonly operations: (pod: () => Pod) => PodOperations;
   /** How long a pod of which nothing is heard rests until it is looked at all the same; asked for each time. */
@@ -152,8 +149,8 @@ export class PodWorker {
   #measure(before: State['phase'], actions: readonly Action[]): void {
     const works = workingPhases.has(this.#state.phase);
     const anew = actions.some((action) => action.type === 'run' && action.task.type === 'prepare');
-    if (!works || anew) this.#passes.end(before !== 'syncing');
-    if (works) this.#passes.begin(this.#pod.spec.containers.length);
+    if (!works || anew) this.#passes.end(this.#pod, before !== 'syncing');
+    if (works) this.#passes.begin(this.#pod);
   }
 
   #entered(phase: State['phase']): void {
@@ -203,7 +200,7 @@ export class PodWorker {
   async #run(task: Task): Promise<void> {
     let answer: Input;
     try {
-      answer = await this.#operations.run(task, this.#interrupt.signal);
+      answer = await this.#passes.task(task.type, () => this.#operations.run(task, this.#interrupt.signal));
     } catch (error) {
       // A task that was told to give up has done so.
       if (!this.#hasGivenUp()) {

@@ -2,6 +2,7 @@
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isConflict, isNotFound, statusOf } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
 import type { TokenBucket } from '#client/token-bucket.js';
@@ -9,6 +10,8 @@ import { done, type Outcome, retry, terminal } from '#client/workqueue/outcome.j
 import { WorkQueue } from '#client/workqueue/queue.js';
 import { runWorkers } from '#client/workqueue/workers.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { objectAttributes } from '#daemon/tracing/object-attributes.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import { mergedStatus, statusPatch } from '#nodeagent/status/patch.js';
 import { isProgress } from '#nodeagent/status/progress.js';
 
@@ -20,6 +23,8 @@ export interface StatusManagerOptions {
   readonly getPod: (uid: string) => Pod | undefined;
   /** The rate at which it is told that pods are still being started; absent: there is no limit. */
   readonly progress?: Pick<TokenBucket, 'tryTake'>;
+  /** Of the writes; absent: nothing is traced. */
+  readonly tracer?: Pick<Tracer, 'begin'> | undefined;
 }
 
 /** Writes under way at once. */
@@ -45,6 +50,7 @@ export class StatusManager {
   readonly #progress: Pick<TokenBucket, 'tryTake'> | undefined;
   readonly #queue: WorkQueue;
   readonly #entries = new Map<string, Entry>();
+  readonly #tracer: StatusManagerOptions['tracer'];
   #stopped = false;
 
   constructor(options: StatusManagerOptions) {
@@ -52,6 +58,7 @@ export class StatusManager {
     this.#log = options.log;
     this.#getPod = options.getPod;
     this.#progress = options.progress;
+    this.#tracer = options.tracer;
     this.#queue = new WorkQueue({ clock: options.clock });
   }
 
@@ -144,11 +151,13 @@ export class StatusManager {
     }
     const { name = '', namespace = '', uid: inAPI = uid } = pod.metadata;
     try {
-      entry.written = await this.#pods.patch(
-        name,
-        // The UID refuses the write to another pod of the same name.
-        { metadata: { uid: inAPI }, status: patch },
-        { type: 'strategic', namespace, subresource: 'status' },
+      entry.written = await this.#traced(pod, () =>
+        this.#pods.patch(
+          name,
+          // The UID refuses the write to another pod of the same name.
+          { metadata: { uid: inAPI }, status: patch },
+          { type: 'strategic', namespace, subresource: 'status' },
+        ),
       );
     } catch (error) {
       if (inAPI !== uid && (isNotFound(error) || isConflict(error))) {
@@ -166,6 +175,23 @@ export class StatusManager {
     if (this.#patchFor(uid) !== undefined) this.#queue.add(uid);
     else this.#release(entry);
     return done;
+  }
+
+  #traced(pod: Pod, write: () => Promise<Pod>): Promise<Pod> {
+    const { name = '', namespace = '' } = pod.metadata;
+    const span = this.#tracer?.begin('Report pod status', `${namespace}/${name}`);
+    if (span === undefined) return write();
+    const attributes = objectAttributes('pods', pod.metadata);
+    return span.within(write).then(
+      (written) => {
+        span.end({ attributes: { ...attributes, phase: written.status?.phase ?? '' }, failed: false });
+        return written;
+      },
+      (error: unknown) => {
+        span.end({ attributes, failed: true, message: messageOf(error) });
+        throw error;
+      },
+    );
   }
 
   /** What the API refuses holds nobody up: a pod that is to go would otherwise never do. */

@@ -10,6 +10,7 @@ import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/grou
 import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
 import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
 import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
+import { tracingOptions } from '#daemon/options/groups/tracing.js';
 import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -66,6 +67,7 @@ export function schedulerOptions(dialect: Dialect) {
     }),
     ...loggingOptions,
     ...metricsOptions,
+    ...tracingOptions,
     ...featureGateOptions,
     ...withFields(
       deprecate({

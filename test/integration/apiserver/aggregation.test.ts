@@ -75,6 +75,7 @@ t.test('requests reach the server with who asks, once it is available', async (t
   const { raw, headers: received } = answer.json as { raw: string[]; headers: Record<string, string> };
   const groups = raw.flatMap((text, i) => (text.toLowerCase() === 'x-remote-group' ? [raw[i + 1]] : []));
   t.same(groups, ['dev', 'ops: all', 'system:authenticated']);
+  t.equal(received['audit-id'], answer.headers['audit-id'], "both servers' audit logs tell of one request");
   t.equal(received['cookie'], 'a=b', 'a program behind a proxy logs people in by them');
   t.notOk('authorization' in received || 'x-remote-extra-scopes' in received);
   t.match(await ask(aggregating, 'alice', 'GET', `${root}/leading`), { status: 502, text: /not permitted/ });

@@ -570,6 +570,7 @@ t.test('files for a lock in etcd are read', async (t) => {
 /** Options that are of all daemons with control loops, and are shown with another one. */
 const elsewhere: Readonly<Record<string, string>> = {
   'etcd-servers': 'test/integration/daemons/controller-manager.test.ts',
+  'tracing-config-file': 'test/integration/tracing/whole-way.test.ts',
 };
 
 t.test('none is left', async (t) => {

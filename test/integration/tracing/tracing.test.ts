@@ -3,6 +3,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
@@ -126,7 +127,8 @@ t.test('nobody waits for a collector that is away or silent, and few spans wait 
   const silent = await startCollector({ silent: true });
   t.teardown(() => silent.close());
   for (const endpoint of [`127.0.0.1:${await freePort()}`, silent.endpoint]) {
-    const tracer = new OtlpTracer({ config: { endpoint, samplingRatio: 1 }, service: 's', log });
+    const metrics = new Registry();
+    const tracer = new OtlpTracer({ config: { endpoint, samplingRatio: 1 }, service: 's', log, metrics });
     const span = { name: 'n', attributes: {}, traceparent: undefined };
     const outcome = { attributes: {}, failed: false };
     for (let i = 0; i < 10_000; i++)
@@ -135,6 +137,7 @@ t.test('nobody waits for a collector that is away or silent, and few spans wait 
         () => undefined,
         () => outcome,
       );
+    t.match(await metrics.metrics(), /^tracing_spans_total\{result="dropped"\} [1-9]/m, 'what was dropped is counted');
     await t.rejects(
       Promise.resolve(
         tracer.serve(

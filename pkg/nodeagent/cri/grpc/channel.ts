@@ -31,6 +31,8 @@ export interface GrpcChannelOptions {
   /** Deadline of calls that give none of their own. */
   readonly timeoutMs: number;
   readonly inspector?: MessageInspector | undefined;
+  /** W3C's header of the span that the call under way belongs to; undefined: of none. */
+  readonly traceparent?: (() => string | undefined) | undefined;
 }
 
 const codeOf: Partial<Record<status, CRIErrorCode>> = {
@@ -65,6 +67,7 @@ export class GrpcChannel {
   readonly #root: protobuf.Root;
   readonly #timeoutMs: number;
   readonly #inspector: MessageInspector | undefined;
+  readonly #traceparent: GrpcChannelOptions['traceparent'];
   readonly #methods = new Map<string, Method>();
 
   constructor(options: GrpcChannelOptions) {
@@ -73,6 +76,7 @@ export class GrpcChannel {
     this.#root = options.root;
     this.#timeoutMs = options.timeoutMs;
     this.#inspector = options.inspector;
+    this.#traceparent = options.traceparent;
   }
 
   #connect(): GrpcClient {
@@ -147,7 +151,7 @@ export class GrpcChannel {
         serialize,
         deserialize,
         request,
-        new Metadata(),
+        this.#metadata(),
         timeoutMs > 0 ? { deadline: Date.now() + timeoutMs } : {},
         (error, value) => {
           signal?.removeEventListener('abort', cancel);
@@ -159,6 +163,13 @@ export class GrpcChannel {
       );
       signal?.addEventListener('abort', cancel, { once: true });
     });
+  }
+
+  #metadata(): Metadata {
+    const metadata = new Metadata();
+    const traceparent = this.#traceparent?.();
+    if (traceparent !== undefined) metadata.set('traceparent', traceparent);
+    return metadata;
   }
 
   /** A server stream without deadline; errors are given to `onEnd` once, undefined for a clean end. */

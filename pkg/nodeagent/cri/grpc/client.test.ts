@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Server, ServerCredentials, type ServerUnaryCall, type sendUnaryData } from '@grpc/grpc-js';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { type Containerd, startContainerd } from '#containerd/containerd.js';
@@ -25,6 +26,45 @@ t.test('a dead socket is Unavailable', async (t) => {
   const cri = new GrpcCRI({ endpoint: '/nonexistent/cri.sock', clock: realClock, timeoutMs: 2000 });
   t.teardown(() => cri.close());
   await t.rejects(cri.version(), { code: 'Unavailable' });
+});
+
+t.test('the runtime is told of the trace that a call is part of', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'na-'));
+  const socket = join(dir, 'cri.sock');
+  const seen: unknown[] = [];
+  const server = new Server();
+  const same = (bytes: Buffer) => bytes;
+  const codecs = {
+    requestSerialize: same,
+    requestDeserialize: same,
+    responseSerialize: same,
+    responseDeserialize: same,
+  };
+  const method = { path: '/runtime.v1.RuntimeService/Version', requestStream: false, responseStream: false, ...codecs };
+  server.addService(
+    { Version: method },
+    {
+      Version({ metadata }: ServerUnaryCall<Buffer, Buffer>, answer: sendUnaryData<Buffer>) {
+        seen.push(metadata.get('traceparent'));
+        answer(null, Buffer.alloc(0));
+      },
+    },
+  );
+  await new Promise<void>((resolve, reject) =>
+    server.bindAsync(`unix:${socket}`, ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    ),
+  );
+  const told = ['00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', undefined];
+  let calls = 0;
+  const cri = new GrpcCRI({ endpoint: socket, clock: realClock, traceparent: () => told[calls++] });
+  t.teardown(async () => {
+    await cri.close();
+    server.forceShutdown();
+    await rm(dir, { recursive: true });
+  });
+  for (const _ of told) await cri.version();
+  t.same(seen, [[told[0]], []]);
 });
 
 const { root, missing } = await runtimePrerequisites();

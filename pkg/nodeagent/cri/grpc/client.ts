@@ -52,6 +52,8 @@ export interface GrpcCRIOptions {
   /** Deadline of all calls but pulls, stops and sessions; default two minutes, as `--runtime-request-timeout`. */
   readonly timeoutMs?: number;
   readonly inspector?: MessageInspector;
+  /** W3C's header of the span that a call belongs to: runtimes that trace go on from there. */
+  readonly traceparent?: (() => string | undefined) | undefined;
 }
 
 const runtime = 'runtime.v1.RuntimeService';
@@ -84,6 +86,7 @@ export class GrpcCRI implements CRI {
         root,
         timeoutMs: this.#timeoutMs,
         inspector: options.inspector,
+        traceparent: options.traceparent,
       });
     this.#runtime = open(options.endpoint);
     this.#images = options.imageEndpoint === undefined ? this.#runtime : open(options.imageEndpoint);
