@@ -77,11 +77,24 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
         Object.entries(what).every(([key, value]) => span[key as keyof CollectedSpan] === value) &&
         Object.entries(attributes).every(([key, value]) => span.attributes[key] === value),
     );
-  await until('the pod is told to run', async () =>
-    found({ name: 'Report pod status' }, { phase: 'Running' }).some((span) =>
-      spans().some((server) => above(server).includes(span) && server.service === 'orch-apiserver'),
-    ),
-  );
+  /** The request that a piece of work of that name has asked for. */
+  const requestOf = (work: string, target: RegExp) => {
+    const requests = found({ service: 'orch-apiserver', kind: 2 }).filter(
+      (span) => target.test(String(span.attributes['http.target'])) && above(span).some(({ name }) => name === work),
+    );
+    return requests[0];
+  };
+  await until('all daemons have sent what they did', async () => {
+    const asked = [
+      requestOf('Reconcile deployment', /\/replicasets$/),
+      requestOf('Reconcile replicaset', /\/pods$/),
+      requestOf('Schedule pod', /\/binding$/),
+      found({ name: 'Report pod status' }, { phase: 'Running' })[0],
+      // What of the agent came before that was sent before or with it.
+      requestOf('Report pod status', /\/status$/),
+    ];
+    return asked.every((span) => span !== undefined);
+  });
 
   await t.test('the request', async (t) => {
     const [request, ...others] = found({ service: 'orch-apiserver', traceId, parentId });
@@ -99,13 +112,6 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
     );
   });
 
-  /** The one request for the object that the work asked for. */
-  const requestOf = (work: string, target: RegExp) => {
-    const requests = found({ service: 'orch-apiserver', kind: 2 }).filter(
-      (span) => target.test(String(span.attributes['http.target'])) && above(span).some(({ name }) => name === work),
-    );
-    return requests[0];
-  };
   const uidOf = (span: CollectedSpan | undefined) => String(span?.attributes['object.uid']);
 
   await t.test('the controllers', async (t) => {
@@ -171,11 +177,11 @@ t.test('from a deployment to its containers', { skip: noEtcd }, async (t) => {
   });
 
   await t.test('requests that are passed on', async (t) => {
-    await client.request('GET', '/api/v1/nodes/node-0/proxy/healthz');
+    await client.request('GET', '/api/v1/nodes/node-0/proxy/configz');
     const passed = () => found({ name: 'HTTP GET', service: 'orch-apiserver', kind: 3, traceId });
     await until('the span is there', async () => passed().length > 0);
     const [span] = passed();
-    t.match(span?.attributes, { 'http.url': /^https:\/\/127\.0\.0\.1:\d+\/healthz$/, 'http.status_code': 200 });
+    t.match(span?.attributes, { 'http.url': /^https:\/\/127\.0\.0\.1:\d+\/configz$/, 'http.status_code': 200 });
     t.match(span && parentOf(span), { name: 'OrchAPI', parentId });
   });
 
