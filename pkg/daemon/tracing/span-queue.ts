@@ -5,7 +5,7 @@ import type { Registry } from 'prom-client';
 import { counter } from '#daemon/metrics/metric.js';
 
 /** Spans that may wait; further ones are dropped. */
-export const maxQueueSize = 2048;
+const maxQueueSize = 2048;
 /** How long they wait for others to be sent with them. */
 const gatherMs = 1000;
 /** The library's results of an export. */
