@@ -1,7 +1,9 @@
 /** The program that rules are made with: nft where there is one, else iptables. */
 import { messageOf } from '#apimachinery/errors/message.js';
-import { chainPrefix } from '#proxy/iptables/chain.js';
+import { chainPrefix, type Keeper, keepers } from '#proxy/iptables/chain.js';
 import { Iptables } from '#proxy/iptables/iptables.js';
+import { ownSets } from '#proxy/iptables/policies/policy-chains.js';
+import { Ipset } from '#proxy/ipset/ipset.js';
 import { Nft } from '#proxy/nft/nft.js';
 import { isProgramMissing, type RunWithInput } from '#proxy/program/run-program.js';
 import type { Family } from '#proxy/services/view.js';
@@ -16,6 +18,8 @@ export type Backend =
       readonly version: string;
       readonly iptables: Iptables;
       readonly families: readonly Family[];
+      /** Undefined where the program is missing, or the kernel has no sets. */
+      readonly ipset: Ipset | undefined;
     };
 
 /** The first of the mode's that works. Throws an error that says what to do where none does. */
@@ -46,14 +50,12 @@ const finders: Readonly<Record<Backend['mode'], (run: RunWithInput) => Promise<B
   async iptables(run) {
     const iptables = new Iptables(run);
     const version = await iptables.version();
-    return { mode: 'iptables', version: version.trim(), iptables, families: await iptables.families() };
+    const families = await iptables.families();
+    const ipset = new Ipset(run);
+    const hasSets = await ipset.works();
+    return { mode: 'iptables', version: version.trim(), iptables, families, ipset: hasSets ? ipset : undefined };
   },
 };
-
-/** The tables of nftables: that of services, and that of network policies. */
-function tablesOf(table: string): string[] {
-  return [table, policiesTable(table)];
-}
 
 export function policiesTable(table: string): string {
   return `${table}-policies`;
@@ -68,19 +70,31 @@ export async function removeRules(run: RunWithInput, table: string): Promise<voi
   await removeRulesOf('iptables', run, table);
 }
 
-/** Also those that one with another mode has left. */
-export async function removeRulesOf(mode: Backend['mode'], run: RunWithInput, table: string): Promise<void> {
-  if (mode === 'iptables') {
-    await new Iptables(run).remove(chainPrefix(table));
-    return;
-  }
-  const nft = new Nft(run);
-  for (const each of tablesOf(table)) {
-    try {
-      await nft.deleteTable(each);
-    } catch (error) {
-      // Without the program there are no rules of ours either.
-      if (!isProgramMissing(error)) throw error;
-    }
-  }
+/** Also those that one with another mode has left; of services, of policies, or of both. */
+export async function removeRulesOf(
+  mode: Backend['mode'],
+  run: RunWithInput,
+  table: string,
+  of: readonly Keeper[] = keepers,
+): Promise<void> {
+  for (const keeper of of) await removers[mode](run, table, keeper);
 }
+
+const removers: Readonly<Record<Backend['mode'], (run: RunWithInput, table: string, keeper: Keeper) => Promise<void>>> =
+  {
+    async nftables(run, table, keeper) {
+      try {
+        await new Nft(run).deleteTable(keeper === 'services' ? table : policiesTable(table));
+      } catch (error) {
+        // Without the program there are no rules of ours either.
+        if (!isProgramMissing(error)) throw error;
+      }
+    },
+    async iptables(run, table, keeper) {
+      const prefix = chainPrefix(table);
+      await new Iptables(run).remove(prefix, keeper);
+      const ipset = new Ipset(run);
+      if (keeper === 'policies' && (await ipset.works()))
+        await ipset.destroy([...(await ipset.list(ownSets(prefix))).keys()]);
+    },
+  };

@@ -15,10 +15,13 @@ import { type Backend, findBackend, type ProxyMode, policiesTable, removeRulesOf
 import { chainPrefix } from '#proxy/iptables/chain.js';
 import { frameOf } from '#proxy/iptables/frame.js';
 import { IptablesServices } from '#proxy/iptables/iptables-services.js';
+import { IptablesPolicies, policyRules } from '#proxy/iptables/policies/iptables-policies.js';
 import { type KernelSettings, prepareKernel } from '#proxy/kernel.js';
 import { type KernelRules, RuleLoop, type RuleSource } from '#proxy/loop/rule-loop.js';
 import { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
+import { NftPolicies } from '#proxy/policies/nft-policies.js';
 import { PolicyRules } from '#proxy/policies/policy-rules.js';
+import type { PolicyTable } from '#proxy/policies/policy-table.js';
 import type { RunWithInput } from '#proxy/program/run-program.js';
 import { Conntrack } from '#proxy/services/conntrack.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
@@ -141,23 +144,28 @@ export class NodeProxy implements Daemon {
     const nodeNames = new Set(names);
     const node = informers.informer(nodes, { fieldSelector: `metadata.name=${names[0] ?? ''}` });
     const common = { ...shared, ...{ gates, informers, log, node, nodeNames, metrics: this.#metrics } };
+    const policiesBy = <Listing, Commands>(table: PolicyTable<Listing, Commands>) =>
+      new PolicyRules({ informers, log, nodeNames, table });
     if (backend.mode === 'nftables') {
       const { nft } = backend;
       const services = new ServiceRules({ ...common, table: new NftServices(nft, settings) });
       const kept = [this.#keep(services, nft.table(settings.table))];
       if (policies) {
         const table = policiesTable(settings.table);
-        kept.push(this.#keep(new PolicyRules({ informers, log, nodeNames, table }), nft.table(table)));
+        kept.push(this.#keep(policiesBy(new NftPolicies(table)), nft.table(table)));
       }
       return kept;
     }
-    if (policies)
-      log.warn('Network policies are not enforced: that needs the program nft; install the package nftables');
-    const { families, iptables } = backend;
+    const { families, ipset, iptables } = backend;
     const prefix = chainPrefix(settings.table);
     const services = new ServiceRules({ ...common, table: new IptablesServices({ families, prefix, settings }) });
     const { hooks } = frameOf('IPv4', prefix, settings);
-    return [this.#keep(services, iptables.rules(prefix, hooks, families))];
+    const kept = [this.#keep(services, iptables.rules({ prefix, keeper: 'services', hooks, families }))];
+    if (policies) {
+      const table = new IptablesPolicies({ families, prefix, hasSets: ipset !== undefined });
+      kept.push(this.#keep(policiesBy(table), policyRules(iptables, ipset, { families, prefix })));
+    }
+    return kept;
   }
 
   #keep<Listing, Commands>(source: Followed<Listing, Commands>, kernel: KernelRules<Listing, Commands>): Kept {
@@ -165,15 +173,14 @@ export class NodeProxy implements Daemon {
   }
 
   async #leaveOther({ mode }: Backend): Promise<void> {
-    const { log, run, settings } = this.#options;
+    const { log, policies, run, settings } = this.#options;
     const other = mode === 'nftables' ? 'iptables' : 'nftables';
     try {
       await removeRulesOf(other, run, settings.table);
+      // Nobody would follow those of before, and pods would be kept apart by them for ever.
+      if (!policies) await removeRulesOf(mode, run, settings.table, ['policies']);
     } catch (error) {
-      log.warn(
-        { err: error, mode: other },
-        'Rules of another mode cannot be taken away; they lead to endpoints of then',
-      );
+      log.warn({ err: error, mode }, 'Rules of another mode, or of policies before, cannot be taken away; they still hold');
     }
   }
 

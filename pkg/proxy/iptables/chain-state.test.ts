@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type Contribution, chainPrefix, digestOf, type Frame, isOwn } from '#proxy/iptables/chain.js';
+import { type Contribution, chainPrefix, digestOf, type Frame, ownChains } from '#proxy/iptables/chain.js';
 import { ChainState } from '#proxy/iptables/chain-state.js';
 import { parseListing } from '#proxy/iptables/listing.js';
 
@@ -25,7 +25,8 @@ function plain(text: string | undefined): string[] {
     .slice(0, -1);
 }
 
-const empty = parseListing('', 't');
+const isOwn = ownChains('t', 'services');
+const empty = parseListing('', isOwn);
 
 t.test('the first program', (t) => {
   const state = new ChainState(frame);
@@ -114,7 +115,7 @@ t.test('what the kernel has is compared', (t) => {
         '*filter',
         'COMMIT',
       ].join('\n'),
-      't',
+      isOwn,
     );
   const mine = [`:t-c${hash(1)} - [0:0]`, `-A t-c${hash(1)} -m comment --comment ${digestOf(['-j A'])} -j A`];
   t.equal(state.differences(listed(...mine)), undefined, 'it is the same');
@@ -134,9 +135,15 @@ t.test('what the kernel has is compared', (t) => {
 t.test('names', (t) => {
   t.equal(chainPrefix('orch-0123abcd'), 'orch-0123abcd');
   t.match(chainPrefix('a-name-that-is-too-long'), /^t[0-9a-f]{12}$/);
-  t.ok(isOwn('t-services', 't'));
-  t.ok(isOwn(`t-c${hash(1)}`, 't'));
-  t.notOk(isOwn('t-a-services', 't'), 'of a longer prefix');
-  t.notOk(isOwn('services', 't'));
+  t.ok(isOwn('t-services'));
+  t.ok(isOwn(`t-c${hash(1)}`));
+  t.notOk(isOwn('t-a-services'), 'of a longer prefix');
+  t.notOk(isOwn('services'));
+  const isOfPolicies = ownChains('t', 'policies');
+  for (const name of ['t-sent', `t-E${hash(1)}`]) {
+    t.ok(isOfPolicies(name));
+    t.notOk(isOwn(name), 'services leave those of policies alone');
+  }
+  for (const name of ['t-services', `t-c${hash(1)}`]) t.notOk(isOfPolicies(name), 'and the other way round');
   t.end();
 });

@@ -64,17 +64,11 @@ export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
-/**
- * True for chains that begin with the prefix and are not those of a longer one that begins like it: our own names after
- * it are words, or a word and a hash.
- */
-export function isOwn(name: string, prefix: string): boolean {
-  if (!name.startsWith(`${prefix}-`)) return false;
-  const rest = name.slice(prefix.length + 1);
-  return ownNames.has(rest) || /^[a-z][0-9a-f]{12}$/.test(rest);
-}
+/** Who keeps chains: each has names of its own, so that one leaves the other's alone. */
+export const keepers = ['services', 'policies'] as const;
+export type Keeper = (typeof keepers)[number];
 
-/** Chains that are there always, after the prefix. */
+/** Chains of services that are there always, after the prefix. */
 export const chainNames = {
   sources: 'sources',
   services: 'services',
@@ -87,7 +81,24 @@ export const chainNames = {
   nobodyAtPort: 'nobody-port',
 } as const;
 
-const ownNames: ReadonlySet<string> = new Set(Object.values(chainNames));
+/** Those of policies: what is compared with what a pod may send, and what it may take. */
+export const policyChainNames = { egress: 'sent', ingress: 'taken' } as const;
+
+/** Besides words: a letter that tells what the chain is for, and a hash. */
+const namesOf: Readonly<Record<Keeper, { readonly words: ReadonlySet<string>; readonly hashed: RegExp }>> = {
+  services: { words: new Set(Object.values(chainNames)), hashed: /^[a-z][0-9a-f]{12}$/ },
+  policies: { words: new Set(Object.values(policyChainNames)), hashed: /^[A-Z][0-9a-f]{12}$/ },
+};
+
+/** Tells the chains of a keeper from all others, also from those of a longer prefix that begins like this one. */
+export function ownChains(prefix: string, keeper: Keeper): (name: string) => boolean {
+  const { hashed, words } = namesOf[keeper];
+  return (name) => {
+    if (!name.startsWith(`${prefix}-`)) return false;
+    const rest = name.slice(prefix.length + 1);
+    return words.has(rest) || hashed.test(rest);
+  };
+}
 
 /** Tells in a rule's comment what its chain has: the kernel writes rules in other words than ours. */
 export function digestOf(rules: readonly string[]): string {

@@ -1,5 +1,5 @@
 /** iptables(8) and ip6tables(8) as programs: chains in, listings out. */
-import { type Hook, tables } from '#proxy/iptables/chain.js';
+import { type Hook, type Keeper, ownChains, tables } from '#proxy/iptables/chain.js';
 import { changeText } from '#proxy/iptables/commands.js';
 import { type ChainListing, parseListing } from '#proxy/iptables/listing.js';
 import type { KernelRules } from '#proxy/loop/rule-loop.js';
@@ -14,6 +14,14 @@ const programs: Readonly<Record<Family, 'iptables' | 'ip6tables'>> = { IPv4: 'ip
 export type Listings = ReadonlyMap<Family, ChainListing>;
 /** Texts for `iptables-restore --noflush`. */
 export type Texts = ReadonlyMap<Family, string>;
+
+/** Whose chains they are, and where packets come to them. */
+export interface KeptChains {
+  readonly prefix: string;
+  readonly keeper: Keeper;
+  readonly hooks: readonly Hook[];
+  readonly families: readonly Family[];
+}
 
 export class Iptables {
   readonly #run: RunWithInput;
@@ -39,16 +47,16 @@ export class Iptables {
     }
   }
 
-  async list(family: Family, prefix: string): Promise<ChainListing> {
-    return parseListing(await this.#save(family), prefix);
+  async #list(family: Family, prefix: string, keeper: Keeper): Promise<ChainListing> {
+    return parseListing(await this.#save(family), ownChains(prefix, keeper));
   }
 
   /** One table after the other: of each all, or a rejection and nothing. */
-  async restore(family: Family, text: string): Promise<void> {
+  async #restore(family: Family, text: string): Promise<void> {
     await this.#run(`${programs[family]}-restore`, ['-w', lockSeconds, '--noflush'], text);
   }
 
-  async hasHook(family: Family, { from, table, to }: Hook): Promise<boolean> {
+  async #hasHook(family: Family, { from, table, to }: Hook): Promise<boolean> {
     try {
       await this.#run(programs[family], ['-w', lockSeconds, '-t', table, '-C', from, '-j', to]);
       return true;
@@ -58,44 +66,44 @@ export class Iptables {
     }
   }
 
-  /** Our chains, for whoever keeps them. */
-  rules(prefix: string, hooks: readonly Hook[], of: readonly Family[]): KernelRules<Listings, Texts> {
+  /** Our chains, for whoever keeps them: `hooks` are all that lead to them. */
+  rules({ families: of, hooks, keeper, prefix }: KeptChains): KernelRules<Listings, Texts> {
     // A table loses all of them at once.
     const watched = tables.flatMap((table) => hooks.find((hook) => hook.table === table) ?? []);
     return {
       name: prefix,
       has: async () => {
         for (const family of of) {
-          for (const hook of watched) if (!(await this.hasHook(family, hook))) return false;
+          for (const hook of watched) if (!(await this.#hasHook(family, hook))) return false;
         }
         return true;
       },
       list: async () => {
         const listings = new Map<Family, ChainListing>();
-        for (const family of of) listings.set(family, await this.list(family, prefix));
+        for (const family of of) listings.set(family, await this.#list(family, prefix, keeper));
         return listings;
       },
       apply: async (texts) => {
-        for (const [family, text] of texts) await this.restore(family, text);
+        for (const [family, text] of texts) await this.#restore(family, text);
       },
     };
   }
 
-  /** Takes all chains of the prefix away; nothing to delete is no error. */
-  async remove(prefix: string): Promise<void> {
+  /** Takes all chains away that one keeps under the prefix; nothing to delete is no error. */
+  async remove(prefix: string, keeper: Keeper): Promise<void> {
     for (const family of families) {
-      const listing = await this.#listIfAny(family, prefix);
+      const listing = await this.#listIfAny(family, prefix, keeper);
       if (listing === undefined) continue;
       const { chains, hooks } = listing;
       const text = changeText({ written: [], deleted: [...chains.values()], addedHooks: [], deletedHooks: hooks });
-      if (text !== undefined) await this.restore(family, text);
+      if (text !== undefined) await this.#restore(family, text);
     }
   }
 
   /** Undefined without the program, or the right to use it: then there are no chains of ours either. */
-  async #listIfAny(family: Family, prefix: string): Promise<ChainListing | undefined> {
+  async #listIfAny(family: Family, prefix: string, keeper: Keeper): Promise<ChainListing | undefined> {
     try {
-      return await this.list(family, prefix);
+      return await this.#list(family, prefix, keeper);
     } catch (error) {
       if (isProgramMissing(error) || error instanceof ProgramError) return undefined;
       throw error;

@@ -1,5 +1,5 @@
 /** What iptables-save(8) says of our chains, as far as it is compared. */
-import { type Hook, isOwn, type Table } from '#proxy/iptables/chain.js';
+import type { Hook, Table } from '#proxy/iptables/chain.js';
 
 export interface ListedChain {
   readonly table: Table;
@@ -16,14 +16,15 @@ export interface ChainListing {
   readonly hooks: readonly Hook[];
 }
 
-export function parseListing(text: string, prefix: string): ChainListing {
+/** @param isOwn Tells our chains by their names. */
+export function parseListing(text: string, isOwn: (name: string) => boolean): ChainListing {
   const chains = new Map<string, { -readonly [key in keyof ListedChain]: ListedChain[key] }>();
   const hooks: Hook[] = [];
   let table = '' as Table;
   for (const line of text.split('\n')) {
     if (line.startsWith('*')) table = line.slice(1).trim() as Table;
     const declared = /^:(\S+) -/.exec(line)?.[1];
-    if (declared !== undefined && isOwn(declared, prefix))
+    if (declared !== undefined && isOwn(declared))
       chains.set(`${table} ${declared}`, { table, name: declared, digest: undefined, rules: 0 });
     const name = /^-A (\S+) /.exec(line)?.[1];
     if (name === undefined) continue;
@@ -34,7 +35,7 @@ export function parseListing(text: string, prefix: string): ChainListing {
       continue;
     }
     const to = /^-A \S+ -j (\S+)$/.exec(line)?.[1];
-    if (to !== undefined && isOwn(to, prefix)) hooks.push({ table, from: name as Hook['from'], to });
+    if (to !== undefined && isOwn(to)) hooks.push({ table, from: name as Hook['from'], to });
   }
   return { chains, hooks };
 }

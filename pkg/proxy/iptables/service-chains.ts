@@ -1,10 +1,9 @@
 /** What one service adds to the chains of a family: a pure function of its routes. */
-import { blockAround } from '#apimachinery/net/ip.js';
+import { addressBucket } from '#proxy/iptables/buckets.js';
 import { type Chain, type Contribution, chainNames, type Entry, shortHash } from '#proxy/iptables/chain.js';
 import { markText } from '#proxy/iptables/frame.js';
 import { type Endpoint, targetOf } from '#proxy/services/endpoints.js';
 import type { Route, ServiceRoutes } from '#proxy/services/routes.js';
-import { rangeText } from '#proxy/services/source-ranges.js';
 import type { Family, ProxySettings } from '#proxy/services/view.js';
 
 export interface ChainContext {
@@ -146,7 +145,7 @@ class ChainBuilder {
     const list = lists[table];
     // A node has no balancer's sources.
     if (list === undefined) return;
-    const { id, match } = address === undefined ? portBucket(transport, port) : addressBucket(address);
+    const { id, match } = address === undefined ? portBucket(transport, port) : servicesBucket(address);
     const at = `-p ${transport} -m ${transport} --dport ${port}`;
     this.#entries.push({
       list: `${prefix}-${chainNames[list]}`,
@@ -169,9 +168,8 @@ const portLists: Readonly<Partial<Record<Chain['table'], keyof typeof chainNames
 };
 
 /** The 256 addresses around one. */
-function addressBucket(address: string): { readonly id: string; readonly match: string } {
-  const block = blockAround(address, address.includes(':') ? 120 : 24);
-  const range = block === undefined ? address : rangeText(block);
+function servicesBucket(address: string): { readonly id: string; readonly match: string } {
+  const range = addressBucket(address, address.includes(':') ? 120 : 24);
   return { id: range, match: `-d ${range}` };
 }
 

@@ -1,11 +1,9 @@
-/** A network policy as rules of nft and the selections that they name. Pure. */
+/** A network policy as what it lets through, and the selections that it names. Pure. */
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#api/networking/v1/types.gen.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
-import { type Direction, header } from '#proxy/policies/frame.js';
-import { type SelectedPod, type Selection, selectionOf, selectionSet } from '#proxy/policies/selection.js';
-import { rangeText } from '#proxy/services/source-ranges.js';
-import { families } from '#proxy/services/view.js';
+import type { Allowance, Peer, PortRange } from '#proxy/policies/model.js';
+import { type SelectedPod, type Selection, selectionOf } from '#proxy/policies/selection.js';
 
 /** Port number of a container port by its name; undefined: the pod has none. */
 export type NamedPort = (name: string, protocol: string) => number | undefined;
@@ -15,10 +13,15 @@ export interface CompiledPolicy {
   readonly key: string;
   readonly selects: (pod: SelectedPod) => boolean;
   readonly selections: readonly Selection[];
-  /** Rules for what a pod may take, whose own ports names mean; undefined: the policy is not about that. */
-  readonly ingress: ((ports: NamedPort) => readonly string[]) | undefined;
-  readonly egress: readonly string[] | undefined;
+  /** What a pod may take, whose own ports names mean; undefined: the policy is not about that. */
+  readonly ingress: ((ports: NamedPort) => readonly Allowance[]) | undefined;
+  readonly egress: readonly Allowance[] | undefined;
+  /** Why it lets nothing through; undefined: it does what it says. */
+  readonly problem: string | undefined;
 }
+
+/** Combinations of peers and ports, each of which is a rule of the kernel. */
+const maxCombinations = 20_000;
 
 /** Throws for a policy with a selector that is none. */
 export function compilePolicy({ metadata, spec }: NetworkPolicy): CompiledPolicy {
@@ -26,21 +29,36 @@ export function compilePolicy({ metadata, spec }: NetworkPolicy): CompiledPolicy
   const selector = selectorFromObject(spec?.podSelector ?? {});
   const selections = new Map<string, Selection>();
   const types = spec?.policyTypes ?? ['Ingress', ...((spec?.egress ?? []).length > 0 ? ['Egress'] : [])];
+  const combinations = combinationsOf(spec);
+  const isTooLarge = combinations > maxCombinations;
   const compile = new RuleCompiler(namespace, selections);
-  const ingress = (spec?.ingress ?? []).map(({ from = [], ports = [] }) => ({
-    peers: compile.peers(from, 'ingress'),
+  const ingress = ((!isTooLarge && spec?.ingress) || []).map(({ from = [], ports = [] }) => ({
+    peers: compile.peers(from),
     ports,
   }));
-  const egress = (spec?.egress ?? []).flatMap(({ ports = [], to = [] }) => compile.egressRules(to, ports));
+  const egress = ((!isTooLarge && spec?.egress) || []).flatMap(({ ports = [], to = [] }) => compile.egress(to, ports));
   return {
     key: `${namespace}/${name}`,
     selects: (pod) => pod.namespace === namespace && selector.matches(pod.labels),
     selections: [...selections.values()],
     ingress: types.includes('Ingress')
-      ? (named) => ingress.flatMap(({ peers, ports }) => combined(peers, portMatches(ports, named)))
+      ? (named) => ingress.flatMap(({ peers, ports }) => combined(peers, portRanges(ports, named)))
       : undefined,
     egress: types.includes('Egress') ? egress : undefined,
+    problem: isTooLarge
+      ? `it has ${combinations} combinations of peers and ports, and ${maxCombinations} are the most`
+      : undefined,
   };
+}
+
+function combinationsOf(spec: NetworkPolicy['spec']): number {
+  const count = (peers: readonly unknown[] = [], ports: readonly unknown[] = []) =>
+    Math.max(1, peers.length) * Math.max(1, ports.length);
+  const counts = [
+    ...(spec?.ingress ?? []).map(({ from, ports }) => count(from, ports)),
+    ...(spec?.egress ?? []).map(({ ports, to }) => count(to, ports)),
+  ];
+  return counts.reduce((sum, each) => sum + each, 0);
 }
 
 class RuleCompiler {
@@ -52,27 +70,25 @@ class RuleCompiler {
     this.#selections = selections;
   }
 
-  /** Texts that match one of the peers; one empty text without any: everybody. */
-  peers(peers: readonly NetworkPolicyPeer[], direction: Direction): string[] {
-    if (peers.length === 0) return [''];
-    const side = direction === 'ingress' ? 'saddr' : 'daddr';
-    return peers.flatMap(({ ipBlock, namespaceSelector, podSelector }) => {
-      if (ipBlock !== undefined) return blockMatch(ipBlock.cidr, ipBlock.except ?? [], side);
-      const selection = this.#select({ namespaceSelector, podSelector });
-      return families.map((family) => `${header(family)} ${side} @${selectionSet(selection, family).name}`);
+  /** Without any: everybody. */
+  peers(peers: readonly NetworkPolicyPeer[]): (Peer | undefined)[] {
+    if (peers.length === 0) return [undefined];
+    return peers.flatMap(({ ipBlock, namespaceSelector, podSelector }): Peer[] => {
+      if (ipBlock !== undefined) return blockPeer(ipBlock.cidr, ipBlock.except ?? []);
+      return [{ selection: this.#select({ namespaceSelector, podSelector }) }];
     });
   }
 
   /** A port's name means another number in each pod that traffic goes to. */
-  egressRules(to: readonly NetworkPolicyPeer[], ports: readonly NetworkPolicyPort[]): string[] {
+  egress(to: readonly NetworkPolicyPeer[], ports: readonly NetworkPolicyPort[]): Allowance[] {
     const named = ports.filter(({ port }) => typeof port === 'string');
     const numbered = ports.filter(({ port }) => typeof port !== 'string');
-    const rules: string[] = [];
+    const allowed: Allowance[] = [];
     if (numbered.length > 0 || ports.length === 0) {
-      rules.push(
+      allowed.push(
         ...combined(
-          this.peers(to, 'egress'),
-          portMatches(numbered, () => undefined),
+          this.peers(to),
+          portRanges(numbered, () => undefined),
         ),
       );
     }
@@ -82,13 +98,10 @@ class RuleCompiler {
         // Addresses outside of the cluster have no named ports.
         if (ipBlock !== undefined) continue;
         const selection = this.#select({ namespaceSelector, podSelector, port: { name: String(port), protocol } });
-        for (const family of families) {
-          const { name } = selectionSet(selection, family);
-          rules.push(`${header(family)} daddr . meta l4proto . th dport @${name} accept`);
-        }
+        allowed.push({ peer: { selection }, ports: undefined });
       }
     }
-    return rules;
+    return allowed;
   }
 
   #select(source: Omit<Parameters<typeof selectionOf>[0], 'namespace'>): Selection {
@@ -98,32 +111,26 @@ class RuleCompiler {
   }
 }
 
-function combined(peers: readonly string[], ports: readonly string[]): string[] {
-  return peers.flatMap((peer) => ports.map((port) => [peer, port, 'accept'].filter((part) => part !== '').join(' ')));
+function combined(peers: readonly (Peer | undefined)[], ports: readonly (PortRange | undefined)[]): Allowance[] {
+  return peers.flatMap((peer) => ports.map((each) => ({ peer, ports: each })));
 }
 
-function blockMatch(cidr: string, except: readonly string[], side: 'saddr' | 'daddr'): string[] {
+function blockPeer(cidr: string, except: readonly string[]): Peer[] {
   const block = parseCIDR(cidr);
   if (block === undefined) return [];
-  const ip = block.family === 4 ? 'ip' : 'ip6';
-  const texts = except.flatMap((range) => {
-    const inner = parseCIDR(range);
-    return inner === undefined || inner.family !== block.family ? [] : [rangeText(inner)];
-  });
-  // Also where the block is everything, it is of one family.
-  const within = `${ip} ${side} ${rangeText(block)}`;
-  return [texts.length === 0 ? within : [within, ...texts.map((range) => `${ip} ${side} != ${range}`)].join(' ')];
+  const inner = except.flatMap((range) => parseCIDR(range) ?? []);
+  return [{ block, except: inner.filter(({ family }) => family === block.family) }];
 }
 
-/** Texts that match one of the ports; one empty text without any: every port. */
-function portMatches(ports: readonly NetworkPolicyPort[], named: NamedPort): string[] {
-  if (ports.length === 0) return [''];
-  return ports.flatMap(({ endPort, port, protocol = 'TCP' }) => {
+/** Without any: every port. */
+function portRanges(ports: readonly NetworkPolicyPort[], named: NamedPort): (PortRange | undefined)[] {
+  if (ports.length === 0) return [undefined];
+  return ports.flatMap(({ endPort, port, protocol = 'TCP' }): PortRange[] => {
     const transport = protocol.toLowerCase();
-    if (port === undefined) return [`meta l4proto ${transport}`];
-    const number = typeof port === 'number' ? port : named(port, protocol);
+    if (port === undefined) return [{ transport, numbers: undefined }];
+    const first = typeof port === 'number' ? port : named(port, protocol);
     // A pod without such a port takes nothing there.
-    if (number === undefined) return [];
-    return [`${transport} dport ${endPort === undefined || endPort <= number ? number : `${number}-${endPort}`}`];
+    if (first === undefined) return [];
+    return [{ transport, numbers: { first, last: Math.max(first, endPort ?? first) } }];
   });
 }

@@ -1,4 +1,4 @@
-/** Follows network policies, pods and namespaces, and says what is to be in the policies' table. */
+/** Follows network policies, pods and namespaces, and says what is to be in the kernel's rules for them. */
 import { namespaces, pods } from '#api/core/v1/resources.gen.js';
 import type { Namespace, Pod } from '#api/core/v1/types.gen.js';
 import { networkpolicies } from '#api/networking/v1/resources.gen.js';
@@ -6,27 +6,22 @@ import type { NetworkPolicy } from '#api/networking/v1/types.gen.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer, InformerFactory } from '#client/informer/informer.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { RuleSource } from '#proxy/loop/rule-loop.js';
-import type { TableListing } from '#proxy/nft/listing.js';
-import { TableState } from '#proxy/nft/table-state.js';
+import type { RuleSource, RuleState } from '#proxy/loop/rule-loop.js';
 import { type CompiledPolicy, compilePolicy } from '#proxy/policies/compile.js';
-import { policiesFrame } from '#proxy/policies/frame.js';
 import { type PolicyContext, planPod } from '#proxy/policies/pod-plan.js';
-import { type Selection, selectionSets } from '#proxy/policies/selection.js';
+import type { PolicyTable } from '#proxy/policies/policy-table.js';
+import type { Selection } from '#proxy/policies/selection.js';
 
-export interface PolicyRulesOptions {
+export interface PolicyRulesOptions<Listing, Commands> {
   readonly informers: InformerFactory;
-  readonly table: string;
+  readonly table: PolicyTable<Listing, Commands>;
   readonly nodeNames: ReadonlySet<string>;
   readonly log: Logger;
 }
 
-/** Owner of the sets; those of pods are their keys, which have a slash. */
-const setsOwner = 'sets';
-
-export class PolicyRules implements RuleSource<TableListing, string> {
-  readonly state: TableState;
-  readonly #options: PolicyRulesOptions;
+export class PolicyRules<Listing, Commands> implements RuleSource<Listing, Commands> {
+  readonly state: RuleState<Listing, Commands>;
+  readonly #options: PolicyRulesOptions<Listing, Commands>;
   readonly #policies: Informer<NetworkPolicy>;
   readonly #pods: Informer<Pod>;
   readonly #namespaces: Informer<Namespace>;
@@ -35,10 +30,10 @@ export class PolicyRules implements RuleSource<TableListing, string> {
   #isAllDirty = true;
   #context: PolicyContext;
 
-  constructor(options: PolicyRulesOptions) {
+  constructor(options: PolicyRulesOptions<Listing, Commands>) {
     const { informers, nodeNames, table } = options;
     this.#options = options;
-    this.state = new TableState(policiesFrame(table));
+    this.state = table.state;
     this.#policies = informers.informer(networkpolicies);
     this.#pods = informers.informer(pods, { transform: keepForPolicies });
     this.#namespaces = informers.informer(namespaces);
@@ -93,7 +88,10 @@ export class PolicyRules implements RuleSource<TableListing, string> {
     for (const key of this.#dirtyPods) {
       const pod = this.#pods.get(key);
       const hasPolicies = this.#context.policies.length > 0;
-      this.state.contribute(key, pod === undefined || !hasPolicies ? undefined : planPod(pod, this.#context));
+      this.#options.table.contribute(
+        key,
+        pod === undefined || !hasPolicies ? undefined : planPod(pod, this.#context),
+      );
     }
     this.#dirtyPods.clear();
   }
@@ -103,7 +101,10 @@ export class PolicyRules implements RuleSource<TableListing, string> {
     const compiled: CompiledPolicy[] = [];
     for (const policy of this.#policies.list()) {
       try {
-        compiled.push(compilePolicy(policy));
+        const each = compilePolicy(policy);
+        compiled.push(each);
+        if (each.problem !== undefined)
+          this.#options.log.error({ policy: each.key }, `A network policy lets nothing through: ${each.problem}`);
       } catch (error) {
         // Whoever wrote it meant to keep something out: what it selects is not known, so nothing of it holds.
         this.#options.log.error({ err: error, policy: keyOf(policy) }, 'A network policy cannot be enforced');
@@ -112,11 +113,7 @@ export class PolicyRules implements RuleSource<TableListing, string> {
     const selections = new Map<string, Selection>();
     for (const policy of compiled) for (const each of policy.selections) selections.set(each.id, each);
     this.#context = { ...this.#context, policies: compiled, selections: [...selections.values()] };
-    this.state.contribute(setsOwner, {
-      elements: [],
-      chains: [],
-      sets: this.#context.selections.flatMap(selectionSets),
-    });
+    this.#options.table.select(this.#context.selections);
     for (const pod of this.#pods.list()) this.#dirtyPods.add(keyOf(pod));
   }
 }

@@ -2,10 +2,6 @@
 import { createHash } from 'node:crypto';
 import type { LabelSelector as SelectorObject } from '#api/meta/v1/types.gen.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
-import type { NftSet } from '#proxy/nft/table.js';
-import { addressType } from '#proxy/policies/frame.js';
-import { familyName } from '#proxy/services/chains.js';
-import { type Family, families } from '#proxy/services/view.js';
 
 /** What selectors look at. */
 export type Labels = Readonly<Record<string, string>>;
@@ -17,7 +13,7 @@ export interface SelectedPod {
 }
 
 export interface Selection {
-  /** Tells it from others, in names of sets. */
+  /** Twelve hexadecimal digits that tell it from others, in names of sets. */
   readonly id: string;
   readonly matches: (pod: SelectedPod) => boolean;
   /** Of egress rules: the port of the pods that is meant, where it has a name; its set is of addresses with ports. */
@@ -44,17 +40,4 @@ export function selectionOf({ namespace, namespaceSelector, podSelector, port }:
       (namespaces === undefined ? pod.namespace === namespace : namespaces.matches(pod.namespaceLabels)) &&
       (pods === undefined || pods.matches(pod.labels)),
   };
-}
-
-export function selectionSet({ id, port }: Selection, family: Family): NftSet {
-  const address = addressType(family);
-  return {
-    name: `${familyName(port === undefined ? 'pods' : 'ports', family)}-${id}`,
-    kind: 'set',
-    declaration: port === undefined ? `type ${address};` : `type ${address} . inet_proto . inet_service;`,
-  };
-}
-
-export function selectionSets(selection: Selection): NftSet[] {
-  return families.map((family) => selectionSet(selection, family));
 }

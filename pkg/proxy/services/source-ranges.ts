@@ -10,11 +10,23 @@ export function coveringRanges(ranges: readonly string[], family: Family): reado
     return block === undefined || block.family !== bits ? [] : [block];
   });
   if (blocks.some(({ prefix }) => prefix === 0)) return 'all';
-  const widest = blocks.filter(
-    (block, i) =>
-      !blocks.some((other, j) => i !== j && blockHolds(other, block) && (other.prefix < block.prefix || j < i)),
+  return disjointBlocks(blocks).map(rangeText);
+}
+
+/** Those that are within no other, each once, in their order. */
+export function disjointBlocks(blocks: readonly IPBlock[]): IPBlock[] {
+  // A block comes after those that hold it, and nothing else is in between.
+  const sorted = [...blocks].sort(
+    (a, b) => a.family - b.family || Buffer.compare(a.base, b.base) || a.prefix - b.prefix,
   );
-  return widest.map(rangeText);
+  const kept = new Set<IPBlock>();
+  let last: IPBlock | undefined;
+  for (const block of sorted) {
+    if (last !== undefined && blockHolds(last, block)) continue;
+    kept.add(block);
+    last = block;
+  }
+  return blocks.filter((block) => kept.has(block));
 }
 
 /** `10.0.0.0/8`; a range of one address is written as the address. */

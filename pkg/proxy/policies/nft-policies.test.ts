@@ -1,37 +1,17 @@
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import type { NetworkPolicy } from '#api/networking/v1/types.gen.js';
-import { compilePolicy } from '#proxy/policies/compile.js';
+import { podTable } from '#proxy/policies/nft-policies.js';
 import { type PolicyContext, planPod } from '#proxy/policies/pod-plan.js';
+import { contextOf as context, samplePod as pod, samplePolicy as policy } from '#proxy/policies/testing/samples.js';
 
-const policy = (spec: NetworkPolicy['spec']): NetworkPolicy => ({ metadata: { name: 'p', namespace: 'shop' }, spec });
-
-const pod = (
-  labels: Record<string, string>,
-  more: { nodeName?: string; namespace?: string; ip?: string } = {},
-): Pod => {
-  const { nodeName = 'here', namespace = 'shop', ip = '10.0.0.1' } = more;
-  return {
-    metadata: { name: 'a', namespace, labels },
-    spec: { nodeName, containers: [{ name: 'main', ports: [{ name: 'http', containerPort: 8080, protocol: 'TCP' }] }] },
-    status: { phase: 'Running', podIPs: [{ ip }] },
-  };
-};
-
-function context(...policies: NetworkPolicy[]): PolicyContext {
-  const compiled = policies.map(compilePolicy);
-  const selections = new Map(compiled.flatMap((each) => each.selections).map((each) => [each.id, each]));
-  return {
-    policies: compiled,
-    selections: [...selections.values()],
-    nodeNames: new Set(['here']),
-    namespaceLabels: (name) => ({ name }),
-  };
+function table(subject: Pod, where: PolicyContext) {
+  const plan = planPod(subject, where);
+  return plan === undefined ? { chains: [], elements: [] } : podTable(plan);
 }
 
 /** Rules of the policies of a pod, without the names of sets. */
 function rules(subject: Pod, where: PolicyContext, direction: 'ingress' | 'egress'): string[] | undefined {
-  const { chains = [], elements = [] } = planPod(subject, where) ?? {};
+  const { chains, elements } = table(subject, where);
   const leads = elements.find(({ set }) => set === `${direction}4`)?.data;
   const own = chains.find(({ name }) => leads === `goto ${name}`);
   if (own === undefined) return undefined;
@@ -109,7 +89,7 @@ t.test('egress', (t) => {
     'udp dport 53 accept',
     'drop',
   ]);
-  const { elements = [] } = planPod(pod({}, { namespace: 'other', nodeName: 'there', ip: '10.0.0.9' }), where) ?? {};
+  const { elements } = table(pod({}, { namespace: 'other', nodeName: 'there', ips: ['10.0.0.9'] }), where);
   t.same(
     elements.map(({ set, key }) => `${set.slice(0, 6)} ${key}`),
     ['ports4 10.0.0.9 . tcp . 8080'],
@@ -123,7 +103,30 @@ t.test('several policies: what one lets through passes', (t) => {
     policy({ podSelector: {}, ingress: [{ from: [{ podSelector: { matchLabels: { app } } }] }] });
   const where = context(from('a'), from('b'));
   t.equal(rules(pod({}), where, 'ingress')?.length, 5);
-  const { elements = [] } = planPod(pod({ app: 'a' }), where) ?? {};
+  const { elements } = table(pod({ app: 'a' }), where);
   t.equal(elements.filter(({ set }) => set.startsWith('pods4')).length, 1, 'a pod is in the sets of what selects it');
+  t.end();
+});
+
+t.test('many exceptions are one comparison, none within another', (t) => {
+  const except = ['192.0.2.0/26', '192.0.2.64/26', '192.0.2.0/27', '192.0.2.200/32'];
+  const where = context(policy({ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: '192.0.2.0/24', except } }] }] }));
+  t.same(rules(pod({}), where, 'ingress'), [
+    'ip saddr 192.0.2.0/24 ip saddr != { 192.0.2.0/26, 192.0.2.64/26, 192.0.2.200 } accept',
+    'drop',
+  ]);
+  t.end();
+});
+
+t.test('a policy of more combinations than a kernel is given lets nothing through', (t) => {
+  const from = Array.from({ length: 200 }, (_, i) => ({ ipBlock: { cidr: `10.0.${i}.0/24` } }));
+  const ports = (count: number) => Array.from({ length: count }, (_, i) => ({ port: i + 1 }));
+  const ruled = (count: number) => {
+    const big = policy({ podSelector: {}, ingress: [{ from, ports: ports(count) }] });
+    const [compiled] = context(big).policies;
+    return { problem: compiled?.problem, rules: rules(pod({}), context(big), 'ingress')?.length };
+  };
+  t.same(ruled(100), { problem: undefined, rules: 20_001 });
+  t.same(ruled(101), { problem: 'it has 20200 combinations of peers and ports, and 20000 are the most', rules: 1 });
   t.end();
 });

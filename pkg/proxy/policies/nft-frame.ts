@@ -1,14 +1,13 @@
 /**
- * The part of the policies' table that is there without any policy. Traffic that a pod sends is judged first, then what a
+ * The part of the policies' table of nftables that is there without any policy. Traffic that a pod sends is judged first, then what a
  * pod is to take; both see the addresses of pods, since services have been translated before. What the node itself sends
  * its pods passes neither.
  */
 import { createHash } from 'node:crypto';
 import type { NftChain, NftSet, TableFrame } from '#proxy/nft/table.js';
+import type { Direction } from '#proxy/policies/model.js';
 import { familyName } from '#proxy/services/chains.js';
 import { type Family, families } from '#proxy/services/view.js';
-
-export type Direction = 'ingress' | 'egress';
 
 export function policiesFrame(name: string): TableFrame {
   const sets = families.flatMap(familySets);

@@ -1,0 +1,118 @@
+/**
+ * Which addresses are in which sets, put together from what their owners contribute, and how that differs from what the
+ * kernel has. A change costs what it changes, however many others there are.
+ */
+import type { Family } from '#proxy/services/view.js';
+
+/** A set of addresses, or of addresses with ports. */
+export interface MemberSet {
+  readonly name: string;
+  readonly family: Family;
+  readonly type: 'hash:ip' | 'hash:ip,port';
+}
+
+export interface Member {
+  /** Name of the set. */
+  readonly set: string;
+  /** `10.244.0.5`, or `10.244.0.5,tcp:8080`; addresses in their canonical form. */
+  readonly key: string;
+}
+
+/** Set → its members. */
+export type SetListing = ReadonlyMap<string, ReadonlySet<string>>;
+
+export interface SetChange {
+  /** To be made empty before anything is added. */
+  readonly created: readonly MemberSet[];
+  readonly added: readonly Member[];
+  readonly removed: readonly Member[];
+  /** Names. Rules may name them until those have changed. */
+  readonly destroyed: readonly string[];
+}
+
+export class SetState {
+  #wanted: ReadonlyMap<string, MemberSet> = new Map<string, MemberSet>();
+  /** Sets that the kernel has once what was taken is there. */
+  #known: ReadonlySet<string> = new Set<string>();
+  readonly #contributions = new Map<string, readonly Member[]>();
+  /** Set → member → how many have contributed it. */
+  readonly #members = new Map<string, Map<string, number>>();
+  /** Set → member that may have come or gone since the last change was taken → whether it was there. */
+  readonly #touched = new Map<string, Map<string, boolean>>();
+
+  /** All sets that are to be there. */
+  declare(sets: readonly MemberSet[]): void {
+    this.#wanted = new Map(sets.map((set) => [set.name, set]));
+  }
+
+  /** Replaces what the owner contributed before. */
+  contribute(owner: string, members: readonly Member[]): void {
+    for (const member of members) this.#count(member, 1);
+    for (const member of this.#contributions.get(owner) ?? []) this.#count(member, -1);
+    if (members.length === 0) this.#contributions.delete(owner);
+    else this.#contributions.set(owner, members);
+  }
+
+  members(set: string): string[] {
+    return [...(this.#members.get(set)?.keys() ?? [])];
+  }
+
+  /** Names of the sets whose members may have changed since the last change was taken. */
+  touched(): ReadonlySet<string> {
+    return new Set(this.#touched.keys());
+  }
+
+  /** What has changed since the last call; undefined: nothing. */
+  takeChange(): SetChange | undefined {
+    const created = [...this.#wanted.values()].filter(({ name }) => !this.#known.has(name));
+    const added = created.flatMap(({ name }) => this.#all(name));
+    const removed: Member[] = [];
+    for (const [set, touched] of this.#touched) {
+      if (!this.#known.has(set) || !this.#wanted.has(set)) continue;
+      for (const [key, was] of touched) {
+        const is = this.#members.get(set)?.has(key) ?? false;
+        if (is !== was) (is ? added : removed).push({ set, key });
+      }
+    }
+    const destroyed = [...this.#known].filter((name) => !this.#wanted.has(name));
+    return this.#taken({ created, added, removed, destroyed });
+  }
+
+  /** What makes of the sets that the kernel has those that it is to have. Afterwards `takeChange` starts from there. */
+  differences(listing: SetListing): SetChange | undefined {
+    const created: MemberSet[] = [];
+    const added: Member[] = [];
+    const removed: Member[] = [];
+    for (const set of this.#wanted.values()) {
+      const listed = listing.get(set.name);
+      if (listed === undefined) created.push(set);
+      const wanted = this.#members.get(set.name);
+      added.push(...this.#all(set.name).filter(({ key }) => listed?.has(key) !== true));
+      for (const key of listed ?? []) if (wanted?.has(key) !== true) removed.push({ set: set.name, key });
+    }
+    const destroyed = [...listing.keys()].filter((name) => !this.#wanted.has(name));
+    return this.#taken({ created, added, removed, destroyed });
+  }
+
+  #taken(change: SetChange): SetChange | undefined {
+    this.#touched.clear();
+    this.#known = new Set(this.#wanted.keys());
+    return Object.values(change).every((part: readonly unknown[]) => part.length === 0) ? undefined : change;
+  }
+
+  #all(set: string): Member[] {
+    return this.members(set).map((key) => ({ set, key }));
+  }
+
+  #count({ key, set }: Member, by: 1 | -1): void {
+    const members = this.#members.get(set) ?? new Map<string, number>();
+    const before = members.get(key) ?? 0;
+    const touched = this.#touched.get(set) ?? new Map<string, boolean>();
+    if (!touched.has(key)) touched.set(key, before > 0);
+    this.#touched.set(set, touched);
+    this.#members.set(set, members);
+    if (before + by > 0) members.set(key, before + by);
+    else members.delete(key);
+    if (members.size === 0) this.#members.delete(set);
+  }
+}

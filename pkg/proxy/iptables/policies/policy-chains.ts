@@ -1,0 +1,156 @@
+/** What the policies of a pod are as chains of one family. Pure. */
+import { type Chain, type Contribution, type Entry, shortHash } from '#proxy/iptables/chain.js';
+import { addressBucket } from '#proxy/iptables/buckets.js';
+import { rangesWithout } from '#proxy/iptables/policies/ranges.js';
+import { directionChain } from '#proxy/iptables/policies/policy-frame.js';
+import type { Member, MemberSet } from '#proxy/ipset/set-state.js';
+import {
+  type Allowance,
+  type Direction,
+  directions,
+  type Membership,
+  type Peer,
+  type PodPlan,
+  type PortRange,
+} from '#proxy/policies/model.js';
+import type { Selection } from '#proxy/policies/selection.js';
+import { rangeText } from '#proxy/services/source-ranges.js';
+import type { Family } from '#proxy/services/view.js';
+
+export interface PolicyChainContext {
+  readonly family: Family;
+  readonly prefix: string;
+  /** The members of a set, by its name, where the kernel has no sets: they are put into the rules. */
+  readonly members: ((set: string) => readonly string[]) | undefined;
+}
+
+/** Letters of the names of chains: what such a chain is for. */
+const kinds = { bucket: 'B', ingress: 'I', egress: 'E' } as const;
+/** A node has few pods, beside each other: one look-up of sixteen finds one of sixteen. */
+const bucketBits: Readonly<Record<Family, number>> = { IPv4: 28, IPv6: 124 };
+
+/** What an isolated pod adds: its addresses lead to a chain that pods with the same policies share. */
+export function podChains({ addresses, isolated }: PodPlan, context: PolicyChainContext): Contribution {
+  const { family, prefix } = context;
+  const chains: Chain[] = [];
+  const entries: Entry[] = [];
+  for (const direction of directions) {
+    const policies = isolated[direction];
+    if (policies === undefined) continue;
+    const chain = policyChain(direction, policies, context);
+    chains.push(chain);
+    const [own, other] = direction === 'egress' ? (['-s', '-d'] as const) : (['-d', '-s'] as const);
+    const list = directionChain(prefix, direction);
+    for (const { address, family: of } of addresses) {
+      if (of !== family) continue;
+      const block = addressBucket(address, bucketBits[family]);
+      const bucket = `${prefix}-${kinds.bucket}${shortHash(`${list} ${block}`)}`;
+      const entry = (rule: string): Entry => ({ list, bucket, match: `${own} ${block}`, rule });
+      // Pods reach themselves.
+      entries.push(entry(`${own} ${address} ${other} ${address} -j RETURN`));
+      entries.push(entry(`${own} ${address} -g ${chain.name}`));
+    }
+  }
+  return { chains: entries.length === 0 ? [] : chains, entries };
+}
+
+/** Named by what it lets through, whoever is selected then. */
+function policyChain(
+  direction: Direction,
+  policies: readonly (readonly Allowance[])[],
+  { family, members, prefix }: PolicyChainContext,
+): Chain {
+  const rulesBy = (matches: (selection: Selection) => string[]) => {
+    const rules = policies.flat().flatMap((allowance) => {
+      return allowanceRules(allowance, { direction, family, matches });
+    });
+    return [...[...new Set(rules)].sort(), '-j DROP'];
+  };
+  const ofSet = (selection: Selection) => [setMatch(selection, { direction, family, prefix })];
+  const named = rulesBy(ofSet);
+  return {
+    table: 'mangle',
+    name: `${prefix}-${kinds[direction]}${shortHash(named.join('\n'))}`,
+    rules:
+      members === undefined
+        ? named
+        : rulesBy((selection) => members(setName(prefix, family, selection)).map((key) => memberMatch(key, direction))),
+  };
+}
+
+interface Rendering {
+  readonly direction: Direction;
+  readonly family: Family;
+  readonly matches: (selection: Selection) => string[];
+}
+
+function allowanceRules({ peer, ports }: Allowance, rendering: Rendering): string[] {
+  const port = ports === undefined ? [] : [portMatch(ports)];
+  return peerMatches(peer, rendering).map((match) => [...match, ...port, '-j RETURN'].join(' '));
+}
+
+function peerMatches(peer: Peer | undefined, { direction, family, matches }: Rendering): string[][] {
+  if (peer === undefined) return [[]];
+  if ('selection' in peer) return matches(peer.selection).map((match) => [match]);
+  const { block, except } = peer;
+  if (block.family !== (family === 'IPv4' ? 4 : 6)) return [];
+  if (except.length === 0) return [[`${direction === 'ingress' ? '-s' : '-d'} ${rangeText(block)}`]];
+  // A rule takes one range that is not to match: these are what the exceptions leave.
+  const side = direction === 'ingress' ? '--src-range' : '--dst-range';
+  return rangesWithout(block, except).map(({ first, last }) => [`-m iprange ${side} ${first}-${last}`]);
+}
+
+function portMatch({ numbers, transport }: PortRange): string {
+  if (numbers === undefined) return `-p ${transport}`;
+  const { first, last } = numbers;
+  return `-p ${transport} -m ${transport} --dport ${first === last ? first : `${first}:${last}`}`;
+}
+
+function setMatch(
+  selection: Selection,
+  { direction, family, prefix }: { readonly direction: Direction; readonly family: Family; readonly prefix: string },
+): string {
+  const side = direction === 'ingress' ? 'src' : 'dst';
+  const sides = selection.port === undefined ? side : `${side},${side}`;
+  return `-m set --match-set ${setName(prefix, family, selection)} ${sides}`;
+}
+
+/** A member of a set as the packets that it stands for. */
+function memberMatch(key: string, direction: Direction): string {
+  const [address, port] = key.split(',');
+  const at = `${direction === 'ingress' ? '-s' : '-d'} ${address}`;
+  if (port === undefined) return at;
+  const [transport = '', number] = port.split(':');
+  return `${at} -p ${transport} -m ${transport} --dport ${number}`;
+}
+
+/** Of a selection's addresses, for the family. At most 31 characters, which is what the kernel takes. */
+export function setName(prefix: string, family: Family, { id, port }: Selection): string {
+  return `${prefix}-${port === undefined ? 'p' : 'n'}${family === 'IPv4' ? 4 : 6}-${id}`;
+}
+
+export function ownSets(prefix: string): (name: string) => boolean {
+  return (name) => name.startsWith(`${prefix}-`) && /^[pn][46]-[0-9a-f]{12}$/.test(name.slice(prefix.length + 1));
+}
+
+export function selectionSet(prefix: string, family: Family, selection: Selection): MemberSet {
+  return {
+    name: setName(prefix, family, selection),
+    family,
+    type: selection.port === undefined ? 'hash:ip' : 'hash:ip,port',
+  };
+}
+
+export function memberOf(prefix: string, { address, family, port, selection }: Membership): Member {
+  const key = port === undefined ? address : `${address},${port.transport}:${port.number}`;
+  return { set: setName(prefix, family, selection), key };
+}
+
+/** The selections that a pod's policies name. */
+export function selectionsOf({ isolated }: PodPlan): Selection[] {
+  return directions.flatMap((direction) =>
+    (isolated[direction] ?? []).flat().flatMap(({ peer }) => {
+      return peer !== undefined && 'selection' in peer ? [peer.selection] : [];
+    }),
+  );
+}

@@ -1,0 +1,117 @@
+/** The rules of network policies as a table of nftables. */
+import { createHash } from 'node:crypto';
+import type { TableListing } from '#proxy/nft/listing.js';
+import type { Contribution, NftChain, NftElement, NftSet } from '#proxy/nft/table.js';
+import { TableState } from '#proxy/nft/table-state.js';
+import {
+  type Allowance,
+  type Direction,
+  directions,
+  type Membership,
+  type Peer,
+  type PodPlan,
+  type PortRange,
+} from '#proxy/policies/model.js';
+import { addressType, header, policiesFrame } from '#proxy/policies/nft-frame.js';
+import type { PolicyTable } from '#proxy/policies/policy-table.js';
+import type { Selection } from '#proxy/policies/selection.js';
+import { familyName } from '#proxy/services/chains.js';
+import { disjointBlocks, rangeText } from '#proxy/services/source-ranges.js';
+import { type Family, families } from '#proxy/services/view.js';
+
+/** Owner of the sets; those of pods are their keys, which have a slash. */
+const setsOwner = 'sets';
+
+export class NftPolicies implements PolicyTable<TableListing, string> {
+  readonly state: TableState;
+
+  constructor(table: string) {
+    this.state = new TableState(policiesFrame(table));
+  }
+
+  select(selections: readonly Selection[]): void {
+    const sets = selections.flatMap((selection) => families.map((family) => selectionSet(selection, family)));
+    this.state.contribute(setsOwner, { elements: [], chains: [], sets });
+  }
+
+  contribute(pod: string, plan: PodPlan | undefined): void {
+    this.state.contribute(pod, plan && podTable(plan));
+  }
+}
+
+/** What a pod adds to the table. Pure. */
+export function podTable({ addresses, isolated, memberships }: PodPlan): Contribution {
+  const elements = memberships.map(memberElement);
+  const chains = new Map<string, NftChain>();
+  for (const direction of directions) {
+    const policies = isolated[direction];
+    if (policies === undefined) continue;
+    const [first, ...others] = isolation(direction, policies);
+    for (const chain of [first, ...others]) chains.set(chain.name, chain);
+    for (const { address, family } of addresses)
+      elements.push({ set: familyName(direction, family), key: address, data: `goto ${first.name}` });
+  }
+  if (chains.size > 0) {
+    for (const { address, family } of addresses)
+      elements.push({ set: familyName('themselves', family), key: `${address} . ${address}`, data: '' });
+  }
+  return { elements, chains: [...chains.values()] };
+}
+
+/** The pod's chain, and those of its policies: pods with the same ones share all of them. */
+function isolation(direction: Direction, policies: readonly (readonly Allowance[])[]): [NftChain, ...NftChain[]] {
+  const ruled = policies.map((allowed) => allowed.flatMap((each) => allowanceRules(each, direction)));
+  const chains = ruled
+    .filter((rules) => rules.length > 0)
+    .map((rules): NftChain => ({ name: `${direction}-policy-${digest(rules)}`, rules }));
+  const names = [...new Set(chains.map(({ name }) => name))].sort();
+  const rules = [...names.map((name) => `jump ${name}`), 'drop'];
+  return [{ name: `${direction}-pod-${digest(rules)}`, rules }, ...chains];
+}
+
+function digest(rules: readonly string[]): string {
+  return createHash('sha256').update(rules.join('\n')).digest('hex').slice(0, 16);
+}
+
+function allowanceRules({ peer, ports }: Allowance, direction: Direction): string[] {
+  const side = direction === 'ingress' ? 'saddr' : 'daddr';
+  const port = ports === undefined ? [] : [portMatch(ports)];
+  return peerMatches(peer, side).map((match) => [...match, ...port, 'accept'].join(' '));
+}
+
+function peerMatches(peer: Peer | undefined, side: 'saddr' | 'daddr'): string[][] {
+  if (peer === undefined) return [[]];
+  if ('selection' in peer) {
+    const { selection } = peer;
+    const key = selection.port === undefined ? side : `${side} . meta l4proto . th dport`;
+    return families.map((family) => [`${header(family)} ${key} @${selectionSet(selection, family).name}`]);
+  }
+  const { block, except } = peer;
+  const at = `${block.family === 4 ? 'ip' : 'ip6'} ${side}`;
+  const [first, ...others] = disjointBlocks(except).map(rangeText);
+  // Also where the block is everything, it is of one family.
+  const within = `${at} ${rangeText(block)}`;
+  if (first === undefined) return [[within]];
+  // One comparison for them all: a rule takes few.
+  return [[within, `${at} != ${others.length === 0 ? first : `{ ${[first, ...others].join(', ')} }`}`]];
+}
+
+function portMatch({ numbers, transport }: PortRange): string {
+  if (numbers === undefined) return `meta l4proto ${transport}`;
+  const { first, last } = numbers;
+  return `${transport} dport ${first === last ? first : `${first}-${last}`}`;
+}
+
+function selectionSet({ id, port }: Selection, family: Family): NftSet {
+  const address = addressType(family);
+  return {
+    name: `${familyName(port === undefined ? 'pods' : 'ports', family)}-${id}`,
+    kind: 'set',
+    declaration: port === undefined ? `type ${address};` : `type ${address} . inet_proto . inet_service;`,
+  };
+}
+
+function memberElement({ address, family, port, selection }: Membership): NftElement {
+  const key = port === undefined ? address : `${address} . ${port.transport} . ${port.number}`;
+  return { set: selectionSet(selection, family).name, key, data: '' };
+}
