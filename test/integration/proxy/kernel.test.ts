@@ -1,6 +1,4 @@
 /** The service proxy in the kernel of this machine, in networks of the test's own: the same services by nft and by iptables. */
-import { execFileSync, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
@@ -14,89 +12,22 @@ import { startCluster } from '#cmd/orch/start-cluster.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { type ProxyMode, removeRules } from '#proxy/backend.js';
 import { NodeProxy } from '#proxy/node-proxy.js';
-import { type RunWithInput, runWithInput } from '#proxy/program/run-program.js';
-import { eventually, run } from '#test/e2e/harness.js';
+import type { RunWithInput } from '#proxy/program/run-program.js';
+import { eventually } from '#test/e2e/harness.js';
+import { Networks, nodeAddress, outsideAddress, podAddresses } from '#test/integration/proxy/networks.js';
+import { PolicyCases } from '#test/integration/proxy/policies.js';
 
 t.setTimeout(120_000);
 
 const has = (program: string) =>
-  ['/usr/sbin', '/sbin', '/usr/bin', '/bin'].some((folder) => existsSync(`${folder}/${program}`));
+  (process.env['PATH'] ?? '').split(':').concat('/usr/sbin', '/sbin').some((folder) => existsSync(`${folder}/${program}`));
 const needed = ['ip', 'nft', 'iptables', 'busybox'].filter((program) => !has(program));
 const skip =
   process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `no ${needed.join(', ')} on this machine` : false;
 
 const external = '198.51.100.7';
 const closedExternal = '198.51.100.8';
-const outsideAddress = '198.18.77.2';
-const nodeAddress = '198.18.77.1';
-const podAddresses = ['10.244.0.2', '10.244.0.3'] as const;
 const namespace = 'default';
-
-/** Answers with its own address and its client's. */
-const server = `require('http').createServer(({ socket: { localAddress, remoteAddress } }, response) => {
-  response.setHeader('connection', 'close');
-  response.end(localAddress + ' ' + remoteAddress);
-}).listen(8080, '0.0.0.0', () => console.log('listening'));`;
-
-/** A node, two pods of it, and somebody outside, each in a network namespace. */
-class Networks {
-  readonly node = `px${process.pid}n`;
-  readonly outside = `px${process.pid}o`;
-  readonly pods = podAddresses.map((_, i) => `px${process.pid}p${i}`);
-
-  async build(): Promise<void> {
-    for (const name of this.#all) this.#ip('netns', 'add', name);
-    for (const name of this.#all) this.#ip('-n', name, 'link', 'set', 'lo', 'up');
-    this.#connect(this.outside, 'out', [`${nodeAddress}/24`], `${outsideAddress}/24`, nodeAddress);
-    for (const [i, pod] of this.pods.entries()) {
-      this.#connect(pod, `pod${i}`, ['10.244.0.1/32'], `${podAddresses[i]}/32`, '10.244.0.1');
-      this.#ip('-n', this.node, 'route', 'add', `${podAddresses[i]}/32`, 'dev', `pod${i}`);
-    }
-    await this.inNode('sysctl', ['-q', '-w', 'net.ipv4.ip_forward=1']);
-    // Packets for addresses of services have to be routed somewhere before they are translated.
-    this.#ip('-n', this.node, 'route', 'add', 'default', 'via', outsideAddress);
-  }
-
-  #connect(name: string, link: string, near: readonly string[], far: string, gateway: string): void {
-    this.#ip('-n', this.node, 'link', 'add', link, 'type', 'veth', 'peer', 'name', 'eth0', 'netns', name);
-    for (const address of near) this.#ip('-n', this.node, 'address', 'add', address, 'dev', link);
-    this.#ip('-n', this.node, 'link', 'set', link, 'up');
-    this.#ip('-n', name, 'address', 'add', far, 'dev', 'eth0');
-    this.#ip('-n', name, 'link', 'set', 'eth0', 'up');
-    this.#ip('-n', name, 'route', 'replace', `${gateway}/32`, 'dev', 'eth0', 'scope', 'link');
-    this.#ip('-n', name, 'route', 'add', 'default', 'via', gateway);
-  }
-
-  inNode(program: string, args: readonly string[], input?: string): Promise<string> {
-    return runWithInput('ip', ['netns', 'exec', this.node, program, ...args], input);
-  }
-
-  /** What the server has said, or why there is no answer. */
-  async fetch(from: string, to: string): Promise<string> {
-    const wget = ['busybox', 'timeout', '1', 'busybox', 'wget', '-q', '-O-', `http://${to}/`];
-    const { code, stderr, stdout } = await run('ip', ['netns', 'exec', from, ...wget]);
-    if (code === 0) return stdout;
-    return stderr.includes('refused') ? 'refused' : 'silence';
-  }
-
-  close(): void {
-    for (const name of this.#all) {
-      try {
-        this.#ip('netns', 'delete', name);
-      } catch {
-        // It was not made.
-      }
-    }
-  }
-
-  get #all(): string[] {
-    return [this.node, this.outside, ...this.pods];
-  }
-
-  #ip(...args: string[]): void {
-    execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'pipe'] });
-  }
-}
 
 async function publish(client: Client, name: string, spec: Service['spec'], addresses: readonly string[]) {
   const ports = spec?.ports ?? [{ port: 80 }];
@@ -119,13 +50,6 @@ t.test('in the kernel', { skip }, async (t) => {
   const networks = new Networks();
   t.teardown(() => networks.close());
   await networks.build();
-  for (const pod of networks.pods) {
-    const running = spawn('ip', ['netns', 'exec', pod, process.execPath, '-e', server], {
-      stdio: ['ignore', 'pipe', 'inherit'],
-    });
-    t.teardown(() => running.kill());
-    await once(running.stdout, 'data');
-  }
   const cluster = await startCluster({ nodes: 0 });
   t.teardown(() => cluster.close());
   const { client } = cluster;
@@ -144,16 +68,21 @@ t.test('in the kernel', { skip }, async (t) => {
     await client.resource(services).updateStatus({ ...service, status: { loadBalancer: { ingress: [{ ip }] } } });
   }
 
+  const policies = new PolicyCases(client, networks, first.at);
+  await policies.prepare();
+
   let legacy = false;
   let isNftMissing = false;
+  let isIpsetMissing = false;
   const calls: { readonly program: string; readonly input: string }[] = [];
   const inNode: RunWithInput = (program, args, input = '') => {
-    if (program === 'nft' && isNftMissing) throw Object.assign(new Error('no nft'), { code: 'ENOENT' });
+    const isMissing = (program === 'nft' && isNftMissing) || (program === 'ipset' && isIpsetMissing);
+    if (isMissing) throw Object.assign(new Error(`no ${program}`), { code: 'ENOENT' });
     calls.push({ program, input });
     const match = legacy ? /^(ip6?tables)(.*)$/.exec(program) : null;
     return networks.inNode(match === null ? program : `${match[1]}-legacy${match[2]}`, args, input);
   };
-  const changes = () => calls.filter(({ input, program }) => input !== '' && /nft|restore/.test(program));
+  const changes = () => calls.filter(({ input, program }) => input !== '' && /nft|restore|ipset/.test(program));
 
   const withProxy = async (mode: ProxyMode, work: () => Promise<void>) => {
     const stop = new AbortController();
@@ -242,14 +171,18 @@ t.test('in the kernel', { skip }, async (t) => {
     await eventually('the first answers again', async () => from(await fetch(node, first.at)) === podAddresses[0]);
     t.pass();
   };
+  const listings = { nft: ['list', 'tables', 'inet'], 'iptables-save': [], 'ip6tables-save': [], ipset: ['list', '-name'] };
   /** Of ours, in the kernel. */
-  const left = async (program: 'nft' | 'iptables-save') =>
-    (await inNode(program, program === 'nft' ? ['list', 'tables', 'inet'] : [])).match(/test-proxy\S*/g);
+  const left = async (program: keyof typeof listings) =>
+    program === 'ipset' && !has(program) ? null : (await inNode(program, listings[program])).match(/test-proxy\S*/g);
 
   await t.test('by nft', async (t) => {
     await withProxy('auto', async () => {
       await works(t);
       await follows(t);
+      await policies.apply();
+      await policies.hold(t);
+      await policies.follow(t);
     });
   });
   for (const variant of ['', 'legacy'] as const) {
@@ -268,14 +201,24 @@ t.test('in the kernel', { skip }, async (t) => {
         t.notMatch(changes()[0]?.input, /test-proxy-services/, 'one endpoint’s change leaves the other services alone');
         await inNode('iptables', ['-t', 'nat', '-F']);
         await eventually('flushed chains are written again', async () => (await fetch(node, both.at)) !== 'silence');
+        await policies.apply();
+        await policies.hold(t);
       });
       t.match(await fetch(node, first.at), /^10\.244/, 'the rules stay');
       calls.length = 0;
       await withProxy('iptables', async () => {
         t.same(changes(), [], 'a new start changes nothing');
       });
+      // What the sets had is in the rules then.
+      isIpsetMissing = true;
+      await withProxy('iptables', async () => {
+        await policies.hold(t);
+        await policies.follow(t);
+      });
+      isIpsetMissing = false;
       await withProxy('nftables', async () => {
-        t.equal(await left('iptables-save'), null, 'another mode takes them away');
+        for (const program of ['iptables-save', 'ip6tables-save', 'ipset'] as const)
+          await eventually(`another mode takes them away: ${program}`, async () => (await left(program)) === null);
         t.match(await fetch(node, first.at), /^10\.244/);
       });
     });
