@@ -13,9 +13,10 @@ import { clientConnectionOptions } from '#daemon/options/groups/client-connectio
 import { FeatureGates, featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
 import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
+import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
-import { type ProxyMode, removeRules } from '#proxy/backend.js';
+import { removeRules } from '#proxy/backend.js';
 import { kernelSettings } from '#proxy/kernel.js';
 import { NodeProxy } from '#proxy/node-proxy.js';
 import { proxyOptions, proxyRules, rangesByFamily } from '#proxy/options.js';

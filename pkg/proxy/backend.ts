@@ -1,15 +1,13 @@
 /** The program that rules are made with: nft where there is one, else iptables. */
 import { messageOf } from '#apimachinery/errors/message.js';
+import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
+import { Ipset } from '#proxy/ipset/ipset.js';
 import { chainPrefix, type Keeper, keepers } from '#proxy/iptables/chain.js';
 import { Iptables } from '#proxy/iptables/iptables.js';
 import { ownSets } from '#proxy/iptables/policies/policy-chains.js';
-import { Ipset } from '#proxy/ipset/ipset.js';
 import { Nft } from '#proxy/nft/nft.js';
 import { isProgramMissing, type RunWithInput } from '#proxy/program/run-program.js';
 import type { Family } from '#proxy/services/view.js';
-
-export const proxyModes = ['auto', 'nftables', 'iptables'] as const;
-export type ProxyMode = (typeof proxyModes)[number];
 
 export type Backend =
   | { readonly mode: 'nftables'; readonly version: string; readonly nft: Nft }

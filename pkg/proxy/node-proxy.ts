@@ -11,7 +11,8 @@ import type { InformerFactory } from '#client/informer/informer.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { Lifetime } from '#daemon/lifetime.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { type Backend, findBackend, type ProxyMode, policiesTable, removeRulesOf } from '#proxy/backend.js';
+import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
+import { type Backend, findBackend, policiesTable, removeRulesOf } from '#proxy/backend.js';
 import { chainPrefix } from '#proxy/iptables/chain.js';
 import { frameOf } from '#proxy/iptables/frame.js';
 import { IptablesServices } from '#proxy/iptables/iptables-services.js';
@@ -180,7 +181,10 @@ export class NodeProxy implements Daemon {
       // Nobody would follow those of before, and pods would be kept apart by them for ever.
       if (!policies) await removeRulesOf(mode, run, settings.table, ['policies']);
     } catch (error) {
-      log.warn({ err: error, mode }, 'Rules of another mode, or of policies before, cannot be taken away; they still hold');
+      log.warn(
+        { err: error, mode },
+        'Rules of another mode, or of policies before, cannot be taken away; they still hold',
+      );
     }
   }
 

@@ -1,9 +1,8 @@
 /** The options of the service proxy as a program of its own: those of release 1.24's that mean something to it. */
-import { parseCIDR } from '#apimachinery/net/ip.js';
+import { rangeErrors, serviceProxyGroup, tableErrors } from '#daemon/options/groups/service-proxy.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 import { bindAddress } from '#daemon/serving/bind-address.js';
-import { proxyModes } from '#proxy/backend.js';
 import { familyOf } from '#proxy/services/addresses.js';
 import type { Family } from '#proxy/services/view.js';
 
@@ -11,26 +10,10 @@ const section = 'Service proxy';
 
 export const proxyOptions = {
   'hostname-override': { type: 'string', section, meaning: 'Name of this node. Default: the host name.' },
-  'proxy-mode': {
-    type: 'string',
-    default: 'auto',
-    oneOf: proxyModes,
-    section,
-    meaning:
-      'How packets are led to endpoints: by nftables, or by iptables, which has no network policies and costs more with every service. auto: nftables where the program nft is, else iptables.',
-  },
-  'cluster-cidr': {
-    type: 'strings',
-    section,
-    meaning:
-      'Range of the addresses of all pods, or one of each family: what comes from elsewhere to a cluster address is masqueraded.',
-  },
-  'masquerade-all': { type: 'bool', section, meaning: "Give all traffic to cluster addresses the node's address." },
-  'nodeport-addresses': {
-    type: 'strings',
-    section,
-    meaning: 'Ranges of the addresses at which node ports are open. Default: all addresses of the node.',
-  },
+  'proxy-mode': serviceProxyGroup.mode,
+  'cluster-cidr': serviceProxyGroup.clusterCIDR,
+  'masquerade-all': serviceProxyGroup.masqueradeAll,
+  'nodeport-addresses': serviceProxyGroup.nodePortAddresses,
   'nftables-masquerade-bit': {
     type: 'int',
     default: 14,
@@ -57,7 +40,7 @@ export const proxyOptions = {
     default: '',
     section,
     meaning:
-      "Name of the table, after which that of network policies is named, too, and chains of iptables. Default: the program's name.",
+      "Name of the table, after which that of network policies is named, too, and chains of iptables and sets of ipset. Default: the program's name.",
   },
   'network-policies': {
     type: 'bool',
@@ -89,16 +72,12 @@ export type ProxyValues = OptionValues<typeof proxyOptions>;
 const highestBit = 31;
 
 export const proxyRules: Rule<ProxyValues> = (values) => {
-  const errors: string[] = [];
-  for (const name of ['cluster-cidr', 'nodeport-addresses'] as const) {
-    for (const range of values[name]) {
-      if (parseCIDR(range) === undefined)
-        errors.push(`--${name} ${JSON.stringify(range)} must be a range of addresses`);
-    }
-  }
+  const errors = [
+    ...rangeErrors('cluster-cidr', values['cluster-cidr']),
+    ...rangeErrors('nodeport-addresses', values['nodeport-addresses']),
+    ...tableErrors('nftables-table', values['nftables-table']),
+  ];
   if (values['nftables-masquerade-bit'] > highestBit) errors.push('--nftables-masquerade-bit must be from 0 to 31');
-  if (!/^[A-Za-z0-9_-]*$/.test(values['nftables-table']))
-    errors.push(`--nftables-table ${JSON.stringify(values['nftables-table'])} must be of letters, digits, - and _`);
   for (const name of ['healthz-bind-address', 'metrics-bind-address'] as const) {
     if (values[name] !== '' && bindAddress(values[name]) === undefined)
       errors.push(`--${name} ${JSON.stringify(values[name])} must be an address and a port`);

@@ -3,17 +3,18 @@
  * one node does alone is tested in services.test.ts.
  */
 import { readFileSync } from 'node:fs';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { Pod, Service } from '#api/core/v1/types.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { machineNodeName } from '#cmd/orch/node-identity.js';
 import { eventually, whyNoServices } from '#test/e2e/harness.js';
-import type { Host } from '#test/e2e/hosts.js';
 import { isReady } from '#test/e2e/pods.js';
+import { Addresses, addressOf, all, families } from '#test/e2e/traffic/addresses.js';
 import { HostCluster } from '#test/e2e/traffic/cluster.js';
 import {
+  everybody,
+  externals,
   otherNamespace,
   pod,
   policies,
@@ -21,47 +22,30 @@ import {
   services,
   shop,
   shopNamespace,
-  tcpPorts,
-  udpPorts,
+  webPod,
 } from '#test/e2e/traffic/manifests.js';
-import { namespacesOfPods, Place } from '#test/e2e/traffic/place.js';
-import type { Protocol, Target } from '#test/e2e/traffic/protocol.js';
+import { Places } from '#test/e2e/traffic/places.js';
+import { policyRows } from '#test/e2e/traffic/policy-rows.js';
+import { serviceTables } from '#test/e2e/traffic/service-tables.js';
 import { check, type Row } from '#test/e2e/traffic/table.js';
 
 t.setTimeout(400_000);
 
-const first = machineNodeName();
-const families = [4, 6] as const;
-type Family = (typeof families)[number];
-const protocols = ['TCP', 'UDP'] as const;
-const portOf = { TCP: 80, UDP: 53 } as const;
-const externals = { 4: '198.51.100.7', 6: '2001:db8:77::7' } as const;
-const addressOf = (host: Host, family: Family) => (family === 4 ? host.address : host.address6);
-const isOf = (family: Family) => (address: string) => address.includes(':') === (family === 6);
-
 t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) => {
   const began = realClock.monotonic();
   const cluster = new HostCluster();
-  const places = new Map<string, Place>();
+  const places = new Places(cluster);
   t.teardown(async () => {
-    for (const place of places.values()) place.close();
+    places.close();
     await cluster.destroy();
     t.comment(`took ${((realClock.monotonic() - began) / 1000).toFixed(0)} s`);
   });
-  const place = (name: string): Place => {
-    const found = places.get(name);
-    if (found === undefined) throw new Error(`there is no place ${name}`);
-    return found;
-  };
   const took = (what: string) => t.comment(`${((realClock.monotonic() - began) / 1000).toFixed(1)} s: ${what}`);
   await cluster.start();
   took('three nodes are ready');
 
-  const { outside, stranger } = cluster;
+  const { firstName: first, outside, stranger } = cluster;
   const sources = [`${outside.address}/32`, `${outside.address6}/128`];
-  const web = { 'web-first': first, 'web-near': 'near', 'web-far': 'far' };
-  const everybody = Object.keys(web);
-  const half = ['web-near', 'web-far'];
   const { excludeBalancers, zone } = orchDialect.labels;
   const labelled = (name: string, labels: Readonly<Record<string, string>>) => ({
     ...{ apiVersion: 'v1', kind: 'Node', metadata: { name, labels } },
@@ -72,10 +56,8 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
     labelled('near', { [zone]: 'a', keeps: 'data' }),
     // Its network is another one than that of the addresses of balancers.
     labelled('far', { [zone]: 'b', [excludeBalancers]: '' }),
-    ...services({ external: Object.values(externals), sources }),
-    ...Object.entries(web).map(([name, node]) =>
-      pod(name, node, { app: 'web', ...(half.includes(name) ? { half: 'yes' } : {}) }),
-    ),
+    ...services({ sources }),
+    ...everybody.map((name) => webPod(name, cluster.nodeOf(name))),
     pod('friend', 'far', { role: 'friend' }),
     pod('other', 'far', {}, { namespace: otherNamespace }),
     pod('ending', 'near', { app: 'ending' }, { terminationGracePeriodSeconds: 60 }),
@@ -97,170 +79,15 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
       spec.type !== 'LoadBalancer' || status?.loadBalancer?.ingress?.length === 2;
     return items.every(isServed) && items;
   });
-  const serviceNamed = (name: string): Service => {
-    const service = found.find(({ metadata }) => metadata.name === name);
-    if (service === undefined) throw new Error(`there is no service ${name}`);
-    return service;
-  };
-  const podIP = (name: string, family: Family): string => {
-    const ips = pods.find(({ metadata }) => metadata.name === name)?.status?.podIPs ?? [];
-    return ips.map(({ ip = '' }) => ip).find(isOf(family)) ?? '';
-  };
+  const at = new Addresses(cluster, { pods, services: found });
   const asking = [...everybody, 'friend', 'other', 'ending'];
-  const uids = new Map(
-    pods.flatMap(({ metadata: { name = '', uid = '' } }) => (asking.includes(name) ? [[uid, name] as const] : [])),
+  await places.open(
+    new Map(
+      pods.flatMap(({ metadata: { name = '', uid = '' } }) => (asking.includes(name) ? [[uid, name] as const] : [])),
+    ),
   );
-  for (const [uid, namespace] of await namespacesOfPods([...uids.keys()])) {
-    const name = uids.get(uid) ?? '';
-    places.set(name, new Place(name, namespace));
-  }
-  for (const [name, host] of [...cluster.nodes, ['outside', outside], ['stranger', stranger]] as const)
-    places.set(name, new Place(name, `/run/netns/${host.name}`));
-  await Promise.all(
-    [...places.values()].filter(({ name }) => !cluster.nodes.has(name)).map((each) => each.serve(tcpPorts, udpPorts)),
-  );
-
-  const clusterIP = (name: string, family: Family) => serviceNamed(name).spec.clusterIPs?.find(isOf(family)) ?? '';
-  const nodePort = (name: string, protocol: Protocol) =>
-    serviceNamed(name).spec.ports?.find((port) => (port.protocol ?? 'TCP') === protocol)?.nodePort ?? 0;
-  const atCluster = (name: string, family: Family, protocol: Protocol): Target => ({
-    ...{ protocol, port: portOf[protocol], address: clusterIP(name, family) },
-  });
-  const atNode = (name: string, node: string, family: Family, protocol: Protocol): Target => ({
-    ...{ protocol, port: nodePort(name, protocol), address: addressOf(cluster.host(node), family) },
-  });
-  const balancer = (name: string, family: Family, protocol: Protocol): Target => {
-    const ingress = serviceNamed(name).status?.loadBalancer?.ingress ?? [];
-    const address = ingress.map(({ ip = '' }) => ip).find(isOf(family)) ?? '';
-    return { protocol, port: portOf[protocol], address };
-  };
-  /** A table of both families and protocols. */
-  const all = (rows: (family: Family, protocol: (typeof protocols)[number]) => Row[]): Row[] =>
-    families.flatMap((family) => protocols.flatMap((protocol) => rows(family, protocol)));
   const inside = [...everybody, ...cluster.nodes.keys()];
-  const fromEach = (names: readonly string[], row: (from: Place) => Omit<Row, 'from'>): Row[] =>
-    names.map((name) => ({ from: place(name), ...row(place(name)) }));
-
-  const tables: Readonly<Record<string, () => Row[]>> = {
-    'cluster addresses': () =>
-      all((family, protocol) => [
-        ...fromEach(inside, ({ name }) => ({
-          what: 'all endpoints answer',
-          to: atCluster('all', family, protocol),
-          expect: everybody,
-          // Pods of other nodes, too, know each other by their own addresses.
-          client: everybody.includes(name) ? podIP(name, family) : undefined,
-        })),
-        ...fromEach(inside, () => ({
-          what: 'nobody is there',
-          to: atCluster('nobody', family, protocol),
-          expect: [],
-          how: 'ECONNREFUSED',
-        })),
-      ]),
-    'node ports': () =>
-      all((family, protocol) => [
-        ...[...cluster.nodes.keys()].flatMap((node) =>
-          fromEach([...inside, 'outside'], () => ({
-            what: `at ${node}`,
-            to: atNode('ported', node, family, protocol),
-            expect: everybody,
-          })),
-        ),
-        ...fromEach(['outside'], () => ({
-          what: 'nobody is there',
-          to: atNode('nobody', 'near', family, protocol),
-          expect: [],
-          how: 'ECONNREFUSED',
-        })),
-      ]),
-    'node ports of services that keep traffic on the node': () =>
-      all((family, protocol) => [
-        ...['near', 'far'].flatMap((node) => [
-          ...fromEach(['outside'], () => ({
-            what: `at ${node}, from outside`,
-            to: atNode('ported-kept', node, family, protocol),
-            expect: [`web-${node}`],
-            client: addressOf(outside, family),
-          })),
-          ...fromEach([`web-${node}`, node], () => ({
-            what: `at its own node ${node}`,
-            to: atNode('ported-kept', node, family, protocol),
-            expect: half,
-          })),
-        ]),
-        ...fromEach(['outside'], () => ({
-          what: 'at a node without endpoints',
-          to: atNode('ported-kept', first, family, protocol),
-          expect: [],
-          how: 'timeout',
-        })),
-      ]),
-    'load balancers': () =>
-      all((family, protocol) => [
-        ...fromEach([...inside, 'outside', 'stranger'], () => ({
-          what: 'balanced',
-          to: balancer('balanced', family, protocol),
-          expect: everybody,
-        })),
-        ...fromEach(['outside'], () => ({
-          what: 'announced where endpoints are',
-          to: balancer('balanced-kept', family, protocol),
-          expect: ['web-near'],
-          client: addressOf(outside, family),
-        })),
-        ...fromEach(inside, () => ({
-          what: 'kept on its node, from inside',
-          to: balancer('balanced-kept', family, protocol),
-          expect: half,
-        })),
-        ...fromEach(['outside'], () => ({
-          what: 'from a range that may',
-          to: balancer('sourced', family, protocol),
-          expect: everybody,
-        })),
-        ...fromEach(['stranger', 'web-near', 'far'], () => ({
-          what: 'from elsewhere',
-          to: balancer('sourced', family, protocol),
-          expect: [],
-          how: 'timeout',
-        })),
-      ]),
-    'external addresses': () =>
-      all((family, protocol) =>
-        fromEach([...inside, 'outside'], () => ({
-          what: 'external',
-          to: { protocol, port: portOf[protocol], address: externals[family] },
-          expect: everybody,
-        })),
-      ),
-    'policies about nodes, and hints about zones': () =>
-      all((family, protocol) => [
-        ...['near', 'far'].flatMap((node) =>
-          fromEach([`web-${node}`, node], () => ({
-            what: 'internal traffic stays on its node',
-            to: atCluster('inner', family, protocol),
-            expect: [`web-${node}`],
-          })),
-        ),
-        ...fromEach(['web-first', first], () => ({
-          what: 'and is dropped where nobody is',
-          to: atCluster('inner', family, protocol),
-          expect: [],
-          how: 'timeout',
-        })),
-        ...fromEach(['web-far', 'far'], () => ({
-          what: 'in its zone',
-          to: atCluster('zoned', family, protocol),
-          expect: ['web-far'],
-        })),
-        ...fromEach(['web-first', 'near'], () => ({
-          what: 'in its zone',
-          to: atCluster('zoned', family, protocol),
-          expect: ['web-first', 'web-near'],
-        })),
-      ]),
-  };
+  const tables = serviceTables(cluster, at, places);
   for (const family of families) {
     const via = addressOf(cluster.host('near'), family);
     await outside.run('ip', ['route', 'add', externals[family], 'via', via]);
@@ -271,11 +98,11 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
     const asked = 'nslookup headless.default.svc.cluster.local';
     const said = await cluster.ctl('exec', 'web-far', '--', 'sh', '-c', asked);
     for (const name of everybody)
-      for (const family of families) t.match(said, podIP(name, family), `the addresses of ${name} are found`);
+      for (const family of families) t.match(said, at.podIP(name, family), `the addresses of ${name} are found`);
   });
 
   await t.test('health checks of balancers', async (t) => {
-    const { healthCheckNodePort } = serviceNamed('balanced-kept').spec;
+    const { healthCheckNodePort } = at.service('balanced-kept').spec;
     for (const [name, { address }] of cluster.nodes) {
       const url = `http://${address}:${healthCheckNodePort}/healthz`;
       const { stdout } = await outside.run('curl', ['-s', '-w', ' %{http_code}', url]);
@@ -287,7 +114,7 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
 
   await t.test('session affinity', async (t) => {
     const asked = all((family, protocol) =>
-      fromEach(inside, () => ({ what: 'at one of them', to: atCluster('sticky', family, protocol), expect: [] })),
+      places.each(inside, () => ({ what: 'at one of them', to: at.cluster('sticky', family, protocol), expect: [] })),
     );
     await Promise.all(
       asked.map(async ({ from, to }) => {
@@ -310,75 +137,40 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
       return items.flatMap(({ endpoints }) => endpoints).every(({ conditions }) => conditions?.ready === false);
     });
     const rows = all((family, protocol) =>
-      fromEach(inside, () => ({ what: 'it answers', to: atCluster('ending', family, protocol), expect: ['ending'] })),
+      places.each(inside, () => ({
+        what: 'it answers',
+        to: at.cluster('ending', family, protocol),
+        expect: ['ending'],
+      })),
     );
     await check(t, rows);
     await cluster.ctl('delete', 'pod', 'ending', '--grace-period=0', '--force', '--wait=false');
   });
 
-  await t.test('network policies', async (t) => {
+  const isolate = async (t: Test) => {
     const enter = [
       { cidr: '10.250.0.0/24', except: [`${stranger.address}/32`] },
       { cidr: 'fd00:250::/64', except: [`${stranger.address6}/128`] },
     ];
     await cluster.apply(policies({ enter }));
-    const at = (name: string, family: Family, protocol: Protocol, port: number): Target => ({
-      ...{ protocol, port, address: podIP(name, family) },
-    });
-    const may = (from: string, to: Target, expect: string | undefined): Row => ({
-      ...{ what: expect === undefined ? 'may not' : 'may', from: place(from), to },
-      ...(expect === undefined ? { expect: [], how: 'timeout' as const } : { expect: [expect] }),
-    });
-    // What is dropped first: everything was let through a moment ago.
-    const rows = families.flatMap((family): Row[] => [
-      ...everybody.flatMap((name) => [
-        may('friend', at(name, family, 'TCP', 8081), undefined),
-        may('friend', at(name, family, 'UDP', 8053), undefined),
-        may('friend', at(name, family, 'TCP', 8080), name),
-        may('other', at(name, family, 'TCP', 8082), undefined),
-        may('other', at(name, family, 'UDP', 8053), undefined),
-        may('other', at(name, family, 'TCP', 8080), name),
-        may('other', at(name, family, 'TCP', 8081), name),
-        ...everybody
-          .filter((other) => other !== name)
-          .map((other) => may(other, at(name, family, 'TCP', 8080), undefined)),
-        may(web[name as keyof typeof web], at(name, family, 'TCP', 8082), name),
-      ]),
-      // At the ports of a node that keeps traffic, clients are known by their addresses.
-      ...protocols.flatMap((protocol) => [
-        may('stranger', atNode('ported-kept', 'near', family, protocol), undefined),
-        may('outside', atNode('ported-kept', 'near', family, protocol), 'web-near'),
-        may('outside', atNode('ported-kept', 'far', family, protocol), 'web-far'),
-      ]),
-      may('friend', { protocol: 'TCP', port: 8080, address: addressOf(stranger, family) }, undefined),
-      may('friend', { protocol: 'TCP', port: 8082, address: addressOf(outside, family) }, undefined),
-      may('friend', { protocol: 'TCP', port: 8081, address: addressOf(outside, family) }, 'outside'),
-      may('friend', { protocol: 'TCP', port: 8080, address: podIP('other', family) }, undefined),
-    ]);
-    await check(t, rows);
+    await check(t, policyRows(cluster, at, places));
     await cluster.ctl('delete', 'networkpolicy', 'web', 'friend');
-  });
+  };
+  await t.test('network policies', isolate);
   took('services and policies');
 
-  /** Clients everywhere that make a connection after the other, and try nothing again; what did not work. */
-  const keepAsking = async (names: readonly string[], pauseMs = 100) => {
-    const targets = new Map<string, Target[]>(
-      names.map((name) => [
-        name,
-        families.flatMap((family) => [
-          ...(name === 'outside' ? [] : [atCluster('rolling', family, 'TCP')]),
-          ...(name === 'outside' ? [first, 'far'].map((node) => atNode('rolling', node, family, 'TCP')) : []),
-        ]),
-      ]),
+  /** Clients everywhere; what did not work. */
+  const keepAsking = (names: readonly string[], pauseMs?: number) =>
+    places.keepAsking(
+      names,
+      (name) =>
+        families.flatMap((family) =>
+          name === 'outside'
+            ? [first, 'far'].map((node) => at.node('rolling', node, family, 'TCP'))
+            : [at.cluster('rolling', family, 'TCP')],
+        ),
+      pauseMs,
     );
-    await Promise.all([...targets].map(([name, each]) => place(name).keepAsking(each, { pauseMs })));
-    return async () => {
-      const reports = await Promise.all(names.map(async (name) => ({ name, ...(await place(name).report()) })));
-      const failures = reports.flatMap(({ failures: each, name }) => each.map((failure) => ({ name, ...failure })));
-      const answers = reports.flatMap((report) => Object.values(report.answers));
-      return { failures, answered: answers.reduce((sum, count) => sum + count, 0) };
-    };
-  };
   await t.test('a rolling update refuses nobody', async (t) => {
     const end = await keepAsking([...inside, 'outside']);
     await cluster.ctl('rollout', 'restart', 'deployment/rolling');
@@ -438,14 +230,12 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
         rows().filter((row) => !isMuch(row)),
       );
   });
+  await t.test('network policies where some nodes have iptables', isolate);
   took('some nodes have iptables');
 
   await t.test('a node that dies', async (t) => {
     // They die with it.
-    for (const name of ['near', 'web-near']) {
-      places.get(name)?.close();
-      places.delete(name);
-    }
+    places.close('near', 'web-near');
     const survivors = ['web-first', 'web-far', first, 'far', 'outside'];
     const end = await keepAsking(survivors);
     const lost = realClock.now();
@@ -488,9 +278,9 @@ t.test('traffic between nodes', { skip: whyNoServices() ?? false }, async (t) =>
     await cluster.until('the shop shows its pages', async () => (await curl('/')).endsWith('200'));
     await cluster.until('and knows what it lacks', async () => (await curl('/cgi-bin/orders')).endsWith('503'));
     const moved = all((family, protocol) =>
-      fromEach(['outside'], () => ({
+      places.each(['outside'], () => ({
         what: 'the addresses of balancers have moved',
-        to: balancer('balanced', family, protocol),
+        to: at.balancer('balanced', family, protocol),
         expect: ['web-first', 'web-far'],
       })),
     );

@@ -234,6 +234,10 @@ t.test('values that are refused', async (t) => {
 
 t.test('everything that is wrong is said at once', async (t) => {
   t.equal(messages(['--max-pods=-1', '--port=-1', '--node-ip=x', '--system-cgroups=/a']).length, 4);
+  t.same(messages(['--service-proxy-cluster-cidr=10.0.0.0/8,x', '--service-proxy-table=a b']), [
+    '--service-proxy-cluster-cidr "x" must be a range of addresses',
+    '--service-proxy-table "a b" must be of letters, digits, - and _',
+  ]);
 });
 
 t.test('the name of the reserved part follows the dialect', async (t) => {

@@ -15,6 +15,7 @@ import { gateRules } from '#nodeagent/options/gate-rules.js';
 import { identityRules } from '#nodeagent/options/identity-rules.js';
 import { limitRules } from '#nodeagent/options/limit-rules.js';
 import { reservationRules } from '#nodeagent/options/reservation-rules.js';
+import { serviceProxyRules } from '#nodeagent/options/service-proxy.js';
 
 export type NodeAgentOptionTable = typeof nodeAgentOptions;
 
@@ -81,6 +82,7 @@ export const completeRules: readonly Rule<NodeAgentOptions>[] = [
   identityRules,
   reservationRules,
   evictionRules,
+  serviceProxyRules,
   (values) => allowedSysctlErrors(values['allowed-unsafe-sysctls']),
 ];
 

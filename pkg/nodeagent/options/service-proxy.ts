@@ -1,5 +1,7 @@
 /** Options of the service proxy that runs beside the agent in its process. */
-import type { OptionTable } from '#daemon/options/option.js';
+import { rangeErrors, serviceProxyGroup, tableErrors } from '#daemon/options/groups/service-proxy.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import type { Rule } from '#daemon/options/validate.js';
 
 const section = 'Service proxy';
 
@@ -10,35 +12,15 @@ export const serviceProxyOptions = {
     meaning:
       "Keep the kernel's rules that lead addresses and ports of services to their endpoints, and those of network policies. Off: another program has to.",
   },
-  'service-proxy-mode': {
-    type: 'string',
-    default: 'auto',
-    oneOf: ['auto', 'nftables', 'iptables'],
-    section,
-    meaning:
-      'How packets are led to endpoints: by nftables, or by iptables, which has no network policies and costs more with every service. auto: nftables where the program nft is, else iptables.',
-  },
-  'service-proxy-cluster-cidr': {
-    type: 'strings',
-    section,
-    meaning:
-      'Range of the addresses of all pods, or one of each family: what comes from elsewhere to a cluster address is masqueraded.',
-  },
+  'service-proxy-mode': serviceProxyGroup.mode,
+  'service-proxy-cluster-cidr': serviceProxyGroup.clusterCIDR,
   'service-proxy-nodes': {
     type: 'strings',
     section,
     meaning: 'Names of all nodes that share the network of this one. Default: this one alone.',
   },
-  'service-proxy-nodeport-addresses': {
-    type: 'strings',
-    section,
-    meaning: 'Ranges of the addresses at which node ports are open. Default: all addresses of the node.',
-  },
-  'service-proxy-masquerade-all': {
-    type: 'bool',
-    section,
-    meaning: "Give all traffic to cluster addresses the node's address.",
-  },
+  'service-proxy-nodeport-addresses': serviceProxyGroup.nodePortAddresses,
+  'service-proxy-masquerade-all': serviceProxyGroup.masqueradeAll,
   'service-proxy-cluster-ips-internal': {
     type: 'bool',
     section,
@@ -50,7 +32,7 @@ export const serviceProxyOptions = {
     default: '',
     section,
     meaning:
-      'Name of the table of nftables, after which that of network policies is named, too, and chains of iptables; clusters that share a network need one each. Default: orch-proxy, or kube-proxy in the other dialect.',
+      'Name of the table of nftables, after which that of network policies is named, too, and chains of iptables and sets of ipset; clusters that share a network need one each. Default: orch-proxy, or kube-proxy in the other dialect.',
   },
   'network-policies': {
     type: 'bool',
@@ -59,3 +41,9 @@ export const serviceProxyOptions = {
     meaning: 'Enforce network policies where --service-proxy is on. Off: another program has to.',
   },
 } as const satisfies OptionTable;
+
+export const serviceProxyRules: Rule<OptionValues<typeof serviceProxyOptions>> = (values) => [
+  ...rangeErrors('service-proxy-cluster-cidr', values['service-proxy-cluster-cidr']),
+  ...rangeErrors('service-proxy-nodeport-addresses', values['service-proxy-nodeport-addresses']),
+  ...tableErrors('service-proxy-table', values['service-proxy-table']),
+];

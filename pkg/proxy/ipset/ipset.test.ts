@@ -29,7 +29,12 @@ t.test('a set that is in use still is destroyed the next time', async (t) => {
   };
   const ipset = new Ipset(run);
   await ipset.destroy(['a', 'b']);
-  await ipset.change({ created: [{ name: 'b', family: 'IPv4', type: 'hash:ip' }], added: [], removed: [], destroyed: [] });
+  await ipset.change({
+    created: [{ name: 'b', family: 'IPv4', type: 'hash:ip' }],
+    added: [],
+    removed: [],
+    destroyed: [],
+  });
   ran.length = 0;
   problem = '';
   await ipset.destroy([]);

@@ -175,6 +175,26 @@ t.test('clients that stay at their endpoints', (t) => {
   t.end();
 });
 
+t.test('SCTP', (t) => {
+  const spec = { type: 'NodePort', ports: [{ port: 132, protocol: 'SCTP', nodePort: 30_132 }] };
+  const endpoints = { ...slice(there), ports: [{ port: 1320, protocol: 'SCTP' }] };
+  t.same(paths(plan(service(spec), { slices: [endpoints] })), [
+    't-services -d 10.96.0.0/24:',
+    '  -d 10.96.0.1 -p sctp -m sctp --dport 132 -j p',
+    '    ! -s 10.244.0.0/16 -j MARK --or-mark 0x4000',
+    '    -j c',
+    '      -p sctp -m sctp -j DNAT --to-destination 10.244.1.2:1320',
+    't-node-ports -p sctp -m sctp --dport 30080:30143:',
+    '  -p sctp -m sctp --dport 30132 -j p',
+    '    -j MARK --or-mark 0x4000',
+    '    -j c',
+    '      -p sctp -m sctp -j DNAT --to-destination 10.244.1.2:1320',
+  ]);
+  const nobody = paths(plan(service(spec), { slices: [slice(there)] }), 'filter');
+  t.equal(nobody[1], '  -d 10.96.0.1 -p sctp -m sctp --dport 132 -j REJECT', 'TCP endpoints are none of its own');
+  t.end();
+});
+
 t.test('IPv6', (t) => {
   const spec = { clusterIPs: ['10.96.0.1', 'FD00::1'] };
   const six: EndpointSlice = { ...slice({ addresses: ['fd00:0::2'] }), addressType: 'IPv6' };

@@ -8,7 +8,7 @@ export const directions: readonly Direction[] = ['ingress', 'egress'];
 
 /** Who is at the other end. */
 export type Peer =
-  | { readonly block: IPBlock; /** Of the block's family. */ readonly except: readonly IPBlock[] }
+  | { readonly block: IPBlock /** Of the block's family. */; readonly except: readonly IPBlock[] }
   | { readonly selection: Selection };
 
 export interface PortRange {

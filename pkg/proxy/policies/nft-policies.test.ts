@@ -110,7 +110,9 @@ t.test('several policies: what one lets through passes', (t) => {
 
 t.test('many exceptions are one comparison, none within another', (t) => {
   const except = ['192.0.2.0/26', '192.0.2.64/26', '192.0.2.0/27', '192.0.2.200/32'];
-  const where = context(policy({ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: '192.0.2.0/24', except } }] }] }));
+  const where = context(
+    policy({ podSelector: {}, ingress: [{ from: [{ ipBlock: { cidr: '192.0.2.0/24', except } }] }] }),
+  );
   t.same(rules(pod({}), where, 'ingress'), [
     'ip saddr 192.0.2.0/24 ip saddr != { 192.0.2.0/26, 192.0.2.64/26, 192.0.2.200 } accept',
     'drop',

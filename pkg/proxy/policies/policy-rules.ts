@@ -88,10 +88,7 @@ export class PolicyRules<Listing, Commands> implements RuleSource<Listing, Comma
     for (const key of this.#dirtyPods) {
       const pod = this.#pods.get(key);
       const hasPolicies = this.#context.policies.length > 0;
-      this.#options.table.contribute(
-        key,
-        pod === undefined || !hasPolicies ? undefined : planPod(pod, this.#context),
-      );
+      this.#options.table.contribute(key, pod === undefined || !hasPolicies ? undefined : planPod(pod, this.#context));
     }
     this.#dirtyPods.clear();
   }

@@ -151,6 +151,25 @@ t.test('clients that stay at their endpoints', (t) => {
   t.end();
 });
 
+t.test('SCTP', (t) => {
+  const spec = { type: 'NodePort', ports: [{ port: 132, protocol: 'SCTP', nodePort: 30_132 }] };
+  const endpoints = { ...slice(b), ports: [{ port: 1320, protocol: 'SCTP' }] };
+  const plan = planService(service(spec), [endpoints], context());
+  t.same(lines(plan), [
+    'services4: 10.96.0.1 . sctp . 132 → goto cluster4-sctp-1',
+    'endpoints4-sctp: 10.96.0.1 . sctp . 132 . 0 → 10.244.1.2 . 1320',
+    'node-ports4: sctp . 30132 → goto node-port-external4-sctp-1',
+    'node-port-endpoints4-sctp: sctp . 30132 . 0 → 10.244.1.2 . 1320',
+  ]);
+  t.equal(
+    rules(plan, 'cluster4-sctp-1')?.at(-1),
+    'dnat ip to ip daddr . meta l4proto . th dport . numgen random mod 1 map @endpoints4-sctp',
+  );
+  const nobody = lines(planService(service(spec), [slice(b)], context()));
+  t.equal(nobody[0], 'no-endpoints4: 10.96.0.1 . sctp . 132 → goto refuse', 'TCP endpoints are none of its own');
+  t.end();
+});
+
 t.test('hints about zones', (t) => {
   const metadata = {
     name: 'web',

@@ -24,6 +24,7 @@ export class HostCluster {
   readonly #folders: ReadonlyMap<Host, string>;
   /** Nodes by their names. */
   readonly nodes: ReadonlyMap<string, Host>;
+  readonly firstName = machineNodeName();
   readonly first: Host;
   readonly outside: Host;
   readonly stranger: Host;
@@ -34,7 +35,7 @@ export class HostCluster {
     this.#network = makeHosts([4, 1]);
     const [first, near, outside, stranger, far] = this.#network.hosts as [Host, Host, Host, Host, Host];
     this.nodes = new Map([
-      [machineNodeName(), first],
+      [this.firstName, first],
       ['near', near],
       ['far', far],
     ]);
@@ -101,6 +102,11 @@ export class HostCluster {
     const host = this.nodes.get(name);
     if (host === undefined) throw new Error(`there is no node ${name}`);
     return host;
+  }
+
+  /** The node of one of the pods that answer for services. */
+  nodeOf(pod: string): string {
+    return pod === 'web-first' ? this.firstName : pod.replace('web-', '');
   }
 
   /** What `orchctl` prints; rejects when it fails. */

@@ -57,29 +57,36 @@ function service(name: string, spec: Partial<Service['spec']>, metadata: Partial
   };
 }
 
-/** Pods with `half` are on two of the nodes only. */
-const half = { half: 'yes' };
+/** Pods that answer for services: one on each node, those of `half` on two of them only. */
+export const half = ['web-near', 'web-far'];
+export const everybody = ['web-first', ...half];
+/** Addresses of nobody but those who document. */
+export const externals = { 4: '198.51.100.7', 6: '2001:db8:77::7' } as const;
+
+const halfLabels = { half: 'yes' };
+
+export function webPod(name: string, nodeName: string): object {
+  return pod(name, nodeName, { app: 'web', ...(half.includes(name) ? halfLabels : {}) });
+}
 
 export interface ServiceAddresses {
-  /** Of nobody but those who document. */
-  readonly external: readonly string[];
   /** Who may reach the one that asks where clients come from. */
   readonly sources: readonly string[];
 }
 
-export function services({ external, sources }: ServiceAddresses): object[] {
+export function services({ sources }: ServiceAddresses): object[] {
   const local = 'Local';
   return [
     service('all', {}),
     service('headless', { clusterIP: 'None' }),
     service('ported', { type: 'NodePort' }),
-    service('ported-kept', { type: 'NodePort', selector: half, externalTrafficPolicy: local }),
+    service('ported-kept', { type: 'NodePort', selector: halfLabels, externalTrafficPolicy: local }),
     service('balanced', { type: 'LoadBalancer' }),
-    service('balanced-kept', { type: 'LoadBalancer', selector: half, externalTrafficPolicy: local }),
+    service('balanced-kept', { type: 'LoadBalancer', selector: halfLabels, externalTrafficPolicy: local }),
     service('sourced', { type: 'LoadBalancer', loadBalancerSourceRanges: [...sources] }),
-    service('external', { externalIPs: [...external] }),
+    service('external', { externalIPs: Object.values(externals) }),
     service('sticky', { sessionAffinity: 'ClientIP' }),
-    service('inner', { selector: half, internalTrafficPolicy: local }),
+    service('inner', { selector: halfLabels, internalTrafficPolicy: local }),
     service('zoned', {}, { annotations: { [orchDialect.annotations.topologyAwareHints]: 'auto' } }),
     service('nobody', { type: 'NodePort', selector: { app: 'nobody' } }),
     service('ending', { selector: { app: 'ending' } }),

@@ -10,7 +10,8 @@ import type { Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { startCluster } from '#cmd/orch/start-cluster.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
-import { type ProxyMode, removeRules } from '#proxy/backend.js';
+import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
+import { removeRules } from '#proxy/backend.js';
 import { NodeProxy } from '#proxy/node-proxy.js';
 import type { RunWithInput } from '#proxy/program/run-program.js';
 import { eventually } from '#test/e2e/harness.js';
@@ -20,7 +21,10 @@ import { PolicyCases } from '#test/integration/proxy/policies.js';
 t.setTimeout(120_000);
 
 const has = (program: string) =>
-  (process.env['PATH'] ?? '').split(':').concat('/usr/sbin', '/sbin').some((folder) => existsSync(`${folder}/${program}`));
+  (process.env['PATH'] ?? '')
+    .split(':')
+    .concat('/usr/sbin', '/sbin')
+    .some((folder) => existsSync(`${folder}/${program}`));
 const needed = ['ip', 'nft', 'iptables', 'busybox'].filter((program) => !has(program));
 const skip =
   process.getuid?.() !== 0 ? 'needs root' : needed.length > 0 ? `no ${needed.join(', ')} on this machine` : false;
@@ -29,14 +33,20 @@ const external = '198.51.100.7';
 const closedExternal = '198.51.100.8';
 const namespace = 'default';
 
-async function publish(client: Client, name: string, spec: Service['spec'], addresses: readonly string[]) {
+async function publish(
+  client: Client,
+  name: string,
+  spec: Service['spec'],
+  addresses: readonly string[],
+  protocol = 'TCP',
+) {
   const ports = spec?.ports ?? [{ port: 80 }];
   const made = await client.resource(services).create({ metadata: { name, namespace }, spec: { ...spec, ports } });
   const { serviceName } = client.dialect.labels;
   await client.resource(endpointslices).create({
     metadata: { name, namespace, labels: { [serviceName]: name } },
     addressType: 'IPv4',
-    ports: [{ name: '', port: 8080, protocol: 'TCP' }],
+    ports: [{ name: '', port: 8080, protocol }],
     endpoints: addresses.map((address) => ({
       addresses: [address],
       nodeName: address.startsWith('10.244.0.') ? 'here' : 'there',
@@ -68,6 +78,9 @@ t.test('in the kernel', { skip }, async (t) => {
     await client.resource(services).updateStatus({ ...service, status: { loadBalancer: { ingress: [{ ip }] } } });
   }
 
+  // Nobody here speaks it, but the kernel has to take its rules.
+  const sctp = { port: 132, protocol: 'SCTP' };
+  await publish(client, 'sctp', { type: 'NodePort', ports: [sctp] }, podAddresses, 'SCTP');
   const policies = new PolicyCases(client, networks, first.at);
   await policies.prepare();
 
@@ -171,7 +184,12 @@ t.test('in the kernel', { skip }, async (t) => {
     await eventually('the first answers again', async () => from(await fetch(node, first.at)) === podAddresses[0]);
     t.pass();
   };
-  const listings = { nft: ['list', 'tables', 'inet'], 'iptables-save': [], 'ip6tables-save': [], ipset: ['list', '-name'] };
+  const listings = {
+    nft: ['list', 'tables', 'inet'],
+    'iptables-save': [],
+    'ip6tables-save': [],
+    ipset: ['list', '-name'],
+  };
   /** Of ours, in the kernel. */
   const left = async (program: keyof typeof listings) =>
     program === 'ipset' && !has(program) ? null : (await inNode(program, listings[program])).match(/test-proxy\S*/g);

@@ -43,11 +43,23 @@ export class Networks {
   async build(): Promise<void> {
     for (const name of this.#all) this.#ip('netns', 'add', name);
     for (const name of this.#all) this.#ip('-n', name, 'link', 'set', 'lo', 'up');
-    this.#connect(this.outside, 'out', { near: `${nodeAddress}/24`, far: `${outsideAddress}/24`, gateway: nodeAddress });
-    this.#connect6(this.outside, 'out', { near: `${nodeAddress6}/64`, far: `${outsideAddress6}/64`, gateway: nodeAddress6 });
+    this.#connect(this.outside, 'out', {
+      near: `${nodeAddress}/24`,
+      far: `${outsideAddress}/24`,
+      gateway: nodeAddress,
+    });
+    this.#connect6(this.outside, 'out', {
+      near: `${nodeAddress6}/64`,
+      far: `${outsideAddress6}/64`,
+      gateway: nodeAddress6,
+    });
     for (const [i, pod] of this.pods.entries()) {
       this.#connect(pod, `pod${i}`, { near: '10.244.0.1/32', far: `${podAddresses[i]}/32`, gateway: '10.244.0.1' });
-      this.#connect6(pod, `pod${i}`, { near: 'fd00:244::1/128', far: `${podAddresses6[i]}/128`, gateway: 'fd00:244::1' });
+      this.#connect6(pod, `pod${i}`, {
+        near: 'fd00:244::1/128',
+        far: `${podAddresses6[i]}/128`,
+        gateway: 'fd00:244::1',
+      });
       this.#ip('-n', this.node, 'route', 'add', `${podAddresses[i]}/32`, 'dev', `pod${i}`);
       this.#ip('-n', this.node, 'route', 'add', `${podAddresses6[i]}/128`, 'dev', `pod${i}`);
     }

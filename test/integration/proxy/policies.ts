@@ -67,7 +67,10 @@ export class PolicyCases {
     const client = this.#client;
     await client.resource(nodes).create({ metadata: { name: 'here' }, spec: {} });
     await eventually('there is an account for pods', async () => {
-      const created = await client.resource(pods).create(podOf('database')).catch(() => undefined);
+      const created = await client
+        .resource(pods)
+        .create(podOf('database'))
+        .catch(() => undefined);
       return created !== undefined;
     });
     await client.resource(pods).create(podOf('web'));
@@ -163,6 +166,9 @@ const places = [
 function podOf(name: (typeof names)[number]): Pod {
   return {
     metadata: { name, namespace, labels: { app: name } },
-    spec: { nodeName: 'here', containers: [{ name: 'main', image: 'none', ports: [{ name: 'main', containerPort: 8080 }] }] },
+    spec: {
+      nodeName: 'here',
+      containers: [{ name: 'main', image: 'none', ports: [{ name: 'main', containerPort: 8080 }] }],
+    },
   };
 }

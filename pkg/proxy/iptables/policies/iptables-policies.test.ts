@@ -1,8 +1,8 @@
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { setText } from '#proxy/ipset/ipset.js';
 import { parseListing } from '#proxy/iptables/listing.js';
 import { IptablesPolicies, type PolicyCommands } from '#proxy/iptables/policies/iptables-policies.js';
-import { setText } from '#proxy/ipset/ipset.js';
 import { planPod } from '#proxy/policies/pod-plan.js';
 import { contextOf, samplePod, samplePolicy } from '#proxy/policies/testing/samples.js';
 
@@ -75,7 +75,10 @@ t.test('with sets', (t) => {
   policies.select([]);
   for (const key of ['shop/db', 'shop/web-2']) contribute(key, undefined);
   const last = policies.state.takeChange();
-  t.same(last?.sets?.destroyed.map((name) => name.slice(0, 4)), ['t-p4', 't-p6']);
+  t.same(
+    last?.sets?.destroyed.map((name) => name.slice(0, 4)),
+    ['t-p4', 't-p6'],
+  );
   t.same(
     chains(last).filter((line) => /^-[XD]/.test(line)),
     ['-X t-I', '-X t-B'],
@@ -103,8 +106,7 @@ t.test('without sets their members are in the rules', (t) => {
 t.test('what the kernel has is compared', (t) => {
   const { policies } = begin(true);
   const first = policies.state.differences(undefined);
-  const saved = (text = '') =>
-    parseListing(text.replaceAll(/^-I (\w+)/gm, '-A $1'), (name) => name.startsWith('t-'));
+  const saved = (text = '') => parseListing(text.replaceAll(/^-I (\w+)/gm, '-A $1'), (name) => name.startsWith('t-'));
   const [pods4 = '', pods6 = ''] = first?.sets?.created.map(({ name }) => name) ?? [];
   const listed = (...members: string[]) => ({
     chains: new Map([...(first?.chains ?? [])].map(([family, text]) => [family, saved(text)] as const)),

@@ -1,4 +1,7 @@
 /** The rules of network policies as chains of iptables, of both families, and the sets of addresses that they name. */
+
+import type { Ipset } from '#proxy/ipset/ipset.js';
+import { type SetChange, type SetListing, SetState } from '#proxy/ipset/set-state.js';
 import { ChainState } from '#proxy/iptables/chain-state.js';
 import type { Iptables, Listings, Texts } from '#proxy/iptables/iptables.js';
 import {
@@ -10,8 +13,6 @@ import {
   setName,
 } from '#proxy/iptables/policies/policy-chains.js';
 import { policyFrame } from '#proxy/iptables/policies/policy-frame.js';
-import type { Ipset } from '#proxy/ipset/ipset.js';
-import { type SetChange, type SetListing, SetState } from '#proxy/ipset/set-state.js';
 import type { KernelRules, RuleState } from '#proxy/loop/rule-loop.js';
 import type { PodPlan } from '#proxy/policies/model.js';
 import type { PolicyTable } from '#proxy/policies/policy-table.js';

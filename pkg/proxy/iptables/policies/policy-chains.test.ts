@@ -85,7 +85,10 @@ t.test('egress, to ports that have names', (t) => {
     samplePolicy({
       podSelector: {},
       policyTypes: ['Egress'],
-      egress: [{ to: [{ podSelector: {} }], ports: [{ port: 'http' }, { port: 443 }] }, { to: [{ namespaceSelector: {} }] }],
+      egress: [
+        { to: [{ podSelector: {} }], ports: [{ port: 'http' }, { port: 443 }] },
+        { to: [{ namespaceSelector: {} }] },
+      ],
     }),
   );
   t.same(rules(samplePod({}), where, 'egress'), [

@@ -1,9 +1,10 @@
 /** What the policies of a pod are as chains of one family. Pure. */
-import { type Chain, type Contribution, type Entry, shortHash } from '#proxy/iptables/chain.js';
-import { addressBucket } from '#proxy/iptables/buckets.js';
-import { rangesWithout } from '#proxy/iptables/policies/ranges.js';
-import { directionChain } from '#proxy/iptables/policies/policy-frame.js';
+
 import type { Member, MemberSet } from '#proxy/ipset/set-state.js';
+import { addressBucket } from '#proxy/iptables/buckets.js';
+import { type Chain, type Contribution, type Entry, shortHash } from '#proxy/iptables/chain.js';
+import { directionChain } from '#proxy/iptables/policies/policy-frame.js';
+import { rangesWithout } from '#proxy/iptables/policies/ranges.js';
 import {
   type Allowance,
   type Direction,

@@ -4,7 +4,7 @@ import type { NetworkPolicy } from '#api/networking/v1/types.gen.js';
 import { compilePolicy } from '#proxy/policies/compile.js';
 import type { PolicyContext } from '#proxy/policies/pod-plan.js';
 
-export const namespace = 'shop';
+const namespace = 'shop';
 
 export function samplePolicy(spec: NetworkPolicy['spec']): NetworkPolicy {
   return { metadata: { name: 'p', namespace }, spec };

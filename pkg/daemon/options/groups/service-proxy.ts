@@ -1,0 +1,47 @@
+/**
+ * What can be said of the service proxy wherever it runs: in a program of its own, or beside a node agent in its process.
+ * Each names these options in its own way.
+ */
+import { parseCIDR } from '#apimachinery/net/ip.js';
+import type { OptionTable } from '#daemon/options/option.js';
+
+/** `auto`: the first of the others that works. */
+const proxyModes = ['auto', 'nftables', 'iptables'] as const;
+export type ProxyMode = (typeof proxyModes)[number];
+
+const section = 'Service proxy';
+
+export const serviceProxyGroup = {
+  mode: {
+    type: 'string',
+    default: 'auto',
+    oneOf: proxyModes,
+    section,
+    meaning:
+      'How packets are led to endpoints, and compared with network policies: by nftables, or by iptables, where a connection costs more with every service. auto: nftables where the program nft is, else iptables.',
+  },
+  clusterCIDR: {
+    type: 'strings',
+    section,
+    meaning:
+      'Range of the addresses of all pods, or one of each family: what comes from elsewhere to a cluster address is masqueraded.',
+  },
+  masqueradeAll: { type: 'bool', section, meaning: "Give all traffic to cluster addresses the node's address." },
+  nodePortAddresses: {
+    type: 'strings',
+    section,
+    meaning: 'Ranges of the addresses at which node ports are open. Default: all addresses of the node.',
+  },
+} as const satisfies OptionTable;
+
+/** @param name Of the option, without dashes. */
+export function rangeErrors(name: string, ranges: readonly string[]): string[] {
+  return ranges
+    .filter((range) => parseCIDR(range) === undefined)
+    .map((range) => `--${name} ${JSON.stringify(range)} must be a range of addresses`);
+}
+
+export function tableErrors(name: string, table: string): string[] {
+  if (/^[A-Za-z0-9_-]*$/.test(table)) return [];
+  return [`--${name} ${JSON.stringify(table)} must be of letters, digits, - and _`];
+}
