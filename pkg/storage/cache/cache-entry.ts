@@ -98,7 +98,7 @@ export class CacheEntry implements Entry, Warm, Compressible {
     if (shared !== undefined) return new CacheEntry(kv, context, shared);
     const entry = new CacheEntry(kv, context, splice(value, modRevision, lineFeed));
     // While the bytes are at hand: there may be many, and all are looked at soon.
-    entry.#prepareOutline();
+    entry.#prepareOutline(entry.#whole());
     entry.#cool({ matchesNothing: json !== undefined });
     return entry;
   }
@@ -112,7 +112,7 @@ export class CacheEntry implements Entry, Warm, Compressible {
     };
     const shared = context.keeper?.share(kv.key, 'json', json, () => whole().subarray(0, json.length));
     const entry = new CacheEntry(kv, context, shared ?? whole());
-    if (line !== undefined) entry.#prepareOutline();
+    entry.#prepareOutline(json);
     return entry;
   }
 
@@ -214,11 +214,21 @@ export class CacheEntry implements Entry, Warm, Compressible {
     }
   }
 
-  #prepareOutline(): void {
+  /** The outline, if it is at hand, for another thread that has the same entry. */
+  get knownOutline(): Buffer | undefined {
+    return this.#outline;
+  }
+
+  /** What `knownOutline` of an equal entry is. */
+  tellOutline(outline: Buffer): void {
+    this.#outline = outline;
+  }
+
+  #prepareOutline(json: Buffer): void {
     const { bulk } = this.#context;
     if (bulk === undefined || this.unreadable !== undefined) return;
     try {
-      this.#outline = outlineOf(this.#passing(), bulk);
+      this.#outline = outlineOf(json, bulk);
     } catch {
       // Whoever asks for it will be told.
     }

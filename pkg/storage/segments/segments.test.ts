@@ -121,6 +121,28 @@ t.test('small and very large ones, and those unlike all others, stay as they are
   for (let i = 0; i < 20; i++) t.equal(templates.share(podKey(i), 'json', text(random, 3000, 26)), undefined);
 });
 
+t.test('of large ones only those are compared that seem to be alike', async (t) => {
+  const random = numbers(5);
+  const templates = new Templates({ maxBytes: 1e7 });
+  const base = text(random, 50_000, 26);
+  templates.share(podKey(0, 'x'), 'json', base);
+  for (const [changed, isShared] of [
+    [0.1, true],
+    [0.4, true],
+    [0.9, false],
+  ] as const) {
+    const bytes = Buffer.from(base);
+    // In pieces everywhere, between which all has moved.
+    const pieces = Array.from({ length: 50 }, (_, i) => bytes.subarray(i * 1000, (i + 1) * 1000));
+    const mixed = Buffer.concat(
+      pieces.flatMap((piece) => [text(random, changed * 1000 + 3, 26), piece.subarray(changed * 1000)]),
+    );
+    const made = templates.share(podKey(1, `y${changed}`), `json`, mixed);
+    t.equal(made?.template.bytes, isShared ? base : undefined, `${changed}`);
+    if (made !== undefined) t.ok(joined(made).equals(mixed));
+  }
+});
+
 t.test('what is remembered is bounded, whatever comes', async (t) => {
   const maxBytes = 300_000;
   const templates = new Templates({ maxBytes });

@@ -11,6 +11,8 @@ const blockBytes = 8;
 const minStretch = 48;
 /** Stretches per template at most: their number fits a byte. */
 export const maxStretches = 255;
+/** Places that are looked at to tell how alike large bytes are. */
+const probes = 64;
 /** Blocks with the same hash that are looked at: long chains are of text that is everywhere the same. */
 const maxChain = 8;
 
@@ -66,6 +68,24 @@ export class Template extends StretchSource {
       expected = from + length;
     }
     return own + bytes.length - at > maxOwn ? undefined : runs;
+  }
+
+  /** About what part of the bytes, which must be more than a few kilobytes, is in the template too: 0 to 1. */
+  likeness(bytes: Buffer): number {
+    this.#blocks ??= new BlockIndex(this.#words);
+    const words = wordsOf(bytes);
+    const step = Math.floor((bytes.length - minStretch - blockBytes) / probes);
+    let found = 0;
+    for (let i = 0; i < probes; i++) {
+      // One of these is where a block begins, if the place is in the template.
+      for (let at = i * step, end = at + blockBytes; at < end; at++) {
+        const from = this.#blocks.find(words.getInt32(at, true), words.getInt32(at + 4, true), at);
+        if (from < 0 || this.#common(from, words, at) < minStretch) continue;
+        found++;
+        break;
+      }
+    }
+    return found / probes;
   }
 
   /** The index of that part among the stretches; undefined when there are too many already. */

@@ -23,6 +23,10 @@ const good = 0.15;
 const fair = 0.25;
 /** With more own bytes than this nothing is shared. */
 const most = 0.6;
+/** How alike large ones must seem to be. */
+const worthwhile = 0.9 - most;
+/** From here on it is cheaper to tell how alike two are before they are compared byte by byte. */
+const largeBytes = 16 * 1024;
 /** What a template takes besides its bytes, about: where its blocks are, and views of its stretches. */
 const costOf = ({ bytes }: Template): number => 3 * bytes.length + 4096;
 
@@ -71,7 +75,8 @@ export class Templates {
   #best({ name, kind }: Names, bytes: Buffer): SharedBytes | undefined {
     const { length } = bytes;
     let best: SharedBytes | undefined;
-    for (const template of this.#candidates(name, kind)) {
+    const known = this.#candidates(name, kind);
+    for (const template of length < largeBytes ? known : likest(known, bytes)) {
       const wanted = best === undefined ? Math.floor(length * most) : best.ownLength - 1;
       if (template.bytes.length <= 2 * length) best = SharedBytes.of(bytes, template, wanted) ?? best;
       if (best !== undefined && best.ownLength <= length * good) break;
@@ -102,6 +107,20 @@ export class Templates {
       for (const forgotten of templates) this.#bytes -= costOf(forgotten);
     }
   }
+}
+
+/** The one that large bytes have most in common with, if that may be enough. */
+function likest(templates: Iterable<Template>, bytes: Buffer): Template[] {
+  let best: Template | undefined;
+  let most = worthwhile;
+  for (const template of templates) {
+    const likeness = template.bytes.length <= 2 * bytes.length ? template.likeness(bytes) : 0;
+    if (likeness <= most) continue;
+    best = template;
+    most = likeness;
+    if (likeness > 1 - good) break;
+  }
+  return best === undefined ? [] : [best];
 }
 
 interface Names {

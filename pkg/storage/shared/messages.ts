@@ -1,6 +1,6 @@
 /**
  * What the thread that follows the store tells those that read: which bytes of which shared memory are which version of
- * which object. The bytes themselves are never sent.
+ * which object. The bytes themselves are never sent, but for outlines.
  */
 import type { Revision } from '#storage/store.js';
 
@@ -19,6 +19,8 @@ export interface VersionRecord {
   readonly place: Place;
   readonly stale?: true;
   readonly unreadable?: string;
+  /** JSON, where it is known already: it is small, and to find it in all of a large object takes a while. */
+  readonly outline?: Uint8Array;
 }
 
 /** A write; of a deletion only that it happened. */

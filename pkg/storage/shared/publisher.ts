@@ -262,13 +262,14 @@ class PublishedResource implements StateObserver {
   #record(entry: CacheEntry, slabs: Set<Slab>): VersionRecord {
     const { place, slabs: used } = this.#arena.locate(entry);
     for (const slab of used) slabs.add(slab);
-    const { key, revision, stale, unreadable } = entry;
+    const { key, revision, stale, unreadable, knownOutline: outline } = entry;
     return {
       key,
       revision,
       place,
       ...(stale ? { stale } : {}),
       ...(unreadable === undefined ? {} : { unreadable }),
+      ...(outline === undefined ? {} : { outline }),
     };
   }
 

@@ -3,7 +3,7 @@ import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
-import { any, latest, objectOf, readWatch, type runCache, show, thing } from '#storage/cache/cache-fixture.js';
+import { any, latest, objectOf, readWatch, runCache, show, thing } from '#storage/cache/cache-fixture.js';
 import { everyWatcherSeesEverything } from '#storage/cache/convergence-contract.js';
 import { CacheState } from '#storage/cache/state.js';
 import { watchCacheContract } from '#storage/cache/watch-cache-contract.js';
@@ -115,6 +115,29 @@ void t.test('what objects have in common is in shared memory once', async (t) =>
   }
   const all = [...written.values()].reduce((sum, { length }) => sum + length, 0);
   t.ok(publisher.size.live < all / 4, `${publisher.size.live} of ${all} bytes`);
+});
+
+void t.test('outlines of what was there are found once, in the thread that follows the store', async (t) => {
+  const store = new MemoryStore({ clock: realClock });
+  const writer = runCache(t, store);
+  for (const name of ['a', 'b']) await writer.create(`ns/${name}`, thing(name, 1, { lines: 'x'.repeat(1000) }));
+  const { keeper, reader } = sharingCaches(t, store, { bulk: { metadata: { labels: true } } });
+  const { cache } = reader();
+  await Promise.all([keeper.waitReady(), cache.waitReady()]);
+  for (const name of ['a', 'b']) {
+    const [own, told] = [await keeper.get(`ns/${name}`, any), await cache.get(`ns/${name}`, any)];
+    if (!(own instanceof CacheEntry) || !(told instanceof CacheEntry)) throw new TypeError('no such entry');
+    const { knownOutline } = told;
+    t.ok(knownOutline !== undefined && own.knownOutline?.equals(knownOutline), 'without being asked for');
+    t.not(knownOutline?.buffer, own.knownOutline?.buffer, 'each thread has its own');
+    // Before the object itself is at hand, which is as good.
+    const outline = told.outline();
+    const { labels: _, ...metadata } = objectOf(told).metadata;
+    t.same(outline, { ...objectOf(told), metadata });
+  }
+  const written = await keeper.create('ns/c', thing('c', 1, { lines: 'y' }));
+  const { entries } = await cache.list({ scope: '', version: latest });
+  t.match(entries.find(({ key }) => key === written?.key)?.outline(), { metadata: { name: 'c' } }, 'of others, too');
 });
 
 void t.test('what the last object had in common with others may be needed again in the same turn', async (t) => {

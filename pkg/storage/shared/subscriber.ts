@@ -176,7 +176,7 @@ class SharedFeed implements CacheFeed {
   /** The version, in the entry that is known of it already where there is one. */
   #entry(record: VersionRecord): CacheEntry {
     const { state, context } = this.#cache;
-    const { key, revision: modRevision, stale = false, unreadable } = record;
+    const { key, revision: modRevision, stale = false, unreadable, outline } = record;
     const bytes = this.#bytesOf(record);
     const known = state.known(key, modRevision);
     if (known !== undefined && known.stale === stale && known.keptIs(bytes)) {
@@ -184,7 +184,10 @@ class SharedFeed implements CacheFeed {
       return known;
     }
     const kv = { key, value: noBytes, modRevision, stale, ...(unreadable !== undefined && { unreadable }) };
-    return new CacheEntry(kv, context, bytes);
+    const entry = new CacheEntry(kv, context, bytes);
+    // Not in pieces of what else was sent.
+    if (outline !== undefined) entry.tellOutline(Buffer.from(outline.buffer, outline.byteOffset, outline.length));
+    return entry;
   }
 
   #change({ revision, entry: now, previous: before }: PastRecord): Change {
