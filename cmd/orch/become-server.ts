@@ -11,6 +11,7 @@ import {
   writeSettings,
 } from '#cmd/orch/context/settings.js';
 import { findCluster, tokenClient } from '#cmd/orch/find-cluster.js';
+import { installMissing } from '#cmd/orch/install-missing.js';
 import { asSetupError, checkedPin, refuseNoContainers, refuseUnfit } from '#cmd/orch/join-refusals.js';
 import type { JoinSurroundings } from '#cmd/orch/join-surroundings.js';
 import type { DiscoveredCluster } from '#cmd/orch/joining/discover.js';
@@ -40,6 +41,7 @@ export async function becomeServer(
     );
   const pin = checkedPin(options['ca-hash']);
   const runtime = options.runtime === 'simulated' ? 'simulated' : 'containerd';
+  await installMissing({ server: true, isWished: options.install }, sink);
   refuseNoContainers(runtime);
   const whyNot = whyNoEtcd(process.env['PATH'] ?? '');
   if (whyNot !== undefined) throw new SetupError(whyNot);

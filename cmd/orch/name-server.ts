@@ -6,10 +6,27 @@ import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { LocalAddresses, runProgram } from '#dns/local-addresses.js';
+import { parseResolvConf } from '#nodeagent/environment/dns.js';
 
-/** Link-local: no network has them, and no packet for them leaves the machine. */
-function* candidates(): Generator<string> {
-  for (let last = 10; last < 250; last++) yield `169.254.20.${last}`;
+/**
+ * Link-local: no network has them, and no packet for them leaves the machine. Not those at which it asks for names itself:
+ * in a pod of another cluster one of these is that cluster's name server.
+ */
+function* candidates(asked: readonly string[]): Generator<string> {
+  for (let last = 10; last < 250; last++) {
+    const address = `169.254.20.${last}`;
+    if (!asked.includes(address)) yield address;
+  }
+}
+
+/** Name servers of the machine; none where it has no such file. */
+function askedServers(): readonly string[] {
+  try {
+    return parseResolvConf(readFileSync('/etc/resolv.conf', 'utf8')).servers;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return [];
+    throw error;
+  }
 }
 
 const localAddresses = (): LocalAddresses => new LocalAddresses(runProgram);
@@ -29,7 +46,7 @@ export async function setUpNameServer(context: ClusterContext): Promise<NameServ
   try {
     const left = heldAddress(layout);
     const isLeft = left !== undefined && (await localAddresses().has(left));
-    const server = isLeft ? left : await localAddresses().claim(candidates());
+    const server = isLeft ? left : await localAddresses().claim(candidates(askedServers()));
     if (server === undefined) throw new Error('every address for one is taken');
     running.push(keptForPods('address of the name server', () => releaseNameServer(layout)));
     replaceFile(layout.dnsAddress, server);

@@ -180,6 +180,25 @@ export const joinOptions = {
     section: 'Cluster',
     meaning: 'Hash of the public key of the cluster’s authority, sha256:…: no other cluster is believed.',
   },
+  install: {
+    type: 'bool',
+    section: 'Nodes',
+    meaning:
+      'Install with apt-get what is missing of the Debian packages that a node needs. Without it that is asked on a terminal, and refused elsewhere.',
+  },
+  'bootstrap-kubeconfig': {
+    type: 'string',
+    section: 'Cluster',
+    meaning:
+      'Client config by which cluster and node know each other, instead of SERVER, --token and --ca-hash. It is asked again when the certificate of the node has ended.',
+  },
+  wait: {
+    type: 'duration',
+    default: 0,
+    section: 'Cluster',
+    meaning:
+      'How long a cluster that is to be joined may take until it answers and tells nodes what they have to know.',
+  },
   server: {
     type: 'bool',
     section: 'Cluster',
@@ -188,6 +207,12 @@ export const joinOptions = {
   },
   'node-name': { type: 'string', section: 'Nodes', meaning: 'Name of the node. Default: that of the host.' },
   'node-ip': upOptions['node-ip'],
+  'in-container': {
+    type: 'bool',
+    section: 'Nodes',
+    meaning:
+      'The machine is a container: the node gives out what the cgroup that it sees as the root may use, less 256 MiB for what runs beside the pods, instead of all that the machine has.',
+  },
   runtime: upOptions.runtime,
   detach: { ...upOptions.detach, meaning: 'Return when the node is Ready; it goes on.' },
   'feature-gates': upOptions['feature-gates'],

@@ -1,15 +1,16 @@
 /**
  * Writes OCI archives of the daemons: `node main.js FILE [--plain]`, plain ones without compressing them. Nothing but files of this machine goes into them, so that no
- * container engine is needed; the same files give the same bytes. Programs run as a user without rights.
+ * container engine is needed; the same files give the same bytes. Programs run as a user without rights, but for those whose
+ * work is the node's network, or the node.
  */
-import { execFileSync } from 'node:child_process';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { arch, argv, execPath, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
 import { type ImageDefinition, imageArchive } from '#nodeagent/images/archive.js';
 import type { TarEntry } from '#nodeagent/images/tar.js';
-import { programFile, sharedLibraries, systemFiles } from './runtime-files.js';
+import { nodeFiles } from './node-files.js';
+import { pathOf, programFile, sharedLibraries, systemFiles, toolFile } from './runtime-files.js';
 
 const root = fileURLToPath(new URL('../../../', import.meta.url));
 const user = { name: 'orch', id: 65_532 };
@@ -64,14 +65,6 @@ function programImage(
   };
 }
 
-function pathOf(program: string): string {
-  return execFileSync('which', [program], { encoding: 'utf8' }).trim();
-}
-
-function toolFile(path: string): TarEntry {
-  return programFile(path, `usr/bin/${path.slice(path.lastIndexOf('/') + 1)}`);
-}
-
 const etcdPrograms = ['etcd', 'etcdctl'].map(pathOf);
 
 const images: ImageDefinition[] = [
@@ -80,6 +73,14 @@ const images: ImageDefinition[] = [
   ...['orch-controller-manager', 'orch-scheduler', 'orch-ingress', 'orch', 'orchctl'].map((name) => programImage(name)),
   // It changes tables of the node's kernel: whoever runs it gives it the rights of that network's administrator.
   programImage('orch-proxy', { tools: ['nft', 'conntrack'], user: 0 }),
+  // A node with all that it needs of a machine: in a container with all rights.
+  {
+    ...programImage('orch', { user: 0 }),
+    name: `docker.io/orch/orch-node:${version}`,
+    below: [nodeLayer, nodeFiles(join(root, 'hack/images/node'))],
+    entrypoint: ['/usr/bin/start-node'],
+    env: ['PATH=/usr/sbin:/usr/bin:/bin', 'HOME=/tmp', 'MALLOC_TRIM_THRESHOLD_=1048576'],
+  },
   {
     name: `docker.io/orch/etcd:${version}`,
     below: [[...system, ...sharedLibraries(etcdPrograms)]],

@@ -1,11 +1,22 @@
 /** What a program needs of the machine to run in an image that has nothing else. */
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync, realpathSync } from 'node:fs';
+import { basename } from 'node:path';
 import type { TarEntry } from '#nodeagent/images/tar.js';
 
 /** The program at `path`, from `source` on this machine. */
 export function programFile(source: string, path: string): TarEntry {
   return { type: 'file', path, mode: 0o755, data: readFileSync(realpathSync(source)) };
+}
+
+/** Where a program of this machine is. Throws when it is not installed. */
+export function pathOf(program: string): string {
+  return execFileSync('which', [program], { encoding: 'utf8' }).trim();
+}
+
+/** A program of this machine, where images have programs. */
+export function toolFile(path: string): TarEntry {
+  return programFile(path, `usr/bin/${basename(path)}`);
 }
 
 /** The shared libraries that the programs load, and their loader, at the same paths as here; each once, sorted. */
@@ -14,9 +25,12 @@ export function sharedLibraries(programs: readonly string[]): TarEntry[] {
   return [...paths].sort().map((path) => programFile(path, path.slice(1)));
 }
 
-function librariesOf(program: string): string[] {
-  const text = execFileSync('ldd', [program], { encoding: 'utf8' });
-  return text.split('\n').flatMap((line) => /(\/\S+) \(0x/.exec(line)?.[1] ?? []);
+/** Paths of the shared libraries that a program loads, its loader among them; none of one that is linked statically. */
+export function librariesOf(program: string): string[] {
+  const { status, stdout, stderr } = spawnSync('ldd', [program], { encoding: 'utf8' });
+  if (status !== 0 && /not a dynamic executable/.test(stderr)) return [];
+  if (status !== 0) throw new Error(`ldd ${program}: ${stderr.trim()}`);
+  return stdout.split('\n').flatMap((line) => /(\/\S+) \(0x/.exec(line)?.[1] ?? []);
 }
 
 /** Users, and the folder for temporary files, of an image whose programs run as nobody in particular. */

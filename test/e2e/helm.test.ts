@@ -1,5 +1,5 @@
 /** The chart, by a real helm: a control plane in a cluster of real containers is installed, used, changed under load, and goes. */
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import t from 'tap';
@@ -7,10 +7,12 @@ import { parseAllDocuments, stringify } from 'yaml';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import { configmaps, nodes, persistentvolumeclaims, pods, secrets, services } from '#api/core/v1/resources.gen.js';
 import { bootstrapTokenSecret, bootstrapTokenUsages, joiningGroup } from '#api/core/v1/secret/bootstrap-token.js';
+import type { PodSpec } from '#api/core/v1/types.gen.js';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { value as quantityValue } from '#apimachinery/quantity.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
@@ -60,6 +62,7 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     ['ingress.enabled=true', 'serviceProxy.enabled=true', 'nodes.serviceProxy=none'],
     [...metrics, 'etcd.replicas=3'],
     ['tracing.endpoint=collector.tracing:4317', 'dialect=kubernetes'],
+    ['nodeAgent.enabled=true', 'nodeAgent.extraArgs.max-pods=20', 'networkPolicy.nodePortsFrom[0].podSelector.a=b'],
   ]) {
     const set = values.flatMap((value) => ['--set', value]);
     const linted = await run(helm ?? '', ['lint', '--strict', chart, ...version, ...set]);
@@ -71,6 +74,9 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     ['nonsense=1', /nonsense/],
     ['nodes.server=http://example.com', /nodes.server/],
     ['tracing.endpoint=https://collector', /tracing.endpoint/],
+    ['nodeAgent.updateStrategy=Recreate', /nodeAgent.updateStrategy/],
+    ['nodeAgent.nameSuffix=_', /nodeAgent.nameSuffix/],
+    ['nodeAgent.dataDir=here', /nodeAgent.dataDir/],
   ] as const) {
     const refused = await run(helm ?? '', ['template', 'x', chart, ...version, '--set', wrong]);
     t.not(refused.code, 0);
@@ -146,11 +152,13 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
   const nodePort = 30_000 + Math.floor(Math.random() * 2768);
   const nodesServer = `https://${ip}:${nodePort}`;
   const [serviceRange, podRange] = await ownRanges();
+  const hostedDir = join(work, 'hosted');
   const three = [
     'apiServer.replicas=3,controllerManager.replicas=1,scheduler.replicas=1',
     `apiServer.service.type=NodePort,apiServer.service.nodePort=${nodePort},apiServer.ips={${ip}}`,
     `nodes.server=${nodesServer},network.serviceCIDR=${serviceRange}0.0/16,network.podCIDR=${podRange}0.0/16`,
     'ingress.enabled=true,ingress.replicas=1,ingress.service.type=ClusterIP',
+    `nodeAgent.enabled=true,nodeAgent.nameSuffix=-hosted,nodeAgent.dataDir=${hostedDir},nodeAgent.resources.limits.memory=2Gi`,
   ].flatMap((values) => ['--set', values]);
   await does('install', 'orch', chart, ...three, ...wait);
   t.match(await does('test', 'orch', '--timeout', '2m'), 'Phase:          Succeeded');
@@ -169,26 +177,49 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     ...{ dialect, clock: realClock, userAgent: 'helm-test' },
   });
   t.teardown(() => client.close());
-  const labels = { app: 'web' };
-  await client.resource(deployments).create({
-    metadata: { name: 'web', namespace },
-    spec: {
-      replicas: 2,
-      selector: { matchLabels: labels },
-      template: { metadata: { labels }, spec: { containers: [{ name: 'main', image: 'orch/web:1.0' }] } },
-    },
-  });
-  await eventually('controllers and scheduler of the control plane work', async () => {
-    const { items } = await client.resource(pods).list({ namespace });
-    const said = items.map(({ status }) => status?.conditions?.[0]?.message ?? '');
-    return items.length === 2 && said.every((message) => message.startsWith('no nodes available'));
+  const reached = join(work, 'reached.config');
+  const text = readFileSync(config, 'utf8');
+  writeFileSync(reached, text.replace(/^( *)server: .*$/m, `$1server: ${server}\n$1tls-server-name: ${name}`));
+  const orchctl = (...given: string[]) =>
+    run(join(root, 'bin', 'orchctl'), given, { env: { ORCHCONFIG: reached }, timeoutMs: 60_000 });
+  const runs = async (name: string, replicas: number, more: Partial<PodSpec> = {}) => {
+    const labels = { app: name };
+    const spec = { ...more, containers: [{ name: 'main', image: 'orch/web:1.0' }] };
+    await client.resource(deployments).create({
+      metadata: { name, namespace },
+      spec: { replicas, selector: { matchLabels: labels }, template: { metadata: { labels }, spec } },
+    });
+    await eventually(`${name} runs`, async () => {
+      const { status } = await client.resource(deployments).get(name, { namespace });
+      return status?.availableReplicas === replicas;
+    });
+    const { items } = await client.resource(pods).list({ namespace, labelSelector: `app=${name}` });
+    return new Set(items.map((pod) => pod.spec?.nodeName));
+  };
+
+  await t.test('a node of the host is a node of the hosted cluster', async (t) => {
+    const name = `${node?.metadata.name}-hosted`;
+    t.same(await runs('web', 2), new Set([name]));
+    const { status } = await client.resource(nodes).get(name);
+    const allocatable = quantityValue(status?.allocatable?.['memory'] ?? '0');
+    t.ok(allocatable < 2 * 1024 ** 3, 'it gives out what its pod may use');
+    const ports = [{ port: 80, targetPort: 8080 }];
+    await client
+      .resource(services)
+      .create({ metadata: { name: 'web', namespace }, spec: { selector: { app: 'web' }, ports } });
+    const asked = () => orchctl('exec', 'deployment/web', '--', 'timeout', '3', 'wget', '-qO-', 'http://web');
+    await eventually('pods are reached by the name of their Service', async () =>
+      /^Hello from web-/.test((await asked()).stdout),
+    );
+    const [first] = (await client.resource(pods).list({ namespace })).items;
+    t.match((await orchctl('logs', first?.metadata.name ?? '')).stdout, 'serving on port 8080');
   });
 
   const joined = join(work, 'node');
   const orch = (...given: string[]) =>
     run(join(root, 'bin', 'orch'), [...given, '--data-dir', joined], { timeoutMs: 120_000 });
   t.teardown(() => existsSync(joined) && orch('down', '--delete'));
-  await t.test('a machine joins, and runs what waits for one', async (t) => {
+  await t.test('a machine joins, and runs what is for it', async (t) => {
     const token = { id: 'abcdef', secret: '0123456789abcdef' };
     const groups = [joiningGroup(dialect)];
     const options = { token, description: '', expiresAt: undefined, groups, usages: bootstrapTokenUsages };
@@ -199,10 +230,8 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     const line = ['join', nodesServer, '--token', `${token.id}.${token.secret}`, '--ca-hash', pin];
     const joining = await orch(...line, '--node-name', 'joined', '--node-ip', ip, '--detach');
     t.equal(joining.code, 0, joining.stdout + joining.stderr);
-    await eventually('the Deployment runs there', async () => {
-      const { status } = await client.resource(deployments).get('web', { namespace });
-      return status?.availableReplicas === 2;
-    });
+    const nodeSelector = { [dialect.labels.hostname]: 'joined' };
+    t.same(await runs('machine', 1, { nodeSelector }), new Set(['joined']));
     t.ok((await client.resource(ingressclasses).list()).items.some(({ metadata }) => metadata.name === 'built-in'));
   });
 
@@ -241,6 +270,8 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     'nothing of it runs',
     async () => (await host.resource(pods).list({ namespace })).items.length === 0,
   );
+  t.notMatch(readFileSync('/proc/mounts', 'utf8'), hostedDir, 'no mount of a hosted container stays');
+  t.ok(existsSync(join(hostedDir, 'default-orch', 'cluster.json')), 'what a node has on its disk stays');
   const left = await host.resource(secrets).list({ namespace });
   t.ok(
     left.items.some(({ metadata }) => metadata.name === 'orch-pki'),

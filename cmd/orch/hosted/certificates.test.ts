@@ -85,3 +85,10 @@ t.test('programs that not every control plane has', async (t) => {
   t.match(new X509Certificate(files('ingress')['client.crt'] ?? '').subject, 'CN=system:orch-ingress');
   t.same(await ensure({ clients: ['ingress'] }), []);
 });
+
+t.test('nodes in pods may ask for their certificates, and for nothing else', async (t) => {
+  const { ensure, files } = setUp();
+  t.ok((await ensure({ clients: ['node-agent'] })).includes('a-node-agent'));
+  const { subject } = new X509Certificate(files('node-agent')['client.crt'] ?? '');
+  t.equal(subject, 'O=system:bootstrappers:orch:default-node-token\nCN=system:bootstrap:node-agent');
+});

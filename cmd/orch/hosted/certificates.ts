@@ -3,8 +3,9 @@
  * expire, in Secrets of that cluster. Twice is as good as once; of two that run at once, one begins anew.
  */
 import { env, stderr, stdout } from 'node:process';
+import { joiningGroup } from '#api/core/v1/secret/bootstrap-token.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
-import { dialectByName } from '#apimachinery/dialect.js';
+import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Client } from '#client/client.js';
 import { inClusterConfig } from '#client/kubeconfig/in-cluster.js';
@@ -102,11 +103,9 @@ async function ensureOnce(client: Client, { values, namespace, clock }: EnsureSe
   const clients = new Map<string, HostedClient>();
   for (const program of clientNames) {
     if (!values.clients.includes(program)) continue;
-    const user = program === 'ingress' ? dialect.users.ingress : dialect.users.serviceProxy;
-    clients.set(program, {
-      user,
-      pair: await ensureClientPki(store, cluster.authority, { file: program, user, ...times }),
-    });
+    const identity = identityOf(program, dialect);
+    const pair = await ensureClientPki(store, cluster.authority, { file: program, ...identity, ...times });
+    clients.set(program, { user: identity.user, pair });
   }
   const written: string[] = [];
   const save = async (at: SecretPlace, has: typeof found, wanted: Files) => {
@@ -118,4 +117,12 @@ async function ensureOnce(client: Client, { values, namespace, clock }: EnsureSe
     await save(at, await readSecret(client, at), wanted);
   }
   return written;
+}
+
+function identityOf(program: (typeof clientNames)[number], dialect: Dialect): { user: string; groups?: string[] } {
+  const { users } = dialect;
+  if (program === 'ingress') return { user: users.ingress };
+  if (program === 'service-proxy') return { user: users.serviceProxy };
+  // All that it may do is to ask for the certificate of a node.
+  return { user: `${users.bootstrapPrefix}${program}`, groups: [joiningGroup(dialect)] };
 }

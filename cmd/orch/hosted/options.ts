@@ -1,7 +1,7 @@
 import type { OptionTable } from '#daemon/options/option.js';
 
 /** Programs that not every control plane has. */
-export const clientNames = ['ingress', 'service-proxy'] as const;
+export const clientNames = ['ingress', 'service-proxy', 'node-agent'] as const;
 
 const hostedDialect = {
   dialect: {

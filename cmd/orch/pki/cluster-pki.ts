@@ -137,11 +137,18 @@ export async function ensureNodePki(
 export async function ensureClientPki(
   directory: string | FileStore,
   authority: KeyCertificate,
-  options: { readonly file: string; readonly user: string; readonly now: number; readonly renewBeforeMs?: number },
+  options: {
+    readonly file: string;
+    readonly user: string;
+    /** Whose rights it has besides its own. */
+    readonly groups?: readonly string[];
+    readonly now: number;
+    readonly renewBeforeMs?: number;
+  },
 ): Promise<StoredKeyCertificate> {
-  const { file, user, ...times } = options;
+  const { file, user, groups: organizations = [], ...times } = options;
   const files = typeof directory === 'string' ? directoryStore(directory) : directory;
-  const wanted: Wanted = { subject: { commonName: user, organizations: [] }, usages: ['client'] };
+  const wanted: Wanted = { subject: { commonName: user, organizations }, usages: ['client'] };
   return ensureCertificate(files, file, authority, wanted, times);
 }
 

@@ -25,7 +25,7 @@ t.test('what is known survives', async (t) => {
   const servers = new KnownServers(file, ['a:1']);
   t.equal(servers.learn(['a:1']), false, 'no news');
   t.equal(servers.learn(['b:1', 'c:1']), true);
-  t.same(new KnownServers(file, ['z:1']).all, ['b:1', 'c:1', 'a:1']);
+  t.same(new KnownServers(file, ['z:1']).all, ['b:1', 'c:1', 'a:1', 'z:1'], 'where it began comes last');
   for (const text of ['', '{}', '{"current":[],"former":[]}', '{"current":[1],"former":[]}', 'null']) {
     writeFileSync(file, text);
     t.same(new KnownServers(file, ['z:1']).all, ['z:1'], text);

@@ -22,17 +22,22 @@ export function learned(list: ServerList, named: readonly string[]): ServerList 
 /** Remembers the list in a file, so that a machine which starts again finds servers that were added meanwhile. */
 export class KnownServers {
   readonly #file: string;
+  readonly #first: readonly string[];
   #list: ServerList;
 
-  /** @param first Where the list begins when there is no file, or none that can be read. */
+  /**
+   * @param first Where the list begins when there is no file, or none that can be read. They are tried last for ever: the
+   * name of a load balancer stays, whatever becomes of the servers behind it.
+   */
   constructor(file: string, first: readonly string[]) {
     this.#file = file;
+    this.#first = first;
     this.#list = readList(file) ?? { current: first, former: [] };
   }
 
   /** In the order in which they are tried. */
   get all(): readonly string[] {
-    return [...this.#list.current, ...this.#list.former];
+    return [...new Set([...this.#list.current, ...this.#list.former, ...this.#first])];
   }
 
   /** True when that is news. Throws the file system's errors. */
