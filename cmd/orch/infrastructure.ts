@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { hostPort } from '#apimachinery/net/host-port.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import { specialRange } from '#apimachinery/net/special-ip.js';
-import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
+import { type CredentialFiles, formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import type { ContainerRuntimes, NodeRuntime } from '#cmd/orch/container-runtimes.js';
 import type { Closable } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
@@ -166,26 +166,38 @@ function writeClientConfigs(
   { ingress, nodes, pki }: Certificates,
   server: string,
 ): void {
-  const write = (file: string, userName: string, pair: StoredKeyCertificate) => {
-    const config = singleContext({
-      server,
-      clusterName: dialect.product,
-      userName,
-      ca: pki.authority.certificate,
-      clientCertificate: pair.certificate,
-      clientKey: pair.privateKey,
-    });
-    replaceFile(file, formatKubeconfig(config));
+  const common = { server, clusterName: dialect.product };
+  const admin = singleContext({
+    ...{ ...common, userName: dialect.users.admin, ca: pki.authority.certificate },
+    clientCertificate: pki.admin.certificate,
+    clientKey: pki.admin.privateKey,
+  });
+  // It is taken to other machines, too.
+  replaceFile(layout.clientConfig, formatKubeconfig(admin));
+  // Daemons read the files again that are named here.
+  const write = (component: string, userName: string, pair: StoredKeyCertificate) => {
+    const config = singleContext({ ...common, userName, files: filesOf(pki.authority, pair) });
+    replaceFile(layout.componentConfig(component), formatKubeconfig(config));
   };
-  write(layout.clientConfig, dialect.users.admin, pki.admin);
-  write(layout.componentConfig('controller-manager'), dialect.users.controllerManager, pki.controllerManager);
-  write(layout.componentConfig('scheduler'), dialect.users.scheduler, pki.scheduler);
-  if (ingress !== undefined) write(layout.componentConfig('ingress'), dialect.users.ingress, ingress);
+  write('controller-manager', dialect.users.controllerManager, pki.controllerManager);
+  write('scheduler', dialect.users.scheduler, pki.scheduler);
+  if (ingress !== undefined) write('ingress', dialect.users.ingress, ingress);
   for (const name of settings.nodes) {
     const node = nodes.get(name);
-    if (node !== undefined)
-      write(layout.componentConfig(`node-${name}`), `${dialect.users.nodePrefix}${name}`, node.client);
+    if (node !== undefined) write(`node-${name}`, `${dialect.users.nodePrefix}${name}`, node.client);
   }
+}
+
+/** As client configs name them. */
+export function filesOf(authority: StoredKeyCertificate, pair: StoredKeyCertificate): CredentialFiles {
+  const { certificateFile, privateKeyFile } = pair;
+  if (authority.certificateFile === undefined || certificateFile === undefined || privateKeyFile === undefined)
+    throw new Error('certificates have no files');
+  return {
+    'certificate-authority': authority.certificateFile,
+    'client-certificate': certificateFile,
+    'client-key': privateKeyFile,
+  };
 }
 
 interface StartedStore {

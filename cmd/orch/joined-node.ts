@@ -5,6 +5,7 @@ import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { connect } from '#client/rest/client-config.js';
 import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
 import { nodeAgentArguments, preferredNodeAgentPort } from '#cmd/orch/arguments.js';
+import { startCertificateCare } from '#cmd/orch/certificate-care.js';
 import type { ContainerRuntimes } from '#cmd/orch/container-runtimes.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { portIsFree } from '#cmd/orch/context/settings.js';
@@ -99,6 +100,7 @@ export async function startJoinedNode(
       await client.close();
     },
   });
+  startCertificateCare(context, { client, failed });
   await onReady();
   return { client, failed };
 }

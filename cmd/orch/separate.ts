@@ -21,7 +21,7 @@ import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { choosePort, portIsFree } from '#cmd/orch/context/settings.js';
 import { writeTarget } from '#cmd/orch/context/targets.js';
 import type { Infrastructure } from '#cmd/orch/infrastructure.js';
-import { advertisedAddress, podLogsDir } from '#cmd/orch/infrastructure.js';
+import { advertisedAddress, filesOf, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { setUpIngress } from '#cmd/orch/ingress/set-up-ingress.js';
 import { setUpNameServer } from '#cmd/orch/name-server.js';
 import { untilDone } from '#cmd/orch/patience.js';
@@ -71,7 +71,10 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     }),
   );
   await startChild(context, apiServer);
-  const config = await loadKubeconfig(layout.clientConfig, { clock });
+  const { 'certificate-authority': ca, ...own } = filesOf(pki.authority, pki.admin);
+  // By files, which are renewed meanwhile, instead of what is in the config.
+  const fields = { clusterFields: { 'certificate-authority': ca }, userFields: own };
+  const config = await loadKubeconfig(layout.clientConfig, { clock, ...fields });
   const client = connect(config, { dialect, clock });
   running.push({ name: 'client', close: () => client.close() });
   await step(

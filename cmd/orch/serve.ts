@@ -5,6 +5,7 @@ import { aborted } from '#apimachinery/async/aborted.js';
 import { realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { startCertificateCare } from '#cmd/orch/certificate-care.js';
 import type { Closable } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { layoutOf } from '#cmd/orch/context/layout.js';
@@ -167,6 +168,7 @@ async function startCluster(
   );
   await untilPodsAreAdmitted(cluster.client, patience);
   await joining;
+  startCertificateCare(context, cluster);
   await onReady();
   return cluster;
 }

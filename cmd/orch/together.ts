@@ -35,13 +35,14 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
   const { dialect, clock, log, verbosity, settings, start, progress, running } = context;
   const { pki } = infrastructure;
   const loops = loopsInProcess({ dialect, featureGates: start.featureGates, verbosity: start.verbosity });
+  const metrics = createRegistry({ dialect, process: context.process });
   const process = new ClusterProcess({
     dialect,
     clock,
     log,
     verbosity,
     random: Math.random,
-    metrics: createRegistry({ dialect, process: context.process }),
+    metrics,
     pki,
     // The nodes' is the one by which the machine is known.
     machineAddresses: [...infrastructure.nodeIPs, ...hostAddresses()],
@@ -105,7 +106,8 @@ export async function runTogether(context: ClusterContext, infrastructure: Infra
     return process.startNode(await nodeOptions(context, infrastructure, placed));
   });
   await step(progress, 'node agents', () => Promise.all(agents));
-  return { client: process.api.client, failed: process.failed, elect: (candidate) => process.elect(candidate) };
+  const { api, failed } = process;
+  return { client: api.client, failed, metrics, elect: (candidate) => process.elect(candidate) };
 }
 
 async function nodeOptions(

@@ -214,23 +214,28 @@ export class CompleteApiServer implements Daemon {
   }
 
   async #bootstrap(signal: AbortSignal): Promise<void> {
-    const { authentication, values, dependencies } = this.#parts;
-    const { gate = () => false, log } = dependencies;
+    const { gate = () => false, log } = this.#parts.dependencies;
     await bootstrapNamespaces(this.#client, signal);
     // Nothing else is written before it is known in which versions, which needs a server that is known.
     await this.#identity?.ensure(signal);
     await this.#versions?.ensure(signal);
     await bootstrapCluster({ client: this.#client, gate, log }, signal);
+    await this.#publishAuthentication(signal);
+    await this.#apiService().ensure(signal);
+  }
+
+  #publishAuthentication(signal: AbortSignal): Promise<void> {
+    const { authentication, values } = this.#parts;
+    const { clients, frontProxies } = authentication.authorities;
     const facts = {
-      clientCA: authentication.clientCA,
-      requestHeaderCA: authentication.requestHeaderCA,
+      clientCA: clients?.text,
+      requestHeaderCA: frontProxies?.text,
       allowedNames: values['requestheader-allowed-names'],
       usernameHeaders: values['requestheader-username-headers'],
       groupHeaders: values['requestheader-group-headers'],
       extraHeaderPrefixes: values['requestheader-extra-headers-prefix'],
     };
-    await publishAuthentication(this.#client, facts, signal);
-    await this.#apiService().ensure(signal);
+    return publishAuthentication(this.#client, facts, signal);
   }
 
   #newIdentity(): ServerIdentity | undefined {
@@ -270,7 +275,7 @@ export class CompleteApiServer implements Daemon {
       repair.run(signal),
       service.run(signal),
       idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
-      followCertificate(this.server, this.#parts, signal),
+      followCertificate(this.server, this.#parts, signal, () => this.#publishAuthentication(signal)),
       aggregation.followIdentity(signal),
       aggregation.documents.run(signal),
       aggregation.keepAvailability(this.#client, signal),

@@ -31,11 +31,11 @@ import { type AuthenticationParts, buildAuthentication } from '#apiserver/config
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
 import { debugPaths } from '#apiserver/config/debug-paths.js';
 import { buildEncryption } from '#apiserver/config/encryption.js';
-import { readOptionalFile } from '#apiserver/config/files.js';
+import { readOptionFile } from '#apiserver/config/files.js';
 import { discoveryPaths } from '#apiserver/config/paths.js';
 import { buildResourceMetrics } from '#apiserver/config/resource-metrics.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
-import { loadServing, servingFiles } from '#apiserver/config/serving.js';
+import { loadServing } from '#apiserver/config/serving.js';
 import { openStores } from '#apiserver/config/store.js';
 import { buildTracing } from '#apiserver/config/tracing.js';
 import { buildWebhookClient } from '#apiserver/config/webhook-client.js';
@@ -57,12 +57,15 @@ import { ControlBlock } from '#apiserver/workers/control-block.js';
 import { workerCount } from '#apiserver/workers/count.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import { type SpawnWorker, WorkerPool } from '#apiserver/workers/worker-pool.js';
+import { FileTls } from '#client/http/credentials.js';
+import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import { servingFiles } from '#daemon/serving/serving-certificate.js';
 import type { FedCache } from '#storage/cache/feed.js';
 import { createStorageMetrics } from '#storage/metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
@@ -204,7 +207,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const tracer = await buildTracing(values, { dialect, log, metrics });
   const stores = await openStores(
     values,
-    { clock, random, log, metrics: storageMetrics, tracer },
+    { clock, random, log, metrics: storageMetrics, registry: metrics, tracer },
     {
       given: setup.store,
       wrap: (opened) => (link === undefined ? opened : new FollowingStore(opened, link.subscriber)),
@@ -261,11 +264,14 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   });
   const isOwn = (address: string, port: number) =>
     port === part.address()?.port && isOfMachine(address, setup.machineAddresses ?? []);
-  const nodeAgents = await buildNodeAgents(values, reader, { resolve: resolveName, isOwn });
+  const nodeAgents = await buildNodeAgents(setup, { reader, metrics, resolve: resolveName, isOwn });
   const periodMs = values['metric-resolution'];
   const resourceMetrics = buildResourceMetrics({ dialect, clock, log, storages, nodeAgents, periodMs });
   const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader, tracer });
   const options = await workerOptions(await serverOptions(setup, authentication), link);
+  const serves = options.listen !== undefined && pool === undefined;
+  let served = options.listen?.tls;
+  if (serves) holdCertificate(metrics, 'serving', () => served?.cert);
   const { identity } = part;
   const recordsVersions = gate('StorageVersionAPI') && schemeFor(dialect).resources.some(isStorageVersions(isEnabled));
   const barrier = recordsVersions ? buildBarrier({ identity, dialect, clock, storages }) : undefined;
@@ -319,8 +325,11 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
       tracer,
     },
     closeStore: setup.store === undefined,
-    servingFiles: options.listen === undefined || pool !== undefined ? [] : servingFiles(values),
-    loadServing: () => loadServing({ values, clock, clientAuthorities: authentication.clientAuthorities }),
+    servingFiles: serves ? servingFiles(values) : [],
+    async loadServing() {
+      served = await loadServing({ values, clock, authorities: authentication.authorities });
+      return served;
+    },
     reader,
     authentication,
     authorization,
@@ -424,24 +433,27 @@ function buildAdmission(
 }
 
 async function buildNodeAgents(
-  values: ApiServerValues,
-  reader: StorageObjectReader,
-  network: Pick<NodeAgentsOptions, 'resolve' | 'isOwn'>,
+  { values, clock }: ApiServerSetup,
+  { metrics, ...network }: Pick<NodeAgentsOptions, 'reader' | 'resolve' | 'isOwn'> & { readonly metrics: Registry },
 ): Promise<NodeAgents> {
-  const read = (option: 'nodeagent-client-certificate' | 'nodeagent-client-key' | 'nodeagent-certificate-authority') =>
-    readOptionalFile(option, values[option]);
-  const [cert, key, ca] = await Promise.all([
-    read('nodeagent-client-certificate'),
-    read('nodeagent-client-key'),
-    read('nodeagent-certificate-authority'),
-  ]);
+  const fileOf = async (
+    option: 'nodeagent-client-certificate' | 'nodeagent-client-key' | 'nodeagent-certificate-authority',
+  ) => {
+    const file = values[option] ?? '';
+    if (file === '') return undefined;
+    // Now, and not at the first request, is the time to say that it is not there.
+    await readOptionFile(option, file);
+    return file;
+  };
+  const files = {
+    cert: await fileOf('nodeagent-client-certificate'),
+    key: await fileOf('nodeagent-client-key'),
+    ca: await fileOf('nodeagent-certificate-authority'),
+  };
+  const tls = new FileTls({ files, clock });
+  holdCertificate(metrics, 'node-client', async () => (await tls.current()).cert);
   return new NodeAgents({
-    reader,
-    tls: {
-      ...(cert === undefined ? {} : { cert }),
-      ...(key === undefined ? {} : { key }),
-      ...(ca === undefined ? {} : { ca }),
-    },
+    tls,
     addressTypes: values['nodeagent-preferred-address-types'],
     defaultPort: values['nodeagent-port'],
     ...network,
@@ -450,7 +462,7 @@ async function buildNodeAgents(
 
 async function serverOptions(
   { values, clock, random, memoryBytes, listenOnAnyPort = false }: ApiServerSetup,
-  { clientAuthorities }: AuthenticationParts,
+  { authorities }: AuthenticationParts,
 ): Promise<ApiServerOptions> {
   const common: ApiServerOptions = {
     maxRequestsInFlight: values['max-requests-inflight'],
@@ -464,7 +476,7 @@ async function serverOptions(
   };
   if (values['secure-port'] === 0 && !listenOnAnyPort) return common;
   const host = hostOf(values);
-  const tls = await loadServing({ values, clock, clientAuthorities });
+  const tls = await loadServing({ values, clock, authorities });
   const chance = values['goaway-chance'];
   const listen = {
     host,

@@ -7,13 +7,19 @@ import { Readable } from 'node:stream';
 import { Etcd3, type IMember } from 'etcd3';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import type { EtcdTls } from '#storage/etcd/connection.js';
+
+/** PEM, as `EndpointTls`. */
+export interface EtcdAccessTls {
+  readonly ca?: Buffer;
+  readonly cert?: Buffer;
+  readonly key?: Buffer;
+}
 
 export interface EtcdAccess {
   readonly clock: Clock;
   /** `http://127.0.0.1:2379`, `https://…`; at least one. */
   readonly endpoints: readonly string[];
-  readonly tls?: EtcdTls;
+  readonly tls?: EtcdAccessTls;
 }
 
 /** What etcd, or the way to it, answered instead. */

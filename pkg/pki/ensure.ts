@@ -20,6 +20,16 @@ export interface StoredKeyCertificate extends KeyCertificate {
   readonly privateKeyFile: string | undefined;
 }
 
+/** Milliseconds. */
+export interface CertificateTimes {
+  /** Since the epoch. */
+  readonly now: number;
+  /** A certificate that ends sooner than this is made again; 30 days when absent. */
+  readonly renewBeforeMs?: number;
+  /** How long a new one lasts, unless its authority ends before; a year when absent. */
+  readonly validityMs?: number;
+}
+
 /** What a certificate must be good for. */
 export type Wanted = Omit<IssueOptions, 'now' | 'validityMs'>;
 
@@ -31,10 +41,15 @@ async function load(files: FileStore, file: string): Promise<KeyCertificate | un
   return certificate === undefined || privateKey === undefined ? undefined : { certificate, privateKey };
 }
 
-/** The key is written first: a crash in between leaves a pair that does not match, which the next start replaces. */
-async function save(files: FileStore, file: string, made: KeyCertificate): Promise<void> {
-  await files.write(keyName(file), made.privateKey, 0o600);
-  await files.write(certificateName(file), made.certificate, 0o644);
+/**
+ * The key is written first: a crash in between leaves a pair that does not match, which the next start replaces, and
+ * readers of that moment read again.
+ */
+export async function saveKeyCertificate(files: FileStore, file: string, made: KeyCertificate): Promise<void> {
+  await files.writeAll([
+    { name: keyName(file), text: made.privateKey, mode: 0o600 },
+    { name: certificateName(file), text: made.certificate, mode: 0o644 },
+  ]);
 }
 
 function stored(files: FileStore, file: string, pair: KeyCertificate): StoredKeyCertificate {
@@ -51,7 +66,7 @@ export async function ensureAuthority(
   const found = await load(files, file);
   if (found !== undefined && parsePair(found) !== undefined) return stored(files, file, found);
   const made = await createAuthority({ commonName, now });
-  await save(files, file, made);
+  await saveKeyCertificate(files, file, made);
   return stored(files, file, made);
 }
 
@@ -61,13 +76,13 @@ export async function ensureCertificate(
   file: string,
   authority: KeyCertificate,
   wanted: Wanted,
-  { now, renewBeforeMs = defaultRenewBeforeMs }: { readonly now: number; readonly renewBeforeMs?: number },
+  { now, renewBeforeMs = defaultRenewBeforeMs, validityMs }: CertificateTimes,
 ): Promise<StoredKeyCertificate> {
   const found = await load(files, file);
   if (found !== undefined && stillGood(found, authority, wanted, now + renewBeforeMs))
     return stored(files, file, found);
-  const made = await issueCertificate(authority, { ...wanted, now });
-  await save(files, file, made);
+  const made = await issueCertificate(authority, { ...wanted, now, ...(validityMs === undefined ? {} : { validityMs }) });
+  await saveKeyCertificate(files, file, made);
   return stored(files, file, made);
 }
 

@@ -3,11 +3,20 @@ import { randomUUID } from 'node:crypto';
 import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 
+export interface NewFile {
+  readonly name: string;
+  readonly text: string;
+  /** 0o600 for secrets. */
+  readonly mode: number;
+}
+
 export interface FileStore {
   /** Text of a file, undefined when there is none. */
   read(name: string): Promise<string | undefined>;
   /** Replaces the file in one step: readers see the old text or the new one. `mode` is 0o600 for secrets. */
   write(name: string, text: string, mode: number): Promise<void>;
+  /** The same for files that belong together, each in one step, and all of them within a moment, in this order. */
+  writeAll(files: readonly NewFile[]): Promise<void>;
   /** What to put into options that want a file name; undefined for a store without files. */
   path(name: string): string | undefined;
 }
@@ -23,30 +32,39 @@ export function directoryStore(directory: string): FileStore {
         throw error;
       }
     },
-    async write(name, text, mode) {
-      const target = join(directory, name);
-      await mkdir(dirname(target), { recursive: true, mode: 0o700 });
-      await writeFileAtomic(target, text, mode);
-    },
+    write: (name, text, mode) => replaceFiles([{ path: join(directory, name), text, mode }]),
+    writeAll: (files) => replaceFiles(files.map(({ name, text, mode }) => ({ path: join(directory, name), text, mode }))),
     path: (name) => join(directory, name),
   };
 }
 
 /** Writes beside the target, syncs, and renames over it, so that a crash leaves the old file or the new one. */
 export async function writeFileAtomic(target: string, text: string, mode: number): Promise<void> {
-  const temporary = `${target}.${randomUUID()}.tmp`;
+  await replaceFiles([{ path: target, text, mode }]);
+}
+
+/** What takes time comes before any of them is replaced. */
+async function replaceFiles(files: readonly { path: string; text: string; mode: number }[]): Promise<void> {
+  const staged = files.map(({ path, ...file }) => ({ ...file, path, temporary: `${path}.${randomUUID()}.tmp` }));
   try {
-    const file = await open(temporary, 'wx', mode);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
+    for (const { path, temporary, text, mode } of staged) {
+      await mkdir(dirname(path), { recursive: true, mode: 0o700 });
+      await writeSynced(temporary, text, mode);
     }
-    await rename(temporary, target);
+    for (const { path, temporary } of staged) await rename(temporary, path);
   } catch (error) {
-    await rm(temporary, { force: true });
+    for (const { temporary } of staged) await rm(temporary, { force: true });
     throw error;
+  }
+}
+
+async function writeSynced(path: string, text: string, mode: number): Promise<void> {
+  const file = await open(path, 'wx', mode);
+  try {
+    await file.writeFile(text);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }
 
@@ -56,6 +74,10 @@ export function memoryFileStore(files = new Map<string, string>()): FileStore {
     read: (name) => Promise.resolve(files.get(name)),
     write: (name, text) => {
       files.set(name, text);
+      return Promise.resolve();
+    },
+    writeAll: (written) => {
+      for (const { name, text } of written) files.set(name, text);
       return Promise.resolve();
     },
     path: () => undefined,

@@ -8,6 +8,7 @@ import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import {
+  type CertificateTimes,
   defaultRenewBeforeMs,
   ensureAuthority,
   ensureCertificate,
@@ -44,18 +45,14 @@ export interface ClusterPki {
   readonly serviceAccount: ServiceAccountKeys;
 }
 
-export interface ClusterPkiOptions {
+export interface ClusterPkiOptions extends CertificateTimes {
   readonly dialect: Dialect;
   /** Names of the API server besides its Service's names and `localhost`. */
   readonly names: readonly string[];
   /** Addresses of the API server besides loopback: the node's, and the first of the service range. */
   readonly ips: readonly string[];
-  /** Milliseconds since the epoch. */
-  readonly now: number;
   /** DNS domain of the cluster's Services; `cluster.local` when absent. */
   readonly clusterDomain?: string;
-  /** A certificate that ends sooner than this is made again; 30 days when absent. */
-  readonly renewBeforeMs?: number;
   /** Type of a new service account key; ECDSA when absent. */
   readonly serviceAccountKeyType?: 'ec' | 'rsa';
 }
@@ -103,13 +100,11 @@ export interface NodePki {
   readonly serving: StoredKeyCertificate;
 }
 
-export interface NodePkiOptions {
+export interface NodePkiOptions extends CertificateTimes {
   readonly dialect: Dialect;
   readonly nodeName: string;
   readonly names: readonly string[];
   readonly ips: readonly string[];
-  readonly now: number;
-  readonly renewBeforeMs?: number;
 }
 
 /** The certificates of one node's agent, in files named after the node. */
@@ -137,13 +132,11 @@ export async function ensureNodePki(
 export async function ensureClientPki(
   directory: string | FileStore,
   authority: KeyCertificate,
-  options: {
+  options: CertificateTimes & {
     readonly file: string;
     readonly user: string;
     /** Whose rights it has besides its own. */
     readonly groups?: readonly string[];
-    readonly now: number;
-    readonly renewBeforeMs?: number;
   },
 ): Promise<StoredKeyCertificate> {
   const { file, user, groups: organizations = [], ...times } = options;

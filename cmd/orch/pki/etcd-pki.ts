@@ -3,7 +3,7 @@
  * for must not be able to read the store.
  */
 
-import { ensureAuthority, ensureCertificate, type StoredKeyCertificate } from '#pki/ensure.js';
+import { type CertificateTimes, ensureAuthority, ensureCertificate, type StoredKeyCertificate } from '#pki/ensure.js';
 import { directoryStore, type FileStore } from '#pki/file-store.js';
 
 export interface EtcdPki {
@@ -14,15 +14,11 @@ export interface EtcdPki {
   readonly client: StoredKeyCertificate;
 }
 
-export interface EtcdPkiOptions {
-  /** Milliseconds since the epoch. */
-  readonly now: number;
+export interface EtcdPkiOptions extends CertificateTimes {
   /** Names of the members besides `localhost`. */
   readonly names?: readonly string[];
   /** Addresses of the member besides loopback. */
   readonly ips?: readonly string[];
-  /** A certificate that ends sooner than this is made again; 30 days when absent. */
-  readonly renewBeforeMs?: number;
 }
 
 export async function ensureEtcdPki(directory: string | FileStore, options: EtcdPkiOptions): Promise<EtcdPki> {

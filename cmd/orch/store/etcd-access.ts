@@ -10,6 +10,7 @@ import type { ForeignEtcd } from '#cmd/orch/context/start-options.js';
 import { etcdEndpoint } from '#cmd/orch/process/etcd.js';
 import { readIdentity } from '#cmd/orch/process/identity.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
+import { CertificateFiles } from '#daemon/certificates/certificate-files.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import type { EtcdAccess } from '#etcd-admin/admin.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
@@ -69,6 +70,14 @@ export function etcdAccess({ endpoints, caFile, certFile, keyFile }: ForeignEtcd
 /** A client for the objects in it. */
 export function openStore({ endpoints, tls, clock }: EtcdAccess): EtcdStore {
   return new EtcdStore({ endpoints, clock, random: Math.random, ...(tls === undefined ? {} : { tls }) });
+}
+
+/** The same for a process that lasts longer than certificates: their files are read again for each connection. */
+export function openLastingStore({ endpoints, caFile, certFile, keyFile }: ForeignEtcd): EtcdStore {
+  const files = new CertificateFiles({ files: { ca: caFile, cert: certFile, key: keyFile } });
+  const isPlain = caFile === undefined && certFile === undefined && keyFile === undefined;
+  const tls = isPlain ? {} : { tls: () => files.readOrKnown() };
+  return new EtcdStore({ endpoints, clock: realClock, random: Math.random, ...tls });
 }
 
 function contentOf(file: string): Buffer {

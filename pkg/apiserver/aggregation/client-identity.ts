@@ -2,8 +2,8 @@
 
 export interface ClientIdentity {
   /** PEM; absent: none is shown. */
-  readonly cert?: string;
-  readonly key?: string;
+  readonly cert?: Buffer | string;
+  readonly key?: Buffer | string;
 }
 
 export class ClientIdentityHolder {
@@ -24,7 +24,7 @@ export class ClientIdentityHolder {
   }
 
   replace(next: ClientIdentity): void {
-    if (next.cert === this.#current.cert && next.key === this.#current.key) return;
+    if (String(next.cert) === String(this.#current.cert) && String(next.key) === String(this.#current.key)) return;
     this.#current = next;
     for (const listener of this.#listeners) listener();
   }

@@ -44,22 +44,24 @@ const anyUsageOid = '2.5.29.37.0';
 const unknownAuthority = 'the certificate is signed by an unknown authority';
 
 export class CertificatePool {
-  readonly #authorities: readonly Authority[];
+  #authorities: readonly Authority[];
   readonly #clock: Clock;
   /** A connection's certificate comes with each of its requests: the signatures are checked once. */
-  readonly #cache: LruCache<string, Checked>;
+  #cache: LruCache<string, Checked>;
   /** All requests of a connection come with the same bytes, which nobody changes. */
   readonly #digests = new WeakMap<Buffer, string>();
 
   /** Throws RangeError when the bundle holds no certificate, and node:crypto's errors for damaged ones. */
   constructor(options: CertificatePoolOptions) {
     this.#clock = options.clock;
-    this.#cache = new LruCache({ limit: 4096, age: { clock: options.clock, ttlMs: () => 3600_000 } });
-    this.#authorities = certificatesInPem(options.bundle).map((der) => ({
-      certificate: new X509Certificate(der),
-      ...certificateTimes(der),
-    }));
-    if (this.#authorities.length === 0) throw new RangeError('the bundle of certificate authorities is empty');
+    this.#cache = newCache(options.clock);
+    this.#authorities = authoritiesIn(options.bundle);
+  }
+
+  /** Who is vouched for from now on. Throws as the constructor; the pool is as it was then. */
+  replace(bundle: string): void {
+    this.#authorities = authoritiesIn(bundle);
+    this.#cache = newCache(this.#clock);
   }
 
   /** Checks signature, validity and client usage of a certificate in DER. Never throws. */
@@ -101,6 +103,19 @@ export class CertificatePool {
       return { refused: `the certificate cannot be read: ${messageOf(error)}` };
     }
   }
+}
+
+function newCache(clock: Clock): LruCache<string, Checked> {
+  return new LruCache({ limit: 4096, age: { clock, ttlMs: () => 3600_000 } });
+}
+
+function authoritiesIn(bundle: string): Authority[] {
+  const authorities = certificatesInPem(bundle).map((der) => ({
+    certificate: new X509Certificate(der),
+    ...certificateTimes(der),
+  }));
+  if (authorities.length === 0) throw new RangeError('the bundle of certificate authorities is empty');
+  return authorities;
 }
 
 /** All in the pool are trusted, self-signed or not. */

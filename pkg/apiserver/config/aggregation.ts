@@ -2,14 +2,17 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { Aggregation } from '#apiserver/aggregation/aggregation.js';
 import type { ClientIdentity } from '#apiserver/aggregation/client-identity.js';
-import { readOptionalFile } from '#apiserver/config/files.js';
 import { followFiles } from '#apiserver/config/serving-files.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { ServiceResolver } from '#apiserver/service-routing/service-resolver.js';
+import { CertificateFiles } from '#daemon/certificates/certificate-files.js';
+import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { OptionsError } from '#daemon/options/errors.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface AggregationDependencies {
@@ -25,15 +28,16 @@ export interface AggregationDependencies {
 
 /** Reads the files that the options name. Throws OptionsError. */
 export async function buildAggregation(dependencies: AggregationDependencies): Promise<Aggregation> {
-  const { values, reader, random, clock, log } = dependencies;
+  const { values, reader, random, clock, log, metrics } = dependencies;
   const [certFile = '', keyFile = ''] = [values['proxy-client-cert-file'], values['proxy-client-key-file']];
+  const files = new CertificateFiles({ files: { cert: certFile || undefined, key: keyFile || undefined } });
   const loadIdentity = async (): Promise<ClientIdentity> => {
-    const [cert, key] = await Promise.all([
-      readOptionalFile('proxy-client-cert-file', certFile),
-      readOptionalFile('proxy-client-key-file', keyFile),
-    ]);
+    const { cert, key } = await files.read().catch((error: unknown) => {
+      throw new OptionsError([`--proxy-client-cert-file, --proxy-client-key-file: ${messageOf(error)}`]);
+    });
     return cert === undefined || key === undefined ? {} : { cert, key };
   };
+  holdCertificate(metrics, 'proxy-client', () => files.known?.cert);
   return new Aggregation({
     ...dependencies,
     addresses: new ServiceResolver({ reader, random, toEndpoints: values['enable-aggregator-routing'] }),

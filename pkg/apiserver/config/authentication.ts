@@ -6,7 +6,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token.js';
 import { BootstrapTokenAuthenticator } from '#apiserver/authentication/bootstrap-token.js';
-import { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
+import type { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
 import { ClientCertificateAuthenticator } from '#apiserver/authentication/client-certificate.js';
 import { AuthenticationMetrics, secretTokenUses, tokenCacheMetrics } from '#apiserver/authentication/metrics.js';
 import { RequestHeaderAuthenticator } from '#apiserver/authentication/request-header.js';
@@ -15,6 +15,7 @@ import { ServiceAccountTokenAuthenticator } from '#apiserver/authentication/serv
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js';
 import { RequestAuthenticator } from '#apiserver/authentication/union.js';
+import { type ClientAuthorities, readClientAuthorities } from '#apiserver/config/client-authorities.js';
 import { forOption, readOptionalFile, readOptionFile } from '#apiserver/config/files.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
@@ -39,21 +40,13 @@ export interface AuthenticationParts {
   readonly issuerName: string;
   readonly audiences: readonly string[];
   readonly keys: readonly JwtKey[];
-  /** PEM of all authorities whose client certificates are asked for; undefined when there are none. */
-  readonly clientAuthorities: string | undefined;
-  /** PEM of `--client-ca-file` and `--requestheader-client-ca-file`. */
-  readonly clientCA: string | undefined;
-  readonly requestHeaderCA: string | undefined;
+  readonly authorities: ClientAuthorities;
 }
 
 /** Reads the files that the options name. Throws OptionsError. */
 export async function buildAuthentication(dependencies: AuthenticationDependencies): Promise<AuthenticationParts> {
   const { values, dialect, clock, reader, metrics } = dependencies;
-  const clientCA = await readOptionalFile('client-ca-file', values['client-ca-file']);
-  const requestHeaderCA = await readOptionalFile(
-    'requestheader-client-ca-file',
-    values['requestheader-client-ca-file'],
-  );
+  const authorities = await readClientAuthorities(values, { clock, metrics });
   const signing = await signingKey(values);
   const keys = await verifyingKeys(values, signing);
   const issuers = values['service-account-issuer'];
@@ -65,13 +58,10 @@ export async function buildAuthentication(dependencies: AuthenticationDependenci
     metrics: tokenCacheMetrics(metrics),
   });
   const members: Authenticator[] = [];
-  if (requestHeaderCA !== undefined) members.push(requestHeader(values, requestHeaderCA, clock));
-  if (clientCA !== undefined) {
-    const pool = forOption('client-ca-file', () => new CertificatePool({ bundle: clientCA, clock }));
-    members.push(new ClientCertificateAuthenticator(pool));
-  }
+  const { clients, frontProxies } = authorities;
+  if (frontProxies !== undefined) members.push(requestHeader(values, frontProxies.pool));
+  if (clients !== undefined) members.push(new ClientCertificateAuthenticator(clients.pool));
   members.push(tokens);
-  const both = [clientCA, requestHeaderCA].filter((bundle) => bundle !== undefined);
   return {
     authenticator: new RequestAuthenticator({
       dialect,
@@ -94,9 +84,7 @@ export async function buildAuthentication(dependencies: AuthenticationDependenci
     issuerName: issuers[0] ?? '',
     audiences,
     keys,
-    clientCA,
-    requestHeaderCA,
-    clientAuthorities: both.length === 0 ? undefined : both.join('\n'),
+    authorities,
   };
 }
 
@@ -144,9 +132,9 @@ async function openIdTokens(
   });
 }
 
-function requestHeader(values: ApiServerValues, bundle: string, clock: Clock): Authenticator {
+function requestHeader(values: ApiServerValues, pool: CertificatePool): Authenticator {
   return new RequestHeaderAuthenticator({
-    pool: forOption('requestheader-client-ca-file', () => new CertificatePool({ bundle, clock })),
+    pool,
     allowedNames: values['requestheader-allowed-names'],
     usernameHeaders: values['requestheader-username-headers'],
     groupHeaders: values['requestheader-group-headers'],

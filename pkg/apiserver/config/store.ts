@@ -1,11 +1,13 @@
 /** From options to etcd. */
+import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
-import { readOptionalFile } from '#apiserver/config/files.js';
 import { parseOverride } from '#apiserver/options/etcd-overrides.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
+import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import { readEtcdFiles } from '#storage/etcd/etcd-files.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import { ResourceStores } from '#storage/resource-stores.js';
@@ -13,6 +15,8 @@ import type { Store } from '#storage/store.js';
 
 export interface StoreDependencies {
   readonly metrics: StorageMetrics;
+  /** Of those metrics, and of others. */
+  readonly registry: Registry;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
@@ -58,22 +62,15 @@ function keyOf(endpoints: readonly string[]): string {
 /** Opens a store at those endpoints, with the credentials of all. */
 async function storeOpener(
   values: ApiServerValues,
-  { metrics, clock, random, log, tracer }: StoreDependencies,
+  { metrics, registry, clock, random, log, tracer }: StoreDependencies,
 ): Promise<(endpoints: readonly string[]) => Store> {
-  const [ca, cert, key] = await Promise.all([
-    readOptionalFile('etcd-cafile', values['etcd-cafile']),
-    readOptionalFile('etcd-certfile', values['etcd-certfile']),
-    readOptionalFile('etcd-keyfile', values['etcd-keyfile']),
-  ]);
-  const tls = {
-    ...(ca === undefined ? {} : { ca: Buffer.from(ca) }),
-    ...(cert === undefined ? {} : { cert: Buffer.from(cert) }),
-    ...(key === undefined ? {} : { key: Buffer.from(key) }),
-  };
+  const tls = await readEtcdFiles(values);
+  holdCertificate(registry, 'etcd-client', async () => (await tls?.readOrKnown())?.cert);
+  holdCertificate(registry, 'etcd-authority', async () => (await tls?.readOrKnown())?.ca);
   return (endpoints) =>
     new EtcdStore({
       endpoints,
-      ...(Object.keys(tls).length === 0 ? {} : { tls }),
+      ...(tls === undefined ? {} : { tls: () => tls.readOrKnown() }),
       root: values['etcd-prefix'].replace(/\/$/, ''),
       leaseReuseSeconds: values['lease-reuse-duration-seconds'],
       leaseRetired: (keys) => metrics.leaseObjects.observe(keys),

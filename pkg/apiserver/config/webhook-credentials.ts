@@ -2,11 +2,12 @@
 import { dirname } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { WebhookCredentials, WebhookUser } from '#apiserver/webhooks/credentials.js';
-import { FileTls, readFromDisk } from '#client/http/credentials.js';
+import { FileTls } from '#client/http/credentials.js';
 import { KubeconfigError, parseKubeconfig, type User } from '#client/kubeconfig/file.js';
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { withAbsolutePaths } from '#client/kubeconfig/merge.js';
 import { credentialsOf } from '#client/kubeconfig/user-credentials.js';
+import { readFromDisk } from '#daemon/certificates/certificate-files.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
 /** Throws OptionsError. */

@@ -7,10 +7,10 @@ import type { Address } from '#apiserver/service-routing/address.js';
 
 export interface BackendTLS {
   /** PEM of the client certificate and key to show. */
-  readonly cert?: string;
-  readonly key?: string;
+  readonly cert?: string | Buffer;
+  readonly key?: string | Buffer;
   /** PEM of the authorities that may vouch for the server; absent: its certificate is not checked, unless `systemTrust`. */
-  readonly ca?: string;
+  readonly ca?: string | Buffer;
   /** The authorities that Node.js knows may vouch for the server, where `ca` names none. */
   readonly systemTrust?: boolean;
   /** Name that the server's certificate must have; absent: that of the host. */

@@ -5,11 +5,12 @@ import { internalError, notFound } from '#apimachinery/errors/status.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Backend, BackendTLS } from '#apiserver/streaming/backend.js';
 import { agentHost, type ResolveName } from '#apiserver/streaming/reachable.js';
+import type { TlsSource } from '#client/http/credentials.js';
 
 export interface NodeAgentsOptions {
   readonly reader: ObjectReader;
-  /** What to show and whom to believe; without a `ca` any serving certificate is taken. */
-  readonly tls: BackendTLS;
+  /** What to show and whom to believe, which may change; without a `ca` any serving certificate is taken. */
+  readonly tls: TlsSource;
   /** Types of node addresses, the best one first. */
   readonly addressTypes: readonly string[];
   /** Port for nodes that do not say theirs. */
@@ -38,7 +39,11 @@ export class NodeAgents {
       throw internalError(new Error(`no preferred addresses found; known addresses: ${known(node)}`));
     const told = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
     const port = told === 0 ? defaultPort : told;
-    const { ca, ...shown } = tls;
+    const { ca, cert, key } = await tls.current();
+    const shown: BackendTLS = {
+      ...(cert === undefined ? {} : { cert }),
+      ...(key === undefined ? {} : { key }),
+    };
     const where = await agentHost(host, resolve, (address) => isOwn?.(address, port) === true);
     return { ...where, port, tls: options.insecure === true || ca === undefined ? shown : { ...shown, ca } };
   }

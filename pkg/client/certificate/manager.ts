@@ -105,6 +105,7 @@ export class CertificateManager {
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, template } = this.#options;
     while (!signal.aborted) {
+      await this.#loadReplaced();
       const wanted = template();
       const due = wanted === undefined ? Number.POSITIVE_INFINITY : this.#dueFor(wanted);
       if (wanted !== undefined && due <= clock.now()) {
@@ -120,6 +121,21 @@ export class CertificateManager {
         continue;
       }
       await clock.sleep(wanted === undefined ? untilKnownMs : Math.min(lookMs, due - clock.now()), signal);
+    }
+  }
+
+  /** Somebody may have asked for another one in this process's stead. */
+  async #loadReplaced(): Promise<void> {
+    const { clock, store, log } = this.#options;
+    try {
+      const found = await store.current();
+      if (found === undefined || found.certificate === this.#pair?.certificate) return;
+      const pair = timed(found);
+      if (!hasNotEnded(pair, clock.now())) return;
+      this.#use(pair);
+      log.info({ notAfter: new Date(pair.notAfter).toISOString() }, 'The certificate was replaced on disk');
+    } catch (error) {
+      log.debug({ err: error, file: store.currentFile }, 'The certificate cannot be read again; the one in use stays');
     }
   }
 

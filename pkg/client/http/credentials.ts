@@ -1,10 +1,12 @@
 /** The credentials of a client. Files are read again when they may have been rotated; there is no polling. */
-import { readFile as readFileFromDisk } from 'node:fs/promises';
 import type { Clock } from '#apimachinery/clock.js';
-
-export type ReadFile = (path: string) => Promise<Buffer>;
-
-export const readFromDisk: ReadFile = (path) => readFileFromDisk(path);
+import {
+  CertificateFiles,
+  type CertificateFilesOptions,
+  type CertificateMaterial,
+  type ReadFile,
+  readFromDisk,
+} from '#daemon/certificates/certificate-files.js';
 
 /** A bearer token that may change. */
 export interface TokenSource {
@@ -14,12 +16,7 @@ export interface TokenSource {
   invalidate(): void;
 }
 
-/** Certificates and keys in PEM. */
-export interface TlsMaterial {
-  readonly ca?: Buffer | string | undefined;
-  readonly cert?: Buffer | string | undefined;
-  readonly key?: Buffer | string | undefined;
-}
+export type TlsMaterial = CertificateMaterial;
 
 /** TLS material that may change; the same object again means that nothing changed. */
 export interface TlsSource {
@@ -78,44 +75,23 @@ export function staticTls(material: TlsMaterial): TlsSource {
 
 /** TLS material whose parts are given inline or in files that somebody else rotates. */
 export class FileTls implements TlsSource {
-  readonly #inline: TlsMaterial;
-  readonly #files: {
-    readonly ca?: string | undefined;
-    readonly cert?: string | undefined;
-    readonly key?: string | undefined;
-  };
+  readonly #files: CertificateFiles;
   readonly #clock: Clock;
-  readonly #readFile: ReadFile;
-  #material: TlsMaterial | undefined;
-  #readAt = 0;
+  #readAt = Number.NEGATIVE_INFINITY;
 
-  constructor(options: {
-    inline?: TlsMaterial;
-    files: { ca?: string | undefined; cert?: string | undefined; key?: string | undefined };
-    clock: Clock;
-    readFile?: ReadFile;
-  }) {
-    this.#inline = options.inline ?? {};
-    this.#files = options.files;
-    this.#clock = options.clock;
-    this.#readFile = options.readFile ?? readFromDisk;
+  constructor({ clock, ...files }: CertificateFilesOptions & { readonly clock: Clock }) {
+    this.#files = new CertificateFiles(files);
+    this.#clock = clock;
   }
 
   async current(): Promise<TlsMaterial> {
     const now = this.#clock.monotonic();
-    const known = this.#material;
+    const { known } = this.#files;
     if (known !== undefined && now - this.#readAt < fileFreshMs) return known;
     try {
-      // One after the other: of several files that cannot be read, the same one is named every time.
-      const ca = await this.#part('ca');
-      const cert = await this.#part('cert');
-      const key = await this.#part('key');
+      const material = await this.#files.read();
       this.#readAt = now;
-      // Not `known`: others may have read meanwhile, and all must get the same object.
-      const last = this.#material;
-      if (last !== undefined && same(last.ca, ca) && same(last.cert, cert) && same(last.key, key)) return last;
-      this.#material = { ca, cert, key };
-      return this.#material;
+      return material;
     } catch (error) {
       if (known !== undefined) return known;
       throw error;
@@ -125,13 +101,4 @@ export class FileTls implements TlsSource {
   invalidate(): void {
     this.#readAt = Number.NEGATIVE_INFINITY;
   }
-
-  async #part(name: 'ca' | 'cert' | 'key'): Promise<Buffer | string | undefined> {
-    const path = this.#files[name];
-    return path === undefined ? this.#inline[name] : await this.#readFile(path);
-  }
-}
-
-function same(a: Buffer | string | undefined, b: Buffer | string | undefined): boolean {
-  return a === b || (a !== undefined && b !== undefined && a.toString() === b.toString());
 }

@@ -10,7 +10,7 @@ export interface ConfigSources {
   readonly file?: string | undefined;
   /** The server's address; overrides the one in the file. */
   readonly master?: string | undefined;
-  /** For the series of credential plugins. */
+  /** For the series of credential plugins, and of when the client certificate ends. */
   readonly metrics?: Registry | undefined;
 }
 

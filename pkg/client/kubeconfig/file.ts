@@ -105,7 +105,14 @@ export function formatKubeconfig(config: Kubeconfig): string {
   return stringify(config);
 }
 
-/** A file with one context, whose cluster, user and context carry these names and credentials (PEM inline). */
+/** Paths; their programs read them again when they are replaced. */
+export interface CredentialFiles {
+  readonly 'certificate-authority': string;
+  readonly 'client-certificate': string;
+  readonly 'client-key': string;
+}
+
+/** A file with one context, whose cluster, user and context carry these names and credentials (PEM inline, or files). */
 export function singleContext(options: {
   readonly server: string;
   readonly clusterName: string;
@@ -113,16 +120,22 @@ export function singleContext(options: {
   readonly ca?: Buffer | string;
   readonly clientCertificate?: Buffer | string;
   readonly clientKey?: Buffer | string;
+  readonly files?: CredentialFiles;
   readonly token?: string;
   readonly namespace?: string;
 }): Kubeconfig {
   const data = (pem: Buffer | string) => Buffer.from(pem).toString('base64');
-  const { clusterName, userName, ca, clientCertificate, clientKey, token, namespace } = options;
+  const { clusterName, userName, ca, clientCertificate, clientKey, files, token, namespace } = options;
   const cluster: Cluster = { server: options.server };
   if (ca !== undefined) cluster['certificate-authority-data'] = data(ca);
   const user: User = {};
   if (clientCertificate !== undefined) user['client-certificate-data'] = data(clientCertificate);
   if (clientKey !== undefined) user['client-key-data'] = data(clientKey);
+  if (files !== undefined) {
+    cluster['certificate-authority'] = files['certificate-authority'];
+    user['client-certificate'] = files['client-certificate'];
+    user['client-key'] = files['client-key'];
+  }
   if (token !== undefined) user.token = token;
   const name = `${userName}@${clusterName}`;
   const context: NamedContext['context'] = { cluster: clusterName, user: userName };

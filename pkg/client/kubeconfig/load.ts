@@ -3,7 +3,7 @@ import { dirname } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { FileTls, type ReadFile, readFromDisk } from '#client/http/credentials.js';
+import { FileTls } from '#client/http/credentials.js';
 import { isLoopback, parseProxy, proxyFromEnvironment } from '#client/http/proxy.js';
 import type { PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
 import { type Cluster, type Kubeconfig, KubeconfigError, parseKubeconfig, type User } from '#client/kubeconfig/file.js';
@@ -11,6 +11,8 @@ import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { mergeKubeconfigs, withAbsolutePaths } from '#client/kubeconfig/merge.js';
 import { credentialsOf } from '#client/kubeconfig/user-credentials.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
+import { type ReadFile, readFromDisk } from '#daemon/certificates/certificate-files.js';
+import { holdCertificate } from '#daemon/certificates/expirations.js';
 
 export interface LoadOptions {
   readonly clock: Clock;
@@ -29,6 +31,7 @@ export interface LoadOptions {
   readonly env?: Readonly<Record<string, string | undefined>>;
   /** What credential plugins run in; absent: child processes that cannot ask the user anything. */
   readonly plugins?: PluginSurroundings;
+  /** For the series of credential plugins, and of when the client certificate ends. */
   readonly metrics?: Registry;
 }
 
@@ -110,6 +113,7 @@ export function clientConfigFrom(
     clock,
     readFile,
   });
+  holdCertificate(options.metrics, 'client', async () => (await base.current()).cert);
   return {
     server,
     namespace: context.namespace ?? 'default',

@@ -1,13 +1,14 @@
 /** What a user entry of a client config file proves itself with. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
-import { FileToken, type ReadFile, staticToken, type TlsSource, type TokenSource } from '#client/http/credentials.js';
+import { FileToken, staticToken, type TlsSource, type TokenSource } from '#client/http/credentials.js';
 import { ExecCredentials, execConfigOf } from '#client/kubeconfig/exec-credentials.js';
 import { execMetrics } from '#client/kubeconfig/exec-metrics.js';
 import { childProcessPlugins, type PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
 import { type Cluster, KubeconfigError, type User } from '#client/kubeconfig/file.js';
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { OidcToken, oidcConfigOf } from '#client/kubeconfig/oidc.js';
+import type { ReadFile } from '#daemon/certificates/certificate-files.js';
 
 export interface UserSurroundings {
   readonly name: string;

@@ -2,6 +2,7 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { metricsView } from '#daemon/metrics/view.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
@@ -9,9 +10,9 @@ import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
 import { CertificateReloader } from '#daemon/serving/certificate-reloader.js';
 import { DaemonServer, type DaemonServerOptions } from '#daemon/serving/daemon-server.js';
-import { createDelegatedAuth } from '#daemon/serving/delegated-auth.js';
+import { authorityFiles, createDelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks } from '#daemon/serving/health.js';
-import { loadServingCertificates } from '#daemon/serving/serving-certificate.js';
+import { loadServingCertificates, servingFiles } from '#daemon/serving/serving-certificate.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 import { memoryFileStore } from '#pki/file-store.js';
 
@@ -40,6 +41,10 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
   const { authenticationClient, authorizationClient } = options;
   const clients = { authenticationClient, authorizationClient };
   const auth = await createDelegatedAuth({ values, dialect, clock, log, metrics, ...clients });
+  let serving = certificates;
+  holdCertificate(metrics, 'serving', () => serving.pair.cert);
+  holdCertificate(metrics, 'client-authority', () => auth.current.clientCa);
+  holdCertificate(metrics, 'front-proxy-authority', () => auth.current.requestHeaderCa);
   const reloader = new CertificateReloader({
     load: async () => ({
       certificates: await loadServingCertificates({ values, name, clock, memory }),
@@ -47,9 +52,11 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
     }),
     apply: (replaced) => {
       auth.use(replaced.settings);
+      serving = replaced.certificates;
       server.replaceCertificates(replaced.certificates);
     },
     current: { certificates, settings: auth.current },
+    files: [...servingFiles(values), ...authorityFiles(values)],
     clock,
     log,
   });

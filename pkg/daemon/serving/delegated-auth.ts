@@ -99,6 +99,11 @@ export async function createDelegatedAuth(dependencies: DelegatedAuthDependencie
   };
 }
 
+/** The bundles that may be replaced while the daemon runs. */
+export function authorityFiles(values: DelegatedAuthValues): string[] {
+  return [values['client-ca-file'] ?? '', values['requestheader-client-ca-file'] ?? ''].filter((file) => file !== '');
+}
+
 async function settingsOf(
   values: DelegatedAuthValues,
   published: PublishedAuthentication | undefined,

@@ -1,10 +1,10 @@
 /** A daemon's serving certificates: from files, which may be replaced while it runs, or made by itself. */
 
 import { X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { CertificateFiles } from '#daemon/certificates/certificate-files.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';
 import { directoryStore, type FileStore, memoryFileStore } from '#pki/file-store.js';
@@ -72,8 +72,16 @@ function isCurrent(pem: string, nowMs: number): boolean {
   return Date.parse(new X509Certificate(pem).validTo) > nowMs;
 }
 
+/** The files that may be replaced while the daemon runs; none where it made its certificate itself. */
+export function servingFiles(
+  values: Pick<ServingValues, 'tls-cert-file' | 'tls-private-key-file' | 'tls-sni-cert-key'>,
+): string[] {
+  const own = [values['tls-cert-file'] ?? '', values['tls-private-key-file'] ?? ''].filter((file) => file !== '');
+  return [...own, ...values['tls-sni-cert-key'].flatMap(sniFiles)];
+}
+
 /** The paths in a value of `--tls-sni-cert-key`. */
-export function sniFiles(text: string): string[] {
+function sniFiles(text: string): string[] {
   const [files = ''] = text.split(':', 1);
   return files.split(',').map((path) => path.trim());
 }
@@ -98,9 +106,10 @@ async function readSni(text: string): Promise<SniCertificate> {
 
 async function readPair(certFile: string, keyFile: string, option: string): Promise<CertificatePair> {
   try {
-    const [cert, key] = await Promise.all([readFile(certFile, 'utf8'), readFile(keyFile, 'utf8')]);
-    createSecureContext({ cert, key });
-    return { cert, key };
+    const { cert = '', key = '' } = await new CertificateFiles({ files: { cert: certFile, key: keyFile } }).read();
+    const pair = { cert: cert.toString(), key: key.toString() };
+    createSecureContext(pair);
+    return pair;
   } catch (error) {
     const text = messageOf(error);
     throw new OptionsError([`${option}: cannot use ${certFile} and ${keyFile}: ${text}`]);

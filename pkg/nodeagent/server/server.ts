@@ -44,6 +44,8 @@ export interface ServeOptions {
   readonly debug?: DebugEndpoints | undefined;
   /** Where somebody else has the port of the options, any free one will do: the node reports which. */
   readonly isPortOnlyPreferred?: boolean;
+  /** Called for each new connection, before its handshake. */
+  readonly onConnection?: () => void;
   /** Shown at `/logs/`; absent: `/var/log`. */
   readonly systemLogsDir?: string;
 }
@@ -125,6 +127,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
       else refuseDebugging(app);
     },
     refusalText,
+    ...(options.onConnection === undefined ? {} : { onConnection: options.onConnection }),
     ...(options.metrics === undefined ? {} : { metrics: options.metrics }),
     ...(counting === undefined ? {} : { onRequest: counting('readwrite') }),
     ...(debugging && options.debug !== undefined ? { debug: options.debug } : {}),

@@ -4,20 +4,22 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
+import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
 import { DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
+import { CertificateReloader } from '#daemon/serving/certificate-reloader.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import { countedReviews } from '#daemon/serving/review-series.js';
-import { loadServingCertificates, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
+import { loadServingCertificates, type ServingCertificates, servingFiles } from '#daemon/serving/serving-certificate.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 import { servingCertificateManager } from '#nodeagent/certificates/managers.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 import type { AgentServer, AgentServerFactory, AgentServerInput } from '#nodeagent/server/agent-server.js';
-import { serveAgent } from '#nodeagent/server/server.js';
+import { type ServingAgent, serveAgent } from '#nodeagent/server/server.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 
 export interface StandardServerOptions {
@@ -50,19 +52,32 @@ async function readBundle(file: string): Promise<string | undefined> {
   }
 }
 
-/** Who may use the server, by the agent's options. Throws OptionsError for a bundle that cannot be used. */
-async function agentAuth(values: NodeAgentOptions, options: StandardServerOptions): Promise<DelegatedAuth> {
+/** Who may use the server, by the agent's options; the bundle may be replaced while it runs. */
+interface AgentAuth extends DelegatedAuth {
+  /** PEM; undefined where nobody is known by a certificate. */
+  readonly bundle: string | undefined;
+  /** Throws for a bundle that cannot be used; the one before stays in use then. */
+  use(bundle: string | undefined): void;
+}
+
+/** Throws OptionsError for a bundle that cannot be used. */
+async function agentAuth(values: NodeAgentOptions, options: StandardServerOptions): Promise<AgentAuth> {
   const { client, dialect, clock } = options;
-  const pem = await readBundle(values['client-ca-file'] ?? '');
-  return {
-    authenticator: new DelegatedAuthenticator({
+  const authenticatorOf = (pem: string | undefined) =>
+    new DelegatedAuthenticator({
       dialect,
       clock,
       anonymous: values['anonymous-auth'],
       tokenTtlMs: values['authentication-token-webhook-cache-ttl'],
       reviewClient: values['authentication-token-webhook'] ? countedReviews(client, 'authn', options) : undefined,
       clientAuthorities: pem === undefined ? undefined : new CertificateAuthorities(pem),
-    }),
+    });
+  let bundle = await readBundle(values['client-ca-file'] ?? '');
+  let authenticator = authenticatorOf(bundle);
+  return {
+    get authenticator() {
+      return authenticator;
+    },
     authorizer: new DelegatedAuthorizer({
       dialect,
       clock,
@@ -71,7 +86,17 @@ async function agentAuth(values: NodeAgentOptions, options: StandardServerOption
       deniedTtlMs: values['authorization-webhook-cache-unauthorized-ttl'],
       alwaysAllowPaths: ['/healthz'],
     }),
-    clientCaPems: pem === undefined ? [] : [pem],
+    get bundle() {
+      return bundle;
+    },
+    get clientCaPems() {
+      return bundle === undefined ? [] : [bundle];
+    },
+    use(next) {
+      if (next === bundle) return;
+      authenticator = authenticatorOf(next);
+      bundle = next;
+    },
   };
 }
 
@@ -80,29 +105,84 @@ export function standardServer(options: StandardServerOptions): AgentServerFacto
   return async (input) => {
     const values = input.options;
     const auth = await agentAuth(values, options);
+    const { metrics } = options;
+    holdCertificate(metrics, 'client-authority', () => auth.bundle);
     // Files that are given are what is wanted.
     const asks = values['rotate-server-certificates'] && (values['tls-cert-file'] ?? '') === '';
-    if (asks) return serveWithRequested(input, { ...options, auth });
-    const certificates = await loadServingCertificates({
-      values: {
-        'tls-cert-file': values['tls-cert-file'],
-        'tls-private-key-file': values['tls-private-key-file'],
-        'tls-sni-cert-key': [],
-        'cert-dir': values['cert-dir'],
-        'bind-address': input.node.hostIP(),
-      },
-      name: options.dialect.components.nodeAgent,
-      clock: options.clock,
-    });
-    return serveAgent(input, { ...options, certificates, auth });
+    return asks ? serveWithRequested(input, { ...options, auth }) : serveWithFiles(input, { ...options, auth });
   };
 }
 
-/** With a certificate that the cluster is asked for: it listens already, and serves when the certificate is there. */
-async function serveWithRequested(
+interface WithAuth extends StandardServerOptions {
+  readonly auth: AgentAuth;
+}
+
+/** With the certificate of the options' files, or with one that the agent has made itself. */
+async function serveWithFiles(input: AgentServerInput, options: WithAuth): Promise<AgentServer> {
+  const values = input.options;
+  const named = {
+    'tls-cert-file': values['tls-cert-file'],
+    'tls-private-key-file': values['tls-private-key-file'],
+    'tls-sni-cert-key': [],
+  };
+  const load = () =>
+    loadServingCertificates({
+      values: { ...named, 'cert-dir': values['cert-dir'], 'bind-address': input.node.hostIP() },
+      name: options.dialect.components.nodeAgent,
+      clock: options.clock,
+    });
+  let certificates = await load();
+  holdCertificate(options.metrics, 'serving', () => certificates.pair.cert);
+  return following(input, options, {
+    files: servingFiles(named),
+    load,
+    current: certificates,
+    apply(next) {
+      certificates = next;
+    },
+  });
+}
+
+interface FollowedServing {
+  readonly files: readonly string[];
+  readonly load: () => Promise<ServingCertificates | undefined>;
+  readonly current: ServingCertificates | undefined;
+  readonly apply: (next: ServingCertificates) => void;
+}
+
+/** Serves; certificates and authorities that were replaced are those of connections from then on. */
+async function following(
   input: AgentServerInput,
-  options: StandardServerOptions & { readonly auth: DelegatedAuth },
-): Promise<AgentServer> {
+  options: WithAuth,
+  { apply, current, files, load }: FollowedServing,
+): Promise<ServingAgent> {
+  const { auth, clock, log } = options;
+  const bundleFile = input.options['client-ca-file'] ?? '';
+  let server: ServingAgent | undefined;
+  const reloader = new CertificateReloader({
+    load: async () => ({ certificates: await load(), bundle: await readBundle(bundleFile) }),
+    apply: ({ bundle, certificates }) => {
+      auth.use(bundle);
+      if (certificates === undefined) return;
+      apply(certificates);
+      server?.replaceCertificates(certificates);
+    },
+    current: { certificates: current, bundle: auth.bundle },
+    files: bundleFile === '' ? files : [...files, bundleFile],
+    clock,
+    log,
+  });
+  server = await serveAgent(input, {
+    ...options,
+    certificates: current,
+    // Never rejects; the connection at hand does not wait for it.
+    onConnection: () => void reloader.check(),
+  });
+  return server;
+}
+
+/** With a certificate that the cluster is asked for: it listens already, and serves when the certificate is there. */
+async function serveWithRequested(input: AgentServerInput, options: WithAuth): Promise<AgentServer> {
   const { nodeName, client } = options;
   const manager = servingCertificateManager({
     ...options,
@@ -114,9 +194,16 @@ async function serveWithRequested(
     },
   });
   await manager.load();
-  const { current } = manager;
-  const certificates = current && servedBy(current);
-  const server = await serveAgent(input, { ...options, certificates });
+  const current = () => {
+    const pair = manager.current;
+    return pair === undefined ? undefined : servedBy(pair);
+  };
+  const server = await following(input, options, {
+    files: [],
+    load: async () => current(),
+    current: current(),
+    apply: () => undefined,
+  });
   manager.onChange((pair) => server.replaceCertificates(servedBy(pair)));
   const stop = new AbortController();
   const running = manager.run(stop.signal);

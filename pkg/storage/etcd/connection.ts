@@ -6,7 +6,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { CallSpan, Tracer } from '#daemon/tracing/tracer.js';
 import { translateEtcdError } from '#storage/etcd/errors.js';
 import type { GrpcStream } from '#storage/etcd/grpc/call.js';
-import { type EndpointTls, GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
+import { type EndpointTls, type EndpointTlsSource, GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
 import type { Message } from '#storage/etcd/grpc/frames.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
 import { readLeader, readTerm } from '#storage/etcd/messages.js';
@@ -14,7 +14,7 @@ import { type KnownLeader, OvertakenWrites } from '#storage/etcd/overtaken-write
 import { WireReader } from '#storage/etcd/wire.js';
 import { StoreError } from '#storage/store.js';
 
-export type EtcdTls = EndpointTls;
+export type EtcdTls = EndpointTls | EndpointTlsSource;
 
 export interface ConnectionOptions {
   /** `http://127.0.0.1:2379`, `https://…`; at least one. */

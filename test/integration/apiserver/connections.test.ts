@@ -16,6 +16,7 @@ import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
+import { staticTls } from '#client/http/credentials.js';
 import { createSelfSigned } from '#pki/self-signed.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
@@ -401,7 +402,7 @@ async function endlessLog(t: Test): Promise<{ endpoint: ConnectEndpoint; followe
     metadata: { name: 'chatty', namespace: 'default' },
     spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] },
   });
-  const options = { reader, tls: {}, addressTypes: ['InternalIP'], defaultPort: port, resolve: async () => [] };
+  const options = { reader, tls: staticTls({}), addressTypes: ['InternalIP'], defaultPort: port, resolve: async () => [] };
   const endpoint = podLog({ reader, nodeAgents: new NodeAgents(options), dialect: kubernetesDialect });
   return { endpoint, followers: async () => followers };
 }

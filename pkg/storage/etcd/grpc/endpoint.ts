@@ -13,16 +13,19 @@ import { GrpcError, grpcStatus } from '#storage/etcd/grpc/status.js';
 
 export interface EndpointTls {
   /** PEM. Absent: the system's authorities. */
-  readonly ca?: Buffer;
+  readonly ca?: Buffer | string | undefined;
   /** PEM of the client's certificate and key, both or none. */
-  readonly cert?: Buffer;
-  readonly key?: Buffer;
+  readonly cert?: Buffer | string | undefined;
+  readonly key?: Buffer | string | undefined;
 }
+
+/** Asked for each connection: files may have been replaced. Those that are there go on, as with 1.24's client. */
+export type EndpointTlsSource = () => Promise<EndpointTls>;
 
 export interface EndpointOptions {
   /** `http://127.0.0.1:2379`, `https://…` */
   readonly url: string;
-  readonly tls?: EndpointTls | undefined;
+  readonly tls?: EndpointTls | EndpointTlsSource | undefined;
   readonly clock: Clock;
   /** Uniform in [0, 1). */
   readonly random: () => number;
@@ -148,20 +151,38 @@ export class GrpcEndpoint {
     return this.#connecting;
   }
 
-  #connect(): Promise<Http2Session> {
-    const { url, clock } = this.#options;
+  async #connect(): Promise<Http2Session> {
+    const { tls } = this.#options;
+    if (typeof tls !== 'function') return this.#connectWith(tls);
+    const material = await tls().catch((error: unknown) => {
+      this.#pause();
+      throw this.#unreachable(error as Error);
+    });
+    // Nobody is left who would close it.
+    if (this.#closed) throw this.#unreachable(undefined);
+    return this.#connectWith(material);
+  }
+
+  #pause(): void {
+    this.#retryAtMs = this.#options.clock.monotonic() + this.#backoff.nextMs();
+  }
+
+  #unreachable(cause: Error | undefined): GrpcError {
+    const why = cause === undefined ? '' : `: ${cause.message}`;
+    const details = `no connection to etcd at ${this.#options.url}${why}`;
+    return new GrpcError(grpcStatus.UNAVAILABLE, details, { sent: false, cause });
+  }
+
+  #connectWith(tls: EndpointTls | undefined): Promise<Http2Session> {
+    const { clock } = this.#options;
     return new Promise((resolve, reject) => {
       const failed = (failure: Error | undefined) => {
         patience.cancel();
-        if (this.#session === undefined) {
-          this.#retryAtMs = clock.monotonic() + this.#backoff.nextMs();
-        }
-        const why = failure === undefined ? '' : `: ${failure.message}`;
-        const details = `no connection to etcd at ${url}${why}`;
+        if (this.#session === undefined) this.#pause();
         // Without effect when it had been connected.
-        reject(new GrpcError(grpcStatus.UNAVAILABLE, details, { sent: false, cause: failure }));
+        reject(this.#unreachable(failure));
       };
-      const socket = this.#dial(failed, () => {
+      const socket = this.#dial(tls, failed, () => {
         const leave = () => {
           if (this.#session === session) this.#session = undefined;
         };
@@ -192,7 +213,11 @@ export class GrpcEndpoint {
   }
 
   /** Calls one of the two, once; after `connected` the socket is its new owner's. */
-  #dial(failed: (failure: Error | undefined) => void, connected: () => void): Socket {
+  #dial(
+    tls: EndpointTls | undefined,
+    failed: (failure: Error | undefined) => void,
+    connected: () => void,
+  ): Socket {
     const { hostname, port, protocol } = this.#url;
     // An address of version 6 stands in brackets in a URL.
     const host = hostname.replace(/^\[|\]$/g, '');
@@ -200,7 +225,7 @@ export class GrpcEndpoint {
     const at = { host, port: Number(port === '' ? (secure ? 443 : 80) : port), noDelay: true };
     const servername = isIP(host) === 0 ? { servername: host } : {};
     const socket = secure
-      ? connectTls({ ...this.#options.tls, ...at, ...servername, ALPNProtocols: ['h2'] })
+      ? connectTls({ ...tls, ...at, ...servername, ALPNProtocols: ['h2'] })
       : connectTcp(at);
     let failure: Error | undefined;
     const onError = (error: Error) => {
