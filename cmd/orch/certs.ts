@@ -48,9 +48,10 @@ export async function certs(argv: readonly string[]): Promise<number> {
   stdout.write(parsed.values.output === 'json' ? `${JSON.stringify(found, null, 2)}\n` : tableOf(found));
   const soon = found.filter(({ daysLeft = 0 }) => daysLeft < renewBeforeDays);
   if (soon.length > 0) {
-    const renewing = readIdentity(layout.process) !== undefined
-      ? 'those of a cluster that runs are renewed within a day; at once:'
-      : 'renew them:';
+    const renewing =
+      readIdentity(layout.process) !== undefined
+        ? 'those of a cluster that runs are renewed within a day; at once:'
+        : 'renew them:';
     stderr.write(`${soon.length} of them end in less than ${renewBeforeDays} days: ${renewing} orch certs renew\n`);
   }
   return found.some(({ daysLeft = -1 }) => daysLeft < 0) ? 1 : 0;

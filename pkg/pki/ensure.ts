@@ -81,7 +81,11 @@ export async function ensureCertificate(
   const found = await load(files, file);
   if (found !== undefined && stillGood(found, authority, wanted, now + renewBeforeMs))
     return stored(files, file, found);
-  const made = await issueCertificate(authority, { ...wanted, now, ...(validityMs === undefined ? {} : { validityMs }) });
+  const made = await issueCertificate(authority, {
+    ...wanted,
+    now,
+    ...(validityMs === undefined ? {} : { validityMs }),
+  });
   await saveKeyCertificate(files, file, made);
   return stored(files, file, made);
 }

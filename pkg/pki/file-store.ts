@@ -33,7 +33,8 @@ export function directoryStore(directory: string): FileStore {
       }
     },
     write: (name, text, mode) => replaceFiles([{ path: join(directory, name), text, mode }]),
-    writeAll: (files) => replaceFiles(files.map(({ name, text, mode }) => ({ path: join(directory, name), text, mode }))),
+    writeAll: (files) =>
+      replaceFiles(files.map(({ name, text, mode }) => ({ path: join(directory, name), text, mode }))),
     path: (name) => join(directory, name),
   };
 }

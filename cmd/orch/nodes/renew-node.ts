@@ -11,8 +11,8 @@ import type { Client } from '#client/client.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
 import type { ClusterSettings } from '#cmd/orch/context/settings.js';
 import { nodeClient } from '#cmd/orch/nodes/node-client.js';
-import { agentCertificates } from '#cmd/orch/pki/report.js';
 import type { Renewal } from '#cmd/orch/pki/renewal.js';
+import { agentCertificates } from '#cmd/orch/pki/report.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { certificateSubject } from '#pki/ensure.js';
 import { generateEcKey, privateKeyToPem } from '#pki/keys.js';
@@ -79,13 +79,18 @@ async function anotherOf(
 ): Promise<TimedKeyCertificate> {
   const x509 = new X509Certificate(certificate);
   const alternatives = (x509.subjectAltName ?? '').split(', ');
-  const of = (kind: string) => alternatives.filter((each) => each.startsWith(kind)).map((each) => each.slice(kind.length));
+  const of = (kind: string) =>
+    alternatives.filter((each) => each.startsWith(kind)).map((each) => each.slice(kind.length));
   const template = { subject: certificateSubject(x509.raw), dns: of('DNS:'), ips: of('IP Address:') };
   const keys = await generateEcKey();
   const usages = ['digital signature', 'key encipherment', usage];
   const patience = deadline(clock, patienceMs, undefined);
   try {
-    const signed = await requestCertificate(client, { keys, template, signerName, usages }, { clock, signal: patience.signal });
+    const signed = await requestCertificate(
+      client,
+      { keys, template, signerName, usages },
+      { clock, signal: patience.signal },
+    );
     return timed({ certificate: signed, privateKey: privateKeyToPem(keys.privateKey) });
   } finally {
     patience.release();

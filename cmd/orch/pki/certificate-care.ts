@@ -3,8 +3,8 @@
  */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
-import { type CertificateReport, endOf, keptCertificates } from '#cmd/orch/pki/report.js';
 import { renewCertificates } from '#cmd/orch/pki/renewal.js';
+import { type CertificateReport, endOf, keptCertificates } from '#cmd/orch/pki/report.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface CertificateCareOptions {

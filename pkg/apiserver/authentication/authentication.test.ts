@@ -108,6 +108,26 @@ t.test('bearer tokens of one connection', async (t) => {
   await t.rejects(ask('a'), unauthorized, 'looked at again when its time is over');
 });
 
+t.test('authorities are exchanged in two steps: nobody is refused in between', async (t) => {
+  const now = Date.now();
+  const [old, next] = [
+    await createAuthority({ commonName: 'ca', now }),
+    await createAuthority({ commonName: 'ca', now }),
+  ];
+  const issue = (by: KeyCertificate) =>
+    issueCertificate(by, { subject: { commonName: 'alice', organizations: [] }, usages: ['client'], now });
+  const pool = new CertificatePool({ bundle: old.certificate, clock: realClock });
+  const [before, after] = [der(await issue(old)), der(await issue(next))];
+  const known = () => [before, after].map((certificate) => pool.verify(certificate).ok);
+  t.same(known(), [true, false]);
+  pool.replace(old.certificate + next.certificate);
+  t.same(known(), [true, true]);
+  t.throws(() => pool.replace('nothing'), RangeError);
+  t.same(known(), [true, true], 'the bundle of before stays');
+  pool.replace(next.certificate);
+  t.same(known(), [false, true]);
+});
+
 t.test('client certificates', async (t) => {
   const now = Date.now();
   const ca = await createAuthority({ commonName: 'ca', now });

@@ -14,7 +14,11 @@ import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.
 import { CertificateReloader } from '#daemon/serving/certificate-reloader.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import { countedReviews } from '#daemon/serving/review-series.js';
-import { loadServingCertificates, type ServingCertificates, servingFiles } from '#daemon/serving/serving-certificate.js';
+import {
+  loadServingCertificates,
+  type ServingCertificates,
+  servingFiles,
+} from '#daemon/serving/serving-certificate.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 import { servingCertificateManager } from '#nodeagent/certificates/managers.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';

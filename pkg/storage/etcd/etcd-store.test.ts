@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import type { EndpointTls } from '#storage/etcd/grpc/endpoint.js';
 import { prefixEnd, revisionOf, type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
 import { storeContract } from '#storage/store-contract.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
@@ -139,4 +140,13 @@ void t.test('over TLS with client certificates', async (t) => {
   const trustless = new EtcdStore({ ...options, tls: { cert, key } });
   t.teardown(() => trustless.close());
   await fails(t, trustless.health(), 'unavailable');
+
+  const issued: EndpointTls[] = [{ ca }];
+  const renewing = new EtcdStore({ ...options, tls: async () => issued.shift() ?? { ca, cert, key } });
+  t.teardown(() => renewing.close());
+  await renewing.health();
+  t.same(issued, [], 'what it connects with is asked for each time');
+  const unreadable = new EtcdStore({ ...options, tls: () => Promise.reject(new Error('no such file')) });
+  t.teardown(() => unreadable.close());
+  await fails(t, unreadable.health(), 'unavailable');
 });

@@ -402,7 +402,13 @@ async function endlessLog(t: Test): Promise<{ endpoint: ConnectEndpoint; followe
     metadata: { name: 'chatty', namespace: 'default' },
     spec: { nodeName: 'n1', containers: [{ name: 'c', image: 'i' }] },
   });
-  const options = { reader, tls: staticTls({}), addressTypes: ['InternalIP'], defaultPort: port, resolve: async () => [] };
+  const options = {
+    reader,
+    tls: staticTls({}),
+    addressTypes: ['InternalIP'],
+    defaultPort: port,
+    resolve: async () => [],
+  };
   const endpoint = podLog({ reader, nodeAgents: new NodeAgents(options), dialect: kubernetesDialect });
   return { endpoint, followers: async () => followers };
 }

@@ -213,20 +213,14 @@ export class GrpcEndpoint {
   }
 
   /** Calls one of the two, once; after `connected` the socket is its new owner's. */
-  #dial(
-    tls: EndpointTls | undefined,
-    failed: (failure: Error | undefined) => void,
-    connected: () => void,
-  ): Socket {
+  #dial(tls: EndpointTls | undefined, failed: (failure: Error | undefined) => void, connected: () => void): Socket {
     const { hostname, port, protocol } = this.#url;
     // An address of version 6 stands in brackets in a URL.
     const host = hostname.replace(/^\[|\]$/g, '');
     const secure = protocol === 'https:';
     const at = { host, port: Number(port === '' ? (secure ? 443 : 80) : port), noDelay: true };
     const servername = isIP(host) === 0 ? { servername: host } : {};
-    const socket = secure
-      ? connectTls({ ...tls, ...at, ...servername, ALPNProtocols: ['h2'] })
-      : connectTcp(at);
+    const socket = secure ? connectTls({ ...tls, ...at, ...servername, ALPNProtocols: ['h2'] }) : connectTcp(at);
     let failure: Error | undefined;
     const onError = (error: Error) => {
       failure = error;

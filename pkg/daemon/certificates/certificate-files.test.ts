@@ -1,0 +1,63 @@
+import t from 'tap';
+import { CertificateFiles, type CertificateMaterial } from '#daemon/certificates/certificate-files.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
+
+const now = Date.parse('2030-01-01T00:00:00Z');
+
+/** Two certificates for the same, and files that have one of them or, while they are replaced, a part of each. */
+async function setUp() {
+  const authority = await createAuthority({ commonName: 'ca', now });
+  const make = () =>
+    issueCertificate(authority, { subject: { commonName: 'a', organizations: [] }, usages: ['client'], now });
+  const [first, second] = [await make(), await make()];
+  const disk: Record<string, string> = { cert: first.certificate, key: first.privateKey };
+  const reads = { count: 0, before: (_count: number) => {} };
+  const files = new CertificateFiles({
+    files: { cert: 'cert', key: 'key' },
+    inline: { ca: authority.certificate },
+    async readFile(path) {
+      reads.before(++reads.count);
+      const text = disk[path];
+      if (text === undefined) throw new Error(`no ${path}`);
+      return Buffer.from(text);
+    },
+  });
+  return { first, second, disk, reads, files };
+}
+
+const isPair = ({ cert, key }: CertificateMaterial, pair: KeyCertificate): boolean =>
+  cert?.toString() === pair.certificate && key?.toString() === pair.privateKey;
+
+t.test('the same object says that nothing has changed', async (t) => {
+  const { first, second, disk, files } = await setUp();
+  const read = await files.read();
+  t.ok(isPair(read, first));
+  t.equal(await files.read(), read);
+  Object.assign(disk, { cert: second.certificate, key: second.privateKey });
+  t.ok(isPair(await files.read(), second));
+});
+
+t.test('who reads in the middle of a change reads again', async (t) => {
+  const { second, disk, reads, files } = await setUp();
+  await files.read();
+  disk['key'] = second.privateKey;
+  reads.count = 0;
+  reads.before = (count) => {
+    if (count === 3) disk['cert'] = second.certificate;
+  };
+  t.ok(isPair(await files.read(), second));
+  t.equal(reads.count, 4);
+});
+
+t.test('a pair that does not become one is not used, nor what cannot be read', async (t) => {
+  const { first, second, disk, files } = await setUp();
+  await files.read();
+  disk['key'] = second.privateKey;
+  await t.rejects(files.read(), /key is not the key of the certificate/);
+  t.ok(isPair(await files.readOrKnown(), first));
+  delete disk['cert'];
+  await t.rejects(files.read(), /no cert/);
+  t.ok(isPair(await files.readOrKnown(), first));
+  disk['cert'] = second.certificate;
+  t.ok(isPair(await files.readOrKnown(), second));
+});
