@@ -25,7 +25,7 @@ const dayMs = 24 * 3600_000;
 /** While something is wrong. */
 const againMs = 3600_000;
 /** Of this nobody can be told too early: it should have been renewed long before. */
-export const endsSoonMs = 14 * dayMs;
+const endsSoonMs = 14 * dayMs;
 
 export class CertificateCare {
   readonly #options: CertificateCareOptions;

@@ -30,6 +30,8 @@ export type CertificateKind = 'authority' | 'issued' | 'self-made';
 export interface FoundCertificate extends KeyCertificate {
   readonly name: string;
   readonly x509: X509Certificate;
+  /** All in its file: of an authority that is being exchanged, the one that signs, and those that are believed besides. */
+  readonly bundle: readonly X509Certificate[];
   readonly kind: CertificateKind;
 }
 
@@ -37,10 +39,19 @@ export interface FoundCertificate extends KeyCertificate {
 export async function findCertificate(files: FileStore, name: string): Promise<FoundCertificate | undefined> {
   const [certificate, privateKey] = await Promise.all([files.read(certificateFile(name)), files.read(`${name}.key`)]);
   if (certificate === undefined || privateKey === undefined) return undefined;
-  const [own, next] = certificatesInPem(certificate).map(readable);
+  const bundle = certificatesInPem(certificate)
+    .map(readable)
+    .filter((each) => each !== undefined);
+  const [own, next] = bundle;
   if (own === undefined) return undefined;
   const selfMade = next !== undefined && own.checkIssued(next);
-  return { name, certificate, privateKey, x509: own, kind: own.ca ? 'authority' : selfMade ? 'self-made' : 'issued' };
+  const kind = own.ca ? 'authority' : selfMade ? 'self-made' : 'issued';
+  return { name, certificate, privateKey, x509: own, bundle, kind };
+}
+
+/** Whether one of an authority's file has signed it. */
+export function isSignedBy({ x509 }: FoundCertificate, { bundle }: FoundCertificate): boolean {
+  return bundle.some((authority) => x509.checkIssued(authority) && x509.verify(authority.publicKey));
 }
 
 function readable(der: Buffer): X509Certificate | undefined {

@@ -12,6 +12,7 @@ import { ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
 import { renewCertificates } from '#cmd/orch/pki/renewal.js';
 import type { CertificateReport } from '#cmd/orch/pki/report.js';
 import { silentLogger } from '#daemon/log/logger.js';
+import { createAuthority } from '#pki/certificate.js';
 import { saveKeyCertificate } from '#pki/ensure.js';
 import { directoryStore } from '#pki/file-store.js';
 import { createSelfSigned } from '#pki/self-signed.js';
@@ -97,6 +98,21 @@ t.test('by name, and what cannot be renewed here', async (t) => {
   t.same([...failed.keys()].sort(), ['etcd-client.crt', 'etcd-server.crt']);
   t.match(failed.get('etcd-server.crt'), /key of its authority/);
   t.equal(read('etcd-server').serialNumber, old);
+});
+
+t.test('what an authority has signed is signed by the one that takes its place', async (t) => {
+  const { layout, now, read } = await setUp(t);
+  const next = await createAuthority({ commonName: 'orch-ca', now });
+  const old = readFileSync(join(layout.pki, 'ca.crt'), 'utf8');
+  const files = directoryStore(layout.pki);
+  await saveKeyCertificate(files, 'ca', { ...next, certificate: next.certificate + old });
+  const { failed } = await renewCertificates(layout, { now, renewBeforeMs: Number.POSITIVE_INFINITY });
+  t.equal(failed.size, 0);
+  const { publicKey } = new X509Certificate(next.certificate);
+  for (const name of ['apiserver', 'admin', 'node-n1-serving']) t.ok(read(name).verify(publicKey), name);
+  t.notOk(read('front-proxy-client').verify(publicKey));
+  const again = await ensureClusterPki(layout.pki, { dialect, names: [], ips: ['10.0.0.1'], now });
+  t.equal(again.apiServer.certificate, await files.read('apiserver.crt'), 'a start finds nothing to make again');
 });
 
 t.test('a machine renews by itself what ends within 30 days, and says what ends all the same', async (t) => {

@@ -11,6 +11,7 @@ import {
   certificateNames,
   type FoundCertificate,
   findCertificate,
+  isSignedBy,
 } from '#cmd/orch/pki/certificate-folder.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import type { KeyCertificate } from '#pki/certificate.js';
@@ -49,7 +50,7 @@ export async function renewCertificates(layout: Layout, options: RenewalOptions)
   for (const each of found) {
     if (each.kind === 'authority' || names?.includes(each.name) === false) continue;
     if (certificateTimes(each.x509.raw).notAfter >= now + renewBeforeMs) continue;
-    const signer = authorities.find(({ x509 }) => each.x509.checkIssued(x509) && each.x509.verify(x509.publicKey));
+    const signer = authorities.find((authority) => isSignedBy(each, authority));
     if (signer === undefined && each.kind !== 'self-made') {
       failed.set(certificateFile(each.name), 'the key of its authority is not on this machine');
       continue;

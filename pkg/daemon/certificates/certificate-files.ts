@@ -87,7 +87,7 @@ export class CertificateFiles {
 }
 
 /** False where the key is surely another certificate's. What cannot be read is for TLS to judge. */
-export function belongTogether(certificate: Buffer | string | undefined, key: Buffer | string | undefined): boolean {
+function belongTogether(certificate: Buffer | string | undefined, key: Buffer | string | undefined): boolean {
   if (certificate === undefined || key === undefined) return true;
   try {
     return new X509Certificate(certificate).checkPrivateKey(createPrivateKey(key));
