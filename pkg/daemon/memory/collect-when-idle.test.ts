@@ -16,11 +16,16 @@ t.test('garbage is collected once after each busy time', async (t) => {
   };
   t.equal(await period(3000), 0, 'starting is work');
   t.equal(await period(1000), 0);
-  t.equal(await period(10), 1);
+  t.equal(await period(10), 0, 'a pause');
+  t.equal(await period(500), 0, 'neither busy nor idle');
+  t.equal(await period(0), 0, 'another pause');
+  t.equal(await period(10), 1, 'idle');
   t.equal(await period(0), 1, 'nothing has happened since');
-  t.equal(await period(500), 1, 'neither busy nor idle');
+  t.equal(await period(500), 1);
+  t.equal(await period(0), 1);
   t.equal(await period(0), 1);
   t.equal(await period(2000), 1);
+  t.equal(await period(100), 1);
   t.equal(await period(100), 2);
   stop.abort();
   await work;
