@@ -19,6 +19,7 @@ import {
   whyNoServices,
 } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';
+import { isReady } from '#test/e2e/pods.js';
 
 t.setTimeout(240_000);
 
@@ -64,7 +65,7 @@ t.test('without what comes with it', { skip }, async (t) => {
   t.equal(applied.code, 0, applied.stderr);
   const pod = await eventually('the pod is ready', async () => {
     const found = await get<Pod>('pod', 'web');
-    return found.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') && found;
+    return isReady(found) && found;
   });
   const inside = async (...command: string[]) => (await cluster.ctl('exec', 'web', '--', ...command)).stdout;
   const address = (await get<Service>('service', 'web')).spec?.clusterIP ?? '';
@@ -168,8 +169,10 @@ t.test(
       `${nameServerService(dns, machine.address)}---${manifest.replace('spec: { selector: { app: web }', 'spec: { type: NodePort, selector: { app: web }')}`,
     );
     t.equal(applied.code, 0, applied.stderr);
-    const waited = await ctl(['wait', 'pod/web', '--for=condition=Ready', '--timeout=60s']);
-    t.equal(waited.code, 0, waited.stderr);
+    await eventually('the pod is ready', async () => {
+      const { stdout } = await ctl(['get', 'pod', 'web', '-o', 'json']);
+      return isReady(JSON.parse(stdout) as Pod);
+    });
     const inside = async (...command: string[]) => (await ctl(['exec', 'web', '--', ...command])).stdout;
     await eventually('a service answers by its name', async () => {
       const answer = await inside('timeout', '2', 'wget', '-q', '-O-', 'http://web.default/');

@@ -21,7 +21,9 @@ const maxErrorBytes = 2000;
 
 export const runWithInput: RunWithInput = (program, args, input = '') =>
   new Promise((resolve, reject) => {
-    const child = spawn(program, [...args], { stdio: ['pipe', 'pipe', 'pipe'], timeout: timeoutMs });
+    // The timer of spawn's own option would go on after a program was not found, and hold this process until then.
+    const signal = AbortSignal.timeout(timeoutMs);
+    const child = spawn(program, [...args], { stdio: ['pipe', 'pipe', 'pipe'], signal });
     const output: Buffer[] = [];
     let errors = '';
     child.stdout.on('data', (part: Buffer) => output.push(part));
@@ -30,10 +32,12 @@ export const runWithInput: RunWithInput = (program, args, input = '') =>
     });
     // It may end before it has read everything; its exit code tells.
     child.stdin.on('error', () => undefined);
-    child.once('error', reject);
-    child.once('close', (code, signal) => {
+    child.once('error', (error) => {
+      reject(signal.aborted ? new ProgramError(`${program} has not ended for ${timeoutMs / 1000} s`, null) : error);
+    });
+    child.once('close', (code, killedBy) => {
       if (code === 0) resolve(Buffer.concat(output).toString());
-      else reject(new ProgramError(`${program} ended with ${code ?? signal}: ${errors.trim()}`, code));
+      else reject(new ProgramError(`${program} ended with ${code ?? killedBy}: ${errors.trim()}`, code));
     });
     child.stdin.end(input);
   });
