@@ -12,17 +12,21 @@ hack/build-info.sh >dist/build.json
 # bundled by itself, since a chunk that programs share has in it what any of them needs, and without comments and
 # indentation, since every thread keeps the text of its program in memory, and twice as much of it where one character is
 # outside of Latin-1. Names stay for stacks.
+node dist/hack/bundle/main.js begin
+meta=$(mktemp -d)
+trap 'rm -rf "$meta"' EXIT
 bundle() {
   node_modules/.bin/esbuild "$@" \
     --bundle --splitting --platform=node --format=esm --target=node20 --sourcemap=linked --log-level=warning \
     --minify-whitespace --line-limit=200 \
+    --metafile="$meta/$(basename "$(dirname "$1")").json" \
     --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url); const __dirname = import.meta.dirname;'
 }
 for program in orch orchctl orch-controller-manager orch-scheduler orch-proxy orch-ingress nodeagent; do
   bundle "dist/cmd/$program/main.js"
 done
-bundle dist/cmd/orch-apiserver/{main,worker}.js
+bundle dist/cmd/orch-apiserver/main.js dist/cmd/orch-apiserver/worker.js
 if find dist/bundle -name '*.js' -newer dist/build.json -print0 | LC_ALL=C xargs -0r grep -l $'[\xc4-\xff]'; then
   echo "characters outside of Latin-1: write those of regular expressions as escapes" >&2
   exit 1
@@ -39,5 +43,5 @@ node_modules/.bin/esbuild tap \
   --bundle --platform=node --format=esm --target=node20 --log-level=warning --outfile=$tap/node_modules/@tapjs/tap.js \
   --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
 echo '{ "type": "module", "main": "node_modules/@tapjs/tap.js" }' >$tap/package.json
-# A program that runs may still load chunks of the build it started from.
-find dist/bundle -type f -mtime +1 -delete
+find dist/bundle/proto -type f -print0 |
+  xargs -0 node dist/hack/bundle/main.js end "$meta"/*.json -- dist/bundle/chunks/yaml-worker.js

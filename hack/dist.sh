@@ -14,7 +14,7 @@ cp -r bin examples README.md package.json charts "$work/$name"
 cp -r docs "$work/$name/docs"
 cp dist/build.json "$work/$name/dist"
 # Maps of sources are for those who have the sources.
-(cd dist && find bundle \( -name '*.js' -o -name '*.proto' \) -exec cp --parents -t "$work/$name/dist" {} +)
+node dist/hack/bundle/main.js list | grep -v '\.map$' | xargs -r cp --parents -t "$work/$name"
 cp "$(readlink -f "$(command -v node)")" "$work/$name/.tools/bin/node"
 chmod -R u=rwX,go=rX "$work/$name"
 tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C "$work" -cf - "$name" | gzip -9n >"dist/$name.tar.gz"

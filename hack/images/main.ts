@@ -3,7 +3,7 @@
  * container engine is needed; the same files give the same bytes. Programs run as a user without rights, but for those whose
  * work is the node's network, or the node.
  */
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { arch, argv, execPath, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
@@ -21,7 +21,9 @@ const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 
 /** Files that programs read while they run, without what only people read. */
 function projectFiles(): TarEntry[] {
-  const bundles = filesBelow(join(root, 'dist/bundle')).filter((path) => /\.(js|proto)$/.test(path));
+  // Those of older builds may be beside them.
+  const bundled = JSON.parse(readFileSync(join(root, 'dist/bundle.json'), 'utf8')) as readonly string[];
+  const bundles = bundled.filter((path) => !path.endsWith('.map')).map((path) => join(root, path));
   const others = ['dist/build.json', 'package.json', 'examples/web.yaml'].map((path) => join(root, path));
   return [...bundles, ...others].sort().map((path) => ({
     type: 'file',
@@ -29,13 +31,6 @@ function projectFiles(): TarEntry[] {
     mode: 0o644,
     data: readFileSync(path),
   }));
-}
-
-function filesBelow(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-    const path = join(folder, entry.name);
-    return entry.isDirectory() ? filesBelow(path) : [path];
-  });
 }
 
 const node = 'usr/bin/node';
