@@ -12,6 +12,8 @@ import type { Deployment } from '#api/apps/v1/types.gen.js';
 import { namespaces, nodes, persistentvolumeclaims, pods, services } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { blockContains, parseCIDR } from '#apimachinery/net/ip.js';
+import { loadKubeconfig } from '#client/kubeconfig/load.js';
+import { connect } from '#client/rest/client-config.js';
 import { type Cluster, startCluster } from '#cmd/orch/start-cluster.js';
 
 t.setTimeout(180_000);
@@ -146,6 +148,21 @@ t.test('rights hold without a socket too', async (t) => {
   const nobody = cluster.clientAs('nobody');
   await t.rejects(nobody.resource(pods).list({ namespace: 'default' }), /pods is forbidden: User "nobody" cannot list/);
   t.throws(() => cluster.kubeconfig(), /listen: true/);
+});
+
+t.test('a server is known by the name that all of them share, whatever it is called by', async (t) => {
+  const cluster = await startCluster({ nodes: 0, listen: true });
+  t.teardown(() => cluster.close());
+  const file = join(t.testdir(), 'client.config');
+  await writeFile(file, cluster.kubeconfig());
+  const target = await loadKubeconfig(file, { clock: realClock, env: {} });
+  const list = async (serverName: string) => {
+    const client = connect({ ...target, serverName }, { dialect: cluster.dialect, clock: realClock });
+    t.teardown(() => client.close());
+    return client.resource(namespaces).list();
+  };
+  t.ok((await list('orch.default.svc')).items.length > 0);
+  await t.rejects(list('another.example'), /does not match certificate/);
 });
 
 t.test('each node agent tells of itself behind the proxy of its node', async (t) => {
