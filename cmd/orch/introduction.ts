@@ -5,7 +5,7 @@
 import { env } from 'node:process';
 import { parseBootstrapToken } from '#api/core/v1/secret/bootstrap-token.js';
 import { realClock } from '#apimachinery/clock.js';
-import type { Dialect } from '#apimachinery/dialect.js';
+import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { formatKubeconfig, singleContext } from '#client/kubeconfig/file.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
@@ -13,7 +13,7 @@ import { connect } from '#client/rest/client-config.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { findCluster, tokenClient } from '#cmd/orch/find-cluster.js';
 import { asSetupError, checkedPin, serverUrl } from '#cmd/orch/join-refusals.js';
-import { dialectOf } from '#cmd/orch/joining/discover.js';
+import { readNodeSettings } from '#cmd/orch/joining/node-settings.js';
 import { type ProgressSink, step } from '#cmd/orch/terminal/progress.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { validCertificate } from '#nodeagent/certificates/client-config.js';
@@ -86,16 +86,23 @@ async function byConfig(file: string): Promise<Introduction> {
   const { server } = target;
   const ca = await authorityIn(file);
   const { certificate, privateKey } = await validCertificate(target, realClock);
-  const dialect = await dialectOf({ server, ca, clock: realClock });
-  const config = singleContext({
-    ...{ server, ca, clusterName: dialect.product, userName: 'bootstrap' },
-    ...{ clientCertificate: certificate, clientKey: privateKey },
-  });
-  return {
-    ...{ dialect, server, ca },
-    client: connect(target, { dialect, clock: realClock }),
-    config: formatKubeconfig(config),
-  };
+  const refusals = new Set<string>();
+  for (const dialect of [orchDialect, kubernetesDialect]) {
+    const client = connect(target, { dialect, clock: realClock });
+    try {
+      // Each dialect has them elsewhere, and nothing else says so to those who would be nodes.
+      await readNodeSettings(client);
+      const config = singleContext({
+        ...{ server, ca, clusterName: dialect.product, userName: 'bootstrap' },
+        ...{ clientCertificate: certificate, clientKey: privateKey },
+      });
+      return { dialect, server, ca, client, config: formatKubeconfig(config) };
+    } catch (error) {
+      await client.close();
+      refusals.add(messageOf(error));
+    }
+  }
+  throw new SetupError(`${server} does not tell what a node has to know: ${[...refusals].join('; ')}`);
 }
 
 /** Asks again for a while where that was wished: a new control plane takes its time. Rejects with the last refusal. */

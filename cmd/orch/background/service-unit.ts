@@ -16,6 +16,8 @@ export function serviceUnit({ command, description, path }: ServiceUnit): string
 Description=${description}
 Wants=network-online.target
 After=network-online.target
+# A machine that is not ready for it yet, at boot for example, tries again for as long as it takes.
+StartLimitIntervalSec=0
 
 [Service]
 Type=exec

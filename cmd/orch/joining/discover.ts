@@ -74,11 +74,6 @@ export async function discoverCluster(options: DiscoverOptions): Promise<Discove
   }
 }
 
-/** Of a cluster whose authority is known already; in PEM. Rejects with a DiscoveryError. */
-export async function dialectOf({ ca, clock, server }: { ca: string; clock: Clock; server: string }): Promise<Dialect> {
-  return (await clusterInfo({ server, tls: staticTls({ ca }), clock })).dialect;
-}
-
 /** The authority whose key has the hash, and no other that may stand beside it. */
 function trusted(text: string, { server, pin }: Pick<DiscoverOptions, 'server' | 'pin'>) {
   const [entry] = parseKubeconfig(text, `what ${server} tells of itself`).clusters;
