@@ -41,7 +41,9 @@ function lackOf(packages: readonly string[], path: string): string | undefined {
 export function whyNoContainers(options: { path: string; isRoot: boolean }): string | undefined {
   if (process.platform !== 'linux') return 'containers need Linux';
   if (!options.isRoot) return 'containers need root';
-  return lackOf(missing(runtimeNeeds, options.path), options.path);
+  if (missing(runtimeNeeds, options.path).length === 0) return undefined;
+  // Whoever installs some can install the rest at once.
+  return lackOf(missingPackages(options.path, { server: false }), options.path);
 }
 
 /** Undefined when a node's services and network policies can work here, else the reason in one line. */
