@@ -273,7 +273,8 @@ export class CompleteApiServer implements Daemon {
     const service = this.#apiService();
     await Promise.all([
       repair.run(signal),
-      service.run(signal),
+      // First of all: clients are to go elsewhere while requests under way are still answered.
+      service.run(signal).then(() => this.#leave(service)),
       idleCollection === undefined ? undefined : collectWhenIdle({ ...idleCollection, clock }, signal),
       followCertificate(this.server, this.#parts, signal, () => this.#publishAuthentication(signal)),
       aggregation.followIdentity(signal),
@@ -304,7 +305,6 @@ export class CompleteApiServer implements Daemon {
       aborted(signal),
     ]);
     await recorder.close();
-    await this.#leave(service);
   }
 
   #recorder(): ApiEventRecorder {

@@ -73,7 +73,11 @@ try {
   const admin = new EtcdAdmin(access);
   const snapshot = () => admin.snapshot();
   const saving = { to: join(folder, 'to'), layout, version: dialect.version, dialect: dialect.name };
-  const saved = await timed('saved', () => saveBackup({ ...saving, clock: realClock, store, snapshot }), 10);
+  const saved = await timed(
+    'saved',
+    () => saveBackup({ ...saving, clock: realClock, store, snapshot, members: async () => [] }),
+    10,
+  );
   admin.close();
   await store.close();
   console.log(`  ${formatBytes(saved.bytes)}, ${process.memoryUsage().rss >> 20} MiB resident`);

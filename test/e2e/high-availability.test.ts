@@ -125,6 +125,18 @@ t.test('three servers and a worker', { skip: whyNoServices() ?? false }, async (
     });
   }
 
+  await t.test('certificates are renewed', async (t) => {
+    await goesOn('certificates are renewed', async () => {
+      for (const host of servers)
+        t.match(
+          await page(host, 'bin/orch certs renew'),
+          /^etcd-server\.crt renewed$[\s\S]*nothing has to be started again/m,
+        );
+      const said = await machines.orch(worker, 'certs', 'renew', '--force');
+      t.match(said, /nodeagent-client-current\.pem renewed\n.*nodeagent-server-current\.pem renewed/);
+    });
+  });
+
   await t.test('nothing is lost, and no container started again', async (t) => {
     const last = await load?.end();
     t.same(last?.lost, []);

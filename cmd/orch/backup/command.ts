@@ -5,6 +5,7 @@ import { stdout } from 'node:process';
 import { realClock } from '#apimachinery/clock.js';
 import { readManifest, verifyBackup } from '#cmd/orch/backup/contents.js';
 import { listOptions, restoreOptions, saveOptions, scheduleOptions } from '#cmd/orch/backup/options.js';
+import { stepsForOthers } from '#cmd/orch/backup/other-servers.js';
 import { dueInMs, readPlan } from '#cmd/orch/backup/plan.js';
 import { restoreBackup } from '#cmd/orch/backup/restore.js';
 import { type SavedBackup, saveFrom } from '#cmd/orch/backup/save.js';
@@ -53,7 +54,7 @@ export async function backup(argv: readonly string[]): Promise<number> {
       argument: 'FOLDER',
       run: async ({ values, argument }) => {
         const layout = layoutOf(resolve(values['data-dir']));
-        const { time, objects } = await restoreBackup({
+        const { time, objects, others } = await restoreBackup({
           from: resolve(argument),
           layout,
           replace: values.replace,
@@ -62,6 +63,8 @@ export async function backup(argv: readonly string[]): Promise<number> {
         });
         stdout.write(`\n${layout.root} holds the cluster of ${time} with ${objects} objects. Start it:\n\n`);
         stdout.write(`  orch up --data-dir=${layout.root}\n`);
+        const steps = stepsForOthers(others, layout.root);
+        if (steps.length > 0) stdout.write(`\n${steps.join('\n')}\n`);
         return 0;
       },
     },

@@ -16,6 +16,12 @@ import { join } from 'node:path';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 
+/** A member of etcd when the backup was made. */
+export interface SavedMember {
+  readonly name: string;
+  readonly clientURLs: readonly string[];
+}
+
 export interface BackupManifest {
   readonly kind: 'orch backup';
   readonly format: 1;
@@ -30,6 +36,8 @@ export interface BackupManifest {
   readonly objects: number;
   /** Tells the clusters apart: the fingerprint of its certificate authority; empty for a store alone. */
   readonly cluster: string;
+  /** Absent in those of older programs. */
+  readonly members?: readonly SavedMember[];
 }
 
 export const manifestFile = 'backup.json';
@@ -69,13 +77,20 @@ export async function readManifest(folder: string): Promise<BackupManifest> {
   } catch (error) {
     throw new SetupError(`${folder} is no backup: ${manifestFile}: ${messageOf(error)}`);
   }
-  const { kind, format, version, dialect, time, revision, objects, cluster } = found ?? {};
+  const { kind, format, version, dialect, time, revision, objects, cluster, members = [] } = found ?? {};
   const texts = [version, dialect, time, revision, cluster];
   if (kind !== 'orch backup' || !texts.every((each) => typeof each === 'string') || !Number.isSafeInteger(objects)) {
     throw new SetupError(`${folder} is no backup: ${manifestFile} is not of one`);
   }
+  if (!Array.isArray(members) || !members.every(isMember))
+    throw new SetupError(`${folder} is no backup: ${manifestFile} names members of etcd that are none`);
   if (format !== 1) throw new SetupError(`${folder} has format ${String(format)}; this program knows format 1`);
   return found as BackupManifest;
+}
+
+function isMember(value: unknown): value is SavedMember {
+  const { name, clientURLs } = (value ?? {}) as Partial<SavedMember>;
+  return typeof name === 'string' && Array.isArray(clientURLs) && clientURLs.every((url) => URL.canParse(url));
 }
 
 /**

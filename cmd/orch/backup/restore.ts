@@ -4,9 +4,16 @@ import { existsSync } from 'node:fs';
 import { copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { type BackupManifest, readManifest, snapshotFile, verifyBackup } from '#cmd/orch/backup/contents.js';
+import {
+  type BackupManifest,
+  readManifest,
+  type SavedMember,
+  snapshotFile,
+  verifyBackup,
+} from '#cmd/orch/backup/contents.js';
+import { otherServers, refuseRunningServers, settingsAlone } from '#cmd/orch/backup/other-servers.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
-import { readSettings } from '#cmd/orch/context/settings.js';
+import { readSettings, writeSettings } from '#cmd/orch/context/settings.js';
 import { etcdMember, etcdPeerURL } from '#cmd/orch/process/etcd.js';
 import { findProgram } from '#cmd/orch/process/find-program.js';
 import { runningProcesses } from '#cmd/orch/process/identity.js';
@@ -29,10 +36,15 @@ const restoreMs = 600_000;
 /** What is set aside gets this at the end of its name. */
 const aside = '.before-restore';
 
+export interface Restored extends BackupManifest {
+  /** Servers that the cluster had besides, and has no more. */
+  readonly others: readonly SavedMember[];
+}
+
 /**
  * Throws SetupErrors. One that was interrupted is begun anew by the next call; until then the cluster does not start.
  */
-export async function restoreBackup(options: RestoreOptions): Promise<BackupManifest> {
+export async function restoreBackup(options: RestoreOptions): Promise<Restored> {
   const { from, layout, progress } = options;
   const manifest = await readManifest(from);
   const files = await step(progress, 'backup verified', async () => {
@@ -47,17 +59,22 @@ export async function restoreBackup(options: RestoreOptions): Promise<BackupMani
   }
   const tool = restoreTool(options.path);
   await refuseToOverwrite(options);
+  const saved = readSettings(join(from, 'cluster.json'));
+  if (saved === undefined) throw new SetupError(`${from} has no settings`);
+  const others = otherServers(manifest, saved);
+  await refuseRunningServers(others);
   await mkdir(layout.root, { recursive: true, mode: 0o700 });
   await writeFile(layout.restoring, `${from}\n`, { mode: 0o600 });
   const fresh = join(layout.root, 'restored');
   await rm(fresh, { recursive: true, force: true });
-  for (const path of files.filter((each) => each === 'cluster.json' || each.startsWith('pki/'))) {
+  for (const path of files.filter((each) => each.startsWith('pki/'))) {
     const target = join(fresh, path);
     await mkdir(dirname(target), { recursive: true, mode: 0o700 });
     await copyFile(join(from, path), target);
   }
-  const settings = readSettings(join(fresh, 'cluster.json'));
-  if (settings === undefined) throw new SetupError(`${from} has no settings`);
+  const settings = settingsAlone(saved);
+  await mkdir(fresh, { recursive: true, mode: 0o700 });
+  writeSettings(join(fresh, 'cluster.json'), settings);
   await step(progress, 'store restored', () =>
     makeMember(tool, {
       snapshot: join(from, snapshotFile),
@@ -71,7 +88,7 @@ export async function restoreBackup(options: RestoreOptions): Promise<BackupMani
   await rename(join(fresh, 'cluster.json'), layout.settings);
   await rm(fresh, { recursive: true, force: true });
   await rm(layout.restoring);
-  return manifest;
+  return { ...manifest, others };
 }
 
 async function refuseToOverwrite({ layout, replace }: RestoreOptions): Promise<void> {

@@ -9,6 +9,7 @@ import {
   backupsIn,
   fileHash,
   manifestFile,
+  type SavedMember,
   snapshotFile,
   sumsFile,
 } from '#cmd/orch/backup/contents.js';
@@ -28,6 +29,7 @@ export interface SaveOptions {
   readonly clock: Clock;
   readonly store: Pick<Store, 'range'>;
   readonly snapshot: () => AsyncIterable<Buffer>;
+  readonly members: () => Promise<readonly SavedMember[]>;
 }
 
 export interface SavedBackup extends BackupManifest {
@@ -59,6 +61,7 @@ export async function saveFrom(
       clock: access.clock,
       store,
       snapshot: () => admin.snapshot(),
+      members: () => admin.members(),
     });
   } finally {
     admin.close();
@@ -88,6 +91,7 @@ export async function saveBackup(options: SaveOptions): Promise<SavedBackup> {
       revision: String(revision),
       objects: count,
       cluster: layout === undefined ? '' : await clusterFingerprint(layout),
+      members: (await options.members()).map(({ name, clientURLs }) => ({ name, clientURLs })),
     };
     await writeFile(join(partial, manifestFile), `${JSON.stringify(manifest, null, 2)}\n`, { mode: 0o600 });
     if (layout !== undefined) await copySettings(layout, partial);

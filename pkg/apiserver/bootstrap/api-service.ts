@@ -1,6 +1,7 @@
 /**
  * Keeps the API's own Service and its endpoints: every server holds a lease in the store, and each writes the
- * addresses of all that hold one. A server that dies drops out when its lease ends.
+ * addresses of all that hold one. A server that stops takes itself out; one that dies drops out as soon as its lease ends,
+ * which the others watch.
  */
 
 import { endpoints, services } from '#api/core/v1/resources.gen.js';
@@ -32,9 +33,11 @@ export interface ApiServiceOptions {
 const servicePort = 443;
 const leaseSeconds = 15;
 const renewMs = 10_000;
+const rewatchMs = 1_000;
 
 export class ApiService {
   readonly #options: ApiServiceOptions;
+  #writing: Promise<void> = Promise.resolve();
 
   constructor(options: ApiServiceOptions) {
     this.#options = options;
@@ -48,8 +51,13 @@ export class ApiService {
 
   /** Keeps Service, lease and endpoints until the signal aborts. */
   async run(signal: AbortSignal): Promise<void> {
-    const { clock, log, endpoint } = this.#options;
-    while (!signal.aborted && endpoint !== undefined) {
+    if (this.#options.endpoint === undefined) return;
+    await Promise.all([this.#keep(signal), this.#followOthers(signal)]);
+  }
+
+  async #keep(signal: AbortSignal): Promise<void> {
+    const { clock, log } = this.#options;
+    while (!signal.aborted) {
       await clock.sleep(renewMs, signal);
       if (signal.aborted) break;
       try {
@@ -60,13 +68,40 @@ export class ApiService {
     }
   }
 
-  /** Takes this server out of the endpoints. */
+  /**
+   * Takes those out of the endpoints whose lease has ended; at its next turn alone this server would do so up to ten seconds
+   * later, as in 1.24.
+   */
+  async #followOthers(signal: AbortSignal): Promise<void> {
+    const { clock, leasePrefix, log, store } = this.#options;
+    const range = { start: leasePrefix, end: prefixEnd(leasePrefix) };
+    while (!signal.aborted) {
+      try {
+        const fromRevision = (await store.currentRevision(signal)) + 1n;
+        for await (const message of store.watch({ ...range, fromRevision, signal })) {
+          if (message.type !== 'events' || !message.events.some(({ type }) => type === 'delete')) continue;
+          await this.#writeHeld(signal);
+        }
+      } catch (err) {
+        if (signal.aborted) return;
+        log.info({ err }, 'The leases of other servers are not watched for a moment');
+      }
+      await clock.sleep(rewatchMs, signal);
+    }
+  }
+
+  /**
+   * Takes this server out of the endpoints at once. The last one stays there: clients that wait for a server to come back
+   * find it where it was, as in 1.24.
+   */
   async leave(signal: AbortSignal): Promise<void> {
     const { store, leasePrefix, endpoint } = this.#options;
     if (endpoint === undefined) return;
     const key = leasePrefix + endpoint.ip;
     const { kvs } = await store.range({ start: key, end: `${key}\0`, signal });
     if (kvs[0] !== undefined) await store.delete(key, kvs[0].modRevision, { signal });
+    const ips = await this.#held(signal);
+    if (ips.length > 0) await this.#writeEndpoints(ips, endpoint.port, signal);
   }
 
   async #ensureService(signal: AbortSignal): Promise<void> {
@@ -115,9 +150,29 @@ export class ApiService {
     const kv = held.kvs[0];
     if (kv === undefined) await store.create(key, value, options);
     else await store.update(key, value, kv.modRevision, options);
-    const all = await store.range({ start: leasePrefix, end: prefixEnd(leasePrefix), signal });
-    const ips = all.kvs.map((each) => each.key.slice(leasePrefix.length)).sort();
+    await this.#writeHeld(signal);
+  }
+
+  /** One after the other: what was read before a lease ended must not be written after what was read then. */
+  #writeHeld(signal: AbortSignal): Promise<void> {
+    const written = this.#writing.then(() => this.#writeHeldNow(signal));
+    this.#writing = written.catch(() => undefined);
+    return written;
+  }
+
+  /** This server is among them, whatever has become of its lease: it runs. */
+  async #writeHeldNow(signal: AbortSignal): Promise<void> {
+    const { endpoint } = this.#options;
+    if (endpoint === undefined) return;
+    const ips = await this.#held(signal);
     await this.#writeEndpoints(ips.includes(endpoint.ip) ? ips : [...ips, endpoint.ip].sort(), endpoint.port, signal);
+  }
+
+  /** Addresses of the servers that hold a lease. */
+  async #held(signal: AbortSignal): Promise<string[]> {
+    const { store, leasePrefix } = this.#options;
+    const { kvs } = await store.range({ start: leasePrefix, end: prefixEnd(leasePrefix), signal });
+    return kvs.map(({ key }) => key.slice(leasePrefix.length)).sort();
   }
 
   async #writeEndpoints(ips: readonly string[], port: number, signal: AbortSignal): Promise<void> {

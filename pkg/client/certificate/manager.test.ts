@@ -85,7 +85,7 @@ async function setUp(t: Test, given: { directory?: string; initial?: KeyCertific
     });
     await until(() => manager.current !== before || seen.failures > failures);
   };
-  return { asked, clients, clock, decide, directory, end, manager, requests, seen, store, wanted };
+  return { asked, clients, clock, decide, directory, end, manager, requests, seen, store, until, wanted };
 }
 
 t.test('asked for, taken into use, and another one in time', async (t) => {
@@ -157,9 +157,14 @@ t.test('what the directory has', async (t) => {
   await t.test('is used', async (t) => {
     const directory = await mkdtemp(join(tmpdir(), 'certificates-'));
     await new CertificateStore(directory, 'agent-client').update(pair, now);
-    const { clock, manager, requests } = await setUp(t, { directory });
+    const { clock, manager, requests, store, until } = await setUp(t, { directory });
     await clock.advance(60_000);
     t.equal(manager.current?.certificate, pair.certificate);
+    const other = await issueCertificate(authority, { subject, usages: ['client'], now, validityMs: hourMs });
+    await store.update(other, clock.now());
+    await clock.advance(60_000);
+    await until(() => manager.current?.certificate === other.certificate);
+    t.equal(manager.current?.privateKey, other.privateKey, 'also one that somebody else has asked for since');
     t.same(requests(), []);
   });
   await t.test('and is damaged', async (t) => {

@@ -3,7 +3,8 @@
 import type { Names } from '#observe/names.js';
 import type { Alert } from '#observe/rules/alert.js';
 
-export function generalAlerts({ dialect, prefix }: Names): Alert[] {
+export function generalAlerts(names: Names): Alert[] {
+  const { dialect, prefix } = names;
   return [
     {
       name: 'TargetDown',
@@ -62,5 +63,36 @@ export function generalAlerts({ dialect, prefix }: Names): Alert[] {
         act: 'Finish the upgrade: servers first, then nodes.',
       },
     },
+    ...certificateAlerts(names),
+  ];
+}
+
+/** Those in files are renewed 30 days before they end; agents have theirs renewed in the last third of their time. */
+function certificateAlerts({ agent, prefix }: Names): Alert[] {
+  const ending = (days: number, agentDays: number) => {
+    const ttl = (kind: string) => `${agent}_certificate_manager_${kind}_ttl_seconds{} < ${agentDays} * 86400`;
+    return `certificate_expiration_timestamp_seconds{} - time() < ${days} * 86400 or ${ttl('client')} or ${ttl('server')}`;
+  };
+  const common = {
+    name: `${prefix}CertificateExpiring`,
+    for: '15m',
+    summary: 'A certificate of {{ $labels.job }} at {{ $labels.instance }} ends soon.',
+    description:
+      'The certificate{{ if $labels.role }} in the role {{ $labels.role }}{{ end }} of {{ $labels.job }} at {{ $labels.instance }} ends in {{ $value | humanizeDuration }}.',
+    runbook: {
+      meaning:
+        'Certificates are renewed by themselves long before they end, and this one was not: nobody can write the file, the key of its authority is not there, or nobody signs what an agent asks for. When it has ended its user is refused.',
+      look: [
+        'orch certs',
+        'orchctl describe node NAME',
+        'orchctl get certificatesigningrequests',
+        'tail -n 50 DATA_DIR/logs/*.log',
+      ],
+      act: 'On the machine: `orch certs renew`, which says what is in the way; nothing has to be started again. An authority itself is exchanged by hand: see certificates.md.',
+    },
+  } as const;
+  return [
+    { ...common, expr: ending(3, 1), severity: 'critical' },
+    { ...common, expr: ending(14, 7), severity: 'warning' },
   ];
 }

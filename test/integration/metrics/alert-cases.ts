@@ -53,6 +53,14 @@ export function alertCases(names: Names): AlertCase[] {
   };
   return [
     { alert: 'TargetDown', series: { 'up{job="a", instance="1"}': bad(0, 1), 'up{job="a", instance="2"}': '1x120' } },
+    ...['critical', 'warning'].map((severity) => ({
+      alert: `${p}CertificateExpiring`,
+      severity,
+      series: {
+        'certificate_expiration_timestamp_seconds{job="a", instance="1", role="serving"}': bad(86_400, 86_400 * 300),
+        [`${agent}_certificate_manager_client_ttl_seconds{job="b", instance="2"}`]: bad(3600, 86_400 * 100),
+      },
+    })),
     {
       alert: `${p}DaemonRestarting`,
       series: { 'process_start_time_seconds{job="a", instance="1"}': '0+1x20 20x100' },

@@ -1,0 +1,76 @@
+/** Bundles of authorities and the serving certificate are exchanged while a server runs. */
+import { writeFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import t from 'tap';
+import { realClock } from '#apimachinery/clock.js';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
+import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
+
+const now = Date.now();
+const issue = (authority: KeyCertificate) =>
+  issueCertificate(authority, {
+    ...{ subject: { commonName: 'a', organizations: [dialect.groups.masters] }, usages: ['client', 'server'], now },
+    ips: ['127.0.0.1'],
+  });
+
+interface Answer {
+  readonly status: number;
+  readonly text: string;
+}
+
+/** Over a connection of its own; rejects where the server's certificate is none of `ca`. */
+function ask(port: number, path: string, ca: string, { certificate, privateKey }: KeyCertificate): Promise<Answer> {
+  const options = { port, host: '127.0.0.1', path, ca, cert: certificate, key: privateKey, agent: false };
+  return new Promise((resolve, reject) => {
+    request(options, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => {
+        text += part;
+      });
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    })
+      .on('error', reject)
+      .end();
+  });
+}
+
+t.test('another authority', async (t) => {
+  const { pki, argv } = await clusterCredentials(t, dialect, 'token,user,1\n');
+  const server = await startCompleteServer(t, { dialect, argv, listens: true });
+  const port = server.address?.port ?? 0;
+  const old = pki.authority;
+  const next = await createAuthority({ commonName: 'next', now });
+  const [before, after] = [await issue(old), await issue(next)];
+  const { namespaces } = dialect;
+  const path = `/api/v1/namespaces/${namespaces.system}/configmaps/extension-apiserver-authentication`;
+  const statuses = async (ca: string) => {
+    const answers = await Promise.all([before, after].map((pair) => ask(port, path, ca, pair)));
+    return answers.map(({ status }) => status);
+  };
+  const until = async (ca: string, wanted: readonly number[]) => {
+    const deadline = realClock.now() + 20_000;
+    for (;;) {
+      const seen = await statuses(ca).catch(() => undefined);
+      if (seen?.join() === wanted.join() || realClock.now() > deadline) return t.same(seen, wanted);
+      await realClock.sleep(50);
+    }
+  };
+  t.same(await statuses(old.certificate), [200, 401]);
+
+  const both = old.certificate + next.certificate;
+  await writeFile(old.certificateFile ?? '', both);
+  await until(old.certificate, [200, 200]);
+  const published = async () => JSON.parse((await ask(port, path, both, after)).text).data['client-ca-file'];
+  for (let tries = 0; (await published()) !== both && tries < 100; tries++) await realClock.sleep(50);
+  t.equal(await published(), both, 'extension API servers hear of it');
+
+  // The key first: in between nobody is served with a pair that is none.
+  const serving = await issue(next);
+  await writeFile(pki.apiServer.privateKeyFile ?? '', serving.privateKey);
+  t.same(await statuses(old.certificate), [200, 200]);
+  await writeFile(pki.apiServer.certificateFile ?? '', serving.certificate);
+  await until(next.certificate, [200, 200]);
+  await writeFile(old.certificateFile ?? '', next.certificate);
+  await until(next.certificate, [401, 200]);
+});
