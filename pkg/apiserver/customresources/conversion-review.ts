@@ -57,14 +57,21 @@ export function convertedObjects(
   return Array.isArray(objects) ? objects : [];
 }
 
-/** How a webhook's object is wrong: `part` is what of it, for the message. */
+/** How a webhook's object is wrong. */
 export class WrongConversion extends Error {
-  readonly part: 'object' | 'metadata';
+  /** What of it: 1.24 has words for each. */
+  readonly part: 'type' | 'object' | 'metadata';
 
-  constructor(part: 'object' | 'metadata', why: string) {
+  constructor(part: 'type' | 'object' | 'metadata', why: string) {
     super(why);
     this.part = part;
   }
+}
+
+/** The message after `conversion webhook for … returned `, of one object, or of that of a list at `index`. */
+export function wrongText({ part, message }: WrongConversion, index: number | undefined): string {
+  if (index === undefined) return `invalid ${part === 'type' ? 'object at index 0' : part}: ${message}`;
+  return `invalid ${part === 'metadata' ? 'metadata in object' : 'converted object'} at index ${index}: ${message}`;
 }
 
 /**
@@ -77,14 +84,14 @@ export function restored(original: ApiObjectShape, converted: unknown, desiredAP
   const { apiVersion, kind } = converted;
   if (apiVersion !== desiredAPIVersion) {
     const both = `expected ${desiredAPIVersion}, received ${textOf(apiVersion)}`;
-    throw new WrongConversion('object', `invalid groupVersion (${both})`);
+    throw new WrongConversion('type', `invalid groupVersion (${both})`);
   }
   if (kind !== original.kind) {
-    throw new WrongConversion('object', `invalid kind (expected ${original.kind}, received ${textOf(kind)})`);
+    throw new WrongConversion('type', `invalid kind (expected ${original.kind}, received ${textOf(kind)})`);
   }
   const { metadata } = converted;
   if (metadata === undefined) throw new WrongConversion('metadata', 'missing metadata in converted object');
-  if (!isObject(metadata)) throw new WrongConversion('metadata', 'metadata is not an object in converted object');
+  if (!isObject(metadata)) throw ofWrongType('metadata', metadata);
   const before = original.metadata as unknown as JsonObject;
   for (const name of ['name', 'namespace', 'uid']) {
     const [was, is] = [before[name] ?? '', metadata[name] ?? ''];
@@ -110,13 +117,35 @@ const validateTexts = { labels: validateLabels, annotations: validateAnnotations
 function textsIn(metadata: JsonObject, name: 'labels' | 'annotations'): JsonObject {
   const value = metadata[name];
   if (value === undefined || value === null) return {};
-  if (!isObject(value)) throw new WrongConversion('metadata', `metadata.${name} is not an object in converted object`);
+  if (!isObject(value)) throw ofWrongType(`metadata.${name}`, value);
   for (const key of Object.keys(value)) {
     if (typeof value[key] === 'string') continue;
-    throw new WrongConversion('metadata', `metadata.${name}[${key}] must be a string in converted object`);
+    const why = `metadata.${name}[${textOf(key)}] must be a string, but is ${goTypeOf(value[key])} in converted object`;
+    throw new WrongConversion('metadata', why);
   }
   const failures = validateTexts[name](value as Record<string, string>, FieldPath.of('metadata', name));
-  const [first] = failures;
-  if (first !== undefined) throw new WrongConversion('metadata', `${first.field}: ${first.message}`);
+  const texts = failures.map(({ field, message }) => `${field}: ${message}`);
+  if (texts.length > 0)
+    throw new WrongConversion('metadata', texts.length === 1 ? `${texts[0]}` : `[${texts.join(', ')}]`);
   return { [name]: value };
+}
+
+function ofWrongType(path: string, value: unknown): WrongConversion {
+  return new WrongConversion('metadata', `invalid ${path} of type ${goTypeOf(value)} in converted object`);
+}
+
+/** What decoders of Go make of a JSON value. */
+function goTypeOf(value: unknown): string {
+  if (value === null || value === undefined) return '<nil>';
+  if (Array.isArray(value)) return '[]interface {}';
+  switch (typeof value) {
+    case 'string':
+      return 'string';
+    case 'boolean':
+      return 'bool';
+    case 'number':
+      return Number.isInteger(value) ? 'int64' : 'float64';
+    default:
+      return 'map[string]interface {}';
+  }
 }

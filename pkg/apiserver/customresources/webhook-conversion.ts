@@ -19,6 +19,7 @@ import {
   convertedObjects,
   restored,
   WrongConversion,
+  wrongText,
 } from '#apiserver/customresources/conversion-review.js';
 import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import type { RemoteConversion } from '#apiserver/resources/served-conversion.js';
@@ -42,6 +43,14 @@ export interface WebhookConversionOptions extends ConversionWebhooks {
   readonly apiVersion: string;
 }
 
+interface Conversion {
+  /** The version. */
+  readonly wanted: string;
+  readonly signal: AbortSignal;
+  /** Failures tell which object of a list it was. */
+  readonly isList?: boolean;
+}
+
 /** As long as 1.24 waits. */
 const timeoutMs = 30_000;
 /** Of the objects in one question, unless a single one is longer; an answer may be as much longer as a request may be. */
@@ -62,14 +71,15 @@ export class WebhookConversion implements RemoteConversion {
 
   async toStored(object: ApiObjectShape, signal: AbortSignal): Promise<ApiObjectShape> {
     const { kind } = this.#options;
-    const [converted] = await this.#converted([object], kind.apiVersion(kind.storageVersion), signal);
+    const wanted = kind.apiVersion(kind.storageVersion);
+    const [converted] = await this.#converted([object], { wanted, signal });
     return converted ?? object;
   }
 
   fromStored(stored: readonly ApiObjectShape[], signal: AbortSignal): Promise<readonly ApiObjectShape[]> {
     const { forms, apiVersion } = this.#options;
     const settled = stored.map((object) => forms.settled(object));
-    return this.#converted(settled, apiVersion, signal);
+    return this.#converted(settled, { wanted: apiVersion, signal, isList: settled.length > 1 });
   }
 
   /** Nobody looks at these once more, so what comes has to have the shape of the version. */
@@ -78,13 +88,13 @@ export class WebhookConversion implements RemoteConversion {
     apiVersion: string,
     signal: AbortSignal,
   ): Promise<readonly ApiObjectShape[]> {
-    const converted = await this.#converted(objects, apiVersion, signal);
+    const converted = await this.#converted(objects, { wanted: apiVersion, signal });
     const type = this.#options.kind.version(parseGroupVersion(apiVersion).version)?.type;
     for (const [i, object] of converted.entries()) {
       const fault = type && object !== objects[i] ? shapeFault(type, object as unknown as JsonObject) : undefined;
       if (fault === undefined) continue;
       const about = kindText(objects[i]?.apiVersion, this.#options.kind.kind);
-      throw failure(`conversion webhook for ${about} returned invalid converted object at index ${i}: ${fault}`);
+      throw failure(`conversion webhook for ${about} returned invalid object: ${fault}`);
     }
     return converted;
   }
@@ -92,8 +102,7 @@ export class WebhookConversion implements RemoteConversion {
   /** Objects that are of the wanted version already are nobody's to convert. */
   async #converted(
     objects: readonly ApiObjectShape[],
-    wanted: string,
-    signal: AbortSignal,
+    { wanted, signal, isList = false }: Conversion,
   ): Promise<readonly ApiObjectShape[]> {
     const converted = [...objects];
     let places: number[] = [];
@@ -101,7 +110,9 @@ export class WebhookConversion implements RemoteConversion {
     let length = 0;
     const convert = async () => {
       const originals = places.map((place) => objects[place] as ApiObjectShape);
-      const answers = await this.#measured(originals, wanted, () => this.#ask(originals, texts, wanted, signal));
+      const answers = await this.#measured(originals, wanted, () =>
+        this.#ask(originals, texts, { wanted, signal, isList }),
+      );
       answers.forEach((answer, i) => {
         converted[places[i] as number] = answer;
       });
@@ -138,12 +149,11 @@ export class WebhookConversion implements RemoteConversion {
   async #ask(
     originals: readonly ApiObjectShape[],
     objects: readonly string[],
-    desiredAPIVersion: string,
-    signal: AbortSignal,
+    { wanted: desiredAPIVersion, signal, isList = false }: Conversion,
   ): Promise<readonly ApiObjectShape[]> {
     const { dialect, client, newUID, webhook, kind } = this.#options;
     const [first] = originals;
-    const about = kindText(first?.apiVersion, originals.length > 1 ? kind.listKind : kind.kind);
+    const about = kindText(first?.apiVersion, isList ? kind.listKind : kind.kind);
     const version = reviewVersionOf(webhook.conversionReviewVersions ?? []);
     if (version === undefined) throw failure('no supported conversion review versions');
     const { clientConfig = {} } = webhook;
@@ -162,21 +172,22 @@ export class WebhookConversion implements RemoteConversion {
       const counts = `${answers.length} objects, expected ${originals.length}`;
       throw failure(`conversion webhook for ${about} returned ${counts}`);
     }
-    return originals.map((original, i) => this.#restored(original, answers[i], { desiredAPIVersion, about, i }));
+    return originals.map((original, i) =>
+      this.#restored(original, answers[i], { desiredAPIVersion, about, index: isList ? i : undefined }),
+    );
   }
 
   #restored(
     original: ApiObjectShape,
     answer: unknown,
-    { desiredAPIVersion, about, i }: { desiredAPIVersion: string; about: string; i: number },
+    { desiredAPIVersion, about, index }: { desiredAPIVersion: string; about: string; index: number | undefined },
   ): ApiObjectShape {
     let object: ApiObjectShape;
     try {
       object = restored(original, answer, desiredAPIVersion);
     } catch (error) {
       if (!(error instanceof WrongConversion)) throw error;
-      const what = error.part === 'metadata' ? 'metadata in object' : 'converted object';
-      throw failure(`conversion webhook for ${about} returned invalid ${what} at index ${i}: ${error.message}`, error);
+      throw failure(`conversion webhook for ${about} returned ${wrongText(error, index)}`, error);
     }
     const schema = this.#options.kind.version(parseGroupVersion(desiredAPIVersion).version)?.schema;
     if (schema !== undefined) pruneObject(object, schema);

@@ -182,35 +182,49 @@ t.test('answers that are none, each of which costs its own request only', async 
       first((object) => {
         object.apiVersion = `${group}/v3`;
       }),
-      `${about} returned invalid converted object at index 0: invalid groupVersion (expected ${group}/v2, received ${group}/v3)`,
+      `${about} returned invalid object at index 0: invalid groupVersion (expected ${group}/v2, received ${group}/v3)`,
     ],
     [
       'another kind',
       first((object) => {
         object.kind = 'Other';
       }),
-      `${about} returned invalid converted object at index 0: invalid kind (expected Site, received Other)`,
+      `${about} returned invalid object at index 0: invalid kind (expected Site, received Other)`,
     ],
     [
       'another name',
       first((object) => {
         object.metadata.name = 'b';
       }),
-      `${about} returned invalid converted object at index 0: must have the same name: a != b`,
+      `${about} returned invalid object: must have the same name: a != b`,
     ],
     [
       'no metadata',
       first((object) => {
         delete object.metadata;
       }),
-      `${about} returned invalid metadata in object at index 0: missing metadata in converted object`,
+      `${about} returned invalid metadata: missing metadata in converted object`,
     ],
     [
       'a label that is none',
       first((object) => {
         object.metadata.labels = { 'not ok': 'x' };
       }),
-      /returned invalid metadata in object at index 0: metadata.labels: Invalid value: "not ok"/,
+      /returned invalid metadata: metadata.labels: Invalid value: "not ok"/,
+    ],
+    [
+      'labels that are none',
+      first((object) => {
+        object.metadata.labels = ['x'];
+      }),
+      `${about} returned invalid metadata: invalid metadata.labels of type []interface {} in converted object`,
+    ],
+    [
+      'an annotation that is no text',
+      first((object) => {
+        object.metadata.annotations = { a: 1 };
+      }),
+      `${about} returned invalid metadata: metadata.annotations[a] must be a string, but is int64 in converted object`,
     ],
     ['no JSON', (_review, response) => void response.writeHead(200).end('{'), /failed: the answer cannot be read/],
     [
@@ -224,7 +238,7 @@ t.test('answers that are none, each of which costs its own request only', async 
         const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
         response.end(JSON.stringify(converted(review)).replace('"unknown":1', `"unknown":${deep}`));
       },
-      /returned invalid converted object|the answer cannot be read/,
+      /returned invalid object|the answer cannot be read/,
     ],
   ];
   for (const [what, answer, message] of cases) {

@@ -163,34 +163,34 @@ t.test('a webhook that fails or lies costs the write, and nothing is done by hal
       sendJson(response, answer);
     };
   const ofLast = (lie: (object: Any) => void) => lying(({ convertedObjects }) => lie(convertedObjects.at(-1)));
-  const wrong = `${about}List returned invalid converted object at index 1: `;
+  const wrong = `${about} returned invalid object`;
   const cases: readonly [what: string, answer: Hook['answer'], message: string | RegExp][] = [
     [
       'a failure',
       lying((response) => {
         response.result = { status: 'Failure', message: 'cannot do that' };
       }),
-      `${about}List failed: cannot do that`,
+      `${about} failed: cannot do that`,
     ],
-    ['too few', lying(({ convertedObjects }) => convertedObjects.pop()), `${about}List returned 1 objects, expected 2`],
+    ['too few', lying(({ convertedObjects }) => convertedObjects.pop()), `${about} returned 1 objects, expected 2`],
     [
       'too many',
       lying(({ convertedObjects }) => convertedObjects.push(convertedObjects[0])),
-      `${about}List returned 3 objects, expected 2`,
+      `${about} returned 3 objects, expected 2`,
     ],
     [
       'another version',
       ofLast((object) => {
         object.apiVersion = `${group}/v3`;
       }),
-      `${wrong}invalid groupVersion (expected ${group}/v2, received ${group}/v3)`,
+      `${wrong} at index 0: invalid groupVersion (expected ${group}/v2, received ${group}/v3)`,
     ],
     [
       'another name',
       ofLast((object) => {
         object.metadata.name = 'other';
       }),
-      `${wrong}must have the same name: faults != other`,
+      `${wrong}: must have the same name: faults != other`,
     ],
     [
       'another uid',
@@ -204,12 +204,12 @@ t.test('a webhook that fails or lies costs the write, and nothing is done by hal
       ofLast((object) => {
         object.spec = 'none';
       }),
-      `${about} returned invalid converted object at index 1: .spec: expected map, got "none"`,
+      `${about} returned invalid object: .spec: expected map, got "none"`,
     ],
     [
       'no object',
       lying(({ convertedObjects }) => convertedObjects.splice(1, 1, 'none')),
-      `${wrong}it is not an object`,
+      `${wrong}: it is not an object`,
     ],
     ['a crash', (_review, response) => void response.destroy(), /failed: Post "https:.*": EOF$/],
   ];
@@ -227,7 +227,7 @@ t.test('a webhook that fails or lies costs the write, and nothing is done by hal
   // As with 1.24, what is stored can be written without it; here nobody loses what it manages.
   const reply = await one.merge('u', 'v1', { spec: { note: 'm' } });
   t.equal(reply.status, 200);
-  t.same(reply.warnings, [`managers keep the fields they have in ${group}/v2: ${about}List failed: cannot do that`]);
+  t.same(reply.warnings, [`managers keep the fields they have in ${group}/v2: ${about} failed: cannot do that`]);
   t.same(await one.owners(), ['a v1: host', 'b v2: note', 'u v1: note']);
   one.hook.answer = honest;
   await one.merge('u', 'v1', { spec: { note: 'k' } });
