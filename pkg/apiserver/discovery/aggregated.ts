@@ -139,7 +139,7 @@ function resourcesOf(documents: readonly ApiResourceDocument[], group: string, v
       resource: document.name,
       responseKind: { group, version, kind: document.kind },
       scope: document.namespaced ? 'Namespaced' : 'Cluster',
-      singularResource: document.kind.toLowerCase(),
+      singularResource: document.singularName || document.kind.toLowerCase(),
       verbs: document.verbs,
       ...(document.shortNames === undefined ? {} : { shortNames: document.shortNames }),
       ...(document.categories === undefined ? {} : { categories: document.categories }),

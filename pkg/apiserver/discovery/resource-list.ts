@@ -69,7 +69,8 @@ export function groupsOf(table: ResourceTable, remote: Iterable<RemoteVersion> =
 
 /** First bytes of a digest of what the objects are stored as; it changes when they need to be migrated. */
 function storageVersionHash({ stored: { apiVersion, kind } }: ServedResource): string {
-  return createHash('sha512').update(`${apiVersion}/${kind}`).digest().subarray(0, 8).toString('base64');
+  const group = apiVersion.includes('/') ? '' : '/';
+  return createHash('sha256').update(`${group}${apiVersion}/${kind}`).digest().subarray(0, 8).toString('base64');
 }
 
 function subresource(
@@ -91,6 +92,11 @@ function subresource(
   };
 }
 
+/** Of built-in kinds 1.24 leaves it empty, and clients derive it from the kind; definitions have names of their own. */
+function singularName({ declaration, edition }: ServedResource): string {
+  return edition === undefined ? '' : declaration.singular;
+}
+
 /** One group version's resources with their subresources, in the order of their names. */
 export function resourceDocuments(
   table: ResourceTable,
@@ -103,8 +109,7 @@ export function resourceDocuments(
     const { declaration } = resource;
     documents.push({
       name: declaration.resource,
-      // 1.24 leaves the singular name empty, and clients derive it from the kind.
-      singularName: '',
+      singularName: singularName(resource),
       namespaced: declaration.namespaced,
       kind: declaration.kind,
       verbs: declaration.verbs,

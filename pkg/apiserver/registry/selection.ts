@@ -89,6 +89,7 @@ function requireSelectable(resource: ServedResource, fields: FieldSelector): voi
   }
   const other = fields.terms.find(({ field }) => !commonFields.has(field));
   if (other === undefined) return;
+  if (resource.edition !== undefined) throw badRequest(`field label not supported: ${other.field}`);
   const known = [...commonFields].map((field) => JSON.stringify(field)).join(', ');
   throw badRequest(`${JSON.stringify(other.field)} is not a known field selector: only ${known}`);
 }

@@ -134,7 +134,14 @@ async function discovery(t: Test, call: Call): Promise<void> {
     { preferredVersion: { version: 'v1' }, versions: [{ version: 'v1' }, { version: 'v1beta1' }] },
   );
   t.match((await call('GET', `/apis/${group}/v1`)).resources, [
-    { name: 'crontabs', kind: 'CronTab', namespaced: true, shortNames: ['ct'], categories: ['all'] },
+    {
+      name: 'crontabs',
+      singularName: 'crontab',
+      kind: 'CronTab',
+      namespaced: true,
+      shortNames: ['ct'],
+      categories: ['all'],
+    },
     { name: 'crontabs/scale', group: 'autoscaling', version: 'v1', kind: 'Scale' },
     { name: 'crontabs/status', kind: 'CronTab' },
   ]);
@@ -338,6 +345,20 @@ async function changes(t: Test, call: Call, definitions: string, dialect: Dialec
 async function end(t: Test, call: Call, definitions: string, dialect: Dialect): Promise<void> {
   const path = `${definitions}/crontabs.${group}`;
   await call('PATCH', `${objects}/a`, { metadata: { finalizers: ['example.com/wait'] } }, merge);
+  t.match(await call('POST', objects, { ...cronTab('other', {}), kind: 'Other' }), {
+    code: 422,
+    message: `Other.${group} "other" is invalid: kind: Invalid value: "Other": must be CronTab`,
+  });
+  t.match(await call('POST', objects, { ...cronTab('other', {}), apiVersion: `${group}/v9` }), {
+    code: 400,
+    message: `the API version in the data (${group}/v9) does not match the expected API version (${group}/v1)`,
+  });
+  const stored = (storedVersions: readonly string[]) =>
+    call('PATCH', `${path}/status`, { status: { storedVersions } }, merge);
+  t.same((await stored([])).status.storedVersions, ['v1'], 'the version that is stored cannot be left out');
+  // Somebody migrates, and makes a mistake: what is refused in updates from then on must not keep it from going.
+  t.same((await stored(['v9'])).status.storedVersions, ['v9']);
+  t.match(await call('PATCH', path, { metadata: { labels: { a: 'b' } } }, merge), { code: 422 });
   t.match(await call('DELETE', path), {
     metadata: { finalizers: [dialect.finalizers.customResourceCleanup] },
     status: { conditions: [{}, {}, { type: 'Terminating', status: 'True', reason: 'InstanceDeletionPending' }] },

@@ -23,12 +23,13 @@ function columnsOf(given: readonly CustomResourceColumnDefinition[] | undefined)
 }
 
 export function columnDeclarations(given: readonly CustomResourceColumnDefinition[] | undefined): ColumnDeclaration[] {
-  const own = columnsOf(given).map(({ name, type, format, priority, description }) => ({
+  const own = columnsOf(given).map(({ name, type, format, priority, description = '', jsonPath }) => ({
     name,
     type: type as ColumnDeclaration['type'],
     ...(format === undefined ? {} : { format }),
     ...(priority === undefined ? {} : { priority }),
-    ...(description === undefined ? {} : { description }),
+    description:
+      description === '' ? `Custom resource definition column (in JSONPath format): ${jsonPath}` : description,
   }));
   return [nameColumn, ...own];
 }

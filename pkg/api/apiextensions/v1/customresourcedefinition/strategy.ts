@@ -11,6 +11,7 @@ import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.j
 import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
+import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition> =
@@ -35,11 +36,15 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
         },
         object.metadata.deletionTimestamp ?? '',
       ),
-    defaults: ({ spec }) => {
-      const names = spec.names;
+    defaults(object) {
+      const { names } = object.spec;
       if (names !== undefined && (names.kind ?? '') !== '') {
         names.singular ||= names.kind.toLowerCase();
         names.listKind ||= `${names.kind}List`;
+      }
+      const { status } = object;
+      if (status !== undefined && (status.storedVersions ?? []).length === 0) {
+        object.status = withStorageVersion(object, status);
       }
     },
     prepareForCreate(object, context) {
@@ -50,7 +55,8 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
       dropDisabledValidations(object, old, context);
       if (object.status !== undefined) object.status = withStorageVersion(object, object.status);
     },
-    validate: (object, context, old) => validateDefinition(object, context, old),
+    // 1.24 takes the last finalizer away with the status, where nobody asks whether the definition is still valid.
+    validate: (object, context, old) => (isEnding(object, old) ? [] : validateDefinition(object, context, old)),
     validateUpdate: (object, old) => validateDefinitionUpdate(object, old),
     validateStatusUpdate: (object) =>
       object.status?.acceptedNames === undefined
@@ -58,6 +64,11 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
         : validateNames(object.status.acceptedNames, FieldPath.of('status', 'acceptedNames')),
     cells: ({ metadata }) => [metadata.name ?? '', metadata.creationTimestamp ?? ''],
   });
+
+/** What is deleted must be able to go, whatever its status says. */
+function isEnding(object: CustomResourceDefinition, old: CustomResourceDefinition | undefined): boolean {
+  return object.metadata.deletionTimestamp !== undefined && old !== undefined && jsonEqual(object.spec, old.spec);
+}
 
 /** Objects may be stored in every version that once was the storage version, until somebody takes it off the list. */
 function withStorageVersion(
