@@ -61,7 +61,7 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     ['networkPolicy.enabled=false'],
     ['ingress.enabled=true', 'serviceProxy.enabled=true', 'nodes.serviceProxy=none'],
     [...metrics, 'etcd.replicas=3'],
-    ['tracing.endpoint=collector.tracing:4317', 'dialect=kubernetes'],
+    ['tracing.endpoint=collector.tracing:4317', 'dialect=kubernetes', 'nodeAgent.enabled=true'],
     ['nodeAgent.enabled=true', 'nodeAgent.extraArgs.max-pods=20', 'networkPolicy.nodePortsFrom[0].podSelector.a=b'],
   ]) {
     const set = values.flatMap((value) => ['--set', value]);

@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
+import { deferred } from '#apimachinery/async/deferred.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { CompleteApiServer } from '#apiserver/complete-api-server.js';
@@ -165,9 +166,46 @@ t.test('nobody waits for a collector that is away or silent, and few spans wait 
   }
 });
 
+t.test('what goes on after a piece of work has ended belongs to no span', async (t) => {
+  const collector = await startCollector();
+  t.teardown(() => collector.close());
+  const tracer = new OtlpTracer({ config: { endpoint: collector.endpoint, samplingRatio: 1 }, service: 's', log });
+  const call = () => tracer.call({ name: 'call', attributes: {} }, async (told) => told);
+  const [first, second] = [tracer.begin('work', 'ns/a'), tracer.begin('other', 'ns/b')];
+  let later: Promise<string | undefined> | undefined;
+  const goOn = deferred();
+  t.type(
+    await first?.within(() => {
+      later = goOn.promise.then(call);
+      return call();
+    }),
+    'string',
+  );
+  await t.rejects(first?.part('part', () => Promise.reject(new Error('mine'))) ?? Promise.resolve(), /mine/);
+  first?.took('step', 5, true);
+  first?.within(() => tracer.annotate(() => ({ said: 'so' })));
+  first?.end({ attributes: { result: 'done' }, failed: false });
+  goOn.resolve();
+  t.equal(await later, undefined, 'while another is open');
+  second?.end({ attributes: {}, failed: true, message: 'why' });
+  t.equal(await call(), undefined);
+  t.equal(tracer.traceparent(), undefined);
+  await tracer.close();
+  const found = (name: string) => collector.spans.filter((span) => span.name === name);
+  const [work] = found('work');
+  t.match(work, { parentId: '', failed: false, attributes: { result: 'done', said: 'so' } });
+  t.match(found('other'), [{ parentId: '', failed: true }]);
+  const below = { parentId: work?.spanId, traceId: work?.traceId };
+  t.match(found('call'), [{ ...below, failed: false }]);
+  t.match(found('part'), [{ ...below, failed: true }]);
+  t.match(found('step'), [{ ...below, failed: true }]);
+  t.equal(collector.spans.length, 5);
+});
+
 t.test('of a share of requests, which is none unless told', async (t) => {
   const tracer = new OtlpTracer({ config: { endpoint: '127.0.0.1:1', samplingRatio: 0 }, service: 's', log });
   t.teardown(() => tracer.close());
+  t.equal(tracer.begin('work', 'ns/a'), undefined);
   const within = (traceparent: string | undefined) =>
     tracer.serve(
       { name: 'n', attributes: {}, traceparent },
