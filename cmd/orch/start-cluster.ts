@@ -40,6 +40,7 @@ import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { resolveName } from '#dns/resolve-name.js';
+import type { NodeAgent } from '#nodeagent/nodeagent.js';
 import { type SimulatedDependencies, simulatedDependencies } from '#nodeagent/simulated/node.js';
 import type { PodConnection } from '#nodeagent/simulated/runtime.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
@@ -90,6 +91,11 @@ export interface Cluster {
    * policies are not enforced.
    */
   dial(host: string, port: number, namespace?: string): Promise<Duplex>;
+  /**
+   * Ends a node's agent (`node-0` and so on) without a word to anybody, as where a machine loses its power. Its pods stay
+   * as they were told of last, until the controllers notice. It does not come back.
+   */
+  stopNode(name: string): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -152,6 +158,7 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       await rm(folder, { recursive: true, force: true });
     };
     const simulated: SimulatedDependencies[] = [];
+    const agents = new Map<string, NodeAgent>();
     try {
       await process.startApiServer();
       await process.startLoops();
@@ -166,10 +173,11 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
       };
       const { onConnection } = options;
       await Promise.all(
-        names.map((name) => {
+        names.map(async (name) => {
           const dependencies = simulatedDependencies({ dialect, clock, onConnection });
           simulated.push(dependencies);
-          return startNode(process, { dialect, name, dependencies, folder, files, featureGates, more });
+          const node = { dialect, name, dependencies, folder, files, featureGates, more };
+          agents.set(name, await startNode(process, node));
         }),
       );
       await setUpLocalStorage(process.api.client);
@@ -208,6 +216,12 @@ export async function startCluster(options: StartClusterOptions = {}): Promise<C
         });
         return formatKubeconfig(config);
       },
+      async stopNode(name) {
+        const agent = agents.get(name);
+        if (agent === undefined)
+          throw new Error(`there is no node ${name}; there are ${[...agents.keys()].join(', ')}`);
+        await agent.close();
+      },
       close,
     };
   } catch (error) {
@@ -227,9 +241,9 @@ async function startNode(
     featureGates: Gates;
     more: readonly string[];
   },
-): Promise<void> {
+): Promise<NodeAgent> {
   const { dependencies, dialect, name, folder, files, featureGates, more } = node;
-  await process.startNode({
+  return process.startNode({
     name,
     dependencies: () => dependencies,
     arguments: nodeAgentArguments({

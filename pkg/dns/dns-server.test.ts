@@ -196,6 +196,17 @@ t.test('connections that send no questions are closed', async (t) => {
   t.pass('at once');
 });
 
+t.test('a resolver that hangs costs only its own questions', async (t) => {
+  const silence = deferred<Buffer>();
+  const { ask } = await setUp(t, { exchange: () => silence.promise });
+  const waiting = Array.from({ length: 100 }, (_, i) => ask(`n${i}.example.com`));
+  t.equal(told(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
+  // In the namespace of who asks, the rest of the search list would be gone through, outside of the cluster, too.
+  t.equal(told(await ask('none.other.svc.cluster.local')), 'NXDOMAIN');
+  silence.reject(new Error('it never answered'));
+  for (const answer of await Promise.all(waiting)) t.equal(told(answer), 'SERVFAIL');
+});
+
 t.test('where nobody can be asked, the cluster is answered for all the same', async (t) => {
   const { ask } = await setUp(t, { hostResolvers: async () => ({ upstreams: [], searches: [] }) });
   t.equal(told(await ask('www.example.com')), 'REFUSED');

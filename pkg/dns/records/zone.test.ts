@@ -3,6 +3,7 @@ import { decode, encode, type RecordType } from 'dns-packet';
 import t from 'tap';
 import type { Service, ServiceSpec } from '#api/core/v1/types.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { readQuery } from '#dns/message/query.js';
 import { writeResponse } from '#dns/message/response.js';
 import { contentOf } from '#dns/records/content.js';
@@ -194,4 +195,62 @@ t.test('changes take effect at once, in whatever order they come', async (t) => 
   table.deleteSlice(petSlice);
   table.setService(pets);
   t.equal(ask(pet, 'A'), 'nxdomain', 'nothing is left of the endpoints');
+});
+
+t.test('thousands of changes, each followed by questions, and none is answered wrong', async (t) => {
+  const random = seededRandom(53);
+  const below = (limit: number) => Math.floor(random() * limit);
+  const { table, ask } = cluster();
+  const nameOf = (n: number) => `s${n}.default.svc.cluster.local`;
+  const reverseOf = (address: string) => `${address.split('.').reverse().join('.')}.in-addr.arpa`;
+  interface Entry {
+    service: Service | undefined;
+    slice: EndpointSlice | undefined;
+  }
+  const entries = Array.from({ length: 1000 }, (): Entry => ({ service: undefined, slice: undefined }));
+  const endpointsOf = (each: Entry) => (each.slice?.endpoints ?? []).flatMap(({ addresses }) => addresses);
+  /** What a table that keeps nothing would answer. */
+  const expected = (each: Entry): string => {
+    if (each.service === undefined) return 'nxdomain';
+    const { clusterIP = '' } = each.service.spec;
+    if (clusterIP !== 'None') return clusterIP;
+    return endpointsOf(each).length === 0 ? 'nxdomain' : endpointsOf(each).join(' ');
+  };
+  const wrong: string[] = [];
+  const compare = (name: string, type: RecordType, wanted: string) => {
+    const answered = String(ask(name, type)).split(' ').sort().join(' ');
+    if (answered !== wanted.split(' ').sort().join(' ')) wrong.push(`${name} ${type}: ${answered}, not ${wanted}`);
+  };
+  for (let step = 0; step < 3000; step++) {
+    const n = below(entries.length);
+    const entry = entries[n] as Entry;
+    const { service: had, slice: hadSlice } = entry;
+    const what = random();
+    if (had !== undefined && what < 0.3) {
+      table.deleteService(had);
+      entry.service = undefined;
+    } else if (what < 0.7) {
+      const clusterIP = random() < 0.4 ? 'None' : `10.96.${step >> 8}.${step & 255}`;
+      entry.service = service(`s${n}`, clusterIP === 'None' ? { clusterIP } : { clusterIP, clusterIPs: [clusterIP] });
+      table.setService(entry.service);
+    } else if (hadSlice !== undefined && what < 0.8) {
+      table.deleteSlice(hadSlice);
+      entry.slice = undefined;
+    } else {
+      const endpoints = Array.from({ length: below(4) }, (_, i) => ({
+        addresses: [`10.${128 + i}.${step >> 8}.${step & 255}`],
+      }));
+      entry.slice = slice(`s${n}-1`, `s${n}`, { endpoints });
+      table.setSlice(entry.slice, hadSlice);
+    }
+    compare(nameOf(n), 'A', expected(entry));
+    const other = below(entries.length);
+    compare(nameOf(other), 'A', expected(entries[other] as Entry));
+    const before = had?.spec.clusterIP ?? 'None';
+    if (before !== 'None') {
+      const isStill = entry.service?.spec.clusterIP === before;
+      compare(reverseOf(before), 'PTR', isStill ? nameOf(n) : 'outside');
+    }
+  }
+  t.same(wrong, []);
 });

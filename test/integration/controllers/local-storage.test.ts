@@ -1,11 +1,16 @@
 /** Claims of the default class get directories of nodes, on simulated ones. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import t from 'tap';
 import { statefulsets } from '#api/apps/v1/resources.gen.js';
 import { nodes, persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
+import { isNotFound } from '#apimachinery/errors/status.js';
 import { startCluster } from '#cmd/orch/start-cluster.js';
-import { eventually } from '#test/e2e/harness.js';
+import { documentedCommands } from '#test/e2e/documented.js';
+import { eventually, root, run } from '#test/e2e/harness.js';
 
 t.setTimeout(120_000);
 const namespace = 'default';
@@ -87,6 +92,59 @@ t.test('no node is given more than it has', async (t) => {
     return (await client.resource(pods).get('c', { namespace })).status?.phase === 'Running';
   });
 });
+
+t.test('the commands for a node that does not come back', async (t) => {
+  const cluster = await startCluster({ nodes: 2, listen: true });
+  const folder = mkdtempSync(join(tmpdir(), 'olost-'));
+  t.teardown(async () => {
+    rmSync(folder, { recursive: true, force: true });
+    await cluster.close();
+  });
+  const config = join(folder, 'client.config');
+  writeFileSync(config, cluster.kubeconfig());
+  const { client } = cluster;
+  await client.resource(statefulsets).create({
+    metadata: { name: 'database', namespace },
+    spec: {
+      ...{ serviceName: 'database', replicas: 1, selector: { matchLabels: { app: 'database' } } },
+      template: { metadata: { labels: { app: 'database' } }, spec: { containers: [container] } },
+      volumeClaimTemplates: [claim('data', '1Gi')],
+    },
+  });
+  const running = (): Promise<Pod> =>
+    eventually('the pod runs', async () => {
+      const found = await client.resource(pods).get('database-0', { namespace }).catch(ignoreNotFound);
+      const isRunning = found?.status?.phase === 'Running' && found.metadata.deletionTimestamp === undefined;
+      return isRunning && found;
+    });
+  const before = await running();
+  const lost = before.spec.nodeName ?? '';
+  const claimed = () => client.resource(persistentvolumeclaims).get('data-database-0', { namespace });
+  const { spec: had } = await claimed();
+  await cluster.stopNode(lost);
+
+  const commands = documentedCommands('local-storage.md');
+  t.equal(commands.length, 3);
+  for (const command of commands) {
+    const [program = '', ...args] = command.replaceAll('worker-a', lost).split(' ');
+    const { code, stderr } = await run(join(root, program), args, { env: { KUBECONFIG: config } });
+    t.equal(code, 0, `${command}: ${stderr}`);
+  }
+  const after = await running();
+  t.not(after.metadata.uid, before.metadata.uid);
+  t.not(after.spec.nodeName, lost, 'it runs on another node');
+  const { spec: has, status } = await claimed();
+  t.equal(status?.phase, 'Bound');
+  t.not(has.volumeName, had.volumeName, 'with a volume of its own');
+  await eventually('nothing is left of the old volume', async () => {
+    const { items } = await client.resource(persistentvolumes).list();
+    return items.length === 1 && items[0]?.metadata.name === has.volumeName;
+  });
+});
+
+function ignoreNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
+}
 
 /** In bytes; simulated nodes say it in binary units or none. */
 function quantity(text = '0'): number {
