@@ -109,3 +109,26 @@ t.test('no more is kept than allowed', async (t) => {
   t.ok(lists.bytes <= 2000, `${lists.bytes} bytes`);
   t.equal(await read(lists, listOf(entries)), plain(entries));
 });
+
+t.test('lists at once use the memory of blocks again, which is not taken by their ends', async (t) => {
+  const lists = new CompressedLists(1e9);
+  const ends = () => Promise.all([1, 2, 3, 4].map(() => read(lists, listOf([]))));
+  const entries = (version: number) => Array.from({ length: 1000 }, (_, n) => entryOf(n, version, 'x'.repeat(4000)));
+  const { allocUnsafeSlow } = Buffer;
+  t.teardown(() => {
+    Buffer.allocUnsafeSlow = allocUnsafeSlow;
+  });
+  let taken = 0;
+  Buffer.allocUnsafeSlow = (size) => {
+    if (size > 2 ** 20) taken++;
+    return allocUnsafeSlow(size);
+  };
+  await ends();
+  t.equal(taken, 0);
+  for (const version of [1, 2, 3]) {
+    const now = entries(version);
+    t.equal(await read(lists, listOf(now)), plain(now));
+    await ends();
+  }
+  t.equal(taken, 1);
+});

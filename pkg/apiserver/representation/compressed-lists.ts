@@ -133,14 +133,21 @@ export class CompressedLists {
     try {
       return { bytes: await deflate(text, options), crc: crc32(text), length };
     } finally {
-      if (this.#spare.length < maxSpare && memory.length <= 2 * maxBlockBytes) this.#spare.push(memory);
+      this.#giveBack(memory);
     }
   }
 
   #take(bytes: number): Buffer {
+    if (bytes < smallBytes) return Buffer.allocUnsafeSlow(bytes);
     const index = this.#spare.findIndex(({ length }) => length >= bytes);
     const [found] = index < 0 ? [] : this.#spare.splice(index, 1);
-    return found ?? Buffer.allocUnsafeSlow(Math.max(bytes, bytes < smallBytes ? bytes : maxBlockBytes + smallBytes));
+    return found ?? Buffer.allocUnsafeSlow(Math.max(bytes, maxBlockBytes + smallBytes));
+  }
+
+  /** Small ones, as for the ends of lists, would take the places of those that blocks need. */
+  #giveBack(memory: Buffer): void {
+    const isOfUse = memory.length >= smallBytes && memory.length <= 2 * maxBlockBytes;
+    if (isOfUse && this.#spare.length < maxSpare) this.#spare.push(memory);
   }
 
   #keep(name: string, block: Block): void {
