@@ -17,8 +17,10 @@ if (why !== undefined) {
   process.stdout.write(`skipped: ${why}\n`);
   process.exit(0);
 }
+/** How long a machine is cut off. */
+const cutMs = 10_000;
 const labels = { app: 'spread' };
-const serve = 'mkdir /www && echo "$NODE" >/www/index.html && exec httpd -f -p 8080 -h /www';
+const serve = 'mkdir -p /www && echo "$NODE" >/www/index.html && exec httpd -f -p 8080 -h /www';
 const node = { name: 'NODE', valueFrom: { fieldRef: { fieldPath: 'spec.nodeName' } } };
 const readinessProbe = { httpGet: { path: '/', port: 8080 }, periodSeconds: 1 };
 const container = { name: 'main', image: busybox, command: ['sh', '-c', serve], env: [node], readinessProbe };
@@ -73,6 +75,21 @@ async function spreadPods(): Promise<Pod[]> {
   return (JSON.parse(await ctl('get', 'pods', '-l', 'app=spread', '-o', 'json')) as { items: Pod[] }).items;
 }
 
+/** Prints how long writes have to wait. */
+async function killAndCut(writes: WriteLoad, host: Host): Promise<void> {
+  const wait = async (what: string, happens: () => Promise<void> | void) => {
+    const waitMs = await writes.longestWaitMs(`${nameOf(host)} ${what}`, happens);
+    figure(`longest wait for a write, ${nameOf(host)} ${what}`, seconds(waitMs), seconds(refusalMs));
+  };
+  await wait('is killed', () => machines.kill(host));
+  await wait('comes back', () => startAgain(host));
+  await wait('is cut off', async () => {
+    host.cutOff();
+    await realClock.sleep(cutMs);
+  });
+  await wait('is there again', () => host.reconnect());
+}
+
 async function startAgain(host: Host): Promise<void> {
   await (host === first ? up() : machines.orch(host, 'join', '--detach'));
 }
@@ -102,26 +119,20 @@ try {
   figure('two servers and three workers have joined', seconds(joined));
   figure('a workload answers on all six', seconds(answered), '90 s');
 
-  load = WriteLoad.start(machines, workers[0] ?? first, 'worker-1');
-  const running = load;
-  for (const host of machines.hosts) {
-    const name = nameOf(host);
-    const wait = async (what: string, happens: () => Promise<void> | void) =>
-      figure(
-        `longest wait for a write, ${what}`,
-        seconds(await running.longestWaitMs(what, happens)),
-        seconds(refusalMs),
-      );
-    await wait(`${name} is killed`, () => machines.kill(host));
-    await wait(`${name} comes back`, () => startAgain(host));
-    // The writes come from the first worker, which is not cut off from itself.
-    if (host === workers[0]) continue;
-    await wait(`${name} is cut off`, () => host.cutOff());
-    await wait(`${name} is there again`, () => host.reconnect());
+  // A worker's own programs are its way to the servers: while it is killed itself, another one writes.
+  const [writer, other] = workers as [Host, Host];
+  for (const [host, killed] of [
+    [writer, machines.hosts.filter((each) => each !== writer)],
+    [other, [writer]],
+  ] as const) {
+    const running = WriteLoad.start(machines, host, nameOf(host));
+    load = running;
+    for (const each of killed) await killAndCut(running, each);
+    const { acknowledged, lost = [] } = await running.end();
+    figure(`writes of ${nameOf(host)} acknowledged`, `${acknowledged}`);
+    figure('of these lost', `${lost.length}`, '0');
+    await ctl('delete', 'configmap', '-l', 'purpose=acknowledged');
   }
-  const { acknowledged, lost = [] } = await load.end();
-  figure('writes acknowledged', `${acknowledged}`);
-  figure('of these lost', `${lost.length}`, '0');
   const restarts = (await spreadPods()).flatMap(({ status }) => status?.containerStatuses ?? []);
   figure('containers started again', `${restarts.reduce((sum, { restartCount }) => sum + restartCount, 0)}`, '0');
   await allAnswer();
