@@ -63,7 +63,7 @@ t.test('the tunnel', async (t) => {
   const fresh = machine({});
   await fresh.kernel.apply(plan);
   t.same(fresh.done, [
-    'ip link add vx address 0a:6f:c0:00:02:01 mtu 1450 type vxlan id 4096 local 192.0.2.1 dev eth0 dstport 8472 nolearning',
+    'ip link add vx address 0a:6f:c0:00:02:01 mtu 1450 type vxlan id 4096 local 192.0.2.1 dev eth0 dstport 8472 nolearning noudpcsum',
     'ip address replace 10.244.1.0/32 dev vx',
     'ip link set vx up',
     'ip neighbour replace 198.51.100.3 lladdr 0a:6f:c6:33:64:03 dev vx nud permanent',

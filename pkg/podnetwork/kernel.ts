@@ -80,6 +80,9 @@ export class KernelNetwork {
     if (found !== undefined && (found.local !== local || found.link !== link)) await this.#removeTunnel();
     if (found?.local !== local || found.link !== link) {
       const kind = ['type', 'vxlan', 'id', vxlanId, 'local', local, 'dev', link, 'dstport', vxlanPort, 'nolearning'];
+      // What it carries has checksums of its own, and who changes addresses on the way gets those of the tunnel wrong while
+      // others are left to the hardware. IPv6 wants them.
+      if (!local.includes(':')) kind.push('noudpcsum');
       await this.#ip('link', 'add', tunnel, 'address', mac, 'mtu', String(mtu), ...kind);
     } else if (found.mtu !== mtu) await this.#ip('link', 'set', tunnel, 'mtu', String(mtu));
     if (address !== undefined) await this.#ip('address', 'replace', `${address}/32`, 'dev', tunnel);

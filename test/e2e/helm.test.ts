@@ -271,7 +271,10 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     async () => (await host.resource(pods).list({ namespace })).items.length === 0,
   );
   t.notMatch(readFileSync('/proc/mounts', 'utf8'), hostedDir, 'no mount of a hosted container stays');
-  t.ok(existsSync(join(hostedDir, 'default-orch', 'cluster.json')), 'what a node has on its disk stays');
+  t.ok(
+    existsSync(join(hostedDir, 'default-orch', node?.metadata.name ?? '', 'cluster.json')),
+    'what a node has on its disk stays',
+  );
   const left = await host.resource(secrets).list({ namespace });
   t.ok(
     left.items.some(({ metadata }) => metadata.name === 'orch-pki'),
