@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 declare -A packages=(
   [etcd]=etcd-server [etcdctl]=etcd-client [containerd]=containerd [runc]=runc
   [/usr/lib/cni/bridge]=containernetworking-plugins [iptables]=iptables [ip]=iproute2
-  [/bin/busybox]=busybox-static [nft]=nftables [conntrack]=conntrack
+  [/bin/busybox]=busybox-static [nft]=nftables [conntrack]=conntrack [ipset]=ipset
 )
 missing=()
 for program in "${!packages[@]}"; do
