@@ -15,7 +15,7 @@ export function startCertificateCare(context: ClusterContext, { client, metrics 
     random: Math.random,
     tell: (ending) => showCertificates({ client, node, clock }, ending),
   });
-  holdCertificates(metrics, () => care.ends);
+  holdCertificates(metrics, () => care.ends());
   const stop = new AbortController();
   const work = care.run(stop.signal);
   // Whoever closes it hears of a failure.

@@ -26,8 +26,11 @@ export interface Introduction {
   readonly ca: string;
   /** With the rights of those who would be nodes; to be closed. */
   readonly client: RestClient;
-  /** For the node's agent: text of a client config with the same rights. */
-  readonly config: string;
+  /**
+   * For the node's agent: text of a client config with the same rights, which names a file of the cluster's authority: it may
+   * get another one besides.
+   */
+  readonly config: (caFile: string) => string;
 }
 
 export interface IntroductionOptions {
@@ -66,11 +69,13 @@ async function byToken(of: Parameters<typeof findCluster>[0], sink: ProgressSink
   const { token } = of;
   const cluster = await findCluster(of, sink);
   const { dialect, ca, server } = cluster;
-  const config = singleContext({
-    ...{ server, ca, clusterName: dialect.product, userName: 'bootstrap' },
-    token: `${token.id}.${token.secret}`,
-  });
-  return { dialect, ca, server, client: tokenClient(cluster, token), config: formatKubeconfig(config) };
+  const config = (caFile: string) =>
+    singleContext({
+      ...{ server, caFile, clusterName: dialect.product, userName: 'bootstrap' },
+      token: `${token.id}.${token.secret}`,
+    });
+  const client = tokenClient(cluster, token);
+  return { dialect, ca, server, client, config: (caFile) => formatKubeconfig(config(caFile)) };
 }
 
 /** PEM of the authority that a client config trusts. Rejects with a SetupError for one that names none. */
@@ -92,11 +97,12 @@ async function byConfig(file: string): Promise<Introduction> {
     try {
       // Each dialect has them elsewhere, and nothing else says so to those who would be nodes.
       await readNodeSettings(client);
-      const config = singleContext({
-        ...{ server, ca, clusterName: dialect.product, userName: 'bootstrap' },
-        ...{ clientCertificate: certificate, clientKey: privateKey },
-      });
-      return { dialect, server, ca, client, config: formatKubeconfig(config) };
+      const config = (caFile: string) =>
+        singleContext({
+          ...{ server, caFile, clusterName: dialect.product, userName: 'bootstrap' },
+          ...{ clientCertificate: certificate, clientKey: privateKey },
+        });
+      return { dialect, server, ca, client, config: (caFile) => formatKubeconfig(config(caFile)) };
     } catch (error) {
       await client.close();
       refusals.add(messageOf(error));

@@ -118,7 +118,7 @@ async function introduceAgain(existing: ClusterSettings, { options, layout, sink
     process.stdout.write(`The node asks for a certificate anew: ${messageOf(error)}\n`);
     const { client, config } = await keepAsking(options.wait, sink, introduction);
     await client.close();
-    replaceFile(layout.componentConfig('bootstrap'), config);
+    replaceFile(layout.componentConfig('bootstrap'), config(layout.joinedCa));
   }
 }
 
@@ -149,7 +149,7 @@ async function becomeNode(
     await refuseUnfit(client, name, known, runtime);
     mkdirSync(layout.pki, { recursive: true, mode: 0o700 });
     replaceFile(layout.joinedCa, ca);
-    replaceFile(layout.componentConfig('bootstrap'), config);
+    replaceFile(layout.componentConfig('bootstrap'), config(layout.joinedCa));
     const { podRange, serviceRange, clusterDns, serviceProxy } = known;
     const settings: ClusterSettings = {
       ...{ dialect: dialect.name, runtime, nodes: [name], serviceRange, podRange },

@@ -432,6 +432,9 @@ function buildAdmission(
   return [...plugins, new RbacEscalation({ dialect, index: rbac.index, rbac: rbac.authorizer, authorizer })];
 }
 
+/** Few requests go to agents, and none of them is tried again when an agent has a new certificate already. */
+const nodeTlsFreshMs = 1_000;
+
 async function buildNodeAgents(
   { values, clock }: ApiServerSetup,
   { metrics, ...network }: Pick<NodeAgentsOptions, 'reader' | 'resolve' | 'isOwn'> & { readonly metrics: Registry },
@@ -450,7 +453,7 @@ async function buildNodeAgents(
     key: await fileOf('nodeagent-client-key'),
     ca: await fileOf('nodeagent-certificate-authority'),
   };
-  const tls = new FileTls({ files, clock });
+  const tls = new FileTls({ files, clock, freshMs: nodeTlsFreshMs });
   holdCertificate(metrics, 'node-client', async () => (await tls.current()).cert);
   return new NodeAgents({
     tls,

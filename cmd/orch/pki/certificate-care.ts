@@ -22,22 +22,34 @@ export interface CertificateCareOptions {
 }
 
 const dayMs = 24 * 3600_000;
-/** While something is wrong. */
-const againMs = 3600_000;
+/** While something is wrong: somebody may be mending it. */
+const againMs = 600_000;
+/** What is told of files at each scrape is not read more often. */
+const freshMs = 60_000;
 /** Of this nobody can be told too early: it should have been renewed long before. */
 const endsSoonMs = 14 * dayMs;
 
 export class CertificateCare {
   readonly #options: CertificateCareOptions;
-  #kept: readonly CertificateReport[] = [];
+  #kept: { readonly reports: readonly CertificateReport[]; readonly atMs: number } | undefined;
 
   constructor(options: CertificateCareOptions) {
     this.#options = options;
   }
 
-  /** Files and when their certificates end, in milliseconds since the epoch, as of the last look. */
-  get ends(): readonly (readonly [file: string, endMs: number])[] {
-    return this.#kept.flatMap((report) => (report.notAfter === undefined ? [] : [[report.file, endOf(report)]]));
+  /** Files and when their certificates end, in milliseconds since the epoch. Throws the file system's errors. */
+  ends(): readonly (readonly [file: string, endMs: number])[] {
+    const { clock } = this.#options;
+    const kept = this.#kept;
+    const reports = kept !== undefined && clock.monotonic() - kept.atMs < freshMs ? kept.reports : this.#read();
+    return reports.flatMap((report) => (report.notAfter === undefined ? [] : [[report.file, endOf(report)]]));
+  }
+
+  #read(): readonly CertificateReport[] {
+    const { clock, layout } = this.#options;
+    const reports = keptCertificates(layout, clock.now());
+    this.#kept = { reports, atMs: clock.monotonic() };
+    return reports;
   }
 
   /** Until the signal aborts; a look that is under way by then is finished. The servers of a cluster do not look at once. */
@@ -68,8 +80,7 @@ export class CertificateCare {
       isWell = false;
     }
     try {
-      this.#kept = keptCertificates(layout, now);
-      const ending = this.#kept.filter((report) => endOf(report) < now + endsSoonMs);
+      const ending = this.#read().filter((report) => endOf(report) < now + endsSoonMs);
       await tell(ending);
       return isWell && ending.length === 0;
     } catch (error) {

@@ -37,7 +37,7 @@ async function setUp(t: Test) {
   await saveKeyCertificate(directoryStore(layout.pki), 'scheduler/orch-scheduler', own);
   const config = singleContext({
     ...{ server: 'https://127.0.0.1:6443', clusterName: 'orch', userName: dialect.users.admin },
-    ...{ clientCertificate: pki.admin.certificate, clientKey: pki.admin.privateKey },
+    ...{ clientCertificate: pki.admin.certificate, clientKey: pki.admin.privateKey, ca: 'another' },
   });
   writeFileSync(layout.clientConfig, formatKubeconfig(config));
   const read = (name: string) => new X509Certificate(readFileSync(join(layout.pki, `${name}.crt`)));
@@ -86,6 +86,9 @@ t.test('another certificate is for the same', async (t) => {
     'authorities stay',
   );
   t.equal(heldByAdmin(), readFileSync(join(layout.pki, 'admin.crt'), 'utf8'), 'people get theirs, too');
+  const { clusters } = parseKubeconfig(readFileSync(layout.clientConfig, 'utf8'));
+  const believed = Buffer.from(clusters[0]?.cluster['certificate-authority-data'] ?? '', 'base64').toString();
+  t.equal(believed, readFileSync(join(layout.pki, 'ca.crt'), 'utf8'));
 });
 
 t.test('by name, and what cannot be renewed here', async (t) => {
@@ -145,7 +148,7 @@ t.test('a machine renews by itself what ends within 30 days, and says what ends 
   await clock.advance(dayMs);
   await looks(3);
   t.not(read('apiserver').serialNumber, first);
-  t.ok(care.ends.some(([file, ends]) => file === 'pki/apiserver.crt' && ends > clock.now() + 360 * dayMs));
+  t.ok(care.ends().some(([file, ends]) => file === 'pki/apiserver.crt' && ends > clock.now() + 360 * dayMs));
 
   rmSync(join(layout.pki, 'ca.key'));
   clock.setWallClock(360 * dayMs);

@@ -60,7 +60,8 @@ export async function renewCertificates(layout: Layout, options: RenewalOptions)
   }
   // Not only what was renewed now: the last time may have been interrupted.
   const admin = await findCertificate(files, 'admin');
-  if (admin !== undefined) giveOut(layout.clientConfig, admin);
+  const authority = await files.read(certificateFile('ca'));
+  if (admin !== undefined && authority !== undefined) giveOut(layout.clientConfig, admin, authority);
   return { renewed, failed };
 }
 
@@ -78,8 +79,8 @@ async function renewOne(
   await saveKeyCertificate(files, name, made);
 }
 
-/** Into a client config that has its user's certificate itself, so that people can take it elsewhere. */
-function giveOut(file: string, pair: KeyCertificate): void {
+/** Into a client config that has its user's certificate itself, and whom to believe, so that people can take it elsewhere. */
+function giveOut(file: string, pair: KeyCertificate, authority: string): void {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -89,6 +90,8 @@ function giveOut(file: string, pair: KeyCertificate): void {
   }
   const config = parseKubeconfig(text, file);
   const encoded = (pem: string) => Buffer.from(pem).toString('base64');
+  for (const { cluster } of config.clusters)
+    if (cluster['certificate-authority-data'] !== undefined) cluster['certificate-authority-data'] = encoded(authority);
   for (const { user } of config.users) {
     const held = Buffer.from(user['client-certificate-data'] ?? '', 'base64').toString();
     if (held === pair.certificate || userOf(held) !== userOf(pair.certificate)) continue;

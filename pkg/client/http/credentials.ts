@@ -77,17 +77,24 @@ export function staticTls(material: TlsMaterial): TlsSource {
 export class FileTls implements TlsSource {
   readonly #files: CertificateFiles;
   readonly #clock: Clock;
+  readonly #freshMs: number;
   #readAt = Number.NEGATIVE_INFINITY;
 
-  constructor({ clock, ...files }: CertificateFilesOptions & { readonly clock: Clock }) {
+  /** `freshMs`: how long what was read is trusted; a minute unless told. */
+  constructor({
+    clock,
+    freshMs = fileFreshMs,
+    ...files
+  }: CertificateFilesOptions & { readonly clock: Clock; readonly freshMs?: number }) {
     this.#files = new CertificateFiles(files);
     this.#clock = clock;
+    this.#freshMs = freshMs;
   }
 
   async current(): Promise<TlsMaterial> {
     const now = this.#clock.monotonic();
     const { known } = this.#files;
-    if (known !== undefined && now - this.#readAt < fileFreshMs) return known;
+    if (known !== undefined && now - this.#readAt < this.#freshMs) return known;
     try {
       const material = await this.#files.read();
       this.#readAt = now;

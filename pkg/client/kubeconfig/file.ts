@@ -118,6 +118,8 @@ export function singleContext(options: {
   readonly clusterName: string;
   readonly userName: string;
   readonly ca?: Buffer | string;
+  /** Path, instead. */
+  readonly caFile?: string;
   readonly clientCertificate?: Buffer | string;
   readonly clientKey?: Buffer | string;
   readonly files?: CredentialFiles;
@@ -125,9 +127,10 @@ export function singleContext(options: {
   readonly namespace?: string;
 }): Kubeconfig {
   const data = (pem: Buffer | string) => Buffer.from(pem).toString('base64');
-  const { clusterName, userName, ca, clientCertificate, clientKey, files, token, namespace } = options;
+  const { clusterName, userName, ca, caFile, clientCertificate, clientKey, files, token, namespace } = options;
   const cluster: Cluster = { server: options.server };
   if (ca !== undefined) cluster['certificate-authority-data'] = data(ca);
+  if (caFile !== undefined) cluster['certificate-authority'] = caFile;
   const user: User = {};
   if (clientCertificate !== undefined) user['client-certificate-data'] = data(clientCertificate);
   if (clientKey !== undefined) user['client-key-data'] = data(clientKey);
