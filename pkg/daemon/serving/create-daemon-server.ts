@@ -12,7 +12,7 @@ import { CertificateReloader } from '#daemon/serving/certificate-reloader.js';
 import { DaemonServer, type DaemonServerOptions } from '#daemon/serving/daemon-server.js';
 import { authorityFiles, createDelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks } from '#daemon/serving/health.js';
-import { loadServingCertificates, servingFiles } from '#daemon/serving/serving-certificate.js';
+import { loadServingCertificates, ownServingFiles, servingFiles } from '#daemon/serving/serving-certificate.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 import { memoryFileStore } from '#pki/file-store.js';
 
@@ -56,7 +56,7 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
       server.replaceCertificates(replaced.certificates);
     },
     current: { certificates, settings: auth.current },
-    files: [...servingFiles(values), ...authorityFiles(values)],
+    files: [...servingFiles(values), ...ownServingFiles(values, name), ...authorityFiles(values)],
     clock,
     log,
   });

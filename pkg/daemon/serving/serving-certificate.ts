@@ -1,6 +1,7 @@
 /** A daemon's serving certificates: from files, which may be replaced while it runs, or made by itself. */
 
 import { X509Certificate } from 'node:crypto';
+import { join } from 'node:path';
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -78,6 +79,12 @@ export function servingFiles(
 ): string[] {
   const own = [values['tls-cert-file'] ?? '', values['tls-private-key-file'] ?? ''].filter((file) => file !== '');
   return [...own, ...values['tls-sni-cert-key'].flatMap(sniFiles)];
+}
+
+/** The file of the certificate that the daemon made itself, where it keeps one: it may be replaced, too. */
+export function ownServingFiles(values: Pick<ServingValues, 'tls-cert-file' | 'cert-dir'>, name: string): string[] {
+  const directory = values['cert-dir'] ?? '';
+  return (values['tls-cert-file'] ?? '') !== '' || directory === '' ? [] : [join(directory, `${name}.crt`)];
 }
 
 /** The paths in a value of `--tls-sni-cert-key`. */
