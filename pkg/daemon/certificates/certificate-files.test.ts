@@ -61,3 +61,14 @@ t.test('a pair that does not become one is not used, nor what cannot be read', a
   disk['cert'] = second.certificate;
   t.ok(isPair(await files.readOrKnown(), second));
 });
+
+t.test('a file that is just being written is not taken for none', async (t) => {
+  for (const name of ['cert', 'key']) {
+    const { first, disk, files } = await setUp();
+    const whole = disk[name] ?? '';
+    disk[name] = '';
+    await t.rejects(files.read(), { message: `${name} is empty` });
+    disk[name] = whole;
+    t.ok(isPair(await files.read(), first));
+  }
+});

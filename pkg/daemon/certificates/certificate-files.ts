@@ -48,7 +48,7 @@ export class CertificateFiles {
 
   /**
    * What the files hold now: the same object as the last time when nothing has changed. Rejects when one cannot be read,
-   * and when key and certificate do not belong together although those of the last time did.
+   * when one of certificate and key is empty, or they do not belong together although those of the last time did.
    */
   async read(): Promise<CertificateMaterial> {
     for (let reads = 1; ; reads++) {
@@ -59,6 +59,11 @@ export class CertificateFiles {
       // Not the one of before reading: others may have read meanwhile, and all must get the same object.
       const last = this.#known;
       if (last !== undefined && same(last.ca, ca) && same(last.cert, cert) && same(last.key, key)) return last;
+      const empty = this.#emptyFile({ cert, key });
+      if (empty !== undefined) {
+        if (reads < maxReads) continue;
+        throw new Error(`${empty} is empty`);
+      }
       if (!belongTogether(cert, key)) {
         if (reads < maxReads) continue;
         // At first there is nothing better; TLS says what is wrong with it.
@@ -77,6 +82,13 @@ export class CertificateFiles {
       if (this.#known !== undefined) return this.#known;
       throw error;
     }
+  }
+
+  /** One that somebody is just writing. TLS would take its certificate or key for none, and refuse every handshake. */
+  #emptyFile({ cert, key }: CertificateMaterial): string | undefined {
+    const { files } = this.#options;
+    if (cert?.length === 0) return files.cert;
+    return key?.length === 0 ? files.key : undefined;
   }
 
   async #part(name: 'ca' | 'cert' | 'key'): Promise<Buffer | string | undefined> {
