@@ -37,6 +37,7 @@ t.test('apply, get, watch', async (t) => {
   t.match(await ok('apply', '-f', join(root, 'examples')), /deployment\.apps\/web created/);
   t.match(await ok('rollout', 'status', 'deployment/web', '--timeout', '120s'), /successfully rolled out/);
   t.match(await ok('apply', '-f', join(root, 'examples')), /deployment\.apps\/web unchanged/);
+  t.match(await ok('get', '--raw', '/readyz?verbose'), /\[\+\]etcd ok[\s\S]*readyz check passed/);
   t.match(await ok('get', 'nodes'), /^NAME +STATUS +ROLES +AGE +VERSION\n\S+ +Ready/);
   t.match(await ok('get', 'pods', '-A', '-o', 'wide'), /^NAMESPACE +NAME .*\ndefault +web-/);
   t.match(await ok('get', 'po', '-l', 'app=web', '-o', 'name'), /^pod\/web-\S+\npod\/web-\S+\npod\/web-\S+\n$/);

@@ -11,9 +11,14 @@ import { UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const get: Command = {
   name: 'get',
-  usage: '(TYPE[.GROUP][,TYPE…] [NAME…] | TYPE/NAME… | -f FILE)',
+  usage: '(TYPE[.GROUP][,TYPE…] [NAME…] | TYPE/NAME… | -f FILE | --raw PATH)',
   summary: 'Show objects as a table, or whole',
-  examples: ['orchctl get pods -A -o wide', 'orchctl get deployment/web -o yaml', 'orchctl get pods -l app=web -w'],
+  examples: [
+    'orchctl get pods -A -o wide',
+    'orchctl get deployment/web -o yaml',
+    'orchctl get pods -l app=web -w',
+    'orchctl get --raw /readyz?verbose',
+  ],
   options: {
     ...selectorOptions,
     ...allNamespacesOption,
@@ -28,10 +33,17 @@ export const get: Command = {
       section: 'Output',
       meaning: 'Keep metadata.managedFields in json and yaml.',
     },
+    raw: {
+      type: 'string',
+      section: 'Output',
+      meaning: 'Print what the server answers to a GET of this path, as it is.',
+    },
     'ignore-not-found': { type: 'bool', section: 'Output', meaning: 'An object that does not exist is no failure.' },
   },
   async run(invocation) {
     const { api, values, args } = invocation;
+    const raw = values.string('raw');
+    if (raw !== undefined && raw !== '') return printRaw(invocation, raw);
     const catalog = await api.catalog();
     const files = values.strings('filename');
     const targets = files.length > 0 ? await readTargets(invocation, catalog) : parseTargets(catalog, args);
@@ -41,6 +53,14 @@ export const get: Command = {
     return printTables(invocation, targets);
   },
 };
+
+async function printRaw({ api, args, out }: Invocation, path: string): Promise<number> {
+  if (args.length > 0) throw new UsageError('--raw is of a path alone; name no objects beside it');
+  if (!path.startsWith('/')) throw new UsageError('--raw wants a path of the server, as /readyz?verbose');
+  const response = await api.send('GET', path, undefined, { accept: 'application/json, */*' });
+  for await (const chunk of response.body) out.write(chunk);
+  return 0;
+}
 
 function scopeOf(invocation: Invocation, target: Target): Scope {
   const everywhere = invocation.values.bool('all-namespaces');
