@@ -44,7 +44,9 @@ t.test('a client config says all that has to be known', async (t) => {
   t.equal(dialect.name, 'kubernetes');
   t.match(server, /^https:\/\/127\.0\.0\.1:\d+$/);
   t.match(ca, 'BEGIN CERTIFICATE');
-  t.match(config, 'client-certificate-data');
+  const text = config('/pki/cluster-ca.crt');
+  t.match(text, 'client-certificate-data');
+  t.match(text, '/pki/cluster-ca.crt');
   t.throws(() => introducer({ ...nobody, file, token: 'a' }, silent), /leave those out/);
   t.throws(() => introducer(nobody, silent), /say which cluster/);
   await t.rejects(introducer({ ...nobody, file: `${file}.none` }, silent)(), /cannot read the client config/);
