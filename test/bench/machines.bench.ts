@@ -75,19 +75,34 @@ async function spreadPods(): Promise<Pod[]> {
   return (JSON.parse(await ctl('get', 'pods', '-l', 'app=spread', '-o', 'json')) as { items: Pod[] }).items;
 }
 
-/** Prints how long writes have to wait. */
-async function killAndCut(writes: WriteLoad, host: Host): Promise<void> {
-  const wait = async (what: string, happens: () => Promise<void> | void) => {
-    const waitMs = await writes.longestWaitMs(`${nameOf(host)} ${what}`, happens);
-    figure(`longest wait for a write, ${nameOf(host)} ${what}`, seconds(waitMs), seconds(refusalMs));
-  };
-  await wait('is killed', () => machines.kill(host));
-  await wait('comes back', () => startAgain(host));
-  await wait('is cut off', async () => {
-    host.cutOff();
-    await realClock.sleep(cutMs);
-  });
-  await wait('is there again', () => host.reconnect());
+/** What happens to a machine, and how it comes back. */
+const faults: readonly (readonly [what: string, happens: (host: Host) => Promise<void> | void])[][] = [
+  [
+    ['is killed', (host) => machines.kill(host)],
+    ['comes back', (host) => startAgain(host)],
+  ],
+  [
+    ['is cut off', cutOff],
+    ['is there again', (host) => host.reconnect()],
+  ],
+];
+
+async function cutOff(host: Host): Promise<void> {
+  host.cutOff();
+  await realClock.sleep(cutMs);
+}
+
+/**
+ * Prints how long writes have to wait. All machines have one fault before the next one: what has just come back leads
+ * nothing and serves nobody.
+ */
+async function breakAll(writes: WriteLoad, hosts: readonly Host[]): Promise<void> {
+  for (const fault of faults)
+    for (const host of hosts)
+      for (const [what, happens] of fault) {
+        const waitMs = await writes.longestWaitMs(`${nameOf(host)} ${what}`, () => happens(host));
+        figure(`longest wait for a write, ${nameOf(host)} ${what}`, seconds(waitMs), seconds(refusalMs));
+      }
 }
 
 async function startAgain(host: Host): Promise<void> {
@@ -121,13 +136,13 @@ try {
 
   // A worker's own programs are its way to the servers: while it is killed itself, another one writes.
   const [writer, other] = workers as [Host, Host];
-  for (const [host, killed] of [
+  for (const [host, broken] of [
     [writer, machines.hosts.filter((each) => each !== writer)],
     [other, [writer]],
   ] as const) {
     const running = WriteLoad.start(machines, host, nameOf(host));
     load = running;
-    for (const each of killed) await killAndCut(running, each);
+    await breakAll(running, broken);
     const { acknowledged, lost = [] } = await running.end();
     figure(`writes of ${nameOf(host)} acknowledged`, `${acknowledged}`);
     figure('of these lost', `${lost.length}`, '0');
