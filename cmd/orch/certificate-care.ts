@@ -1,4 +1,5 @@
 /** Looks after the certificates of this machine as long as its programs run. */
+import { backgroundWork } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { showCertificates } from '#cmd/orch/nodes/certificate-condition.js';
 import { CertificateCare } from '#cmd/orch/pki/certificate-care.js';
@@ -16,15 +17,5 @@ export function startCertificateCare(context: ClusterContext, { client, metrics 
     tell: (ending) => showCertificates({ client, node, clock }, ending),
   });
   holdCertificates(metrics, () => care.ends());
-  const stop = new AbortController();
-  const work = care.run(stop.signal);
-  // Whoever closes it hears of a failure.
-  work.catch(() => undefined);
-  running.push({
-    name: 'care of the certificates',
-    close: async () => {
-      stop.abort();
-      await work;
-    },
-  });
+  running.push(backgroundWork('care of the certificates', (signal) => care.run(signal)));
 }

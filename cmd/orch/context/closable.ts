@@ -14,3 +14,17 @@ export interface Closable {
 export function keptForPods(name: string, close: () => Promise<void>): Closable {
   return { name, close, leave: async () => undefined };
 }
+
+/** Work that begins now and goes on until it is closed: its signal aborts then, and whoever closes it hears of a failure. */
+export function backgroundWork(name: string, start: (signal: AbortSignal) => Promise<unknown>): Closable {
+  const stop = new AbortController();
+  const work = start(stop.signal);
+  work.catch(() => undefined);
+  return {
+    name,
+    close: async () => {
+      stop.abort();
+      await work;
+    },
+  };
+}

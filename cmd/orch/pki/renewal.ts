@@ -2,9 +2,7 @@
  * Renews the certificates of a cluster on its machine, while it runs or not: whoever holds one reads its files again.
  * Authorities stay.
  */
-import { readFileSync } from 'node:fs';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
-import { formatKubeconfig, parseKubeconfig } from '#client/kubeconfig/file.js';
 import type { Layout } from '#cmd/orch/context/layout.js';
 import {
   certificateFile,
@@ -13,7 +11,7 @@ import {
   findCertificate,
   isSignedBy,
 } from '#cmd/orch/pki/certificate-folder.js';
-import { replaceFile } from '#cmd/orch/process/replace-file.js';
+import { editClientConfig } from '#cmd/orch/process/edit-client-config.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { certificateSubject, defaultRenewBeforeMs, saveKeyCertificate } from '#pki/ensure.js';
 import { directoryStore, type FileStore } from '#pki/file-store.js';
@@ -81,25 +79,18 @@ async function renewOne(
 
 /** Into a client config that has its user's certificate itself, and whom to believe, so that people can take it elsewhere. */
 function giveOut(file: string, pair: KeyCertificate, authority: string): void {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
-    throw error;
-  }
-  const config = parseKubeconfig(text, file);
   const encoded = (pem: string) => Buffer.from(pem).toString('base64');
-  for (const { cluster } of config.clusters)
-    if (cluster['certificate-authority-data'] !== undefined) cluster['certificate-authority-data'] = encoded(authority);
-  for (const { user } of config.users) {
-    const held = Buffer.from(user['client-certificate-data'] ?? '', 'base64').toString();
-    if (held === pair.certificate || userOf(held) !== userOf(pair.certificate)) continue;
-    user['client-certificate-data'] = encoded(pair.certificate);
-    user['client-key-data'] = encoded(pair.privateKey);
-  }
-  const changed = formatKubeconfig(config);
-  if (changed !== formatKubeconfig(parseKubeconfig(text, file))) replaceFile(file, changed);
+  editClientConfig(file, ({ clusters, users }) => {
+    for (const { cluster } of clusters)
+      if (cluster['certificate-authority-data'] !== undefined)
+        cluster['certificate-authority-data'] = encoded(authority);
+    for (const { user } of users) {
+      const held = Buffer.from(user['client-certificate-data'] ?? '', 'base64').toString();
+      if (held === pair.certificate || userOf(held) !== userOf(pair.certificate)) continue;
+      user['client-certificate-data'] = encoded(pair.certificate);
+      user['client-key-data'] = encoded(pair.privateKey);
+    }
+  });
 }
 
 function userOf(pem: string): string | undefined {
