@@ -92,7 +92,9 @@ async function summaryOfWeb(t: Test, { dir, agent, cri }: ContainerdFixture, uid
   const small = await ask('?only_cpu_and_memory=true');
   t.same(Object.keys(small.node).sort(), ['cpu', 'memory', 'nodeName', 'startTime', 'systemContainers']);
   const ofPods = small.node.systemContainers.find(({ name }: { name: string }) => name === 'pods');
-  t.ok(ofPods.cpu.usageCoreNanoSeconds >= nanoSeconds, 'all pods have used more than one of them');
+  // Equal when the only pod has rested since: the kernel's figure went through seconds and has lost a fraction.
+  const ofAll = ofPods.cpu.usageCoreNanoSeconds;
+  t.ok(ofAll >= nanoSeconds - 1, `all pods have used what one of them has: ${ofAll}, ${nanoSeconds}`);
   t.ok(ofPods.memory.usageBytes > 0);
   t.same(Object.keys(podOf(small)).sort(), ['containers', 'cpu', 'memory', 'podRef', 'startTime']);
 }
