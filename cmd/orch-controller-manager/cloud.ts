@@ -2,8 +2,8 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { CloudProvider } from '#cloud/provider/provider.js';
 import { cloudProvider } from '#cloud/registry.js';
-import { textOf } from '#cmd/orch-controller-manager/key-material.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
+import { textOf } from '#daemon/certificates/followed-file.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 
 /** Undefined where there is none. Rejects with an OptionsError. */

@@ -41,6 +41,9 @@ t.test('files of keys and certificates', async (t) => {
   await file('one.key', two.privateKey);
   t.equal((await all.legacyUnknown?.())?.certificate, two.certificate, 'replaced');
 
+  await file('one.crt', two.certificate + one.certificate);
+  t.equal((await all.legacyUnknown?.())?.certificate, two.certificate + one.certificate, 'the first of several signs');
+
   const own = await authorities({
     'cluster-signing-nodeagent-serving-cert-file': two.crt,
     'cluster-signing-nodeagent-serving-key-file': two.key,
@@ -50,7 +53,7 @@ t.test('files of keys and certificates', async (t) => {
   const ed25519 = await file('ed.key', privateKeyToPem(generateKeyPairSync('ed25519').privateKey));
   const rows: [name: string, crt: string, key: string, failure: RegExp][] = [
     ['nothing', join(folder, 'none'), two.key, /--cluster-signing-cert-file: ENOENT/],
-    ['several', bundle, two.key, /expected 1 certificate, found 2/],
+    ['several, of which the first is not the key’s', bundle, two.key, /is not the key of --cluster-signing-cert-file/],
     ['no certificate', two.key, two.key, /expected 1 certificate, found 0/],
     ['a key that cannot sign', two.crt, ed25519, /cannot sign with a key of type ed25519/],
     ['no key', two.crt, two.crt, /--cluster-signing-cert-file, --cluster-signing-key-file: /],
@@ -61,10 +64,10 @@ t.test('files of keys and certificates', async (t) => {
   }
 
   t.equal(await rootCertificates(''), undefined);
-  t.equal(await rootCertificates(two.crt), two.certificate);
+  t.equal((await rootCertificates(two.crt))?.current, two.certificate);
   await t.rejects(rootCertificates(two.key), /holds no certificate in PEM form/);
   t.equal(await serviceAccountKey(undefined), undefined);
   const key = await file('sa.key', privateKeyToPem((await generateEcKey()).privateKey));
-  t.equal((await serviceAccountKey(key))?.algorithm, 'ES256');
+  t.equal((await serviceAccountKey(key))?.current.algorithm, 'ES256');
   await t.rejects(serviceAccountKey(two.crt), OptionsError);
 });

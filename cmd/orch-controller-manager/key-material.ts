@@ -1,36 +1,24 @@
 /** The certificates and keys that the manager's options name. What is wrong with them ends the start: OptionsError. */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import type { Signer } from '#controllers/csrsigning/plan.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
+import { certificateBundle, FollowedFile, textOf } from '#daemon/certificates/followed-file.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { type JwtSigningKey, jwtSigningKey } from '#pki/jwt.js';
 import { signData } from '#pki/keys.js';
 
 /** PEM bundle that verifies the API server. */
-export async function rootCertificates(file: string | undefined): Promise<string | undefined> {
-  if (file === undefined || file === '') return undefined;
-  const text = await textOf('root-ca-file', file);
-  if (!text.includes('-----BEGIN CERTIFICATE-----')) {
-    throw new OptionsError([`--root-ca-file: ${file} holds no certificate in PEM form`]);
-  }
-  return text;
+export function rootCertificates(file: string | undefined): Promise<FollowedFile<string> | undefined> {
+  return FollowedFile.read('root-ca-file', file, certificateBundle);
 }
 
 /** The key that signs tokens of service accounts. */
-export async function serviceAccountKey(file: string | undefined): Promise<JwtSigningKey | undefined> {
-  if (file === undefined || file === '') return undefined;
-  const option = 'service-account-private-key-file';
-  const text = await textOf(option, file);
-  try {
-    return jwtSigningKey(createPrivateKey(text));
-  } catch (error) {
-    throw new OptionsError([`--${option}: ${file}: ${messageOf(error)}`]);
-  }
+export function serviceAccountKey(file: string | undefined): Promise<FollowedFile<JwtSigningKey> | undefined> {
+  return FollowedFile.read('service-account-private-key-file', file, (text) => jwtSigningKey(createPrivateKey(text)));
 }
 
 /** The options that name the files of an authority. */
@@ -62,11 +50,15 @@ const own: Readonly<Record<Signer, AuthorityFiles>> = {
   },
 };
 
+/** The options that say who signs; all of the manager's will do. */
+export type AuthorityOptions = Partial<Pick<ControllerManagerValues, FileOption>>;
+
 /**
  * The authority of each signer: its own, or that of all where no signer has its own. They are read for each
- * certificate, so that replacing the files is enough.
+ * certificate, so that replacing the files is enough. Where a file has several certificates, as while authorities are
+ * exchanged, the first one signs; 1.24 takes a file with one only.
  */
-export async function signingAuthorities(values: ControllerManagerValues): Promise<SigningAuthorities> {
+export async function signingAuthorities(values: AuthorityOptions): Promise<SigningAuthorities> {
   const isGiven = (option: FileOption) => (values[option] ?? '') !== '';
   const signers = Object.keys(own) as Signer[];
   const withOwn = signers.filter((signer) => isGiven(own[signer].certificate));
@@ -81,13 +73,13 @@ export async function signingAuthorities(values: ControllerManagerValues): Promi
   return authorities;
 }
 
-async function readAuthorityFiles(values: ControllerManagerValues, options: AuthorityFiles): Promise<KeyCertificate> {
+async function readAuthorityFiles(values: AuthorityOptions, options: AuthorityFiles): Promise<KeyCertificate> {
   const [certificate, privateKey] = await Promise.all([
     textOf(options.certificate, values[options.certificate] ?? ''),
     textOf(options.key, values[options.key] ?? ''),
   ]);
-  const found = certificatesInPem(certificate).length;
-  if (found !== 1) throw new OptionsError([`--${options.certificate}: expected 1 certificate, found ${found}`]);
+  if (certificatesInPem(certificate).length === 0)
+    throw new OptionsError([`--${options.certificate}: expected 1 certificate, found 0`]);
   try {
     const key = createPrivateKey(privateKey);
     // Throws for a key that cannot sign.
@@ -97,13 +89,4 @@ async function readAuthorityFiles(values: ControllerManagerValues, options: Auth
     throw new OptionsError([`--${options.certificate}, --${options.key}: ${messageOf(error)}`]);
   }
   throw new OptionsError([`--${options.key} is not the key of --${options.certificate}`]);
-}
-
-/** Text of a file that an option names. */
-export async function textOf(option: string, path: string): Promise<string> {
-  try {
-    return await readFile(path, 'utf8');
-  } catch (error) {
-    throw new OptionsError([`--${option}: ${messageOf(error)}`]);
-  }
 }

@@ -4,12 +4,7 @@ import { deferred } from '#apimachinery/async/deferred.js';
 import { cloudOf } from '#cmd/orch-controller-manager/cloud.js';
 import { controllerClients } from '#cmd/orch-controller-manager/controller-clients.js';
 import { hostDirectories } from '#cmd/orch-controller-manager/host-directories.js';
-import {
-  rootCertificates,
-  serviceAccountKey,
-  signingAuthorities,
-  textOf,
-} from '#cmd/orch-controller-manager/key-material.js';
+import { rootCertificates, serviceAccountKey, signingAuthorities } from '#cmd/orch-controller-manager/key-material.js';
 import { recyclerTemplates } from '#cmd/orch-controller-manager/recycler-templates.js';
 import { createControlLoop, type Loop, type LoopDependencies } from '#control-loop/control-loop.js';
 import type { Leadership } from '#control-loop/leader-loop.js';
@@ -29,6 +24,7 @@ import {
   controllerManagerRules,
 } from '#controllers/options/options.js';
 import { controllerGates } from '#controllers/registry.js';
+import { FileFollower, textOf } from '#daemon/certificates/followed-file.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DaemonGroup } from '#daemon/daemon-group.js';
 import { garbageCollector } from '#daemon/memory/garbage-collector.js';
@@ -100,7 +96,8 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     },
   });
   const collector = { clock, cpuUsage: () => facts.cpuUsage(), collect: garbageCollector() };
-  return new DaemonGroup(name, [loop, new IdleCollector(collector)]);
+  const follower = new FileFollower([rootCA, tokenKey], { clock, log });
+  return new DaemonGroup(name, [loop, follower, new IdleCollector(collector)]);
 }
 
 /** The daemon whose controllers are those of the managers, and of `elsewhere`. */

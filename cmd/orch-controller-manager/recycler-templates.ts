@@ -1,8 +1,9 @@
 /** The templates of pods that empty volumes, which the manager's options name. What is wrong with them: OptionsError. */
-import { textOf } from '#cmd/orch-controller-manager/key-material.js';
+
 import type { ControllerInputs } from '#controllers/factory.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import type { RecyclerTemplate } from '#controllers/persistentvolumebinder/recycling.js';
+import { textOf } from '#daemon/certificates/followed-file.js';
 import { isPlain, parseConfigText } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/errors.js';
 

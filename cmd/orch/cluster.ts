@@ -27,9 +27,11 @@ import { LateLeadership } from '#cmd/orch/members/late-leadership.js';
 import { takesPods } from '#cmd/orch/nodes/nodes-ready.js';
 import type { ClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import { cloudOf } from '#cmd/orch-controller-manager/cloud.js';
+import { rootCertificates, signingAuthorities } from '#cmd/orch-controller-manager/key-material.js';
 import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import { ControllerManager } from '#controllers/manager.js';
 import { controllerManagerOptions, controllerManagerRules } from '#controllers/options/options.js';
+import { constant, FileFollower } from '#daemon/certificates/followed-file.js';
 import type { Daemon } from '#daemon/daemon.js';
 import { DebugEndpoints, type DebugEndpointsOptions } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
@@ -197,6 +199,8 @@ export class ClusterProcess {
     // Events are on behalf of many, and so part of no trace.
     const managerEvents = this.clientFor(dialect.users.controllerManager, [], { fence: managers.fence });
     const cloud = await cloudOf(values, dialect);
+    const { certificate, certificateFile, privateKeyFile } = pki.authority;
+    const rootCA = await rootCertificates(certificateFile);
     const manager = new ControllerManager(values, {
       client: managerClient,
       leadership: managers,
@@ -207,9 +211,16 @@ export class ClusterProcess {
       log,
       events: (component) => this.#recorder(managerEvents, component),
       metrics,
-      rootCA: pki.authority.certificate,
-      tokenKey: jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey)),
-      authorities: signedBy(pki.authority),
+      rootCA: rootCA ?? constant(certificate),
+      // The API server of this process, which is to believe the tokens, reads the key at its start, too.
+      tokenKey: constant(jwtSigningKey(createPrivateKey(pki.serviceAccount.privateKey))),
+      authorities:
+        certificateFile === undefined
+          ? signedBy(pki.authority)
+          : await signingAuthorities({
+              'cluster-signing-cert-file': certificateFile,
+              'cluster-signing-key-file': privateKeyFile,
+            }),
       ...(cloud === undefined ? {} : { cloud }),
       ...(tracer === undefined ? {} : { tracer }),
     });
@@ -238,7 +249,9 @@ export class ClusterProcess {
     });
     this.#scheduler = scheduler;
     this.#inform(informers);
-    await Promise.all([this.#start(manager), this.#start(scheduler)]);
+    await Promise.all(
+      [manager, scheduler, new FileFollower([rootCA], { clock, log })].map((each) => this.#start(each)),
+    );
     this.#loopsRun = true;
   }
 

@@ -31,7 +31,6 @@ import { type AuthenticationParts, buildAuthentication } from '#apiserver/config
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
 import { debugPaths } from '#apiserver/config/debug-paths.js';
 import { buildEncryption } from '#apiserver/config/encryption.js';
-import { readOptionFile } from '#apiserver/config/files.js';
 import { discoveryPaths } from '#apiserver/config/paths.js';
 import { buildResourceMetrics } from '#apiserver/config/resource-metrics.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
@@ -59,6 +58,7 @@ import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import { type SpawnWorker, WorkerPool } from '#apiserver/workers/worker-pool.js';
 import { FileTls } from '#client/http/credentials.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
+import { textOf } from '#daemon/certificates/followed-file.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
@@ -445,7 +445,7 @@ async function buildNodeAgents(
     const file = values[option] ?? '';
     if (file === '') return undefined;
     // Now, and not at the first request, is the time to say that it is not there.
-    await readOptionFile(option, file);
+    await textOf(option, file);
     return file;
   };
   const files = {

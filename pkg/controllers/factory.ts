@@ -5,16 +5,17 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import type { HostDirectories } from '#controllers/persistentvolumebinder/host-path.js';
 import type { Recyclers, RecyclerTemplate } from '#controllers/persistentvolumebinder/recycling.js';
+import type { Followed } from '#daemon/certificates/followed-file.js';
 import type { JwtSigningKey } from '#pki/jwt.js';
 
 export interface ControllerInputs {
   readonly values: ControllerManagerValues;
   /** PEM bundle that verifies the API server; without it, it is not published. */
-  readonly rootCA: string | undefined;
+  readonly rootCA: Followed<string> | undefined;
   /** Of the signers of certificates; none: nothing is signed. */
   readonly authorities: SigningAuthorities;
   /** Signs tokens of service accounts; without it, no secrets of tokens are filled in. */
-  readonly tokenKey: JwtSigningKey | undefined;
+  readonly tokenKey: Followed<JwtSigningKey> | undefined;
   /** Of the machine; absent: none of them can be volumes. */
   readonly hostDirectories: HostDirectories | undefined;
   /** Templates of the pods that empty volumes; absent: the standard one. */

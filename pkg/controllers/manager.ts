@@ -25,6 +25,7 @@ import {
 } from '#controllers/options/names.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { controllerFactories } from '#controllers/registry.js';
+import type { Followed } from '#daemon/certificates/followed-file.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
@@ -54,11 +55,11 @@ export interface ControllerManagerDependencies {
   /** Of the selected controllers, those that are this manager's; absent: all. */
   readonly owns?: (controller: string) => boolean;
   /** PEM bundle that verifies the API server; absent: it is not published. */
-  readonly rootCA?: string;
+  readonly rootCA?: Followed<string>;
   /** Of the signers of certificates; absent: none is signed. */
   readonly authorities?: SigningAuthorities;
   /** Signs tokens of service accounts; absent: no secrets of tokens are filled in. */
-  readonly tokenKey?: JwtSigningKey;
+  readonly tokenKey?: Followed<JwtSigningKey>;
   readonly recyclers?: ControllerInputs['recyclers'];
   /** Absent: directories of this machine cannot be volumes. */
   readonly hostDirectories?: ControllerInputs['hostDirectories'];

@@ -21,10 +21,11 @@ import { dirname, isAbsolute, resolve } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { LimitedResource } from '#apiserver/admission/limited-resources.js';
-import { readOptionalFile, readOptionFile } from '#apiserver/config/files.js';
+import { readOptionalFile } from '#apiserver/config/files.js';
 import { webhookCredentials as credentialsFrom } from '#apiserver/config/webhook-credentials.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { WebhookCredentials } from '#apiserver/webhooks/credentials.js';
+import { textOf } from '#daemon/certificates/followed-file.js';
 import { decodeFields, type FieldTable, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
@@ -102,7 +103,7 @@ export async function readAdmissionConfig(
       const why = `kubeConfigFile: Invalid value: ${JSON.stringify(kubeConfigFile)}: must be an absolute file path`;
       failFor(own.path, [why]);
     }
-    const found = credentialsFrom(option, kubeConfigFile, await readOptionFile(option, kubeConfigFile), clock);
+    const found = credentialsFrom(option, kubeConfigFile, await textOf(option, kubeConfigFile), clock);
     webhookCredentials.set(plugin.name, found);
   }
   const unconfigurable = plugins
@@ -118,7 +119,7 @@ async function ownConfiguration(
 ): Promise<{ readonly path: string; readonly configuration: unknown } | undefined> {
   if (path === undefined || path === '') return configuration === undefined ? undefined : { path: file, configuration };
   const own = resolve(dirname(file), path);
-  return { path: own, configuration: parseConfigText(await readOptionFile(option, own)) };
+  return { path: own, configuration: parseConfigText(await textOf(option, own)) };
 }
 
 interface Expected {

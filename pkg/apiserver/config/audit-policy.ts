@@ -3,7 +3,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { auditVersion } from '#apiserver/audit/event.js';
 import { levels, type Policy, type PolicyRule, stages } from '#apiserver/audit/policy.js';
-import { readOptionFile } from '#apiserver/config/files.js';
+import { textOf } from '#daemon/certificates/followed-file.js';
 import { decodeFields, type FieldTable, isPlain, parseConfigText } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
@@ -36,7 +36,7 @@ const fields: FieldTable = {
 /** Throws OptionsError that names the file and the field. */
 export async function readAuditPolicy(path: string, dialect: Dialect): Promise<Policy> {
   const errors: string[] = [];
-  const value = parseConfigText(await readOptionFile(option, path));
+  const value = parseConfigText(await textOf(option, path));
   if (!isPlain(value)) throw new OptionsError([`--${option}: ${path}: must be an object`]);
   const { apiVersion, kind } = value;
   if (apiVersion !== auditVersion(dialect) || kind !== 'Policy') {

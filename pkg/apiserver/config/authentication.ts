@@ -16,10 +16,11 @@ import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import { TokenFileAuthenticator } from '#apiserver/authentication/token-file.js';
 import { RequestAuthenticator } from '#apiserver/authentication/union.js';
 import { type ClientAuthorities, readClientAuthorities } from '#apiserver/config/client-authorities.js';
-import { forOption, readOptionalFile, readOptionFile } from '#apiserver/config/files.js';
+import { forOption, readOptionalFile } from '#apiserver/config/files.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { TokenIssuer } from '#apiserver/serviceaccount/token-issuer.js';
+import { certificateBundle, FollowedFile, textOf } from '#daemon/certificates/followed-file.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type JwtKey, type JwtSigningKey, jwtKey, jwtSigningKey } from '#pki/jwt.js';
 
@@ -119,7 +120,7 @@ async function openIdTokens(
   return new OidcAuthenticator({
     issuer,
     clientId,
-    ca: await readOptionalFile('oidc-ca-file', values['oidc-ca-file']),
+    ca: await openIdAuthority(values, log),
     algorithms: values['oidc-signing-algs'],
     usernameClaim: values['oidc-username-claim'],
     usernamePrefix: values['oidc-username-prefix'] ?? '',
@@ -130,6 +131,18 @@ async function openIdTokens(
     clock,
     log,
   });
+}
+
+/** Read again each time that the provider is asked, which is seldom: its file may have been replaced. */
+async function openIdAuthority(values: ApiServerValues, log: Logger): Promise<(() => Promise<string>) | undefined> {
+  const bundle = await FollowedFile.read('oidc-ca-file', values['oidc-ca-file'], certificateBundle);
+  if (bundle === undefined) return undefined;
+  return async () => {
+    await bundle.reload().catch((err: unknown) => {
+      log.warn({ err }, 'The authorities of the OpenID provider could not be read again; those of before stay for now');
+    });
+    return bundle.current;
+  };
 }
 
 function requestHeader(values: ApiServerValues, pool: CertificatePool): Authenticator {
@@ -144,13 +157,13 @@ function requestHeader(values: ApiServerValues, pool: CertificatePool): Authenti
 
 async function signingKey(values: ApiServerValues): Promise<JwtSigningKey> {
   const option = 'service-account-signing-key-file';
-  const pem = await readOptionFile(option, values[option] ?? '');
+  const pem = await textOf(option, values[option] ?? '');
   return forOption(option, () => jwtSigningKey(createPrivateKey(pem)));
 }
 
 async function verifyingKeys(values: ApiServerValues, signing: JwtSigningKey): Promise<JwtKey[]> {
   const option = 'service-account-key-file';
-  const files = await Promise.all(values[option].map((path) => readOptionFile(option, path)));
+  const files = await Promise.all(values[option].map((path) => textOf(option, path)));
   const keys = files.flatMap((text) => {
     const blocks = text.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g) ?? [];
     return blocks.map((block) => forOption(option, () => jwtKey(createPublicKey(block))));

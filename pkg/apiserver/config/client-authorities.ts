@@ -2,9 +2,10 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import { CertificatePool } from '#apiserver/authentication/certificate-pool.js';
-import { forOption, readOptionFile } from '#apiserver/config/files.js';
+import { forOption } from '#apiserver/config/files.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
+import { textOf } from '#daemon/certificates/followed-file.js';
 
 type BundleOption = 'client-ca-file' | 'requestheader-client-ca-file';
 
@@ -69,7 +70,7 @@ class FollowedBundle implements Bundle {
   /** Undefined where the option is not given. */
   static async read(values: ApiServerValues, option: BundleOption, clock: Clock): Promise<FollowedBundle | undefined> {
     const file = values[option] ?? '';
-    return file === '' ? undefined : new FollowedBundle(option, file, await readOptionFile(option, file), clock);
+    return file === '' ? undefined : new FollowedBundle(option, file, await textOf(option, file), clock);
   }
 
   get text(): string {
@@ -77,7 +78,7 @@ class FollowedBundle implements Bundle {
   }
 
   async reload(): Promise<boolean> {
-    const text = await readOptionFile(this.#option, this.file);
+    const text = await textOf(this.#option, this.file);
     if (text === this.#text) return false;
     forOption(this.#option, () => this.pool.replace(text));
     this.#text = text;

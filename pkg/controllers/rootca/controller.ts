@@ -9,18 +9,19 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
+import type { Followed } from '#daemon/certificates/followed-file.js';
 
 const dataKey = 'ca.crt';
 
 export interface RootCAOptions {
   /** PEM bundle. */
-  readonly rootCA: string;
+  readonly rootCA: Followed<string>;
 }
 
 export class RootCAController implements Controller {
   readonly name = 'root-ca-cert-publisher';
   readonly #context: ControllerContext;
-  readonly #rootCA: string;
+  readonly #rootCA: Followed<string>;
   readonly #namespaces: Informer<Namespace>;
   readonly #maps: Informer<ConfigMap>;
   readonly #loop: ReconcileLoop;
@@ -44,6 +45,9 @@ export class RootCAController implements Controller {
     const { queue } = this.#loop;
     const add = (namespace: Namespace) => queue.add(keyOf(namespace));
     const addOf = (map: ConfigMap) => queue.add(map.metadata.namespace ?? '');
+    this.#rootCA.onChange(() => {
+      for (const namespace of this.#namespaces.list()) add(namespace);
+    }, signal);
     await this.#loop.run(signal, [
       this.#namespaces.addHandler({ onAdd: add, onUpdate: add }),
       this.#maps.addHandler({ onUpdate: addOf, onDelete: addOf }),
@@ -70,7 +74,7 @@ export class RootCAController implements Controller {
 
   #isRight(map: ConfigMap): boolean {
     const data = map.data ?? {};
-    return data[dataKey] === this.#rootCA && Object.keys(data).length === 1;
+    return data[dataKey] === this.#rootCA.current && Object.keys(data).length === 1;
   }
 
   #wanted(namespace: string): ConfigMap {
@@ -83,7 +87,7 @@ export class RootCAController implements Controller {
         namespace,
         annotations: { [dialect.annotations.description]: description },
       },
-      data: { [dataKey]: this.#rootCA },
+      data: { [dataKey]: this.#rootCA.current },
     };
   }
 }

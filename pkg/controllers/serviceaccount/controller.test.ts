@@ -8,19 +8,20 @@ import { ClusterRoleAggregationController } from '#controllers/clusterroleaggreg
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { RootCAController } from '#controllers/rootca/controller.js';
 import { ServiceAccountController } from '#controllers/serviceaccount/controller.js';
+import { Settable } from '#daemon/certificates/testing/settable.js';
 
 function setUp(t: Test) {
   const harness = new Harness(t, [namespaces, serviceaccounts, configmaps]);
   const { api, context } = harness;
   const namespace = (name: string, phase = 'Active') =>
     api.seed<Namespace>(namespaces, { metadata: { name }, spec: {}, status: { phase } });
-  const start = () =>
-    harness.start(new ServiceAccountController(context), new RootCAController(context, { rootCA: 'pem' }));
-  return { harness, api, namespace, start };
+  const rootCA = new Settable('pem');
+  const start = () => harness.start(new ServiceAccountController(context), new RootCAController(context, { rootCA }));
+  return { harness, api, namespace, rootCA, start };
 }
 
 t.test('each namespace has its account and certificate, again and again', async (t) => {
-  const { harness, api, namespace, start } = setUp(t);
+  const { harness, api, namespace, rootCA, start } = setUp(t);
   namespace('a');
   namespace('leaving', 'Terminating');
   const heal = harness.fail((call) => call.verb === 'create', serviceUnavailable('down'));
@@ -47,6 +48,12 @@ t.test('each namespace has its account and certificate, again and again', async 
   api.takeWrites();
   await harness.advance(600_000);
   t.same(api.takeWrites(), []);
+  rootCA.set('another');
+  await harness.settled();
+  t.same(
+    api.list<ConfigMap>(configmaps).map(({ data }) => data),
+    [{ 'ca.crt': 'another' }, { 'ca.crt': 'another' }],
+  );
 });
 
 t.test('aggregated roles follow their parts', async (t) => {

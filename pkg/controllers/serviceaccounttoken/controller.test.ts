@@ -5,6 +5,7 @@ import type { Secret, ServiceAccount } from '#api/core/v1/types.gen.js';
 import { conflict } from '#apimachinery/errors/status.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { ServiceAccountTokenController } from '#controllers/serviceaccounttoken/controller.js';
+import { Settable } from '#daemon/certificates/testing/settable.js';
 import { jwtSigningKey, verifyJwt } from '#pki/jwt.js';
 
 const key = jwtSigningKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
@@ -13,7 +14,8 @@ const namespace = 'shop';
 function setUp(t: Test, { generate = false, rootCA }: { generate?: boolean; rootCA?: string } = {}) {
   const harness = new Harness(t, [serviceaccounts, secrets]);
   const { api, dialect } = harness;
-  const controller = new ServiceAccountTokenController(harness.context, { concurrency: 1, key, rootCA, generate });
+  const followed = { key: new Settable(key), rootCA: rootCA === undefined ? undefined : new Settable(rootCA) };
+  const controller = new ServiceAccountTokenController(harness.context, { concurrency: 1, ...followed, generate });
   const account = (name: string) => api.seed(serviceaccounts, { metadata: { name, namespace } });
   const annotations = (name: string, uid?: string) => ({
     [dialect.annotations.serviceAccountName]: name,
@@ -25,7 +27,7 @@ function setUp(t: Test, { generate = false, rootCA }: { generate?: boolean; root
   const get = (name: string) => api.get<Secret>(secrets, `${namespace}/${name}`);
   const text = (name: string, field: string) => Buffer.from(get(name)?.data?.[field] ?? '', 'base64').toString();
   const getAccount = (name: string) => api.get<ServiceAccount>(serviceaccounts, `${namespace}/${name}`);
-  return { harness, api, controller, account, secret, get, text, getAccount };
+  return { harness, api, controller, followed, account, secret, get, text, getAccount };
 }
 
 t.test('a secret that somebody makes is filled in', async (t) => {
@@ -171,4 +173,19 @@ t.test('a secret that could not be referred to is taken away', async (t) => {
     names.map((name) => ({ name })),
   );
   t.equal(names.length, 1);
+});
+
+t.test('another key signs from now on, another CA comes into all secrets', async (t) => {
+  const { harness, controller, followed, account, secret, text } = setUp(t, { rootCA: 'old' });
+  account('web');
+  secret('before', 'web');
+  await harness.start(controller);
+  const other = jwtSigningKey(generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey);
+  followed.key.set(other);
+  followed.rootCA?.set('new');
+  secret('after', 'web');
+  await harness.settled();
+  t.ok(verifyJwt([key], text('before', 'token')), 'a token stays');
+  t.ok(verifyJwt([other], text('after', 'token')));
+  t.same([text('before', 'ca.crt'), text('after', 'ca.crt')], ['new', 'new']);
 });

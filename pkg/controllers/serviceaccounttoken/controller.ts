@@ -23,14 +23,16 @@ import {
   type TokenSources,
   withoutReference,
 } from '#controllers/serviceaccounttoken/plan.js';
+import type { Followed } from '#daemon/certificates/followed-file.js';
 import { type JwtSigningKey, signJwt } from '#pki/jwt.js';
 
 export interface ServiceAccountTokenOptions {
   /** Accounts, and secrets, worked on at once. */
   readonly concurrency: number;
-  readonly key: JwtSigningKey;
+  /** What was signed with an earlier one stays as it is. */
+  readonly key: Followed<JwtSigningKey>;
   /** PEM bundle that verifies the API server; absent: secrets hold none. */
-  readonly rootCA: string | undefined;
+  readonly rootCA: Followed<string> | undefined;
   /** Whether accounts get a secret without being asked: feature gate LegacyServiceAccountTokenNoAutoGeneration is off. */
   readonly generate: boolean;
 }
@@ -96,6 +98,9 @@ export class ServiceAccountTokenController implements Controller {
       const owner = ownerOf(this.#context.dialect, secret);
       if (owner.name !== '') this.#secretLoop.queue.add([namespace, name, uid, owner.name, owner.uid].join('/'));
     };
+    this.#options.rootCA?.onChange(() => {
+      for (const secret of this.#secrets.list()) addSecret(secret);
+    }, signal);
     const watches = [
       this.#accounts.addHandler({ onAdd: addAccount, onUpdate: addAccount, onDelete: addAccount }),
       this.#secrets.addHandler({ onAdd: addSecret, onUpdate: addSecret, onDelete: addSecret }),
@@ -125,7 +130,7 @@ export class ServiceAccountTokenController implements Controller {
     // The cache may not show an account that has just been made.
     const account = this.#cachedAccount(namespace, owner) ?? (await this.#liveAccount(namespace, owner));
     if (account === undefined) await this.#delete(secret);
-    else if (isIncomplete(secret, this.#options.rootCA)) await this.#fill(key, secret, account);
+    else if (isIncomplete(secret, this.#options.rootCA?.current)) await this.#fill(key, secret, account);
     return done;
   }
 
@@ -151,7 +156,7 @@ export class ServiceAccountTokenController implements Controller {
       const live = await client.resource(secretType).get(name, { namespace });
       // The cache will show the newer one, which brings the key back.
       if (live.metadata.resourceVersion !== cached.metadata.resourceVersion) return;
-      if (!isIncomplete(live, this.#options.rootCA)) return;
+      if (!isIncomplete(live, this.#options.rootCA?.current)) return;
       const written = await client.resource(secretType).update(filled(live, this.#sources(account)));
       this.#secretLoop.written.wrote(key, this.#secrets, written);
     } catch (error) {
@@ -162,8 +167,8 @@ export class ServiceAccountTokenController implements Controller {
   #sources(account: ServiceAccount): TokenSources {
     const { dialect } = this.#context;
     const { key, rootCA } = this.#options;
-    const token = (of: ServiceAccount, secret: Secret) => signJwt(key, secretTokenClaims(dialect, of, secret));
-    return { dialect, account, rootCA, token };
+    const token = (of: ServiceAccount, secret: Secret) => signJwt(key.current, secretTokenClaims(dialect, of, secret));
+    return { dialect, account, rootCA: rootCA?.current, token };
   }
 
   async #delete(secret: Secret): Promise<void> {

@@ -13,6 +13,7 @@ import { RestClient } from '#client/rest/rest-client.js';
 import { targetNode } from '#controllers/daemonset/placement.js';
 import { ControllerManager } from '#controllers/manager.js';
 import { type ControllerManagerValues, controllerManagerValues } from '#controllers/options/options.js';
+import { constant } from '#daemon/certificates/followed-file.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
@@ -74,7 +75,7 @@ export async function runManager(t: Test, options: ManagerOptions): Promise<() =
       log,
       events: () => recorder,
       metrics: new Registry(),
-      rootCA: 'the root CA',
+      rootCA: constant('the root CA'),
     },
   );
   const stop = new AbortController();

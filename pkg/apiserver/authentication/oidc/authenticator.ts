@@ -15,8 +15,8 @@ import { readJwt } from '#pki/jwt.js';
 export interface OidcOptions {
   /** Tokens of other issuers are not looked at. */
   readonly issuer: string;
-  /** PEM of the authorities that vouch for the provider; those of the machine unless given. */
-  readonly ca: string | undefined;
+  /** PEM of the authorities that vouch for the provider now; those of the machine unless given. */
+  readonly ca: (() => Promise<string>) | undefined;
   /** Tokens must be meant for this client. */
   readonly clientId: string;
   readonly algorithms: readonly string[];

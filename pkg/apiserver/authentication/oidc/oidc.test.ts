@@ -10,7 +10,7 @@ async function world(t: Test, options: Partial<OidcOptions> = {}) {
   const issuer = await new Issuer(startMs).listen(t);
   const authenticator = new OidcAuthenticator({
     issuer: issuer.url,
-    ca: issuer.ca,
+    ca: async () => issuer.ca,
     clientId: 'cluster',
     algorithms: [algorithm],
     usernameClaim: 'sub',
@@ -125,5 +125,16 @@ t.test('a provider that is away, or another one, is asked again later', async (t
   await refuses(t, authenticator, token, 'it is another one');
   issuer.nowMs += 10_000;
   issuer.name = undefined;
+  t.ok(await authenticator.authenticateToken(token));
+});
+
+t.test('the provider is asked with the authority of that moment', async (t) => {
+  const { issuer } = await world(t);
+  let ca = (await new Issuer(startMs).listen(t)).ca;
+  const { authenticator } = await world(t, { issuer: issuer.url, clock: issuer.clock, ca: async () => ca });
+  const token = await issuer.token();
+  await refuses(t, authenticator, token, 'nobody vouches for it');
+  ca = issuer.ca;
+  issuer.nowMs += 10_000;
   t.ok(await authenticator.authenticateToken(token));
 });

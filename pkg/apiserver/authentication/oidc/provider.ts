@@ -15,8 +15,8 @@ import { parseJson, readAll } from '#client/rest/response.js';
 export interface OidcProviderOptions {
   /** `https://…`, as tokens name it. */
   readonly issuer: string;
-  /** PEM of the authorities that vouch for it; those of the machine unless given. */
-  readonly ca: string | undefined;
+  /** PEM of the authorities that vouch for it now; those of the machine unless given. */
+  readonly ca: (() => Promise<string>) | undefined;
   readonly clock: Clock;
 }
 
@@ -103,7 +103,7 @@ export class OidcProvider {
       server: url.origin,
       clock,
       timeoutMs,
-      ...(ca === undefined ? {} : { tls: staticTls({ ca }) }),
+      ...(ca === undefined ? {} : { tls: staticTls({ ca: await ca() }) }),
     });
     try {
       const path = url.pathname + url.search;
