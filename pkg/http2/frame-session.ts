@@ -16,6 +16,7 @@ import {
   maxStreamId,
   maxWindow,
   numberFrame,
+  pongFrame,
   requireLength,
   requireNoStream,
   resetCode,
@@ -132,6 +133,11 @@ export abstract class FrameSession<S extends FrameStream> {
   protected abstract settled(settings: PeerSettings): void;
 
   protected abstract goneAway(lastStreamId: number, code: number): void;
+
+  /** Answers a PING with that payload. */
+  protected pinged(payload: Buffer): void {
+    this.writer.answer(pongFrame(payload));
+  }
 
   /** The payload of a PING that answers one. */
   protected ponged(_payload: Buffer): void {}
@@ -297,7 +303,7 @@ export abstract class FrameSession<S extends FrameStream> {
     requireLength(payload, pingBytes, 'ping');
     this.idle();
     if ((flags & frameFlag.ACK) !== 0) return this.ponged(payload);
-    this.writer.answer(frame(frameType.PING, frameFlag.ACK, 0, payload));
+    this.pinged(payload);
   }
 
   #windowUpdate(streamId: number, payload: Buffer): void {

@@ -80,6 +80,11 @@ export function numberFrame(type: number, streamId: number, value: number): Buff
   return bytes;
 }
 
+/** Answers a PING with that payload. */
+export function pongFrame(payload: Buffer): Buffer {
+  return frame(frameType.PING, frameFlag.ACK, 0, payload);
+}
+
 /** Says that streams beyond `lastId` are not acted upon, and why. */
 export function farewellFrame(lastId: number, code: number): Buffer {
   const payload = Buffer.alloc(8);

@@ -5,7 +5,7 @@ import t, { type Test } from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { frame, frameFlag, frameType, numberFrame, preface, resetCode, setting, settingsFrame } from '#http2/frames.js';
 import { encodeHeaders, type HeaderField } from '#http2/hpack.js';
-import { Http2Session } from '#http2/session.js';
+import { Http2Session, type SessionOptions } from '#http2/session.js';
 import type { Http2Stream, StreamFailure } from '#http2/stream.js';
 
 const nothing = Buffer.alloc(0);
@@ -26,7 +26,12 @@ interface Connection {
   open(path: string, body?: Buffer, ends?: boolean): Answer;
 }
 
-async function connected(t: Test, server: Pick<Server, 'address'>, windowBytes = 100_000): Promise<Connection> {
+async function connected(
+  t: Test,
+  server: Pick<Server, 'address'>,
+  windowBytes = 100_000,
+  delayPong?: SessionOptions['delayPong'],
+): Promise<Connection> {
   const socket = connect((server.address() as AddressInfo).port, '127.0.0.1');
   await once(socket, 'connect');
   t.teardown(() => socket.destroy());
@@ -37,6 +42,7 @@ async function connected(t: Test, server: Pick<Server, 'address'>, windowBytes =
     socket,
     streamWindowBytes: windowBytes,
     sessionWindowBytes: 2 * windowBytes,
+    delayPong,
     handler: { ready: ready.resolve, draining: draining.resolve, closed: closed.resolve },
   });
   const open = (path: string, body = nothing, ends = true): Answer => {
@@ -168,6 +174,29 @@ void t.test('frames in every form and cut', async (t) => {
     const pong = frame(PING, frameFlag.ACK, 0, Buffer.from('12345678'));
     while (!received().includes(pong)) await new Promise(setImmediate);
   }
+});
+
+void t.test('pings that are answered later', async (t) => {
+  const { server, peer, received } = await scripted(t);
+  const waiting: (() => void)[] = [];
+  const { ready, session } = await connected(t, server, undefined, (answer) => waiting.push(answer));
+  await ready;
+  const ping = (text: string) => frame(PING, 0, 0, Buffer.from(text));
+  const pong = (text: string) => frame(PING, frameFlag.ACK, 0, Buffer.from(text));
+  const socket = await peer;
+  const answered = async (text: string) => {
+    while (!received().includes(pong(text))) await new Promise(setImmediate);
+  };
+  socket.write(Buffer.concat([ping('put off.'), ping('at once.')]));
+  await answered('at once.');
+  t.notOk(received().includes(pong('put off.')), 'one waits at a time');
+  waiting.shift()?.();
+  await answered('put off.');
+  socket.write(ping('another.'));
+  while (waiting.length === 0) await new Promise(setImmediate);
+  session.destroy(undefined);
+  waiting.shift()?.();
+  t.pass('nobody is left to be answered');
 });
 
 void t.test('no more is sent than the windows allow', async (t) => {

@@ -18,6 +18,7 @@ import {
   frameType,
   maxStreamId,
   numberFrame,
+  pongFrame,
   preface,
   resetCode,
   setting,
@@ -42,6 +43,8 @@ export interface SessionOptions {
   /** Bytes that one stream, and all together, may receive before they are taken. */
   readonly streamWindowBytes: number;
   readonly sessionWindowBytes: number;
+  /** Answers a ping later, one at a time; absent: all are answered at once. */
+  readonly delayPong?: ((answer: () => void) => void) | undefined;
 }
 
 /** Of the headers of one answer. */
@@ -59,6 +62,8 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
   /** Received, and not yet given back to the peer's window. */
   #taken = 0;
   #ping: (() => void) | undefined;
+  /** The answer to a ping waits. */
+  #ponging = false;
   /** The handler knows that the session is ready. */
   #told = false;
   protected readonly lastStreamId = 0;
@@ -102,6 +107,11 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
   ping(done: () => void): void {
     this.#ping = done;
     this.writer.send(frame(frameType.PING, 0, 0, pingPayload));
+  }
+
+  /** Sends what else would leave at the end of the turn. */
+  flush(): void {
+    this.writer.flush();
   }
 
   destroy(cause: Error | undefined): void {
@@ -191,6 +201,18 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
       this.#options.handler.ready();
     }
     this.#startWaiting();
+  }
+
+  protected override pinged(payload: Buffer): void {
+    const { delayPong } = this.#options;
+    if (delayPong === undefined || this.#ponging) return super.pinged(payload);
+    this.#ponging = true;
+    const kept = Buffer.from(payload);
+    delayPong(() => {
+      this.#ponging = false;
+      // Without effect on a session that is over.
+      this.writer.send(pongFrame(kept));
+    });
   }
 
   protected override ponged(payload: Buffer): void {

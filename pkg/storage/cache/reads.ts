@@ -39,9 +39,26 @@ export class CacheReads {
     this.#options = options;
   }
 
-  async get(key: string, version: ReadVersion, signal: Cancellation | undefined): Promise<Entry | undefined> {
+  get(key: string, version: ReadVersion, signal: Cancellation | undefined): Promise<Entry | undefined> {
     const { state, prefix } = this.#options;
     const fullKey = prefix + key;
+    return version.kind === 'latest' && state.filled
+      ? this.#latest(fullKey, signal)
+      : this.#get(fullKey, version, signal);
+  }
+
+  /** By far the most frequent read, with as few promises as it takes. */
+  #latest(fullKey: string, signal: Cancellation | undefined): Promise<Entry | undefined> {
+    const { state, store } = this.#options;
+    const newest = () => readable(state.newest(fullKey));
+    return store.currentRevision(signal).then((target) => {
+      if (state.revision >= target) return newest();
+      return this.#waitRevision(target, signal).then(newest);
+    }, translatedFailure);
+  }
+
+  async #get(fullKey: string, version: ReadVersion, signal: Cancellation | undefined): Promise<Entry | undefined> {
+    const { state } = this.#options;
     if (version.kind === 'exact') {
       const selection = { start: fullKey, end: `${fullKey}\0`, limit: 1, match: undefined };
       return (await this.#exact(selection, version.revision, signal)).entries[0];
@@ -163,10 +180,10 @@ function readable(entry: CacheEntry | undefined): CacheEntry | undefined {
   return entry;
 }
 
-async function translated<T>(call: () => Promise<T>): Promise<T> {
-  try {
-    return await call();
-  } catch (err) {
-    throw statusFromStore(err);
-  }
+function translated<T>(call: () => Promise<T>): Promise<T> {
+  return call().catch(translatedFailure);
+}
+
+function translatedFailure(err: unknown): never {
+  throw statusFromStore(err);
 }

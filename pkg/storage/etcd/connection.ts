@@ -36,6 +36,8 @@ export interface Call<T> {
   readonly read: (reader: WireReader) => T;
   /** May be sent again after a failure whose outcome is unknown. */
   readonly repeatable: boolean;
+  /** See UnaryCall. */
+  readonly prompt?: boolean | undefined;
   readonly signal?: Cancellation | undefined;
 }
 
@@ -83,14 +85,14 @@ export class EtcdConnection {
 
   async #call<T>(call: Call<T>, traceparent: string | undefined): Promise<T> {
     const { clock, random, callTimeoutMs } = this.#options;
-    const { path, request, signal } = call;
+    const { path, request, prompt, signal } = call;
     const startedMs = clock.monotonic();
     for (let attempt = 0; ; attempt++) {
       signal?.throwIfAborted();
       const endpoint = this.#pick();
       const timeoutMs = callTimeoutMs - (clock.monotonic() - startedMs);
       try {
-        const answer = endpoint.unary({ path, request, timeoutMs, signal, traceparent });
+        const answer = endpoint.unary({ path, request, timeoutMs, prompt, signal, traceparent });
         if (call.repeatable) return call.read(new WireReader(await answer));
         const bytes = await this.#overtaken.watch(endpoint, this.#term, answer);
         this.#term = readTerm(new WireReader(bytes));

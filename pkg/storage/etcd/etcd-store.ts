@@ -94,7 +94,7 @@ export class EtcdStore implements Store {
     this.#root = options.root ?? '/registry';
     const { endpoints, tls, clock, random, tracer, callTimeoutMs = 5000, watchQueueSize = 4096 } = options;
     this.#connection = new EtcdConnection({ endpoints, ...(tls && { tls }), clock, random, callTimeoutMs, tracer });
-    this.#newest = new SharedRead(() => this.#readRevision(true));
+    this.#newest = new SharedRead(() => this.#readRevision({ repeatable: true, prompt: true }));
     this.#leases = new LeasePool({
       clock,
       grant: (ttlSeconds) => this.#grant(ttlSeconds),
@@ -141,11 +141,8 @@ export class EtcdStore implements Store {
     this.#hub.requestProgress(start);
   }
 
-  async currentRevision(signal?: Cancellation): Promise<Revision> {
-    signal?.throwIfAborted();
-    const revision = await this.#newest.read();
-    signal?.throwIfAborted();
-    return revision;
+  currentRevision(signal?: Cancellation): Promise<Revision> {
+    return signal === undefined ? this.#newest.read() : this.#revisionUnless(signal);
   }
 
   async compact(revision: Revision): Promise<void> {
@@ -157,7 +154,7 @@ export class EtcdStore implements Store {
     const { clock, healthTimeoutMs = defaultHealthTimeoutMs } = this.#options;
     const bounded = deadline(clock, healthTimeoutMs, signal);
     try {
-      await this.#readRevision(false, bounded.signal);
+      await this.#readRevision({ repeatable: false, signal: bounded.signal });
     } catch (err) {
       signal?.throwIfAborted();
       if (!bounded.signal.aborted) throw err;
@@ -182,6 +179,13 @@ export class EtcdStore implements Store {
     this.#connection.close();
   }
 
+  async #revisionUnless(signal: Cancellation): Promise<Revision> {
+    signal.throwIfAborted();
+    const revision = await this.#newest.read();
+    signal.throwIfAborted();
+    return revision;
+  }
+
   async #range(range: EtcdRange, signal: Cancellation | undefined): Promise<EtcdRangeResponse> {
     const request = rangeRequest(range);
     const response = await this.#call({
@@ -196,9 +200,9 @@ export class EtcdStore implements Store {
   }
 
   /** A quorum read of a key that need not exist: only the answer's header counts. */
-  async #readRevision(repeatable: boolean, signal?: Cancellation): Promise<Revision> {
+  async #readRevision(how: Pick<Call<Revision>, 'repeatable' | 'prompt' | 'signal'>): Promise<Revision> {
     const request = rangeRequest({ start: this.#root, keysOnly: true });
-    const revision = await this.#call({ path: `${kv}Range`, request, read: readRevision, repeatable, signal });
+    const revision = await this.#call({ path: `${kv}Range`, request, read: readRevision, ...how });
     this.#see(revision);
     return revision;
   }

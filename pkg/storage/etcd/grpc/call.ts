@@ -15,6 +15,8 @@ export interface UnaryCall {
   readonly request: Message;
   /** Time that is left for it; ms, at least 1. */
   readonly timeoutMs: number;
+  /** Leaves at once: it has waited for others already, as all that is sent does until the end of the turn. */
+  readonly prompt?: boolean | undefined;
   readonly signal?: Cancellation | undefined;
   /** Header of that name, by which etcd's own spans are of the same trace. */
   readonly traceparent?: string | undefined;
@@ -91,7 +93,7 @@ class Unary implements StreamHandler, Expiring {
   #answer: Buffer | undefined;
 
   constructor(
-    { request, signal }: UnaryCall,
+    { request, prompt, signal }: UnaryCall,
     { session, head, deadlines, dueMs }: UnaryContext,
     resolve: (answer: Buffer) => void,
     reject: (error: GrpcError) => void,
@@ -102,6 +104,7 @@ class Unary implements StreamHandler, Expiring {
     this.#deadlines = deadlines;
     this.#signal = signal;
     this.#stream = session.open(head, frameMessage(request), true, this);
+    if (prompt === true) session.flush();
     deadlines.add(this);
     signal?.addEventListener('abort', this, { once: true });
   }

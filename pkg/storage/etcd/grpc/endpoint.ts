@@ -38,6 +38,12 @@ const connectTimeoutMs = 3000;
 /** A dead peer is noticed within 30 s + 10 s, as by 1.24's client. */
 const keepAliveMs = 30_000;
 const keepAliveTimeoutMs = 10_000;
+/**
+ * etcd's server pings with each message that comes while it waits for no answer to a ping, to find out how much it may let
+ * come at once. Answered at once, each call would be followed by another read and another write on both sides. What it
+ * takes for the way between them is longer then, which makes it let more come.
+ */
+const pongDelayMs = 20;
 /** Of one stream and of all together: a page, or a burst of events, needs no round trip for more room. */
 const streamWindowBytes = 2 ** 20;
 const sessionWindowBytes = 2 ** 24;
@@ -190,6 +196,7 @@ export class GrpcEndpoint {
           socket,
           streamWindowBytes,
           sessionWindowBytes,
+          delayPong: (answer) => void clock.setTimer(answer, pongDelayMs),
           handler: {
             ready: () => {
               patience.cancel();

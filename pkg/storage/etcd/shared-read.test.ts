@@ -1,0 +1,92 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import t from 'tap';
+import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { SharedRead } from '#storage/etcd/shared-read.js';
+
+/** Reads that end when they are told to. */
+function slow() {
+  const under: Deferred<number>[] = [];
+  const shared = new SharedRead(() => {
+    const reading = deferred<number>();
+    under.push(reading);
+    return reading.promise;
+  });
+  /** Until so many have begun. */
+  const begun = async (count: number) => {
+    while (under.length < count) await turn();
+  };
+  return { shared, under, begun };
+}
+
+void t.test('those who come while a read is under way share the next one', async (t) => {
+  const { shared, under, begun } = slow();
+  const first = [shared.read(), shared.read()];
+  await begun(1);
+  const late = shared.read();
+  await turn();
+  const later = shared.read();
+  for (let i = 0; i < 10; i++) await turn();
+  t.equal(under.length, 1, 'one at a time');
+  under[0]?.resolve(1);
+  t.same(await Promise.all(first), [1, 1]);
+  const last = shared.read();
+  await begun(2);
+  under[1]?.resolve(2);
+  t.same(await Promise.all([late, later, last]), [2, 2, 2]);
+});
+
+void t.test('a failure is that of those who share it', async (t) => {
+  const { shared, under, begun } = slow();
+  const failing = [shared.read(), shared.read()];
+  await begun(1);
+  const next = shared.read();
+  under[0]?.reject(new Error('no leader'));
+  for (const read of failing) await t.rejects(read, { message: 'no leader' });
+  await begun(2);
+  under[1]?.resolve(7);
+  t.equal(await next, 7);
+});
+
+void t.test('whoever keeps coming does not put a read off', async (t) => {
+  const { shared, under } = slow();
+  const reads: Promise<number>[] = [];
+  while (under.length === 0 && reads.length < 1000) {
+    reads.push(shared.read());
+    await turn();
+  }
+  t.ok(reads.length < 20, 'a few turns are waited for');
+  under[0]?.resolve(1);
+  t.equal(await reads[0], 1);
+});
+
+void t.test('no answer is older than the question', async (t) => {
+  const seed = Date.now() % 1_000_000;
+  t.comment(`seed ${seed}`);
+  const random = seededRandom(seed);
+  let state = 0;
+  const shared = new SharedRead(async () => {
+    // What the store is at while it answers: at the earliest what it was when it was asked.
+    for (let left = random() * 4; left > 1; left--) await turn();
+    const answer = state;
+    for (let left = random() * 4; left > 1; left--) await turn();
+    return answer;
+  });
+  const asked: Promise<void>[] = [];
+  let wrong = 0;
+  for (let i = 0; i < 3000; i++) {
+    state++;
+    if (random() < 0.5) {
+      const since = state;
+      const check = shared.read().then((answer) => {
+        if (answer < since) wrong++;
+      });
+      asked.push(check);
+    }
+    const pause = random();
+    if (pause < 0.3) await turn();
+    else if (pause < 0.5) await undefined;
+  }
+  await Promise.all(asked);
+  t.equal(wrong, 0);
+});
