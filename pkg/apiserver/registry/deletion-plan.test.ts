@@ -1,4 +1,5 @@
 import t from 'tap';
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { configmaps, namespaces } from '#api/core/v1/resources.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
@@ -43,6 +44,8 @@ interface Row {
 }
 
 const marked = { deletionTimestamp: '2024-05-01T12:00:30Z', deletionGracePeriodSeconds: 30 };
+
+const onlyTime = { deletionTimestamp: '2024-05-01T12:00:00Z' };
 
 const rows: Row[] = [
   { name: 'nothing holds it', plan: { action: 'remove' } },
@@ -129,7 +132,16 @@ const rows: Row[] = [
     name: 'a namespace is held by the finalizers of its spec',
     resource: served(namespaces, strategyFor(namespaces)),
     object: object({}, { spec: { finalizers: ['kubernetes'] } }),
-    plan: { action: 'mark', object: { metadata: { deletionTimestamp: '2024-05-01T12:00:00Z' } } },
+    plan: { action: 'mark', object: { metadata: { ...onlyTime, deletionGracePeriodSeconds: undefined } } },
+  },
+  {
+    name: 'a definition is held by what is left of its objects, and stays in its generation',
+    resource: served(customresourcedefinitions, strategyFor(customresourcedefinitions)),
+    object: object({ generation: 1 }),
+    plan: {
+      action: 'mark',
+      object: { metadata: { ...onlyTime, generation: 1, deletionGracePeriodSeconds: undefined } },
+    },
   },
 ];
 

@@ -46,8 +46,10 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
   setFinalizers(next, finalizers);
   if (marked === undefined) {
     next.metadata.deletionTimestamp = formatTime(Math.min(now + grace * 1000, endOfTime));
-    next.metadata.deletionGracePeriodSeconds = grace;
-    if ((metadata.generation ?? 0) > 0) next.metadata.generation = (metadata.generation ?? 0) + 1;
+    if (!marksItself(input)) {
+      next.metadata.deletionGracePeriodSeconds = grace;
+      if ((metadata.generation ?? 0) > 0) next.metadata.generation = (metadata.generation ?? 0) + 1;
+    }
   } else if (sameFinalizers(metadata.finalizers ?? [], finalizers)) {
     return { action: 'pending' };
   }
@@ -97,6 +99,11 @@ function policyOf(orphanDependents: boolean | undefined): 'Orphan' | 'Background
 
 function isHeldBySpec({ resource, object }: Pick<DeletionInput, 'resource' | 'object'>): boolean {
   return resource.strategy.heldBySpec?.(object) === true;
+}
+
+/** Namespaces and definitions get the time of their deletion and no more: 1.24's stores of these two mark them on their own. */
+function marksItself({ resource: { strategy } }: DeletionInput): boolean {
+  return strategy.heldBySpec !== undefined || strategy.cleanUp !== undefined;
 }
 
 function setFinalizers(object: ApiObjectShape, finalizers: readonly string[]): void {
