@@ -4,45 +4,76 @@ import { ConnectionError } from '#http2/connection-error.js';
 import { resetCode } from '#http2/frames.js';
 
 /**
- * Frames of fewer bytes are put together into one write; copying them costs less than writing them apart. So many are
- * written at once: the peer may begin.
+ * What is sent is put together into writes of up to so many bytes, four full TLS records; copying costs less than writing
+ * frame by frame. So many are written at once: the peer may begin.
  */
 const joinedBytes = 64 * 1024;
 /** So few bytes come out of Node.js's own pool; memory for more costs as much as writing them. */
 const pooledBytes = 4 * 1024;
-/** Buffers of `joinedBytes` that wait for the next write. */
-const maxSpare = 16;
+/** Sizes of other writes' buffers, and how many of each wait for the next write. */
+const sizes = [
+  { bytes: 16 * 1024, maxSpare: 32 },
+  { bytes: joinedBytes, maxSpare: 32 },
+] as const;
 
 /** The memory of writes under way, shared by connections. */
 export class WriteBuffers {
-  readonly #spare: Buffer[] = [];
+  readonly #spare = sizes.map((): Buffer[] => []);
 
-  take(): Buffer {
-    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(joinedBytes);
+  /** A buffer of that size at least. */
+  take(length: number): Buffer {
+    const size = sizes[0].bytes < length ? 1 : 0;
+    return this.#spare[size]?.pop() ?? Buffer.allocUnsafeSlow(sizes[size].bytes);
   }
 
   /** What was written has left. */
   give(buffer: Buffer): void {
-    if (this.#spare.length < maxSpare) this.#spare.push(buffer);
+    const size = sizes[0].bytes < buffer.length ? 1 : 0;
+    const spare = this.#spare[size];
+    if (spare !== undefined && spare.length < sizes[size].maxSpare) spare.push(buffer);
   }
 }
+
 /** Answers that wait for a peer that asks and does not read. */
 const maxWaitingAnswers = 10_000;
+/** From here on parts that were written are let go while others still wait. */
+const leastTrim = 64;
+
+interface Told {
+  /** Called when so many bytes have been written, of all that were ever given. */
+  readonly behind: number;
+  readonly written: () => void;
+}
 
 export class FrameWriter {
   readonly #socket: Duplex;
   readonly #buffers: WriteBuffers;
   #out: Buffer[] = [];
+  /** What comes next is in this part of `#out`, behind so many bytes of it. */
+  #next = 0;
+  #at = 0;
   #outBytes = 0;
   #ended = false;
-  /** Told when what is there has been written. */
-  #written: (() => void)[] = [];
-  /** Answers since the peer last read all. */
+  /** Bytes that were ever handed to the socket, and how many of them it has written. */
+  #handedOver = 0;
+  #written = 0;
+  #told: Told[] = [];
+  #scheduled = false;
+  /** Answers that wait. */
   #answers = 0;
 
   constructor(socket: Duplex, buffers = new WriteBuffers()) {
     this.#socket = socket;
     this.#buffers = buffers;
+  }
+
+  get #writing(): boolean {
+    return this.#written < this.#handedOver;
+  }
+
+  /** Bytes that wait, here and in the socket. */
+  get waiting(): number {
+    return this.#outBytes + this.#socket.writableLength;
   }
 
   /**
@@ -55,69 +86,110 @@ export class FrameWriter {
       if (written !== undefined) queueMicrotask(written);
       return;
     }
-    if (this.#out.length === 0) setImmediate(this.flush);
     this.#out.push(bytes);
     this.#outBytes += bytes.length;
-    if (written !== undefined) this.#written.push(written);
-    if (this.#outBytes > joinedBytes) this.flush();
+    if (written !== undefined) this.#told.push({ behind: this.#handedOver + this.#outBytes, written });
+    if (this.#writing) return;
+    if (this.#outBytes > joinedBytes) return this.#write();
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(this.#turnOver);
   }
 
   /** What the peer asks for by its frames. Throws a ConnectionError when it asks and does not read the answers. */
   answer(bytes: Buffer): void {
-    if (!this.#socket.writableNeedDrain) this.#answers = 0;
-    this.#answers++;
-    if (this.#answers > maxWaitingAnswers) {
+    if (this.#answers >= maxWaitingAnswers) {
       throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'a peer that asks and does not read');
     }
-    this.send(bytes);
+    this.#answers++;
+    this.send(bytes, this.#answered);
   }
 
   /** Writes nothing more, not even what is there. */
   end(): void {
-    this.#out = [];
-    this.#outBytes = 0;
     this.#ended = true;
-    this.#tell(this.#written);
-    this.#written = [];
+    this.#out = [];
+    this.#next = 0;
+    this.#at = 0;
+    this.#outBytes = 0;
+    if (!this.#writing) this.#tell(Number.POSITIVE_INFINITY);
   }
 
-  /** Writes what is there. */
-  readonly flush = (): void => {
-    const out = this.#out;
-    const length = this.#outBytes;
-    if (out.length === 0) return;
-    this.#out = [];
-    this.#outBytes = 0;
-    const written = this.#written;
-    if (written.length > 0) this.#written = [];
-    const socket = this.#socket;
-    if (!socket.writable) return this.#tell(written);
-    if (length <= joinedBytes && length > pooledBytes && out.length > 1) return this.#joined(out, written);
-    const done = written.length === 0 ? undefined : () => this.#tell(written);
-    if (length <= joinedBytes) {
-      socket.write(out.length === 1 ? (out[0] as Buffer) : Buffer.concat(out, length), done);
-      return;
-    }
-    socket.cork();
-    for (const [i, part] of out.entries()) socket.write(part, i === out.length - 1 ? done : undefined);
-    socket.uncork();
+  /** Hands all that is there to the socket, for the case that it is closed. */
+  flush(): void {
+    while (this.#outBytes > 0) this.#write();
+  }
+
+  readonly #turnOver = (): void => {
+    this.#scheduled = false;
+    if (!this.#writing) this.#write();
   };
 
-  #joined(out: readonly Buffer[], written: readonly (() => void)[]): void {
-    const buffer = this.#buffers.take();
-    let length = 0;
-    for (const part of out) {
-      buffer.set(part, length);
-      length += part.length;
-    }
-    this.#socket.write(buffer.subarray(0, length), (error) => {
+  readonly #answered = (): void => {
+    this.#answers--;
+  };
+
+  /**
+   * Writes as much as one write takes. There is one at a time: of several that wait, Node.js's TLS makes one by copying
+   * them into memory that it takes from the system and gives back each time.
+   */
+  #write(): void {
+    if (this.#outBytes === 0) return;
+    if (!this.#socket.writable) return this.end();
+    const length = Math.min(this.#outBytes, joinedBytes);
+    const first = this.#out[this.#next] as Buffer;
+    const apart = first.length - this.#at >= length;
+    const buffer = apart || length <= pooledBytes ? undefined : this.#buffers.take(length);
+    const bytes = apart
+      ? first.subarray(this.#at, this.#at + length)
+      : this.#copied((buffer ?? Buffer.allocUnsafe(length)).subarray(0, length));
+    if (apart) this.#taken(length);
+    this.#outBytes -= length;
+    this.#handedOver += length;
+    this.#socket.write(bytes, (error) => {
       // One that broke off may still be read by the socket.
-      if (!error) this.#buffers.give(buffer);
-      this.#tell(written);
+      if (!error && buffer !== undefined) this.#buffers.give(buffer);
+      this.#wrote(length);
     });
   }
 
-  #tell(written: readonly (() => void)[]): void {
-    for (const told of written) told();
+  /** Fills `into` with what comes next. */
+  #copied(into: Buffer): Buffer {
+    for (let at = 0; at < into.length; ) {
+      const part = this.#out[this.#next] as Buffer;
+      const length = Math.min(part.length - this.#at, into.length - at);
+      const whole = length === part.length;
+      into.set(whole ? part : part.subarray(this.#at, this.#at + length), at);
+      at += length;
+      this.#taken(length);
+    }
+    return into;
+  }
+
+  /** So many bytes of the next part, at most all of it, need not be kept any more. */
+  #taken(length: number): void {
+    this.#at += length;
+    if (this.#at < (this.#out[this.#next] as Buffer).length) return;
+    this.#at = 0;
+    this.#next++;
+    const done = this.#next === this.#out.length;
+    if (!done && (this.#next < leastTrim || this.#next * 2 < this.#out.length)) return;
+    this.#out = done ? [] : this.#out.slice(this.#next);
+    this.#next = 0;
+  }
+
+  #wrote(length: number): void {
+    this.#written += length;
+    // What is still to be written may be of the same parts as what was dropped.
+    if (!this.#ended) this.#tell(this.#written);
+    else if (!this.#writing) this.#tell(Number.POSITIVE_INFINITY);
+    if (!this.#writing) this.#write();
+  }
+
+  #tell(behind: number): void {
+    const told = this.#told;
+    let count = 0;
+    while (count < told.length && (told[count] as Told).behind <= behind) count++;
+    if (count > 0) for (const { written } of told.splice(0, count)) written();
   }
 }

@@ -16,13 +16,12 @@ import {
 import { emptyTable } from '#http2/hpack.js';
 import type { OutgoingStream } from '#http2/outgoing-stream.js';
 
-/** With so much waiting in the socket, data stays with its streams. */
-const maxSocketBytes = 1024 * 1024;
+/** With so much waiting for the socket, data stays with its streams. */
+const maxWaitingBytes = 1024 * 1024;
 /** A stream sends so much before others have their turn. */
 const turnBytes = 256 * 1024;
 
 export class Outgoing<S extends OutgoingStream> {
-  readonly #socket: Duplex;
   readonly #writer: FrameWriter;
   readonly #sent: (stream: S) => void;
   /** With data that there was no room for; in the order in which they go on. */
@@ -36,7 +35,6 @@ export class Outgoing<S extends OutgoingStream> {
 
   /** `sent`: told of each stream with nothing more to send: at its end, and where it had to wait. */
   constructor(socket: Duplex, writer: FrameWriter, sent: (stream: S) => void) {
-    this.#socket = socket;
     this.#writer = writer;
     this.#sent = sent;
     socket.on('drain', () => this.pumpBlocked());
@@ -83,7 +81,7 @@ export class Outgoing<S extends OutgoingStream> {
       let at = 0;
       while (at < pending.length) {
         const length = Math.min(pending.length - at, this.frameBytes, stream.window, this.#window);
-        if (length <= 0 || sent >= turnBytes || this.#socket.writableLength > maxSocketBytes) break;
+        if (length <= 0 || sent >= turnBytes || this.#writer.waiting > maxWaitingBytes) break;
         const whole = at + length === pending.length;
         const ends = stream.ends && whole && !stream.hasMore;
         const part = length === pending.length ? pending : pending.subarray(at, at + length);
@@ -124,7 +122,7 @@ export class Outgoing<S extends OutgoingStream> {
   readonly pumpBlocked = (): void => {
     if (this.#blocked.size === 0) return;
     for (const stream of [...this.#blocked]) {
-      if (this.#window <= 0 || this.#socket.writableLength > maxSocketBytes) return;
+      if (this.#window <= 0 || this.#writer.waiting > maxWaitingBytes) return;
       if (stream.window > 0 && this.#blocked.has(stream)) this.pump(stream);
     }
   };

@@ -116,8 +116,11 @@ export interface ResourceWatchOptions {
 
 /** Who is handed the events of a watch as they come. */
 export interface WatchListener {
-  /** A batch, which may be empty. False: no more of them before the watch is told to `resume`. Never throws. */
-  events(batch: readonly ResourceEvent[]): boolean;
+  /**
+   * A batch, which may be empty. `beginning`: of what the watch begins with, which may be known to it alone. False: no more
+   * of them before the watch is told to `resume`. Never throws.
+   */
+  events(batch: readonly ResourceEvent[], beginning: boolean): boolean;
   /** Called once, last; with the error that iterating would have thrown, if any. Never throws. */
   ended(failure?: { readonly error: unknown }): void;
 }

@@ -40,7 +40,7 @@ const watchOver = new Error('the watch is over');
 /** A bookmark is asked for this long before a watch's time is over, so that the client can go on from there. */
 const lastBookmarkMs = 2000;
 
-/** More events wait only for one who begins, or is slow: nobody else will be sent the same ones. */
+/** Whoever begins with more events begins with a state, of which nobody else will be sent the same ones. */
 const mostShared = 400;
 
 export class WatchFrames extends PushedBody implements WatchListener {
@@ -107,12 +107,13 @@ export class WatchFrames extends PushedBody implements WatchListener {
   }
 
   /** For the session. */
-  events(batch: readonly ResourceEvent[]): boolean {
+  events(batch: readonly ResourceEvent[], beginning: boolean): boolean {
     const later = this.#resource.conversion?.kind === 'remote' ? this.#converted(batch) : undefined;
-    if (later === undefined) return this.#send(batch);
+    const shared = !beginning || batch.length <= mostShared;
+    if (later === undefined) return this.#send(batch, shared);
     later.then(
       () => {
-        if (this.#send(batch)) this.#session.resume();
+        if (this.#send(batch, shared)) this.#session.resume();
       },
       (error: unknown) => this.ended({ error }),
     );
@@ -151,9 +152,9 @@ export class WatchFrames extends PushedBody implements WatchListener {
     return later instanceof Promise ? later : undefined;
   }
 
-  #send(batch: readonly ResourceEvent[]): boolean {
+  #send(batch: readonly ResourceEvent[], shared: boolean): boolean {
     try {
-      return this.#encode(batch);
+      return this.#encode(batch, shared);
     } catch (error) {
       this.ended({ error });
       return false;
@@ -161,11 +162,12 @@ export class WatchFrames extends PushedBody implements WatchListener {
   }
 
   /** False when the sink takes nothing more for now. */
-  #encode(batch: readonly ResourceEvent[]): boolean {
+  #encode(batch: readonly ResourceEvent[], shared: boolean): boolean {
+    if (batch.length === 0) return this.#sink !== undefined;
     const { form } = this.#encoder;
-    if (form === undefined || batch.length > mostShared) return this.#passOn(pieces(this.#parts(batch)));
+    if (form === undefined || !shared) return this.#passOn(pieces(this.#parts(batch)));
     const run = this.#registry.frames.run(batch, 0, form, this.#encoder);
-    if (run.events.length < batch.length) return this.#passOn(this.#runs(batch, form));
+    if (run.sizes.length < batch.length) return this.#passOn(this.#runs(batch, form));
     this.#sent?.(run.sizes);
     return this.#sink?.part(run.bytes) === true;
   }

@@ -21,30 +21,62 @@ function setUp(bytes: number) {
   };
 }
 
-void t.test('the same events are the same bytes, made once', async (t) => {
+void t.test('the same events are the same bytes, made once, wherever who asks for them has come to', async (t) => {
   const { frames, encoder, events, made } = setUp(1);
-  const run = frames.run(events.slice(0, 3), 0, 'json', encoder);
+  const three = events.slice(0, 3);
+  const run = frames.run(three, 0, 'json', encoder);
   t.equal(run.bytes.toString(), '0 1 2 ');
   t.same(run.sizes, [2, 2, 2]);
-  t.equal(frames.run(events.slice(0, 3), 0, 'json', encoder), run);
-  t.equal(frames.run(events.slice(0, 5), 0, 'json', encoder), run, 'as the beginning of more');
-  t.equal(made(), 3);
+  t.equal(frames.run(three, 0, 'json', encoder), run);
+  t.equal(frames.run(events.slice(0, 5), 0, 'json', encoder).bytes.toString(), '0 1 2 3 4 ');
   t.equal(frames.run(events.slice(0, 5), 3, 'json', encoder).bytes.toString(), '3 4 ');
-  t.not(frames.run(events.slice(0, 3), 0, 'protobuf', encoder), run);
+  t.equal(frames.run(events.slice(1, 4), 0, 'json', encoder).bytes.toString(), '1 2 3 ');
+  t.equal(frames.run(events.slice(4, 6), 0, 'json', encoder).bytes.toString(), '4 5 ');
+  t.equal(made(), 6);
+  t.equal(frames.run(three, 0, 'protobuf', encoder).bytes.toString(), '0 1 2 ');
+  t.equal(made(), 9);
 });
 
 void t.test('other events in between, or fewer of them, are other bytes', async (t) => {
   const { frames, encoder, events } = setUp(1);
-  frames.run(events.slice(0, 3), 0, 'json', encoder);
-  const [first, , third, fourth] = events;
-  const skipped = [first, third, fourth].filter((event) => event !== undefined);
-  t.equal(frames.run(skipped, 0, 'json', encoder).bytes.toString(), '0 2 3 ');
-  t.equal(frames.run(events.slice(0, 2), 0, 'json', encoder).bytes.toString(), '0 1 ');
+  const bytes = (numbers: readonly number[]) => {
+    const batch = numbers.map((n) => events[n]).filter((event) => event !== undefined);
+    return frames.run(batch, 0, 'json', encoder).bytes.toString();
+  };
+  t.equal(bytes([0, 1, 2]), '0 1 2 ');
+  t.equal(bytes([0, 2, 3]), '0 2 3 ');
+  t.equal(bytes([0, 1]), '0 1 ');
+  t.equal(bytes([2, 3, 4]), '2 3 4 ');
+  t.equal(bytes([0, 1, 2, 3]), '0 1 2 3 ');
 });
 
-void t.test('a run ends where it is long enough', async (t) => {
+void t.test('a run ends with its block; none lacks an event', async (t) => {
   const { frames, encoder, events } = setUp(20_000);
-  const run = frames.run(events, 0, 'json', encoder);
-  t.equal(run.sizes.length, 3);
-  t.equal(frames.run(events, 3, 'json', encoder).sizes.length, 3);
+  for (let from = 0; from < 5; from++) {
+    const batch = events.slice(from);
+    let at = 0;
+    let text = '';
+    while (at < batch.length) {
+      const { bytes, sizes } = frames.run(batch, at, 'json', encoder);
+      t.ok(sizes.length > 0 && bytes.length <= 64 * 1024);
+      t.equal(
+        bytes.length,
+        sizes.reduce((sum, size) => sum + size, 0),
+      );
+      at += sizes.length;
+      text += bytes.toString();
+    }
+    t.same(
+      text.trim().split(/ +/).map(Number),
+      batch.map(({ revision }) => Number(revision)),
+    );
+  }
+});
+
+void t.test('older frames are made again when they are asked for', async (t) => {
+  const { frames, encoder, events, made } = setUp(500_000);
+  for (const [at] of events.entries()) frames.run(events, at, 'json', encoder);
+  const before = made();
+  t.match(frames.run(events, 0, 'json', encoder).bytes.toString(), /^0 /);
+  t.ok(made() > before);
 });

@@ -9,8 +9,9 @@ import type { Clock } from '#apimachinery/clock.js';
 
 /** Those notified in one turn: what each of them does takes some tens of microseconds. */
 const batchSize = 64;
-/** A round of many is followed by a rest as long as the round was, but no longer than that. */
-const maxRestMs = 10;
+/** A round of many is followed by a rest so many times as long as the round was, but no longer than that. */
+const restFactor = 2;
+const maxRestMs = 20;
 
 type Notify = () => void;
 
@@ -68,7 +69,7 @@ export class NotificationQueue {
 
   /** Begins the next round; false when nobody waits, or has to wait a little longer. */
   #begin(): boolean {
-    const restMs = this.#startMs === undefined ? 0 : Math.min(maxRestMs, this.#clock.monotonic() - this.#startMs);
+    const restMs = this.#startMs === undefined ? 0 : Math.min(maxRestMs, restFactor * (this.#clock.monotonic() - this.#startMs));
     this.#startMs = undefined;
     this.#next = 0;
     this.#round = [];

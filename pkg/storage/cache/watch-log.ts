@@ -23,6 +23,8 @@ export interface LogReader {
   readonly next: number;
   /** The log's own: it has been put among those that wait for the next event. */
   waits: boolean;
+  /** It has been told that there is something to take and has not had its turn yet: if it is late, it is not by its doing. */
+  readonly told: boolean;
   /** The log is the watcher's from now on. */
   reads(log: WatchLog): void;
   /** Nothing of the log is wanted any more. */
@@ -51,6 +53,8 @@ export function eventFor(change: Change, match: WatchLogOptions['match']): Resou
 
 /** From here on it is worth a look whether all have taken the oldest events. */
 const leastTrim = 64;
+/** Events that may wait for watchers whose turn has not come, where that is more than a buffer. */
+const mostUntold = 10_000;
 
 export class WatchLog {
   /** Of the newest event. */
@@ -64,13 +68,14 @@ export class WatchLog {
   /** Events are numbered from 0 on; the first that is kept. */
   #start = 0;
   #events: ResourceEvent[] = [];
-  #trimAt = leastTrim;
+  #trimAt: number;
   /** What was taken last: many take the same. */
   #slice: { readonly from: number; readonly events: readonly ResourceEvent[] } = { from: 0, events: [] };
 
   /** `options`: those of any of its watchers. */
   constructor(options: WatchLogOptions) {
     this.#options = options;
+    this.#trimAt = Math.min(leastTrim, options.bufferSize);
   }
 
   get size(): number {
@@ -130,7 +135,7 @@ export class WatchLog {
   #append(event: ResourceEvent): void {
     this.#events.push(event);
     this.revision = event.revision;
-    if (this.#events.length > Math.min(this.#trimAt, this.#options.bufferSize)) this.#trim();
+    if (this.#events.length > this.#trimAt) this.#trim();
     if (this.#waitingCount === 0) return;
     const waiting = this.#waiting;
     this.#waiting = [];
@@ -145,14 +150,18 @@ export class WatchLog {
   /** Forgets what all have taken; whoever is too far behind ends. */
   #trim(): void {
     const { end } = this;
-    const oldest = end - this.#options.bufferSize;
+    const { bufferSize } = this.#options;
+    const oldest = end - bufferSize;
+    const oldestUntold = end - Math.max(bufferSize, mostUntold);
     let least = end;
     for (const watcher of this.#watchers) {
-      if (watcher.next < oldest) watcher.overflow();
+      if (watcher.next < oldest && (!watcher.told || watcher.next < oldestUntold)) watcher.overflow();
       if (watcher.next < least) least = watcher.next;
     }
     this.#forget(least - this.#start);
-    this.#trimAt = Math.max(leastTrim, 2 * this.#events.length);
+    const kept = this.#events.length;
+    const next = kept < bufferSize ? Math.min(2 * kept, bufferSize) : kept + (bufferSize >>> 3);
+    this.#trimAt = Math.max(Math.min(leastTrim, bufferSize), next);
   }
 
   #forget(count: number): void {

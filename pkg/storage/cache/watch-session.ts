@@ -106,7 +106,7 @@ export class WatchSession implements ResourceWatch {
       this.#initial = undefined;
       if (watch.signal.aborted || stopped.aborted) return this.#over();
       for await (const batch of batches(initial, turns)) {
-        if (!listener.events(batch)) {
+        if (!listener.events(batch, true)) {
           await new Promise<void>((resolve) => {
             this.#resumed = resolve;
           });
@@ -129,7 +129,7 @@ export class WatchSession implements ResourceWatch {
         const batch = watcher.poll();
         if (batch === 'ended') return this.#over();
         if (batch === undefined) return watcher.wait(this.#pump);
-        if (this.#listener?.events(batch) === false) return;
+        if (this.#listener?.events(batch, false) === false) return;
       }
     } catch (error) {
       this.#over({ error });

@@ -33,6 +33,7 @@ export class Watcher implements LogReader {
   readonly options: WatcherOptions;
   next = 0;
   waits = false;
+  told = false;
   #log: WatchLog | undefined;
   /** Bookmarks that wait; hardly ever any. */
   #own: OwnEvent[] | undefined;
@@ -98,6 +99,7 @@ export class Watcher implements LogReader {
 
   /** Everything that waits; `ended` behind the last event, undefined when there is nothing yet. Throws what the watch ended with. */
   poll(): readonly ResourceEvent[] | 'ended' | undefined {
+    this.told = false;
     const batch = this.#batch();
     if (batch !== undefined) return batch;
     if (this.#end === undefined) return undefined;
@@ -124,7 +126,9 @@ export class Watcher implements LogReader {
   notify(): void {
     const wake = this.#wake;
     this.#wake = undefined;
-    if (wake !== undefined) this.options.notifications.add(wake);
+    if (wake === undefined) return;
+    this.told = true;
+    this.options.notifications.add(wake);
   }
 
   #batch(): readonly ResourceEvent[] | undefined {
