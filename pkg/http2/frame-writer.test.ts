@@ -50,35 +50,38 @@ void t.test('much leaves at once, and behind the end nothing', async (t) => {
   t.equal(sum(), 15 + 64 * 1024, 'nor what waits for the end of the turn');
 });
 
-void t.test('there is one write at a time, of whole TLS records; whoever gave bytes hears when they are written', async (t) => {
-  const written: Buffer[] = [];
-  const done: ((error?: Error) => void)[] = [];
-  const socket = new Writable({
-    write(chunk: Buffer, _encoding, wrote) {
-      written.push(Buffer.from(chunk));
-      done.push(wrote);
-    },
-  });
-  const frames = new FrameWriter(socket as unknown as ConstructorParameters<typeof FrameWriter>[0]);
-  const told: number[] = [];
-  const parts = Array.from({ length: 200 }, (_, i) => Buffer.alloc(1 + ((i * 397) % 3000), i));
-  const large = Buffer.alloc(200_000, 'x');
-  for (const [i, part] of [...parts, large, ...parts].entries()) frames.send(part, () => told.push(i));
-  await endOfTurn();
-  t.equal(written.length, 1);
-  t.same(told, []);
-  while (done.length > 0) {
-    done.shift()?.();
+void t.test(
+  'there is one write at a time, of whole TLS records; whoever gave bytes hears when they are written',
+  async (t) => {
+    const written: Buffer[] = [];
+    const done: ((error?: Error) => void)[] = [];
+    const socket = new Writable({
+      write(chunk: Buffer, _encoding, wrote) {
+        written.push(Buffer.from(chunk));
+        done.push(wrote);
+      },
+    });
+    const frames = new FrameWriter(socket as unknown as ConstructorParameters<typeof FrameWriter>[0]);
+    const told: number[] = [];
+    const parts = Array.from({ length: 200 }, (_, i) => Buffer.alloc(1 + ((i * 397) % 3000), i));
+    const large = Buffer.alloc(200_000, 'x');
+    for (const [i, part] of [...parts, large, ...parts].entries()) frames.send(part, () => told.push(i));
     await endOfTurn();
-  }
-  t.ok(Buffer.concat(written).equals(Buffer.concat([...parts, large, ...parts])));
-  t.same(
-    told,
-    Array.from({ length: 401 }, (_, i) => i),
-  );
-  t.ok(written.slice(0, -1).every((each) => each.length === 64 * 1024));
-  t.equal(frames.waiting, 0);
-});
+    t.equal(written.length, 1);
+    t.same(told, []);
+    while (done.length > 0) {
+      done.shift()?.();
+      await endOfTurn();
+    }
+    t.ok(Buffer.concat(written).equals(Buffer.concat([...parts, large, ...parts])));
+    t.same(
+      told,
+      Array.from({ length: 401 }, (_, i) => i),
+    );
+    t.ok(written.slice(0, -1).every((each) => each.length === 64 * 1024));
+    t.equal(frames.waiting, 0);
+  },
+);
 
 void t.test('what is dropped is not told before the write under way is over', async (t) => {
   const done: ((error?: Error) => void)[] = [];

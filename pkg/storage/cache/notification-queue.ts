@@ -69,7 +69,8 @@ export class NotificationQueue {
 
   /** Begins the next round; false when nobody waits, or has to wait a little longer. */
   #begin(): boolean {
-    const restMs = this.#startMs === undefined ? 0 : Math.min(maxRestMs, restFactor * (this.#clock.monotonic() - this.#startMs));
+    const restMs =
+      this.#startMs === undefined ? 0 : Math.min(maxRestMs, restFactor * (this.#clock.monotonic() - this.#startMs));
     this.#startMs = undefined;
     this.#next = 0;
     this.#round = [];
