@@ -154,20 +154,8 @@ export class Http1Requests {
   }
 
   #request(raw: IncomingMessage, exchange: Exchange): ServerRequest {
-    const { peer, gone, response } = exchange;
-    const goOn = () => {
-      if (!exchange.asks) return;
-      exchange.asks = false;
-      response.writeContinue();
-    };
-    const body = () => {
-      if (!announcesMore(raw, this.#options.maxBodyBytes)) goOn();
-      return this.#body(raw, exchange);
-    };
-    const open = () => {
-      goOn();
-      return this.#open(raw, exchange);
-    };
+    const { peer, gone } = exchange;
+    const bodied = hasBody(raw);
     return new ServerRequest({
       method: raw.method ?? 'GET',
       url: raw.url ?? '/',
@@ -176,13 +164,22 @@ export class Http1Requests {
       rawHeaders: raw.rawHeaders,
       peer,
       gone,
-      readBody: hasBody(raw) ? body : undefined,
-      openBody: hasBody(raw) ? open : undefined,
+      readBody: bodied ? () => this.#body(raw, exchange) : undefined,
+      openBody: bodied ? () => this.#open(raw, exchange) : undefined,
     });
   }
 
+  /** Tells a client that waits for it to send its body. */
+  #goOn(exchange: Exchange): void {
+    if (!exchange.asks) return;
+    exchange.asks = false;
+    exchange.response.writeContinue();
+  }
+
   /** The body as it comes. What is left of it when its reader leaves is in the way of the next request on the connection. */
-  #open(raw: IncomingMessage, { answer }: Exchange): StreamedBody {
+  #open(raw: IncomingMessage, exchange: Exchange): StreamedBody {
+    this.#goOn(exchange);
+    const { answer } = exchange;
     const { maxBodyBytes, clock, lingerMs } = this.#options;
     const length = raw.headers['content-length'];
     let left = false;
@@ -201,8 +198,10 @@ export class Http1Requests {
   }
 
   /** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
-  async #body(raw: IncomingMessage, { answer }: Exchange): Promise<Buffer> {
+  async #body(raw: IncomingMessage, exchange: Exchange): Promise<Buffer> {
     const { maxBodyBytes, clock, lingerMs } = this.#options;
+    if (!announcesMore(raw, maxBodyBytes)) this.#goOn(exchange);
+    const { answer } = exchange;
     try {
       return await readBody(raw, maxBodyBytes);
     } catch (error) {

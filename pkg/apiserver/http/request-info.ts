@@ -73,14 +73,35 @@ export function integer(query: URLSearchParams, name: string): number | undefine
   return Number(value);
 }
 
+/** Where an object stands, but for its name. */
+export type Collection = Pick<RequestInfo, 'group' | 'version' | 'namespace' | 'resource' | 'address'>;
+
+/** What requests of late have in common with the next ones. */
+export interface Recent {
+  parseQuery(text: string): URLSearchParams;
+  /** That of all objects whose paths begin as this one's does up to its last slash; undefined: that is to be found out. */
+  collectionOf(path: string): Collection | undefined;
+  /** This is what it was found out to be. */
+  found(info: RequestInfo): void;
+}
+
+const nothingRecent: Recent = {
+  parseQuery: (text) => new URLSearchParams(text),
+  collectionOf: () => undefined,
+  found: () => undefined,
+};
+
+/** Longer URLs are seldom like others, and parts of them that are kept would keep them whole. */
+const maxRecentChars = 512;
+
 /** Splits `url` (path and query). Throws 400 for malformed percent-encoding. */
-export function requestInfo(
-  request: Pick<ApiRequest, 'method' | 'url'>,
-  parseQuery: (text: string) => URLSearchParams = (text) => new URLSearchParams(text),
-): RequestInfo {
+export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>, kept = nothingRecent): RequestInfo {
+  const recent = request.url.length > maxRecentChars ? nothingRecent : kept;
   const mark = request.url.indexOf('?');
   const path = mark < 0 ? request.url : request.url.slice(0, mark);
-  const query = parseQuery(mark < 0 ? '' : request.url.slice(mark + 1));
+  const query = recent.parseQuery(mark < 0 ? '' : request.url.slice(mark + 1));
+  const collection = recent.collectionOf(path);
+  if (collection !== undefined) return objectInfo({ path, query, collection }, request.method);
   const parts = segments(path);
   const groupless = parts[0] === 'api';
   if ((!groupless && parts[0] !== 'apis') || parts.length < (groupless ? 3 : 4)) {
@@ -103,7 +124,45 @@ export function requestInfo(
   const group = groupless ? '' : (parts[1] ?? '');
   const version = parts[groupless ? 1 : 2] ?? '';
   const brokenRoot = path.startsWith('//') || version === '' || (!groupless && group === '');
-  return resourceInfo({ path, query, group, version, brokenRoot }, request.method, parts.slice(groupless ? 2 : 3));
+  const info = resourceInfo(
+    { path, query, group, version, brokenRoot },
+    request.method,
+    parts.slice(groupless ? 2 : 3),
+  );
+  recent.found(info);
+  return info;
+}
+
+interface ObjectPath extends Pick<RequestInfo, 'path' | 'query'> {
+  readonly collection: Collection;
+}
+
+/** The same as `resourceInfo` has for it. */
+function objectInfo({ path, query, collection }: ObjectPath, method: string): RequestInfo {
+  const { group, version, namespace, resource, address } = collection;
+  const verb = verbOf(method, query);
+  const fields = collectionVerbs.has(verb) ? selectedFields(query) : everyField;
+  return {
+    path,
+    query,
+    verb,
+    resourceRequest: true,
+    group,
+    version,
+    namespace,
+    resource,
+    subresource: '',
+    name: path.slice(path.lastIndexOf('/') + 1),
+    rest: nothing,
+    address,
+    fields,
+  };
+}
+
+/** Of a request for a single object: `watch=true` on its path is an old form of a watch, too. */
+function verbOf(method: string, query: URLSearchParams): string {
+  const verb = methodVerbs[method] ?? method.toLowerCase();
+  return verb === 'get' && flag(query, 'watch') ? 'watch' : verb;
 }
 
 interface Root extends Pick<RequestInfo, 'path' | 'query' | 'group' | 'version'> {
@@ -140,8 +199,7 @@ function resourceInfo(
     (parts.length > 2 && subresource === '');
   if (name === '' && verb === 'get') verb = flag(query, 'watch') ? 'watch' : 'list';
   if (name === '' && verb === 'delete') verb = 'deletecollection';
-  // `watch=true` on a single object's path is an old form of a watch too.
-  if (name !== '' && subresource === '' && verb === 'get' && flag(query, 'watch')) verb = 'watch';
+  if (name !== '' && subresource === '' && verb === 'get') verb = verbOf(method, query);
   const fields = collectionVerbs.has(verb) ? selectedFields(query) : everyField;
   // A list or watch that selects one name is authorized as one for that name.
   if (name === '' && verb !== 'deletecollection') name = selectedName(fields);

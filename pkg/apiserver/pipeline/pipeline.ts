@@ -18,7 +18,7 @@ import type { AuthorizationDecision, Authorizer } from '#apiserver/authorization
 import type { AuditTrail, RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
-import { ParsedQueries } from '#apiserver/http/parsed-queries.js';
+import { RecentRequests } from '#apiserver/http/recent-requests.js';
 import type { AfterTimeout } from '#apiserver/http/request-failures.js';
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
@@ -75,7 +75,7 @@ export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #inFlight: MaxInFlight;
   readonly #deadlines: Deadlines;
-  readonly #queries = new ParsedQueries();
+  readonly #recent = new RecentRequests();
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -102,7 +102,7 @@ export class Pipeline {
     const auditId = request.headers['audit-id']?.slice(0, 64) ?? newUID();
     const run: Run = { request, auditId, startedMs: clock.monotonic(), warnings: [], scope: undefined };
     try {
-      const info = requestInfo(request, this.#queries.parse);
+      const info = requestInfo(request, this.#recent);
       const scope = new RequestScope(request, info, run);
       run.scope = scope;
       const answer = isLongRunning(info) ? this.#authorized(scope, endpoint) : this.#limited(scope, endpoint);

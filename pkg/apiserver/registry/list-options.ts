@@ -37,12 +37,16 @@ function parseResourceVersion(text: string): Revision {
   return revision;
 }
 
+const latest: ReadVersion = { kind: 'latest' };
+const any: ReadVersion = { kind: 'any' };
+
 /** The version that a get asks for. */
 export function getVersion(query: URLSearchParams): ReadVersion {
   const text = query.get('resourceVersion') ?? '';
-  if (text === '') return { kind: 'latest' };
+  if (text === '') return latest;
+  if (text === '0') return any;
   const revision = parseResourceVersion(text);
-  return revision === 0n ? { kind: 'any' } : { kind: 'notOlderThan', revision };
+  return revision === 0n ? any : { kind: 'notOlderThan', revision };
 }
 
 /** What a list asks for. `scope` bounds continue tokens. Throws 400 or 422 for combinations that are invalid. */

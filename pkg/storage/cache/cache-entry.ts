@@ -138,7 +138,8 @@ export class CacheEntry implements Entry, Warm, Compressible {
 
   /** All that is kept of the object, readable or not: as served, with a line feed behind it. */
   get bytes(): Buffer {
-    const { buffer, byteOffset, length } = this.#whole();
+    if (this.#json === undefined) return this.#line();
+    const { buffer, byteOffset, length } = this.#json;
     return Buffer.from(buffer, byteOffset, length + lineFeed.length);
   }
 
@@ -345,14 +346,19 @@ export class CacheEntry implements Entry, Warm, Compressible {
 
   /** The bytes in one piece, which is kept for a while. */
   #whole(): Buffer {
-    if (this.#json !== undefined) return this.#json;
+    if (this.#json === undefined) this.#line();
+    return this.#json as Buffer;
+  }
+
+  /** The same with the line feed behind it, put together anew. */
+  #line(): Buffer {
     const line = Buffer.allocUnsafe(this.size + lineFeed.length);
     this.#shared?.copyTo(line, 0);
     line[this.size] = lineFeedByte;
     this.#json = line.subarray(0, this.size);
     this.#isWarm = true;
     this.#context.keeper?.warmed(this);
-    return this.#json;
+    return line;
   }
 
   /** The bytes in one piece until somebody else calls this. */
