@@ -240,6 +240,8 @@ export interface IngressArguments {
   readonly ports: IngressPorts;
   /** Where this machine is reached. */
   readonly addresses: readonly string[];
+  /** `host:port` of a process of its own; absent: its metrics are those of the process that it is in. */
+  readonly metricsAddress?: string;
   readonly verbosity: number;
 }
 
@@ -252,6 +254,7 @@ export function ingressArguments({ addresses, ports, ...options }: IngressArgume
     'https-port': ports.https,
     'publish-address': addresses,
     'healthz-bind-address': '',
+    'metrics-bind-address': options.metricsAddress,
     v: options.verbosity,
   });
 }

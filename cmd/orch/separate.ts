@@ -19,7 +19,7 @@ import {
 import type { Closable } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { choosePort, portIsFree } from '#cmd/orch/context/settings.js';
-import { writeTarget } from '#cmd/orch/context/targets.js';
+import { type TargetOf, writeTarget } from '#cmd/orch/context/targets.js';
 import type { Infrastructure } from '#cmd/orch/infrastructure.js';
 import { advertisedAddress, filesOf, podLogsDir } from '#cmd/orch/infrastructure.js';
 import { setUpIngress } from '#cmd/orch/ingress/set-up-ingress.js';
@@ -50,6 +50,7 @@ const loopback = '127.0.0.1';
 /** Where release 1.24 has them. Another cluster of this machine may have them already. */
 const managerPort = 10_257;
 const schedulerPort = 10_259;
+const ingressMetricsPort = 10_254;
 
 export async function runSeparately(context: ClusterContext, infrastructure: Infrastructure): Promise<RunningCluster> {
   const { dialect, settings, start, layout, clock, progress, running } = context;
@@ -83,10 +84,17 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
     () => untilReady(config, context, apiServer),
     () => infrastructure.server,
   );
+  const ports = new Map<TargetOf, number>();
+  /** The port of before where it is free: series are told apart by it, and it is seen how often a daemon starts. */
+  const metricsPort = async (part: TargetOf, preferred: number) => {
+    const port = await choosePort(ports.get(part) ?? preferred, loopback, Math.random);
+    ports.set(part, port);
+    writeTarget(layout, part, `${loopback}:${port}`);
+    return port;
+  };
   let isElecting = settings.server !== undefined;
   const loop = async (component: 'controller-manager' | 'scheduler', preferredPort: number) => {
-    const port = await choosePort(preferredPort, loopback, Math.random);
-    writeTarget(layout, component, `${loopback}:${port}`);
+    const port = await metricsPort(component, preferredPort);
     return {
       dialect,
       config: layout.componentConfig(component),
@@ -151,17 +159,19 @@ export async function runSeparately(context: ClusterContext, infrastructure: Inf
   );
   if (start.ingress !== undefined) {
     await setUpIngress(client);
-    const ports = start.ingress;
-    const ingress = child(context, 'orch-ingress', dialect.components.ingress, () =>
-      ingressArguments({
+    const ingressPorts = start.ingress;
+    const ingress = child(context, 'orch-ingress', dialect.components.ingress, async () => {
+      const metricsAddress = `${loopback}:${await metricsPort('ingress', ingressMetricsPort)}`;
+      return ingressArguments({
         dialect,
         config: layout.componentConfig('ingress'),
         bindAddress: start.bindAddress,
-        ports,
+        ports: ingressPorts,
         addresses: infrastructure.nodeIPs,
+        metricsAddress,
         verbosity,
-      }),
-    );
+      });
+    });
     await startChild({ running: daemons }, ingress);
   }
   await step(progress, 'controllers and scheduler', () =>

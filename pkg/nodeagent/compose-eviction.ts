@@ -5,6 +5,7 @@ import { isCriticalPod } from '#nodeagent/admission/plan.js';
 import type { PodParts } from '#nodeagent/compose-pods.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { lookMs, StorageEvictor } from '#nodeagent/eviction/storage-evictor.js';
+import { storageSignals } from '#nodeagent/eviction/storage-limits.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { Machine } from '#nodeagent/node/machine.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -25,6 +26,8 @@ export function newStorageEvictor(
 ): { readonly storageEvictor?: StorageEvictor } {
   const gates = new FeatureGates(values['feature-gates']);
   if (directories === undefined || !gates.enabled('LocalStorageCapacityIsolation')) return {};
+  // Who watches the growth of a counter misses what it begins with.
+  for (const signal of storageSignals) metrics.evictions.labels(signal);
   const podDir = (uid: string) => directories.pod(uid);
   // Two looks never come so close together that the second finds the figures of the first.
   const meter = new StorageMeter({ clock, machine, podDir, podLogsDir, periodMs: lookMs / 2 });

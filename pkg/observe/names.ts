@@ -23,6 +23,7 @@ export interface Jobs {
   readonly scheduler: string;
   readonly agent: string;
   readonly etcd: string;
+  readonly ingress: string;
 }
 
 export function namesOf(dialect: Dialect): Names {
@@ -41,6 +42,7 @@ export function namesOf(dialect: Dialect): Names {
       scheduler: components.scheduler,
       agent: components.nodeAgent,
       etcd: 'etcd',
+      ingress: components.ingress,
     },
   };
 }

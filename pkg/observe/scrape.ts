@@ -37,6 +37,7 @@ export interface TargetFiles {
   readonly etcd: string;
   readonly controllerManager: string;
   readonly scheduler: string;
+  readonly ingress: string;
 }
 
 type Labels = Readonly<Record<string, string>>;
@@ -75,9 +76,10 @@ export function prometheusConfig({ jobs }: Names, options: ScrapeOptions): objec
         tls_config: { ...tls, server_name: serverName },
         ...from(targets.apiServers),
       },
-      // Without TLS: etcd tells metrics, and nothing else, at a port of loopback. What reads its data needs a certificate
-      // that Prometheus has not.
+      // Without TLS: etcd and the ingress controller tell metrics, and nothing else, at ports of loopback. What reads etcd's
+      // data needs a certificate that Prometheus has not.
       { job_name: jobs.etcd, ...from(targets.etcd) },
+      { job_name: jobs.ingress, ...from(targets.ingress) },
       ...(loopAuthorities === undefined
         ? []
         : [loop('controllerManager', loopAuthorities.controllerManager), loop('scheduler', loopAuthorities.scheduler)]),

@@ -1,122 +1,52 @@
 /** What `orch observe` writes, by a real Prometheus: it scrapes every daemon, every panel has data, alerts fire and end. */
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { kill } from 'node:process';
+import { env } from 'node:process';
 import t, { type Test } from 'tap';
 import { deployments } from '#api/apps/v1/resources.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
-import type { Container } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
+import { dialectByName } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
-import { layoutOf } from '#cmd/orch/context/layout.js';
-import { readIdentity } from '#cmd/orch/process/identity.js';
-import { eventually, Running, root, run, startTestCluster, type TestCluster } from '#test/e2e/harness.js';
+import { smallDisk } from '#nodeagent/testing/small-disk.js';
+import { namesOf } from '#observe/names.js';
+import { alertGroups } from '#observe/rules/rules.js';
+import type { Answers } from '#test/e2e/alerts/answers.js';
+import * as api from '#test/e2e/alerts/api-causes.js';
+import { type Cause, isFelt, type Observed } from '#test/e2e/alerts/cause.js';
+import * as daemons from '#test/e2e/alerts/daemon-causes.js';
+import { DrivenMetrics } from '#test/e2e/alerts/driven-metrics.js';
+import * as network from '#test/e2e/alerts/network-causes.js';
+import { noPrometheus, observedCluster, startPrometheus } from '#test/e2e/alerts/prometheus.js';
+import * as stores from '#test/e2e/alerts/store-causes.js';
+import { Etcd } from '#test/e2e/alerts/stores.js';
+import * as workloads from '#test/e2e/alerts/workload-causes.js';
+import {
+  eventually,
+  ownRanges,
+  rangeArguments,
+  root,
+  startTestCluster,
+  type TestCluster,
+  whyNoServices,
+} from '#test/e2e/harness.js';
 import { adminClient } from '#test/e2e/observe.js';
+import { isReady, namespace, shell } from '#test/e2e/pods.js';
 import { freePort } from '#test/free-port.js';
-import { prometheusProgram } from '#test/prometheus.js';
 
 t.setTimeout(300_000);
 
-const prometheus = prometheusProgram('prometheus');
-const promtool = prometheusProgram('promtool');
-const missing = prometheus === undefined || promtool === undefined ? 'prometheus is not installed' : false;
-const namespace = 'default';
-
-interface Series {
-  readonly metric: Readonly<Record<string, string>>;
-  readonly value: readonly [number, string];
-}
-
-/** What a Prometheus answers. */
-class Answers {
-  readonly #server: string;
-
-  constructor(port: number) {
-    this.#server = `http://127.0.0.1:${port}/api/v1`;
-  }
-
-  async query(query: string): Promise<readonly Series[]> {
-    return (await this.#get<{ result: readonly Series[] }>(`query?query=${encodeURIComponent(query)}`)).result;
-  }
-
-  async targets(): Promise<readonly { labels: Record<string, string>; health: string; lastError: string }[]> {
-    return (await this.#get<{ activeTargets: [] }>('targets?state=active')).activeTargets;
-  }
-
-  /** Names of those that fire; throws for one whose texts could not be made. */
-  async firing(): Promise<ReadonlySet<string>> {
-    const { alerts } = await this.#get<{
-      alerts: { state: string; labels: Record<string, string>; annotations: Record<string, string> }[];
-    }>('alerts');
-    const wrong = alerts.filter(({ annotations }) => /<no value>|error expanding/.test(JSON.stringify(annotations)));
-    if (wrong.length > 0) throw new Error(`texts of alerts: ${JSON.stringify(wrong)}`);
-    return new Set(alerts.filter(({ state }) => state === 'firing').map(({ labels }) => labels['alertname'] ?? ''));
-  }
-
-  async #get<T>(path: string): Promise<T> {
-    const answer = await fetch(`${this.#server}/${path}`);
-    const { status, data, error } = (await answer.json()) as { status: string; data: T; error?: string };
-    if (status !== 'success') throw new Error(`${path}: ${error}`);
-    return data;
-  }
-}
-
-/** The rules as they are, but for their patience. */
-function hurry(folder: string): void {
-  const path = join(folder, 'rules.yml');
-  const text = readFileSync(path, 'utf8');
-  writeFileSync(path, text.replaceAll(/^( +for): .*$/gm, '$1: 1s').replaceAll(/\[\d+[mh]\]/g, '[10s]'));
-}
-
-/** The commands of the page that begin with that word, for the cluster's directory. */
-function commandsOf(page: string, word: string, { dataDir }: TestCluster): string[][] {
-  const lines = readFileSync(join(root, 'docs', page), 'utf8').split('\n');
-  return lines
-    .filter((line) => line.startsWith(`${word} `))
-    .map((line) =>
-      line
-        .replace(/ +#.*$/, '')
-        .replaceAll('/var/lib/orch', dataDir)
-        .split(' ')
-        .slice(1),
-    );
-}
-
-/** As the page for users says, but for the intervals. Runs until the test ends. */
-async function startPrometheus(t: Test, cluster: TestCluster): Promise<Answers> {
-  const [observe = []] = commandsOf('observe.md', 'orch', cluster);
-  const quickly = [`--data-dir=${cluster.dataDir}`, '--cluster=test', '--scrape-interval=1s'];
-  const written = await run(join(root, 'bin', 'orch'), [...observe, ...quickly]);
-  t.equal(written.code, 0, written.stderr);
-  hurry(join(cluster.dataDir, 'observe'));
-  const [check = []] = commandsOf('observe.md', 'promtool', cluster);
-  const checked = await run(promtool ?? '', check);
-  t.equal(checked.code, 0, checked.stdout + checked.stderr);
-  const port = await freePort();
-  const [serve = []] = commandsOf('observe.md', 'prometheus', cluster);
-  const server = new Running(
-    prometheus ?? '',
-    [...serve, `--storage.tsdb.path=${join(cluster.dataDir, 'prometheus')}`, `--web.listen-address=127.0.0.1:${port}`],
-    {},
-  );
-  t.teardown(() => server.stop());
-  const answers = new Answers(port);
-  await eventually('Prometheus answers', async () => (await answers.targets()).length > 0);
-  return answers;
-}
-
-function pod(name: string, container: Partial<Container>) {
-  return {
-    metadata: { name, namespace },
-    spec: { containers: [{ name: 'main', image: 'docker.io/test/app:1', ...container }] },
-  };
-}
+const withoutContainers = whyNoServices();
+/** Of the store that is filled. */
+const quotaBytes = 8 * 1024 * 1024;
 
 /** Something for every panel to show. */
 async function keepBusy(client: Client): Promise<void> {
   const labels = { app: 'web' };
-  const probe = { exec: { command: ['true'] }, periodSeconds: 1 };
-  const container = { name: 'main', image: 'docker.io/test/app:1', readinessProbe: probe };
+  const container = shell('mkdir /www; touch /www/index.html; exec httpd -f -p 8080 -h /www', {
+    readinessProbe: { httpGet: { path: '/', port: 8080 }, periodSeconds: 2 },
+  });
   await client.resource(deployments).create({
     metadata: { name: 'web', namespace },
     spec: {
@@ -125,8 +55,10 @@ async function keepBusy(client: Client): Promise<void> {
       template: { metadata: { labels }, spec: { containers: [container] } },
     },
   });
-  await client.resource(pods).create(pod('too-large', { resources: { requests: { cpu: '1000' } } }));
-  await client.resource(pods).create(pod('crashing', { command: ['sh', '-c', 'exit 1'] }));
+  await eventually('pods run', async () => {
+    const { items } = await client.resource(pods).list({ namespace });
+    return items.length === 2 && items.every(isReady);
+  });
 }
 
 interface Panels {
@@ -143,7 +75,7 @@ function dashboardQueries(folder: string): Map<string, string> {
       for (const { expr } of targets) {
         const query = expr
           .replaceAll('$__rate_interval', '2m')
-          .replaceAll('$cluster', 'test')
+          .replaceAll('$cluster', observedCluster)
           .replaceAll(/\$\w+/g, '.*');
         queries.set(`${uid}: ${title}: ${query}`, query);
       }
@@ -152,63 +84,154 @@ function dashboardQueries(folder: string): Map<string, string> {
   return queries;
 }
 
-t.test('a cluster is observed', { skip: missing }, async (t) => {
-  const cluster = await startTestCluster({ separate: true });
+/** The cluster of all tests, and what is watched beside it. */
+async function setUp(t: Test) {
+  const folder = mkdtempSync(join(tmpdir(), 'alerts-'));
+  t.teardown(() => rmSync(folder, { recursive: true }));
+  const askable = await api.Askable.open(t, folder);
+  const nft = new network.FailingNft(folder);
+  const ingressPort = await freePort();
+  const ingress = ['--ingress=built-in', `--ingress-http-port=${ingressPort}`, '--ingress-https-port=0'];
+  const resolvConf = join(folder, 'resolv.conf');
+  writeFileSync(resolvConf, 'nameserver 127.0.0.2\n');
+  const { PATH: path } = env;
+  env['PATH'] = nft.path;
+  let cluster: TestCluster;
+  try {
+    cluster = await startTestCluster({
+      separate: true,
+      runtime: withoutContainers === undefined ? 'containerd' : 'simulated',
+      args: [
+        ...askable.args,
+        ...ingress,
+        ...rangeArguments(await ownRanges()),
+        `--nodeagent-arg=resolv-conf=${resolvConf}`,
+        '--nodeagent-arg=volume-stats-agg-period=1s',
+        '--controller-manager-arg=node-monitor-grace-period=4s',
+      ],
+    });
+  } finally {
+    env['PATH'] = path;
+  }
   t.teardown(() => cluster.destroy());
   const client = await adminClient(cluster);
   t.teardown(() => client.close());
-  const answers = await startPrometheus(t, cluster);
-  const fires = (...names: string[]) =>
-    eventually(`${names.join(', ')} fire`, async () => {
-      const firing = await answers.firing();
-      return names.every((name) => firing.has(name));
-    });
-  const ends = (...names: string[]) =>
-    eventually(`${names.join(', ')} end`, async () => {
-      const firing = await answers.firing();
-      return names.every((name) => !firing.has(name));
-    });
+  // The API server tells an address of the pods' network, which is there with the first of them.
+  await keepBusy(client);
+  const members = await Etcd.start(t, 3);
+  const [store] = await Etcd.start(t, 1, ['--quota-backend-bytes', String(quotaBytes)]);
+  if (store === undefined) throw new Error('no store');
+  const driven = await DrivenMetrics.open(t);
+  const answers = await startPrometheus(t, cluster, [
+    { cluster: 'members', job: 'etcd', targets: members.map(({ target }) => target) },
+    { cluster: 'store', job: 'etcd', targets: [store.target] },
+    { cluster: observedCluster, job: 'driven', targets: [driven.target] },
+  ]);
+  return { cluster, client, answers, askable, nft, ingressPort, members, store, driven };
+}
+
+/** Alerts that nothing here causes: their cases are in test/integration/metrics/alert-cases.ts. */
+const notCaused = [
+  'OrchAPIResponsesRefused',
+  'etcdDatabaseHighFragmentationRatio',
+  'etcdMemberCommunicationSlow',
+  'NodeCPUHighUsage',
+  'NodeMemoryHighUtilization',
+];
+
+t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
+  const { cluster, client, answers, askable, nft, ingressPort, members, store, driven } = await setUp(t);
+  const observed: Observed = { cluster, client };
 
   await t.test('every daemon is scraped', async (t) => {
-    const jobs = ['apiserver', 'etcd', 'nodeagent', 'orch-controller-manager', 'orch-scheduler'];
+    const jobs = ['apiserver', 'etcd', 'nodeagent', 'orch-controller-manager', 'orch-scheduler', 'orch-ingress'];
+    const own = async () => (await answers.targets()).filter(({ labels: { job } }) => jobs.includes(job ?? ''));
     await eventually('all targets answer', async () => {
-      const targets = await answers.targets();
+      const targets = await own();
       const wrong = targets.filter(({ health }) => health !== 'up');
       if (wrong.length > 0) throw new Error(JSON.stringify(wrong));
       return jobs.every((job) => targets.some(({ labels }) => labels['job'] === job));
     });
-    t.equal((await answers.targets()).length, jobs.length + 4, 'of agents five pages');
+    const ofCluster = (await own()).filter(({ labels }) => labels['cluster'] === observedCluster);
+    t.equal(ofCluster.length, jobs.length + 4, 'of agents five pages');
   });
 
-  await keepBusy(client);
+  const disk = withoutContainers === undefined ? await smallDisk(t, { bytes: 10 * 1024 * 1024, files: 100 }) : '';
+  const inContainers: Cause[] = [
+    workloads.imageIsNotThere(observed),
+    workloads.runtimeFails(observed),
+    workloads.usesTooMuch(observed),
+    workloads.writesTooMuch(observed),
+    workloads.volumeFills(observed, disk),
+    network.rulesAreRefused(observed, nft),
+    network.resolversAreAway(observed),
+  ];
+  /** Those of a row come one after the other, the rows beside each other. */
+  const beside: Cause[][] = [
+    [workloads.crashes(observed), api.writesTakeAllPlaces(observed)],
+    [workloads.jobFails(observed)],
+    [workloads.fitsNowhere(observed)],
+    [api.extensionIsAway(observed)],
+    [api.auditIsLost(observed, askable)],
+    [api.webhookIsAway(observed), daemons.serverHangs(observed)],
+    [api.webhookHoldsUp(observed, t), api.extenderFails(observed), daemons.hardlyAnyTime(observed)],
+    [daemons.certificateThatEnds(observed)],
+    [network.ingressLeadsNowhere(observed, ingressPort), daemons.dyingAgainAndAgain(observed)],
+    [network.ingressNamesNobody(observed)],
+    [stores.leadersChange(members), stores.diskStalls(members), stores.majorityIsLost(members)],
+    [stores.storeFills(store, quotaBytes)],
+    [driven.slowDaemonOfOtherRelease()],
+  ];
+  /** The last one: what others cause is told by the agent. */
+  const alone = daemons.nodeAndSchedulerHang(observed);
 
-  await t.test('every panel has data', async (t) => {
-    const missing = dashboardQueries(join(cluster.dataDir, 'observe', 'dashboards'));
-    t.ok(missing.size > 80);
-    let passes = 0;
-    await eventually('all queries answer', async () => {
-      // A rate needs what happens after a series was seen for the first time.
-      await client.resource(pods).create(pod(`more-${passes++}`, {}));
-      await realClock.sleep(1000);
-      for (const [place, query] of missing) {
-        const series = await answers.query(query);
-        if (series.some(({ value: [, value] }) => value !== 'NaN')) missing.delete(place);
+  await t.test('each alert is caused, or it is said why not', async (t) => {
+    const caused = [...inContainers, ...beside.flat(), alone].flatMap(({ alerts }) => alerts);
+    const names = new Set([...caused, ...notCaused].map((alert) => alert.replace(/\/.*/, '')));
+    const all = alertGroups(namesOf(dialectByName('orch'))).flatMap(({ alerts }) => alerts.map(({ name }) => name));
+    t.same([...names].sort(), [...new Set(all)].sort());
+    const page = readFileSync(join(root, 'docs', 'observe.md'), 'utf8');
+    const table = page.slice(page.indexOf('## How alerts are tested'));
+    t.same(
+      all.filter((name) => !table.includes(`\`${name}\``)),
+      [],
+      'all are in the table',
+    );
+  });
+
+  await t.test('every panel has data, and alerts fire and end', async (t) => {
+    const feel = async (cause: Cause) => {
+      const before = realClock.monotonic();
+      const what = cause.alerts.join(', ');
+      try {
+        await isFelt(answers, cause);
+        t.pass(`${what}: ${Math.round((realClock.monotonic() - before) / 1000)} s`);
+      } catch (error) {
+        t.fail(what, { cause: error });
       }
-      if (missing.size > 0) throw new Error([...missing.keys()].join('\n'));
-      return true;
-    });
-  });
-
-  await t.test('alerts fire and end', async () => {
-    await fires('OrchPodCrashLooping', 'OrchPodsUnschedulable');
-    await Promise.all(['crashing', 'too-large'].map((name) => client.resource(pods).delete(name, { namespace })));
-    const scheduler = readIdentity(join(layoutOf(cluster.dataDir).run, 'orch-scheduler.pid'))?.pid ?? 0;
-    kill(scheduler, 'SIGSTOP');
-    try {
-      await fires('TargetDown', 'OrchSchedulerDown');
-    } finally {
-      kill(scheduler, 'SIGCONT');
-    }
-    await ends('OrchPodCrashLooping', 'OrchPodsUnschedulable', 'TargetDown', 'OrchSchedulerDown');
+    };
+    const rows = [...beside, ...(withoutContainers === undefined ? inContainers.map((cause) => [cause]) : [])];
+    await Promise.all([
+      untilPanelsHaveData(answers, cluster),
+      ...rows.map(async (row) => {
+        for (const cause of row) await feel(cause);
+      }),
+    ]);
+    await feel(alone);
   });
 });
+
+/** Throws with the queries that have none. */
+async function untilPanelsHaveData(answers: Answers, { dataDir }: TestCluster): Promise<void> {
+  const missing = dashboardQueries(join(dataDir, 'observe', 'dashboards'));
+  if (missing.size < 80) throw new Error(`only ${missing.size} queries`);
+  await eventually('all queries answer', async () => {
+    for (const [place, query] of missing) {
+      const series = await answers.query(query);
+      if (series.some(({ value: [, value] }) => value !== 'NaN')) missing.delete(place);
+    }
+    if (missing.size === 0) return true;
+    await realClock.sleep(2000);
+    throw new Error([...missing.keys()].join('\n'));
+  });
+}

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import type { Layout } from '#cmd/orch/context/layout.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 
-export type TargetOf = 'etcd' | 'controller-manager' | 'scheduler';
+export type TargetOf = 'etcd' | 'controller-manager' | 'scheduler' | 'ingress';
 
 export function targetFile(layout: Layout, part: TargetOf): string {
   return join(folderOf(layout), `${part}.json`);

@@ -137,6 +137,7 @@ function scrapeOptions(
       etcd: targetFile(layout, 'etcd'),
       controllerManager: targetFile(layout, 'controller-manager'),
       scheduler: targetFile(layout, 'scheduler'),
+      ingress: targetFile(layout, 'ingress'),
     },
     ...(existsSync(targetFile(layout, 'scheduler'))
       ? {

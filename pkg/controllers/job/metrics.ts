@@ -13,11 +13,18 @@ const syncDuration = {
   buckets: exponentialBuckets(0.001, 2, 15),
 };
 
+const finishedTotal = 'job_controller_job_finished_total';
+const finishedHelp = '[ALPHA] The number of finished job';
+
 export class JobMetrics {
   readonly #metrics: ControllerMetrics;
 
   constructor(metrics: ControllerMetrics) {
     this.#metrics = metrics;
+    // Who watches the growth of a counter misses what it begins with.
+    for (const completion_mode of ['NonIndexed', 'Indexed'])
+      for (const result of ['succeeded', 'failed'])
+        metrics.count(finishedTotal, finishedHelp, { completion_mode, result }, 0);
   }
 
   synced(job: Job, pass: { readonly action: SyncAction; readonly failed: boolean; readonly ms: number }): void {
@@ -28,7 +35,7 @@ export class JobMetrics {
 
   finished(job: Job, result: 'succeeded' | 'failed'): void {
     const labels = { completion_mode: modeOf(job), result };
-    this.#metrics.count('job_controller_job_finished_total', '[ALPHA] The number of finished job', labels);
+    this.#metrics.count(finishedTotal, finishedHelp, labels);
   }
 
   /** Counts the pods by which the counters have grown. */

@@ -11,7 +11,8 @@ export interface StorageHeld {
 }
 
 /** What is exceeded, as 1.24 names it in its metrics. */
-export type StorageSignal = 'emptydirfs.limit' | 'ephemeralpodfs.limit' | 'ephemeralcontainerfs.limit';
+export const storageSignals = ['emptydirfs.limit', 'ephemeralpodfs.limit', 'ephemeralcontainerfs.limit'] as const;
+export type StorageSignal = (typeof storageSignals)[number];
 
 export interface StorageExcess {
   readonly signal: StorageSignal;

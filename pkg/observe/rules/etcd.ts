@@ -70,7 +70,7 @@ export function etcdAlerts({ jobs }: Names): Alert[] {
     },
     {
       name: 'etcdHighNumberOfFailedProposals',
-      expr: `rate(etcd_server_proposals_failed_total{${of}}[15m]) * 900 > 5`,
+      expr: `increase(etcd_server_proposals_failed_total{${of}}[15m]) > 5`,
       for: '15m',
       severity: 'warning',
       summary: 'Writes to etcd fail.',

@@ -6,6 +6,7 @@ import type { Alert } from '#observe/rules/alert.js';
 export function nodeAlerts({ prefix, agent, agentAlert, jobs }: Names): Alert[] {
   const byInstance = (name: string, of = '') => `max by (instance) (${name}{${of}})`;
   const p99 = (name: string) => `histogram_quantile(0.99, sum by (instance, le) (rate(${agent}_${name}_bucket{}[5m])))`;
+  const passes = (series: string) => `sum by (instance) (rate(${agent}_pod_worker_duration_seconds_${series}[5m]))`;
   const room = {
     look: ['orchctl top nodes', 'orchctl top pods -A'],
     act: 'Move pods away (`orchctl drain`), give them limits, or add a node (`orch join`).',
@@ -64,12 +65,13 @@ export function nodeAlerts({ prefix, agent, agentAlert, jobs }: Names): Alert[] 
     },
     {
       name: `${agentAlert}PodStartUpLatencyHigh`,
-      expr: `${p99('pod_worker_duration_seconds')} > 60`,
+      // Ten seconds is the longest that the series tells apart.
+      expr: `1 - ${passes('bucket{le="10"}')} / ${passes('count{}')} > 0.05`,
       for: '15m',
       severity: 'warning',
       summary: 'Pods of {{ $labels.instance }} start slowly.',
       description:
-        'One in a hundred passes over a pod of {{ $labels.instance }} takes {{ $value | humanizeDuration }}.',
+        '{{ $value | humanizePercentage }} of the passes over pods of {{ $labels.instance }} take longer than ten seconds.',
       runbook: {
         meaning: 'Images are pulled slowly, volumes are not there, or the runtime is slow.',
         look: [
@@ -98,8 +100,12 @@ export function nodeAlerts({ prefix, agent, agentAlert, jobs }: Names): Alert[] 
       expr: `sum by (instance, eviction_signal) (increase(${agent}_evictions{}[10m])) > 0`,
       severity: 'warning',
       summary: 'The node {{ $labels.instance }} evicts pods.',
-      description: 'Pods of {{ $labels.instance }} were evicted for want of {{ $labels.eviction_signal }}.',
-      runbook: { meaning: 'The machine ran out of memory, disk or process IDs, and pods had to go.', ...room },
+      description: 'Pods of {{ $labels.instance }} were evicted: they went beyond {{ $labels.eviction_signal }}.',
+      runbook: {
+        meaning: 'A pod held more on disk than it may: in a volume, by its containers, or by both together.',
+        look: ['orchctl get pods -A --field-selector status.phase=Failed', 'orchctl describe pod NAME -n NAMESPACE'],
+        act: 'Its status says how much it may hold. Let it write less, or raise the `sizeLimit` of its volume or its limit of `ephemeral-storage`.',
+      },
     },
     {
       name: 'NodeCPUHighUsage',

@@ -39,21 +39,21 @@ export function workloadAlerts({ prefix, state }: Names): Alert[] {
     },
     {
       name: `${prefix}ContainerWaiting`,
-      expr: `sum by (namespace, pod, container, reason) (${state}_pod_container_status_waiting_reason{reason!="CrashLoopBackOff"}) > 0`,
+      expr: `sum by (namespace, pod, container) (${state}_pod_container_status_waiting_reason{reason!="CrashLoopBackOff"}) > 0`,
       for: '1h',
       severity: 'warning',
       summary: `A container of ${pod} waits.`,
-      description: `The container {{ $labels.container }} of ${pod} has been waiting for an hour: {{ $labels.reason }}.`,
+      description: `The container {{ $labels.container }} of ${pod} has been waiting for an hour.`,
       runbook: {
-        meaning:
-          'It is not started for the reason that is named, such as an image that is not there or a Secret that is missing.',
+        meaning: 'It is not started: its image is not there, for example, or a Secret is missing. The pod says why.',
         look: lookAtPod,
         act: '`ErrImagePull`, `ImagePullBackOff`: name of the image, credentials. `CreateContainerConfigError`: a ConfigMap or Secret is missing.',
       },
     },
     {
       name: `${prefix}ContainerOOMKilled`,
-      expr: 'sum by (namespace, pod, container) (increase(container_oom_events_total{container!=""}[10m])) > 0',
+      // A container whose first process is killed goes, and its count with it, before anybody has read that: the next one knows.
+      expr: `sum by (namespace, pod, container) (increase(container_oom_events_total{container!=""}[10m])) > 0 or sum by (namespace, pod, container) (increase(${state}_pod_container_status_restarts_total{}[10m]) > 0 and on (namespace, pod, container) ${state}_pod_container_status_last_terminated_reason{reason="OOMKilled"}) > 0`,
       severity: 'warning',
       summary: `A container of ${pod} ran out of memory.`,
       description: `Processes of the container {{ $labels.container }} of ${pod} were killed because they used more memory than its limit.`,

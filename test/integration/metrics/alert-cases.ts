@@ -163,7 +163,10 @@ export function alertCases(names: Names): AlertCase[] {
     },
     {
       alert: `${agentAlert}PodStartUpLatencyHigh`,
-      series: between(`${agent}_pod_worker_duration_seconds`, 'instance="i"', '60', '120'),
+      series: {
+        [`${agent}_pod_worker_duration_seconds_bucket{instance="i", le="10"}`]: '0+54x60 3240+60x60',
+        [`${agent}_pod_worker_duration_seconds_count{instance="i"}`]: goesOn,
+      },
     },
     {
       alert: `${agentAlert}RuntimeErrors`,

@@ -1,0 +1,86 @@
+/** What a Prometheus answers. */
+import { realClock } from '#apimachinery/clock.js';
+import { eventually } from '#test/e2e/harness.js';
+
+export interface Series {
+  readonly metric: Readonly<Record<string, string>>;
+  readonly value: readonly [number, string];
+}
+
+interface Alert {
+  readonly state: string;
+  readonly labels: Readonly<Record<string, string>>;
+  readonly annotations: Readonly<Record<string, string>>;
+}
+
+/** Many wait for alerts at the same time: they share answers that are this old at most; ms. */
+const freshMs = 500;
+
+export class Answers {
+  readonly #server: string;
+  #asked: { readonly atMs: number; readonly firing: Promise<ReadonlySet<string>> } | undefined;
+
+  constructor(port: number) {
+    this.#server = `http://127.0.0.1:${port}/api/v1`;
+  }
+
+  async query(query: string): Promise<readonly Series[]> {
+    return (await this.#get<{ result: readonly Series[] }>(`query?query=${encodeURIComponent(query)}`)).result;
+  }
+
+  async targets(): Promise<readonly { labels: Record<string, string>; health: string; lastError: string }[]> {
+    return (await this.#get<{ activeTargets: [] }>('targets?state=active')).activeTargets;
+  }
+
+  /** Resolves when all of the alerts, `name` or `name/severity`, fire. */
+  async fires(alerts: readonly string[], timeoutMs = 90_000): Promise<void> {
+    await this.#until('fire', timeoutMs, (firing) => alerts.filter((alert) => !firing.has(alert)), alerts);
+  }
+
+  /** Resolves when none of them fires. */
+  async end(alerts: readonly string[], timeoutMs = 90_000): Promise<void> {
+    await this.#until('end', timeoutMs, (firing) => alerts.filter((alert) => firing.has(alert)), alerts);
+  }
+
+  async #until(
+    what: string,
+    timeoutMs: number,
+    missing: (firing: ReadonlySet<string>) => readonly string[],
+    alerts: readonly string[],
+  ): Promise<void> {
+    await eventually(
+      `${alerts.join(', ')} ${what}`,
+      async () => {
+        const left = missing(await this.#firing());
+        if (left.length === 0) return true;
+        throw new Error(`not yet: ${left.join(', ')}`);
+      },
+      timeoutMs,
+    );
+  }
+
+  #firing(): Promise<ReadonlySet<string>> {
+    const now = realClock.monotonic();
+    if (this.#asked === undefined || now - this.#asked.atMs > freshMs)
+      this.#asked = { atMs: now, firing: this.#askForAlerts() };
+    return this.#asked.firing;
+  }
+
+  /** Throws for one whose texts could not be made. */
+  async #askForAlerts(): Promise<ReadonlySet<string>> {
+    const { alerts } = await this.#get<{ alerts: readonly Alert[] }>('alerts');
+    const wrong = alerts.filter(({ annotations }) => /<no value>|error expanding/.test(JSON.stringify(annotations)));
+    if (wrong.length > 0) throw new Error(`texts of alerts: ${JSON.stringify(wrong)}`);
+    const firing = alerts.filter(({ state }) => state === 'firing');
+    return new Set(
+      firing.flatMap(({ labels: { alertname = '', severity } }) => [alertname, `${alertname}/${severity}`]),
+    );
+  }
+
+  async #get<T>(path: string): Promise<T> {
+    const answer = await fetch(`${this.#server}/${path}`);
+    const { status, data, error } = (await answer.json()) as { status: string; data: T; error?: string };
+    if (status !== 'success') throw new Error(`${path}: ${error}`);
+    return data;
+  }
+}

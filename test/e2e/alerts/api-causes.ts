@@ -1,0 +1,281 @@
+/** What goes wrong around the API: webhooks, audit, extension servers, extenders, and clients that ask too much. */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { type ClientRequest, createServer } from 'node:http';
+import { Agent, createServer as createTlsServer, request } from 'node:https';
+import { join } from 'node:path';
+import type { Test } from 'tap';
+import { validatingwebhookconfigurations } from '#api/admissionregistration/v1/resources.gen.js';
+import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
+import { deployments } from '#api/apps/v1/resources.gen.js';
+import { configmaps, namespaces, pods } from '#api/core/v1/resources.gen.js';
+import { dialectByName } from '#apimachinery/dialect.js';
+import { listening, testAuthority } from '#client/testing/tls-server.js';
+import { layoutOf } from '#cmd/orch/context/layout.js';
+import { readSettings } from '#cmd/orch/context/settings.js';
+import { again, type Cause, type Observed } from '#test/e2e/alerts/cause.js';
+import { namespace, pod, shell, sleeper } from '#test/e2e/pods.js';
+
+const dialect = dialectByName('orch');
+const audited = 'audited';
+const held = 'held';
+const refused = 'refused';
+const rare = 'example.com/rare';
+/** Writes that the API server works on at once. */
+const maxWrites = 20;
+
+/** What the API server and the scheduler ask: servers of the test, which answer well until they are told not to. */
+export class Askable {
+  /** `orch up` options that make the cluster ask them. */
+  readonly args: readonly string[];
+  auditFails = false;
+
+  private constructor(args: readonly string[], setAudit: (isFailing: () => boolean) => void) {
+    this.args = args;
+    setAudit(() => this.auditFails);
+  }
+
+  /** @param folder Where the files are written that name them. */
+  static async open(t: Test, folder: string): Promise<Askable> {
+    let auditFails = () => false;
+    const audit = createServer((asked, response) => {
+      asked.resume();
+      asked.on('end', () => response.writeHead(auditFails() ? 500 : 200).end());
+    });
+    // It fails for every pod that it is asked about; those that want nothing rare it is not asked about.
+    const extender = createServer((asked, response) => {
+      asked.resume();
+      asked.on('end', () => response.writeHead(500).end());
+    });
+    const write = (name: string, value: object) => {
+      const path = join(folder, name);
+      writeFileSync(path, JSON.stringify(value));
+      return path;
+    };
+    const auditConfig = write('audit-webhook.json', {
+      apiVersion: 'v1',
+      kind: 'Config',
+      clusters: [{ name: 'a', cluster: { server: `http://127.0.0.1:${await listening(t, audit)}` } }],
+      contexts: [{ name: 'a', context: { cluster: 'a', user: '' } }],
+      'current-context': 'a',
+    });
+    const policy = write('audit-policy.json', {
+      apiVersion: `audit.${dialect.apiDomain}/v1`,
+      kind: 'Policy',
+      rules: [{ level: 'Metadata', namespaces: [audited] }, { level: 'None' }],
+    });
+    const scheduler = write('scheduler.json', {
+      apiVersion: dialect.schedulerConfig.apiVersion,
+      kind: dialect.schedulerConfig.kind,
+      podMaxBackoffSeconds: 1,
+      extenders: [
+        {
+          urlPrefix: `http://127.0.0.1:${await listening(t, extender)}`,
+          filterVerb: 'filter',
+          managedResources: [{ name: rare, ignoredByScheduler: true }],
+        },
+      ],
+    });
+    const args = [
+      `--scheduler-config=${scheduler}`,
+      ...[
+        `audit-policy-file=${policy}`,
+        `audit-webhook-config-file=${auditConfig}`,
+        'audit-webhook-batch-max-wait=500ms',
+        'audit-webhook-initial-backoff=20ms',
+        `max-mutating-requests-inflight=${maxWrites}`,
+      ].map((option) => `--apiserver-arg=${option}`),
+    ];
+    return new Askable(args, (isFailing) => {
+      auditFails = isFailing;
+    });
+  }
+}
+
+export function auditIsLost({ client }: Observed, askable: Askable): Cause {
+  return {
+    alerts: ['OrchAuditErrors'],
+    async begin() {
+      askable.auditFails = true;
+      const stop = again(250, () => client.resource(configmaps).list({ namespace: audited }));
+      return async () => {
+        askable.auditFails = false;
+        await stop();
+      };
+    },
+  };
+}
+
+export function extenderFails({ client }: Observed): Cause {
+  return {
+    alerts: ['OrchSchedulerErrors'],
+    async begin() {
+      const wants = { resources: { requests: { [rare]: '1' }, limits: { [rare]: '1' } } };
+      const names = ['rare-1', 'rare-2', 'rare-3'];
+      for (const name of names) await client.resource(pods).create(pod(name, [shell(sleeper, wants)]), { namespace });
+      return () => Promise.all(names.map((name) => client.resource(pods).delete(name, { namespace })));
+    },
+  };
+}
+
+export function extensionIsAway({ client }: Observed): Cause {
+  return {
+    alerts: ['OrchAggregatedAPIDown'],
+    async begin() {
+      const [group, version] = ['nowhere.example.com', 'v1'];
+      const name = `${version}.${group}`;
+      const service = { namespace, name: 'nowhere' };
+      await client.resource(apiservices).create({
+        metadata: { name },
+        spec: { group, version, service, groupPriorityMinimum: 100, versionPriority: 100, insecureSkipTLSVerify: true },
+      });
+      return () => client.resource(apiservices).delete(name);
+    },
+  };
+}
+
+async function makeNamespace({ client }: Observed, name: string): Promise<void> {
+  await client.resource(namespaces).create({ metadata: { name }, spec: {} });
+}
+
+/** A webhook of the namespace; the result removes it. */
+async function makeWebhook(
+  { client }: Observed,
+  of: { readonly namespace: string; readonly resources: readonly string[]; readonly groups: readonly string[] },
+  where: { readonly port: number; readonly ca: string },
+): Promise<() => Promise<unknown>> {
+  const name = `${of.namespace}.example.com`;
+  await client.resource(validatingwebhookconfigurations).create({
+    metadata: { name },
+    webhooks: [
+      {
+        name,
+        clientConfig: {
+          url: `https://127.0.0.1:${where.port}/`,
+          caBundle: Buffer.from(where.ca).toString('base64'),
+        },
+        rules: [
+          { operations: ['CREATE'], apiGroups: [...of.groups], apiVersions: ['v1'], resources: [...of.resources] },
+        ],
+        namespaceSelector: { matchLabels: { [dialect.labels.metadataName]: of.namespace } },
+        admissionReviewVersions: ['v1'],
+        sideEffects: 'None',
+        timeoutSeconds: 3,
+      },
+    ],
+  });
+  return () => client.resource(validatingwebhookconfigurations).delete(name);
+}
+
+/** A webhook that takes questions and never answers holds up a controller, which has many objects to work on. */
+export function webhookHoldsUp(observed: Observed, t: Test): Cause {
+  const { client } = observed;
+  return {
+    alerts: ['OrchControllerBehind', 'OrchControllerErrors', 'OrchClientErrors'],
+    async begin() {
+      await makeNamespace(observed, held);
+      const authority = await testAuthority();
+      const port = await listening(
+        t,
+        createTlsServer(authority.serving, () => undefined),
+      );
+      const of = { namespace: held, resources: ['replicasets'], groups: ['apps'] };
+      const remove = await makeWebhook(observed, of, { port, ca: authority.certificate });
+      const labels = { app: 'none' };
+      const template = { metadata: { labels }, spec: { containers: [shell(sleeper)] } };
+      for (let i = 0; i < 150; i++)
+        await client.resource(deployments).create({
+          metadata: { name: `d-${i}`, namespace: held },
+          spec: { replicas: 0, selector: { matchLabels: labels }, template },
+        });
+      return async () => {
+        await remove();
+        await client.resource(namespaces).delete(held);
+      };
+    },
+  };
+}
+
+/** A webhook that nobody serves: whatever it is asked about fails. */
+export function webhookIsAway(observed: Observed): Cause {
+  const { client } = observed;
+  return {
+    alerts: ['OrchAdmissionWebhookFailing', 'OrchAPIErrorBudgetBurn/critical', 'OrchAPIErrorBudgetBurn/warning'],
+    async begin() {
+      await makeNamespace(observed, refused);
+      const { certificate: ca } = await testAuthority();
+      const of = { namespace: refused, resources: ['configmaps'], groups: [''] };
+      const remove = await makeWebhook(observed, of, { port: 1, ca });
+      const write = new Writer(observed, 'admin');
+      const stop = again(60, () => write.configMap(refused));
+      return async () => {
+        await stop();
+        await remove();
+        await client.resource(namespaces).delete(refused);
+      };
+    },
+  };
+}
+
+/** Clients that send their bodies for ever take all the places that writes have. */
+export function writesTakeAllPlaces(observed: Observed): Cause {
+  return {
+    alerts: ['OrchAPITerminatedRequests'],
+    async begin() {
+      const slow = new Writer(observed, 'admin');
+      const holding = Array.from({ length: maxWrites + 5 }, () => slow.begin(namespace));
+      const refusedOnes = new Writer(observed, 'scheduler');
+      const stop = again(20, () => refusedOnes.configMap(namespace));
+      return async () => {
+        for (const each of holding) each.destroy();
+        await stop();
+      };
+    },
+  };
+}
+
+/** Writes once and takes what comes: a client of ours would wait and try again. */
+class Writer {
+  readonly #port: number;
+  readonly #agent: Agent;
+
+  /** `user`: a client certificate of the cluster. */
+  constructor({ cluster }: Observed, user: string) {
+    const layout = layoutOf(cluster.dataDir);
+    const text = (name: string) => readFileSync(join(layout.pki, name));
+    this.#port = readSettings(layout.settings)?.apiPort ?? 0;
+    const tls = { ca: text('ca.crt'), cert: text(`${user}.crt`), key: text(`${user}.key`) };
+    this.#agent = new Agent({ ...tls, keepAlive: true, maxSockets: 100 });
+  }
+
+  configMap(inNamespace: string): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const sent = this.#post(inNamespace);
+      sent.once('error', reject);
+      sent.once('response', (response) => {
+        response.resume();
+        response.once('end', resolve);
+      });
+      sent.end(JSON.stringify({ apiVersion: 'v1', kind: 'ConfigMap', metadata: { generateName: 'x-' } }));
+    });
+  }
+
+  /** Sends the beginning of one. */
+  begin(inNamespace: string): ClientRequest {
+    const sent = this.#post(inNamespace);
+    sent.on('error', () => undefined);
+    sent.setHeader('content-length', 1000);
+    sent.write('{');
+    return sent;
+  }
+
+  #post(inNamespace: string): ClientRequest {
+    return request({
+      host: '127.0.0.1',
+      port: this.#port,
+      agent: this.#agent,
+      method: 'POST',
+      path: `/api/v1/namespaces/${inNamespace}/configmaps`,
+      headers: { 'content-type': 'application/json' },
+    });
+  }
+}

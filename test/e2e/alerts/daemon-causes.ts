@@ -1,0 +1,103 @@
+/** Daemons that stand still, die again and again, or are of another version, and certificates that end. */
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { kill } from 'node:process';
+import { realClock } from '#apimachinery/clock.js';
+import { dialectByName } from '#apimachinery/dialect.js';
+import { layoutOf } from '#cmd/orch/context/layout.js';
+import { issueCertificate } from '#pki/certificate.js';
+import { directoryStore } from '#pki/file-store.js';
+import { again, type Cause, type Observed } from '#test/e2e/alerts/cause.js';
+import { eventually, root, run } from '#test/e2e/harness.js';
+import { findProgram, killProgram } from '#test/e2e/kill.js';
+
+const { apiServer, controllerManager, scheduler, nodeAgent, ingress } = dialectByName('orch').components;
+
+function pidOf({ cluster }: Observed, program: string): number {
+  const identity = findProgram(cluster.dataDir, program);
+  if (identity === undefined) throw new Error(`${program} does not run`);
+  return identity.pid;
+}
+
+/** They neither work nor answer, as on a machine that hangs; the result lets them go on. */
+function standStill(observed: Observed, programs: readonly string[]): () => Promise<void> {
+  const pids = programs.map((program) => pidOf(observed, program));
+  for (const pid of pids) kill(pid, 'SIGSTOP');
+  return async () => {
+    for (const pid of pids) kill(pid, 'SIGCONT');
+  };
+}
+
+/** A machine that gives a daemon hardly any time: it stands still for most of each second. */
+export function hardlyAnyTime(observed: Observed): Cause {
+  return {
+    alerts: ['OrchEventLoopSlow'],
+    async begin() {
+      const pid = pidOf(observed, scheduler);
+      return again(250, async () => {
+        kill(pid, 'SIGSTOP');
+        await realClock.sleep(700);
+        kill(pid, 'SIGCONT');
+      });
+    },
+  };
+}
+
+/** Ends by force, and its supervisor starts it again. */
+export function dyingAgainAndAgain(observed: Observed): Cause {
+  return {
+    alerts: ['OrchDaemonRestarting'],
+    async begin() {
+      const { dataDir } = observed.cluster;
+      for (let deaths = 0; deaths < 3; deaths++) {
+        const before = pidOf(observed, ingress);
+        await killProgram(dataDir, ingress);
+        await eventually('it runs again', async () => {
+          const now = findProgram(dataDir, ingress)?.pid;
+          return now !== undefined && now !== before;
+        });
+        // Prometheus sees every start.
+        await realClock.sleep(4500);
+      }
+      return async () => undefined;
+    },
+  };
+}
+
+/** One that is used ends within two days, and nobody has renewed it. */
+export function certificateThatEnds({ cluster }: Observed): Cause {
+  return {
+    alerts: ['OrchCertificateExpiring/critical', 'OrchCertificateExpiring/warning'],
+    async begin() {
+      const { pki } = layoutOf(cluster.dataDir);
+      const text = (name: string) => readFileSync(join(pki, name), 'utf8');
+      const authority = { certificate: text('front-proxy-ca.crt'), privateKey: text('front-proxy-ca.key') };
+      const brief = await issueCertificate(authority, {
+        subject: { commonName: 'front-proxy-client', organizations: [] },
+        usages: ['client'],
+        now: realClock.now(),
+        validityMs: 2 * 24 * 3600_000,
+      });
+      await directoryStore(pki).writeAll([
+        { name: 'front-proxy-client.key', text: brief.privateKey, mode: 0o600 },
+        { name: 'front-proxy-client.crt', text: brief.certificate, mode: 0o644 },
+      ]);
+      return () => run(join(root, 'bin', 'orch'), ['certs', 'renew', `--data-dir=${cluster.dataDir}`]);
+    },
+  };
+}
+
+/** The machine of scheduler and agent hangs. */
+export function nodeAndSchedulerHang(observed: Observed): Cause {
+  return {
+    alerts: ['TargetDown', 'OrchSchedulerDown', 'NodeAgentDown', 'OrchNodeNotReady'],
+    begin: async () => standStill(observed, [scheduler, nodeAgent]),
+  };
+}
+
+export function serverHangs(observed: Observed): Cause {
+  return {
+    alerts: ['OrchAPIDown', 'OrchControllerManagerDown'],
+    begin: async () => standStill(observed, [apiServer, controllerManager]),
+  };
+}

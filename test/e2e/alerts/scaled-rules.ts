@@ -1,0 +1,39 @@
+/**
+ * Rules whose patience is a fraction of what it is, so that what causes an alert has to last for seconds only: `for`, the
+ * windows of range selectors, and how far `predict_linear` looks ahead. What series are compared with stays as it is, also
+ * where that is a time: a certificate that ends within three days does so whoever watches it. Pure.
+ */
+import type { RuleFile } from '#observe/rules/rules.js';
+
+const unitSeconds: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** Every duration divided by `factor`: of 60, five minutes become five seconds. */
+export function scaledRules({ groups }: RuleFile, factor: number): RuleFile {
+  return {
+    groups: groups.map((group) => ({
+      ...group,
+      rules: group.rules.map((rule) => ({
+        ...rule,
+        expr: scaledExpression(rule.expr, factor),
+        ...(rule.for === undefined ? {} : { for: scaledDuration(rule.for, factor) }),
+      })),
+    })),
+  };
+}
+
+function scaledExpression(expression: string, factor: number): string {
+  return expression
+    .replaceAll(/\[(\w+)\]/g, (_, window: string) => `[${scaledDuration(window, factor)}]`)
+    .replaceAll(
+      /(predict_linear\([^)]*, )(\d+) \* (\d+)\)/g,
+      (_, before: string, count: string, seconds: string) => `${before}${(Number(count) * Number(seconds)) / factor})`,
+    );
+}
+
+/** As Prometheus writes it, in milliseconds. Throws RangeError for what is no duration of one unit. */
+function scaledDuration(duration: string, factor: number): string {
+  const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(duration) ?? [];
+  const seconds = unitSeconds[unit];
+  if (seconds === undefined) throw new RangeError(`no duration of one unit: ${duration}`);
+  return `${Math.round((Number(count) * seconds * 1000) / factor)}ms`;
+}

@@ -1,0 +1,96 @@
+/** What befalls etcd. */
+import { kill } from 'node:process';
+import { realClock } from '#apimachinery/clock.js';
+import { again, type Cause } from '#test/e2e/alerts/cause.js';
+import type { Etcd } from '#test/e2e/alerts/stores.js';
+
+interface Status {
+  readonly header: { readonly member_id: string };
+  readonly leader: string;
+}
+
+/** The leader hands over again and again. */
+export function leadersChange(members: readonly Etcd[]): Cause {
+  return {
+    alerts: ['etcdHighNumberOfLeaderChanges'],
+    async begin() {
+      for (let changes = 0; changes < 6; changes++) {
+        const found = await Promise.all(
+          members.map(async (member) => ({ member, status: await member.call<Status>('maintenance/status', {}) })),
+        );
+        const leading = found.findIndex(({ status }) => status.leader === status.header.member_id);
+        const next = found[(leading + 1) % found.length];
+        await found[leading]?.member
+          .call('maintenance/transfer-leadership', { targetID: next?.status.header.member_id })
+          // It goes on without waiting for who leads then.
+          .catch(() => undefined);
+        await realClock.sleep(700);
+      }
+      return async () => undefined;
+    },
+  };
+}
+
+/** The disk of one member stalls for most of a second, again and again. */
+export function diskStalls(members: readonly Etcd[]): Cause {
+  return {
+    alerts: ['etcdHighFsyncDurations', 'etcdHighCommitDurations'],
+    async begin() {
+      const [member] = members;
+      let count = 0;
+      const writes = again(15, async () => member?.put('k', String(count++)));
+      const stalls = again(50, async () => {
+        await member?.stallDisk('wal', 700);
+        await member?.stallDisk('snap', 400);
+      });
+      return async () => {
+        await stalls();
+        await writes();
+      };
+    },
+  };
+}
+
+/** Two of three members are gone, and clients go on writing. */
+export function majorityIsLost(members: readonly Etcd[]): Cause {
+  return {
+    alerts: ['etcdMembersDown', 'etcdInsufficientMembers', 'etcdNoLeader', 'etcdHighNumberOfFailedProposals'],
+    async begin() {
+      const [left, ...lost] = members;
+      for (const { pid } of lost) kill(pid, 'SIGSTOP');
+      const writes = again(100, async () => {
+        // Each is refused when its time is up: they do not wait for each other.
+        left?.put('k', 'v').catch(() => undefined);
+      });
+      return async () => {
+        await writes();
+        for (const { pid } of lost) kill(pid, 'SIGCONT');
+      };
+    },
+  };
+}
+
+/** Somebody writes until the store is almost full. */
+export function storeFills(store: Etcd, quotaBytes: number): Cause {
+  return {
+    alerts: ['etcdDatabaseQuotaLowSpace', 'etcdExcessiveDatabaseGrowth'],
+    async begin() {
+      const value = 'x'.repeat(quotaBytes / 128);
+      for (let i = 0; ; i++) {
+        const { dbSize } = await store.call<{ dbSize: string }>('maintenance/status', {});
+        if (Number(dbSize) > 0.96 * quotaBytes) break;
+        await store.put(`k${i}`, value);
+        // It says how large it is when it has committed, which it does ten times a second.
+        if (Number(dbSize) > 0.7 * quotaBytes) await realClock.sleep(150);
+      }
+      return async () => {
+        const deleted = await store.call<{ header: { revision: string } }>('kv/deleterange', {
+          key: btoa('k'),
+          range_end: btoa('l'),
+        });
+        await store.call('kv/compaction', { revision: deleted.header.revision, physical: true });
+        await store.call('maintenance/defragment', {});
+      };
+    },
+  };
+}
