@@ -35,7 +35,7 @@ import { adminClient } from '#test/e2e/observe.js';
 import { isReady, namespace, shell } from '#test/e2e/pods.js';
 import { freePort } from '#test/free-port.js';
 
-t.setTimeout(300_000);
+t.setTimeout(420_000);
 
 const withoutContainers = whyNoServices();
 /** Of the store that is filled. */

@@ -13,6 +13,8 @@ interface Alert {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
+/** A scrape that a busy machine misses lets what has waited for a minute wait for another one; ms. */
+const patienceMs = 180_000;
 /** Many wait for alerts at the same time: they share answers that are this old at most; ms. */
 const freshMs = 500;
 
@@ -33,12 +35,12 @@ export class Answers {
   }
 
   /** Resolves when all of the alerts, `name` or `name/severity`, fire. */
-  async fires(alerts: readonly string[], timeoutMs = 90_000): Promise<void> {
+  async fires(alerts: readonly string[], timeoutMs = patienceMs): Promise<void> {
     await this.#until('fire', timeoutMs, (firing) => alerts.filter((alert) => !firing.has(alert)), alerts);
   }
 
   /** Resolves when none of them fires. */
-  async end(alerts: readonly string[], timeoutMs = 90_000): Promise<void> {
+  async end(alerts: readonly string[], timeoutMs = patienceMs): Promise<void> {
     await this.#until('end', timeoutMs, (firing) => alerts.filter((alert) => firing.has(alert)), alerts);
   }
 

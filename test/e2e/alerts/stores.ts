@@ -51,7 +51,7 @@ export class Etcd {
     const deadline = realClock.monotonic() + 5000;
     while (realClock.monotonic() < deadline) {
       if (!this.#syncs(folder)) {
-        if (Math.random() < 0.01) await realClock.sleep(1);
+        await realClock.sleep(1);
         continue;
       }
       kill(this.pid, 'SIGSTOP');
