@@ -3,7 +3,7 @@
  * an upgrade that fails and is taken back. And what the chart of this project has for the kinds of Prometheus' operator. Nodes
  * are simulated: this is about objects.
  */
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import t from 'tap';
 import { parseAllDocuments } from 'yaml';
@@ -12,7 +12,7 @@ import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { startCluster } from '#cmd/orch/start-cluster.js';
 import { eventually, root, run, tools } from '#test/e2e/harness.js';
-import { monitoringDefinitions } from '#test/e2e/testdata/monitoring-definitions.js';
+import { operatorDefinitions } from '#test/e2e/observing/operator.js';
 import { usualChart } from '#test/e2e/testdata/usual-chart.js';
 
 t.setTimeout(120_000);
@@ -89,7 +89,7 @@ t.test('charts', { skip: helm === undefined && 'no helm on the PATH (hack/build-
   });
 
   await t.test('what Prometheus’ operator is given', async (t) => {
-    const { text, source } = definitionsOfOperator();
+    const { text, source } = operatorDefinitions(['servicemonitors', 'prometheusrules']);
     t.comment(`definitions: ${source}`);
     const file = join(work, 'definitions.yaml');
     writeFileSync(file, text);
@@ -120,14 +120,4 @@ interface Shown {
   readonly metadata?: { readonly name?: string };
   readonly spec?: Readonly<Record<string, unknown>>;
   readonly data?: Readonly<Record<string, string>>;
-}
-
-/** Those that are published with it, where `hack/build-operators.sh` has put them, else what this chart uses of them. */
-function definitionsOfOperator(): { readonly text: string; readonly source: string } {
-  const folder = join(tools, 'operators', 'prometheus-operator', 'manifests');
-  const files = ['servicemonitors', 'prometheusrules'].map((name) =>
-    join(folder, `monitoring.coreos.com_${name}.yaml`),
-  );
-  if (!files.every((file) => existsSync(file))) return { text: monitoringDefinitions, source: 'written for this test' };
-  return { text: files.map((file) => readFileSync(file, 'utf8')).join('\n---\n'), source: folder };
 }

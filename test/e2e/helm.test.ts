@@ -18,6 +18,7 @@ import { HttpTransport } from '#client/rest/http-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { filesOf } from '#cmd/orch/hosted/secret-files.js';
 import { publicKeyPin } from '#pki/pin.js';
+import { noPrometheus } from '#test/e2e/alerts/prometheus.js';
 import {
   eventually,
   ownRanges,
@@ -29,6 +30,9 @@ import {
   whyNoServices,
 } from '#test/e2e/harness.js';
 import { adminClient } from '#test/e2e/observe.js';
+import { monitored } from '#test/e2e/observing/monitored.js';
+import { apply, operatorDefinitions } from '#test/e2e/observing/operator.js';
+import { podFaults } from '#test/e2e/pod-faults.js';
 import { prometheusProgram } from '#test/prometheus.js';
 
 t.setTimeout(600_000);
@@ -48,8 +52,9 @@ interface Rendered {
 /** What helm takes for the cluster's version where it asks none. */
 const version = ['--kube-version', '1.24.0'];
 
-/** All that is for Prometheus and Grafana. */
-const metrics = ['serviceMonitor', 'rules', 'dashboards'].map((part) => `metrics.${part}.enabled=true`);
+/** All that is for Prometheus and Grafana, and who may read metrics: as the page for users says. */
+const page = readFileSync(join(root, 'docs', 'observe.md'), 'utf8');
+const metrics = [...page.matchAll(/^ {2}--set (\S+)/gm)].map(([, values = '']) => values.replaceAll('\\\\', '\\'));
 
 const noHelm = helm === undefined ? 'no helm on the PATH (hack/build-helm.sh builds one)' : undefined;
 
@@ -63,10 +68,13 @@ t.test('the chart is in order', { skip: noHelm ?? false }, async (t) => {
     [...metrics, 'etcd.replicas=3'],
     ['tracing.endpoint=collector.tracing:4317', 'dialect=kubernetes', 'nodeAgent.enabled=true'],
     ['nodeAgent.enabled=true', 'nodeAgent.extraArgs.max-pods=20', 'networkPolicy.nodePortsFrom[0].podSelector.a=b'],
+    ['etcd.endpoints={https://192.0.2.1:2379}', 'etcd.clientSecret=a', 'tracing.endpoint=collector.tracing:4317'],
   ]) {
     const set = values.flatMap((value) => ['--set', value]);
     const linted = await run(helm ?? '', ['lint', '--strict', chart, ...version, ...set]);
     t.equal(linted.code, 0, `lint ${values}`, { output: linted.stdout + linted.stderr });
+    const rendered = await run(helm ?? '', ['template', 'x', chart, ...version, ...set]);
+    t.same(podFaults(parseAllDocuments(rendered.stdout).map((each) => each.toJS())), [], `pods of ${values}`);
   }
   for (const [wrong, says] of [
     ['etcd.replicas=2', /etcd.replicas/],
@@ -88,24 +96,20 @@ t.test('what Prometheus and Grafana are given', { skip: noHelm ?? false }, async
   const work = mkdtempSync(join(tmpdir(), 'helm-'));
   t.teardown(() => rmSync(work, { recursive: true }));
   for (const dialect of ['orch', 'kubernetes']) {
-    const set = [...metrics, `dialect=${dialect}`, 'metrics.rules.labels.release=a'].flatMap((value) => [
-      '--set',
-      value,
-    ]);
+    const more = ['metrics.rules.labels.release=a', 'ingress.enabled=true', 'nodeAgent.enabled=true'];
+    const set = [...metrics, `dialect=${dialect}`, ...more].flatMap((value) => ['--set', value]);
     const { code, stdout, stderr } = await run(helm ?? '', ['template', 'team', chart, ...version, ...set]);
     t.equal(code, 0, stderr);
     const objects = parseAllDocuments(stdout).map((document) => document.toJS() as Rendered);
     const ofKind = (kind: string) => objects.filter((object) => object?.kind === kind);
     const selected = ofKind('ServiceMonitor').map(({ spec }) => JSON.stringify(spec['selector']));
-    t.equal(selected.length, 4);
+    t.equal(selected.length, 6);
     for (const { metadata, spec } of ofKind('ServiceMonitor')) {
-      const [{ port }] = spec['endpoints'] as [{ port: string }];
-      const service = ofKind('Service').find((each) => each.metadata.name === metadata.name);
-      const ports = service?.spec['ports'] as { name: string }[] | undefined;
-      t.ok(
-        ports?.some(({ name }) => name === port),
-        `${metadata.name}: ${port}`,
-      );
+      const part = metadata.labels['app.kubernetes.io/component'];
+      const owners = ofKind('Service').filter((each) => each.metadata.labels['app.kubernetes.io/component'] === part);
+      const names = owners.flatMap((each) => (each.spec['ports'] as { name: string }[]).map(({ name }) => name));
+      for (const { port } of spec['endpoints'] as { port: string }[])
+        t.equal(names.filter((name) => name === port).length, 1, `${metadata.name}: one Service has the port ${port}`);
     }
     const [rules] = ofKind('PrometheusRule');
     t.match(rules?.metadata.labels, { release: 'a' });
@@ -145,7 +149,7 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     return result.stdout;
   };
   const wait = ['--wait', '--timeout', '4m'];
-  const host = await adminClient(cluster);
+  const host = await adminClient(cluster, 'kubernetes');
   t.teardown(() => host.close());
   const [node] = (await host.resource(nodes).list()).items;
   const ip = node?.status?.addresses?.find(({ type }) => type === 'InternalIP')?.address ?? '';
@@ -159,7 +163,10 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     `nodes.server=${nodesServer},network.serviceCIDR=${serviceRange}0.0/16,network.podCIDR=${podRange}0.0/16`,
     'ingress.enabled=true,ingress.replicas=1,ingress.service.type=ClusterIP',
     `nodeAgent.enabled=true,nodeAgent.nameSuffix=-hosted,nodeAgent.dataDir=${hostedDir},nodeAgent.resources.limits.memory=2Gi`,
+    ...metrics,
+    'metrics.serviceMonitor.interval=1s',
   ].flatMap((values) => ['--set', values]);
+  await apply(cluster, operatorDefinitions().text);
   await does('install', 'orch', chart, ...three, ...wait);
   t.match(await does('test', 'orch', '--timeout', '2m'), 'Phase:          Succeeded');
 
@@ -213,6 +220,15 @@ t.test('a control plane in a cluster', { skip: noHelm ?? whyNoServices() ?? fals
     );
     const [first] = (await client.resource(pods).list({ namespace })).items;
     t.match((await orchctl('logs', first?.metadata.name ?? '')).stdout, 'serving on port 8080');
+  });
+
+  await t.test('Prometheus scrapes all of it', { skip: noPrometheus }, async (t) => {
+    const targets = {
+      ...{ apiserver: 3, etcd: 1, 'orch-controller-manager': 1, 'orch-scheduler': 1, 'orch-ingress': 1 },
+      // Each has five pages.
+      nodeagent: 5,
+    };
+    await monitored(t, { cluster, host, hosted: client, name: 'orch', targets, work });
   });
 
   const joined = join(work, 'node');

@@ -32,6 +32,7 @@ import {
   whyNoServices,
 } from '#test/e2e/harness.js';
 import { adminClient } from '#test/e2e/observe.js';
+import { dashboardQueries } from '#test/e2e/observing/dashboards.js';
 import { isReady, namespace, shell } from '#test/e2e/pods.js';
 import { freePort } from '#test/free-port.js';
 
@@ -59,29 +60,6 @@ async function keepBusy(client: Client): Promise<void> {
     const { items } = await client.resource(pods).list({ namespace });
     return items.length === 2 && items.every(isReady);
   });
-}
-
-interface Panels {
-  readonly uid: string;
-  readonly panels: readonly { readonly title: string; readonly targets?: readonly { readonly expr: string }[] }[];
-}
-
-/** Queries of all dashboards, with values for their variables, by where they are. */
-function dashboardQueries(folder: string): Map<string, string> {
-  const queries = new Map<string, string>();
-  for (const file of readdirSync(folder)) {
-    const { uid, panels } = JSON.parse(readFileSync(join(folder, file), 'utf8')) as Panels;
-    for (const { title, targets = [] } of panels) {
-      for (const { expr } of targets) {
-        const query = expr
-          .replaceAll('$__rate_interval', '2m')
-          .replaceAll('$cluster', observedCluster)
-          .replaceAll(/\$\w+/g, '.*');
-        queries.set(`${uid}: ${title}: ${query}`, query);
-      }
-    }
-  }
-  return queries;
 }
 
 /** The cluster of all tests, and what is watched beside it. */
@@ -223,7 +201,9 @@ t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
 
 /** Throws with the queries that have none. */
 async function untilPanelsHaveData(answers: Answers, { dataDir }: TestCluster): Promise<void> {
-  const missing = dashboardQueries(join(dataDir, 'observe', 'dashboards'));
+  const folder = join(dataDir, 'observe', 'dashboards');
+  const texts = readdirSync(folder).map((file) => readFileSync(join(folder, file), 'utf8'));
+  const missing = dashboardQueries(texts, observedCluster);
   if (missing.size < 80) throw new Error(`only ${missing.size} queries`);
   await eventually('all queries answer', async () => {
     for (const [place, query] of missing) {

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
+import { clusterroles } from '#api/rbac/v1/resources.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { publishOptions } from '#cmd/orch/hosted/options.js';
 import { publishAll } from '#cmd/orch/hosted/publish.js';
@@ -38,6 +39,11 @@ for (const { name } of [orchDialect, kubernetesDialect]) {
       ...{ podRange: '10.1.0.0/16', serviceRange: '10.2.0.0/16', clusterDomain: 'cluster.local' },
       ...{ clusterDns: 'none', serviceProxy: 'none' },
     });
+    const { rules } = await client.resource(clusterroles).get(`${client.dialect.product}:monitoring`);
+    t.ok(
+      rules?.some(({ resources = [] }) => resources.includes('nodes/metrics')),
+      'Prometheus may read metrics of nodes',
+    );
     const classes = async () => (await client.resource(ingressclasses).list()).items.length;
     t.equal(await classes(), 1);
     await publishAll(client, { ...input, values: valuesOf(...more) });

@@ -1,6 +1,6 @@
 /**
- * `orch publish`: puts into a control plane that runs in a cluster what nodes need to know and may do to join it, and what
- * the chart's ingress controller needs there. Twice is as good as once.
+ * `orch publish`: puts into a control plane that runs in a cluster what nodes need to know and may do to join it, what
+ * Prometheus may do there, and what the chart's ingress controller needs. Twice is as good as once.
  */
 import { readFile } from 'node:fs/promises';
 import { stderr, stdout } from 'node:process';
@@ -17,6 +17,7 @@ import { removeIngressClass, setUpIngress } from '#cmd/orch/ingress/set-up-ingre
 import { setUpJoiningAccess } from '#cmd/orch/joining/access.js';
 import { publishClusterInfo } from '#cmd/orch/joining/cluster-info.js';
 import { publishNodeSettings } from '#cmd/orch/joining/node-settings.js';
+import { setUpMonitoringAccess } from '#cmd/orch/observe/access.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionValues } from '#daemon/options/option.js';
@@ -65,6 +66,7 @@ export interface PublishInput {
 export async function publishAll(client: Client, { ca, server, values }: PublishInput): Promise<void> {
   await Promise.all([
     setUpJoiningAccess(client),
+    setUpMonitoringAccess(client),
     publishClusterInfo(client, { server, ca }),
     publishNodeSettings(client, {
       podRange: values['pod-range'],

@@ -7,6 +7,22 @@ export interface Series {
   readonly value: readonly [number, string];
 }
 
+export interface Target {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly health: string;
+  readonly lastError: string;
+  readonly scrapeUrl: string;
+}
+
+interface EvaluatedRule {
+  readonly name: string;
+  /** `ok`, `unknown` before the first time, or `err`. */
+  readonly health: string;
+  readonly lastError?: string;
+  /** Of an alert: `inactive`, `pending` or `firing`. */
+  readonly state?: string;
+}
+
 interface Alert {
   readonly state: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -22,16 +38,22 @@ export class Answers {
   readonly #server: string;
   #asked: { readonly atMs: number; readonly firing: Promise<ReadonlySet<string>> } | undefined;
 
-  constructor(port: number) {
-    this.#server = `http://127.0.0.1:${port}/api/v1`;
+  /** `address`: host and port. */
+  constructor(address: string) {
+    this.#server = `http://${address}/api/v1`;
   }
 
   async query(query: string): Promise<readonly Series[]> {
     return (await this.#get<{ result: readonly Series[] }>(`query?query=${encodeURIComponent(query)}`)).result;
   }
 
-  async targets(): Promise<readonly { labels: Record<string, string>; health: string; lastError: string }[]> {
-    return (await this.#get<{ activeTargets: [] }>('targets?state=active')).activeTargets;
+  async targets(): Promise<readonly Target[]> {
+    return (await this.#get<{ activeTargets: readonly Target[] }>('targets?state=active')).activeTargets;
+  }
+
+  async rules(): Promise<readonly EvaluatedRule[]> {
+    const { groups } = await this.#get<{ groups: { rules: readonly EvaluatedRule[] }[] }>('rules');
+    return groups.flatMap(({ rules }) => rules);
   }
 
   /** Resolves when all of the alerts, `name` or `name/severity`, fire. */

@@ -90,7 +90,7 @@ export async function startPrometheus(t: Test, cluster: TestCluster, more: reado
     {},
   );
   t.teardown(() => server.stop());
-  const answers = new Answers(port);
+  const answers = new Answers(`127.0.0.1:${port}`);
   await eventually('Prometheus answers', async () => (await answers.targets()).length > 0);
   return answers;
 }

@@ -32,6 +32,9 @@ spec:
                       port: { type: string }
                       interval: { type: string, pattern: "^(0|([0-9]+(ms|s|m|h|d|w|y))+)$" }
                       scheme: { type: string }
+                      path: { type: string }
+                      honorLabels: { type: boolean }
+                      honorTimestamps: { type: boolean }
                       tlsConfig:
                         type: object
                         properties:
@@ -42,7 +45,7 @@ spec:
                           keySecret: *key
                       relabelings:
                         type: array
-                        items: { type: object, properties: { targetLabel: { type: string }, replacement: { type: string } } }
+                        items: { type: object, properties: { targetLabel: { type: string }, replacement: { type: string }, action: { type: string }, regex: { type: string } } }
 ---
 apiVersion: apiextensions.k8s.io/v1
 kind: CustomResourceDefinition
