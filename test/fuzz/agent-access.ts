@@ -190,6 +190,7 @@ const auth: DelegatedAuth = {
       return { allowed, reason: '' };
     },
   },
+  asksForCertificates: false,
   clientCaPems: [],
 };
 

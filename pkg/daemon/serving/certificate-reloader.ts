@@ -13,6 +13,8 @@ export interface CertificateReloaderOptions<T> {
   readonly current: T;
   /** Those from which it is loaded, as far as it is from files. */
   readonly files: readonly string[];
+  /** True while what there is will not do, so that it is loaded again at every look. */
+  readonly isWanting?: () => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -39,14 +41,15 @@ export class CertificateReloader<T> {
 
   /** To be called for each connection. Resolves when the files were looked at, if they were. */
   async check(): Promise<void> {
-    const { clock, files, load, apply, log } = this.#options;
+    const { clock, files, load, apply, log, isWanting } = this.#options;
     const now = clock.monotonic();
     if (this.#loading || now - this.#lookedAtMs < lookMs) return;
     this.#lookedAtMs = now;
     this.#loading = true;
     try {
       const stamp = await stampOf(files);
-      if (stamp === this.#stamp && now - this.#loadedAtMs < freshMs) return;
+      const isFresh = now - this.#loadedAtMs < freshMs && isWanting?.() !== true;
+      if (stamp === this.#stamp && isFresh) return;
       this.#loadedAtMs = now;
       const loaded = await load();
       this.#stamp = stamp;

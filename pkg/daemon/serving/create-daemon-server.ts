@@ -56,10 +56,13 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
       server.replaceCertificates(replaced.certificates);
     },
     current: { certificates, settings: auth.current },
+    isWanting: () => auth.isUnsettled,
     files: [...servingFiles(values), ...ownServingFiles(values, name), ...authorityFiles(values)],
     clock,
     log,
   });
+  // Never rejects; what is at hand does not wait for it.
+  const look = () => void reloader.check().catch(() => undefined);
   const server = new DaemonServer({
     bindAddress: values['bind-address'],
     port: options.port ?? values['secure-port'],
@@ -69,9 +72,11 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
     auth,
     health,
     log,
-    onConnection: () => {
-      // Never rejects; the connection at hand does not wait for it.
-      reloader.check().catch(() => undefined);
+    onConnection: look,
+    // A client that keeps its connection would be refused for ever.
+    onRequest: () => {
+      if (auth.isUnsettled) look();
+      return () => undefined;
     },
     metricsView: metricsView(values),
     ...(metrics === undefined ? {} : { metrics }),

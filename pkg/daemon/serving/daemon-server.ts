@@ -331,7 +331,7 @@ function tlsOptions(
   return {
     ...(certificates === undefined ? {} : { cert: certificates.pair.cert, key: certificates.pair.key }),
     // Who signed it is judged per request: another bundle counts for front proxies than for users.
-    requestCert: auth.clientCaPems.length > 0,
+    requestCert: auth.asksForCertificates,
     rejectUnauthorized: false,
     ...(auth.clientCaPems.length > 0 ? { ca: [...auth.clientCaPems] } : {}),
     ...(cipherSuites.length > 0 ? { ciphers: cipherSuites.map(opensslCipher).join(':') } : {}),

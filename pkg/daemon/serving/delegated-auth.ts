@@ -18,7 +18,9 @@ import type { ReviewClient } from '#daemon/serving/user.js';
 export interface DelegatedAuth {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** Authorities to name in the TLS handshake; empty: clients are not asked for certificates. */
+  /** Whether clients are asked for certificates in the TLS handshake; the same for as long as a server lives. */
+  readonly asksForCertificates: boolean;
+  /** Authorities to name there; empty: clients are asked for any. */
   readonly clientCaPems: readonly string[];
 }
 
@@ -51,6 +53,8 @@ export interface ReloadableAuth extends DelegatedAuth {
   settings(): Promise<AuthenticationSettings>;
   /** Those in use. */
   readonly current: AuthenticationSettings;
+  /** The cluster has not told its settings yet: the lookup at the start failed, and that was tolerated. */
+  readonly isUnsettled: boolean;
   /** Requests from now on are judged by these. */
   use(settings: AuthenticationSettings): void;
 }
@@ -58,6 +62,7 @@ export interface ReloadableAuth extends DelegatedAuth {
 /** Throws OptionsError for files that cannot be used; with the client's errors for a lookup that must not fail. */
 export async function createDelegatedAuth(dependencies: DelegatedAuthDependencies): Promise<ReloadableAuth> {
   const { values, dialect, clock, log } = dependencies;
+  const looksUp = canLookUp(dependencies);
   let published = await lookUp(dependencies);
   let settings = await settingsOf(values, published);
   let authenticator = authenticatorOf(dependencies, settings);
@@ -77,6 +82,13 @@ export async function createDelegatedAuth(dependencies: DelegatedAuthDependencie
     },
     get current() {
       return settings;
+    },
+    get asksForCertificates() {
+      // What is looked up may come later than the server, which cannot begin to ask then.
+      return looksUp || settings.clientCa !== undefined || settings.requestHeaderCa !== undefined;
+    },
+    get isUnsettled() {
+      return looksUp && published === undefined;
     },
     get clientCaPems() {
       return [settings.clientCa, settings.requestHeaderCa].filter((pem) => pem !== undefined);
@@ -136,12 +148,15 @@ function authenticatorOf(
   });
 }
 
+/** False where everything that could be looked up is given, too. */
+function canLookUp({ values, authenticationClient }: DelegatedAuthDependencies): boolean {
+  if (authenticationClient === undefined || values['authentication-skip-lookup']) return false;
+  return (values['client-ca-file'] ?? '') === '' || (values['requestheader-client-ca-file'] ?? '') === '';
+}
+
 async function lookUp(dependencies: DelegatedAuthDependencies): Promise<PublishedAuthentication | undefined> {
   const { values, dialect, log, authenticationClient } = dependencies;
-  if (authenticationClient === undefined || values['authentication-skip-lookup']) return undefined;
-  // Everything that could be looked up is given.
-  if ((values['client-ca-file'] ?? '') !== '' && (values['requestheader-client-ca-file'] ?? '') !== '')
-    return undefined;
+  if (authenticationClient === undefined || !canLookUp(dependencies)) return undefined;
   try {
     return await lookUpAuthentication(authenticationClient, dialect);
   } catch (error) {

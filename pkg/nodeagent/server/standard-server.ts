@@ -93,6 +93,9 @@ async function agentAuth(values: NodeAgentOptions, options: StandardServerOption
     get bundle() {
       return bundle;
     },
+    get asksForCertificates() {
+      return bundle !== undefined;
+    },
     get clientCaPems() {
       return bundle === undefined ? [] : [bundle];
     },

@@ -1,6 +1,6 @@
 /** A daemon's server with all around it, for tests: a fake of the API server's reviews, a clock, and requests. */
 import { once } from 'node:events';
-import { request as httpsRequest } from 'node:https';
+import { type Agent, request as httpsRequest } from 'node:https';
 import type { Test } from 'tap';
 import type { TokenReview } from '#api/authentication/v1/types.gen.js';
 import type { SubjectAccessReview } from '#api/authorization/v1/types.gen.js';
@@ -95,15 +95,15 @@ export interface Answer {
 export async function get(
   port: number,
   path: string,
-  options: { headers?: Record<string, string>; identity?: KeyCertificate } = {},
+  options: { headers?: Record<string, string>; identity?: KeyCertificate; agent?: Agent } = {},
 ): Promise<Answer> {
-  const { headers = {}, identity } = options;
+  const { headers = {}, identity, agent = false } = options;
   const request = httpsRequest({
     host: '127.0.0.1',
     port,
     path,
     headers,
-    agent: false,
+    agent,
     rejectUnauthorized: false,
     cert: identity?.certificate,
     key: identity?.privateKey,
