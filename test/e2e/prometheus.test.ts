@@ -140,7 +140,7 @@ t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
     workloads.runtimeFails(observed),
     workloads.usesTooMuch(observed),
     workloads.writesTooMuch(observed),
-    workloads.volumeFills(observed, disk),
+    workloads.volumeFills(observed, disk, answers),
     network.rulesAreRefused(observed, nft),
     network.resolversAreAway(observed),
   ];

@@ -5,7 +5,10 @@ import { jobs } from '#api/batch/v1/resources.gen.js';
 import { persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { dialectByName } from '#apimachinery/dialect.js';
+import { namesOf } from '#observe/names.js';
+import type { Answers } from '#test/e2e/alerts/answers.js';
 import type { Cause, Observed } from '#test/e2e/alerts/cause.js';
+import { eventually } from '#test/e2e/harness.js';
 import { nodeNames } from '#test/e2e/observe.js';
 import { missingImage, namespace, pod, shell, sleeper, untilPodReady } from '#test/e2e/pods.js';
 
@@ -80,7 +83,7 @@ export function jobFails({ client }: Observed): Cause {
 }
 
 /** A disk of ten megabytes that a pod has as its volume is filled. */
-export function volumeFills({ client, cluster }: Observed, disk: string): Cause {
+export function volumeFills({ client, cluster }: Observed, disk: string, answers: Answers): Cause {
   return {
     alerts: ['OrchPersistentVolumeFillingUp/critical', 'OrchPersistentVolumeFillingUp/warning'],
     async begin() {
@@ -107,6 +110,9 @@ export function volumeFills({ client, cluster }: Observed, disk: string): Cause 
       const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: name } }];
       await client.resource(pods).create(pod('filling', [container], { volumes }), { namespace });
       await untilPodReady(client, 'filling');
+      // What was never seen with room does not fill up.
+      const room = `${namesOf(dialect).agent}_volume_stats_available_bytes{persistentvolumeclaim="${name}"}`;
+      await eventually('the empty volume is seen', async () => (await answers.query(room)).length > 0);
       const file = join(disk, 'all');
       writeFileSync(file, Buffer.alloc(10 * 1024 * 1024 - 64 * 1024));
       return async () => writeFileSync(file, '');
