@@ -9,6 +9,10 @@ timed() {
   "$@"
   printf '  \342\234\223 %s %ss\n' "$name" $((SECONDS - started))
 }
-timed 'packages installed' hack/install.sh --optional
-timed 'programs built' hack/build.sh
+packages() {
+  hack/install-packages.sh --optional
+  hack/install-npm.sh --programs
+}
+timed 'packages installed' packages
+timed 'programs built' hack/build.sh --programs
 exec bin/orch up --detach --example="${EXAMPLE:-web}" "$@"
