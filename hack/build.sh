@@ -8,7 +8,7 @@ hack/install-npm.sh ${scope:+"$scope"}
 source hack/node.sh
 hack/generate-types.sh
 project=tsconfig.json
-if [ "$scope" = --programs ]; then project=tsconfig.programs.json; fi
+if [ "$scope" = --programs ]; then project=hack/tsconfig.programs.json; fi
 node_modules/.bin/tsc -p "$project"
 hack/build-info.sh >dist/build.json
 
