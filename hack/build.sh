@@ -4,6 +4,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 scope=${1:-}
+case "$scope" in '' | --programs) ;; *) echo "hack/build.sh: no option $scope" >&2 && exit 2 ;; esac
 hack/install-npm.sh ${scope:+"$scope"}
 source hack/node.sh
 hack/generate-types.sh

@@ -5,11 +5,13 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 hack/install-node.sh
 source hack/node.sh
+scope=${1:-}
+case "$scope" in '' | --programs) ;; *) echo "hack/install-npm.sh: no option $scope" >&2 && exit 2 ;; esac
 # The lock file's sum rather than its age: git gives an older file a new age, and a newer one an old.
 locked=$(sha256sum package-lock.json)
 wanted=$locked
 omit=()
-if [ "${1:-}" = --programs ]; then
+if [ "$scope" = --programs ]; then
   wanted="$locked, programs"
   omit=(--omit=dev)
 fi

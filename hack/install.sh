@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is missing: Debian's packages of the runtime parts (`--optional`: or says which), and the npm packages.
-# Quiet when nothing is.
+# Installs what is missing: Debian's packages of the runtime parts, and the npm packages. Quiet when nothing is.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-hack/install-packages.sh "$@"
+hack/install-packages.sh
 hack/install-npm.sh
