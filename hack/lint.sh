@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
-# Format, lint, types, layers and cycles. `--fix` repairs what can be repaired.
+# Format, lint, types, layers and cycles. `--fix` repairs what can be repaired. Installs the npm packages that are missing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+hack/install-npm.sh
 source hack/node.sh
 export NPM_CONFIG_UPDATE_NOTIFIER=false
 if [ "${1:-}" = --fix ]; then
