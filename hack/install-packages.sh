@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # Installs what is missing of Debian's packages of the runtime parts. Quiet when nothing is.
+# Arguments: --optional (go on without them where nothing can be installed), more programs whose packages have their names.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -9,6 +10,14 @@ declare -A packages=(
   [/usr/lib/cni/bridge]=containernetworking-plugins [iptables]=iptables [ip]=iproute2
   [/bin/busybox]=busybox-static [nft]=nftables [conntrack]=conntrack [ipset]=ipset
 )
+optional=false
+for argument in "$@"; do
+  case "$argument" in
+    --optional) optional=true ;;
+    -*) echo "$0: unknown option $argument" >&2 && exit 2 ;;
+    *) packages[$argument]=$argument ;;
+  esac
+done
 missing=()
 for program in "${!packages[@]}"; do
   command -v "$program" >/dev/null 2>&1 || missing+=("${packages[$program]}")
@@ -17,7 +26,7 @@ if [ ${#missing[@]} -gt 0 ]; then
   if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then
     echo "Missing packages: ${missing[*]} (names as in Debian 12)." >&2
     echo "Install them with your system's package manager, or go on without containers: bin/orch up --runtime simulated" >&2
-    [ "${1:-}" = --optional ] || exit 1
+    $optional || exit 1
   else
     echo "Installing ${missing[*]}"
     export DEBIAN_FRONTEND=noninteractive

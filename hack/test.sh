@@ -6,7 +6,7 @@ cd "$(dirname "$0")/.."
 hack/install-node.sh
 source hack/node.sh
 # One after the other: both may ask the system's package manager, of which one runs at a time.
-{ hack/install-packages.sh --optional && hack/install-clients.sh; } &
+{ hack/install-packages.sh --optional strace && hack/install-clients.sh; } &
 packages=$!
 hack/build.sh
 wait $packages

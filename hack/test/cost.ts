@@ -15,17 +15,23 @@ const ticksPerSecond = 100;
  * containers. Node.js has it for the process itself only. 0 where the system does not tell.
  */
 export class ChildrenCpu {
-  #counted = 0;
+  /** What ended before this program began is not its own: the script that became it has built everything. */
+  #counted = countedSeconds();
 
   /** In seconds, of children that ended since the last call: of one, when it is called as each of them ends. */
   takeSeconds(): number {
     const before = this.#counted;
-    try {
-      this.#counted = cpuSecondsOfChildren(readFileSync('/proc/self/stat', 'utf8'));
-    } catch (error) {
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    }
+    this.#counted = countedSeconds();
     return this.#counted - before;
+  }
+}
+
+function countedSeconds(): number {
+  try {
+    return cpuSecondsOfChildren(readFileSync('/proc/self/stat', 'utf8'));
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    return 0;
   }
 }
 

@@ -156,7 +156,7 @@ t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
     [daemons.certificateThatEnds(observed)],
     [network.ingressLeadsNowhere(observed, ingressPort), daemons.dyingAgainAndAgain(observed)],
     [network.ingressNamesNobody(observed)],
-    [stores.leadersChange(members), stores.diskStalls(members), stores.majorityIsLost(members)],
+    [stores.leadersChange(members), stores.diskIsSlow(members), stores.majorityIsLost(members)],
     [stores.storeFills(store, quotaBytes)],
     [driven.slowDaemonOfOtherRelease()],
   ];
@@ -181,6 +181,10 @@ t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
     const feel = async (cause: Cause) => {
       const before = realClock.monotonic();
       const what = cause.alerts.join(', ');
+      if (cause.skip !== undefined) {
+        t.pass(what, { skip: cause.skip });
+        return;
+      }
       try {
         await isFelt(answers, cause);
         t.pass(`${what}: ${Math.round((realClock.monotonic() - before) / 1000)} s`);

@@ -2,16 +2,15 @@
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
 export interface Look {
-  /** Of the container or sandbox. */
-  readonly id: string;
+  /** Of the container or sandbox, and of what the event told of it: each is looked for by itself. */
+  readonly key: string;
   /** Whether what is known already shows it: there is no need to look any more. */
   readonly isOver: () => boolean;
-  /** Looks; true when something had changed. */
-  readonly look: () => Promise<boolean>;
+  readonly look: () => Promise<void>;
 }
 
-/** The event of an exit may come before the runtime's own listing shows it: look again after these. */
-const delaysMs = [20, 150, 600, 2000];
+/** The event of an exit may come before the runtime's own listing shows it, on a busy machine long before: look again after these. */
+const delaysMs = [20, 150, 600, 2000, 5000, 10_000];
 
 export class FollowUps {
   readonly #clock: Clock;
@@ -21,9 +20,9 @@ export class FollowUps {
     this.#clock = clock;
   }
 
-  /** One series of looks for an id at a time. */
+  /** One series of looks for a key at a time. */
   start(look: Look): void {
-    if (!this.#timers.has(look.id)) this.#schedule(look, 0);
+    if (!this.#timers.has(look.key)) this.#schedule(look, 0);
   }
 
   stop(): void {
@@ -35,13 +34,14 @@ export class FollowUps {
     const delay = delaysMs[step];
     if (delay === undefined || look.isOver()) return;
     const timer = this.#clock.setTimer(() => void this.#run(look, step), delay);
-    this.#timers.set(look.id, timer);
+    this.#timers.set(look.key, timer);
   }
 
   async #run(look: Look, step: number): Promise<void> {
-    this.#timers.delete(look.id);
-    if (look.isOver() || (await look.look())) return;
+    this.#timers.delete(look.key);
+    if (look.isOver()) return;
+    await look.look();
     // Another event may have begun anew.
-    if (!this.#timers.has(look.id)) this.#schedule(look, step + 1);
+    if (!this.#timers.has(look.key)) this.#schedule(look, step + 1);
   }
 }

@@ -114,6 +114,28 @@ t.test('an exit is looked for until the listing shows it', async (t) => {
   t.equal(await listed(10_000), 0, 'nothing is left to be seen');
 });
 
+t.test('an exit is looked for also when the listing shows other changes first', async (t) => {
+  const { observer, run, tell, listed } = await observed();
+  t.teardown(() => observer.stop());
+  run(container('a', 'brief', 'CONTAINER_CREATED'));
+  run(container('a', 'other'));
+  await observer.refresh('a');
+  const stateOf = (name: string) => observer.get('a')?.containers.find(({ metadata }) => metadata.name === name)?.state;
+
+  run(container('a', 'brief'));
+  tell({ id: 'a-brief', became: 'running' });
+  tell({ id: 'a-brief', became: 'stopped' });
+  await listed(30);
+  t.equal(stateOf('brief'), 'CONTAINER_RUNNING', 'the start is listed before the end');
+  run(container('a', 'other', 'CONTAINER_EXITED'));
+  await listed(300);
+  t.equal(stateOf('other'), 'CONTAINER_EXITED', 'the end of another one is listed before it, too');
+  await listed(2000);
+  run(container('a', 'brief', 'CONTAINER_EXITED'));
+  await listed(10_000);
+  t.equal(stateOf('brief'), 'CONTAINER_EXITED');
+});
+
 t.test('what starts and is not known is left to whoever starts it, for a while', async (t) => {
   const { observer, hold, tell, listed } = await observed();
   t.teardown(() => observer.stop());

@@ -149,10 +149,15 @@ export class RuntimeObserver {
       this.#onUnknown(event);
       return;
     }
+    // Of what it became unknown, any change is an answer. Of an end none is but the end: a container that starts and ends
+    // at once, or beside others of its pod, changes more than once.
+    let changed = false;
     this.#followUps.start({
-      id,
-      isOver: () => this.#stopped || (became !== undefined && this.#shows(uid, id, became)),
-      look: () => this.#look(uid),
+      key: `${id} ${became}`,
+      isOver: () => this.#stopped || (became === undefined ? changed : this.#shows(uid, id, became)),
+      look: async () => {
+        changed = await this.#look(uid);
+      },
     });
   }
 

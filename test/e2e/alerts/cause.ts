@@ -14,6 +14,8 @@ export interface Observed {
 export interface Cause {
   /** Names, or `name/severity`. */
   readonly alerts: readonly string[];
+  /** Why it cannot be brought about here. */
+  readonly skip?: string | undefined;
   /** Begins; the result takes the cause away. */
   begin(): Promise<() => Promise<unknown>>;
 }

@@ -1,8 +1,9 @@
 /** etcds of their own, which Prometheus watches as those of other clusters: what befalls them disturbs nobody. */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { kill } from 'node:process';
+import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
-import { realClock } from '#apimachinery/clock.js';
 import { startEtcdCluster, type TestEtcd } from '#test/etcd.js';
 
 export class Etcd {
@@ -46,32 +47,20 @@ export class Etcd {
     return this.call('kv/put', { key: btoa(key), value: btoa(value) });
   }
 
-  /** Stands still in the middle of an fsync of a file of that folder, as with a disk that stalls. */
-  async stallDisk(folder: 'wal' | 'snap', ms: number): Promise<void> {
-    const deadline = realClock.monotonic() + 5000;
-    while (realClock.monotonic() < deadline) {
-      if (!this.#syncs(folder)) {
-        await realClock.sleep(1);
-        continue;
-      }
-      kill(this.pid, 'SIGSTOP');
-      await realClock.sleep(ms);
-      kill(this.pid, 'SIGCONT');
-      return;
-    }
-  }
-
-  /** Whether a thread is in fdatasync(2), which is call 75, of such a file now. */
-  #syncs(folder: string): boolean {
-    for (const task of readdirSync(`/proc/${this.pid}/task`)) {
-      try {
-        const [call, descriptor = ''] = readFileSync(`/proc/${this.pid}/task/${task}/syscall`, 'utf8').split(' ');
-        if (call === '75' && readlinkSync(`/proc/${this.pid}/fd/${Number(descriptor)}`).includes(`/${folder}/`))
-          return true;
-      } catch {
-        // The thread, or what it had open, is gone.
-      }
-    }
-    return false;
+  /** Every fdatasync(2) of it takes so much longer, however fast the disk is, until the result is called. */
+  async slowDisk(ms: number): Promise<() => Promise<void>> {
+    const inject = `inject=fdatasync:delay_exit=${ms * 1000}`;
+    const tracer = spawn('strace', ['-f', '-o', '/dev/null', '-p', String(this.pid), '-e', 'fdatasync', '-e', inject], {
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    const ended = once(tracer, 'exit');
+    const lines = createInterface(tracer.stderr);
+    // It says so of each thread, of the first one before the others.
+    const [line] = (await Promise.race([once(lines, 'line'), ended])) as [unknown];
+    if (!String(line).includes('attached')) throw new Error(`strace: ${line}`);
+    return async () => {
+      tracer.kill();
+      await ended;
+    };
   }
 }
