@@ -47,6 +47,7 @@ if [ "$scope" != --programs ]; then
   tap=dist/node_modules/tap
   node_modules/.bin/esbuild tap \
     --bundle --platform=node --format=esm --target=node20 --log-level=warning --outfile=$tap/node_modules/@tapjs/tap.js \
+    --alias:async-hook-domain=./dist/hack/test/latest-domain.js \
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
   echo '{ "type": "module", "main": "node_modules/@tapjs/tap.js" }' >$tap/package.json
 fi
