@@ -4,8 +4,9 @@
  *
  * `hack/bench.sh access [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 9] [--only create,get]`
  *
- * `--limits` measures what the limits against the peer are about, and nothing else, in about ten minutes for both servers, and
- * prints one table at the end: create, the first 1,000 creates, get, list, status, patch, watch, memory.
+ * `--limits` measures what the limits against the peer are about, and nothing else, in about fifteen minutes for both
+ * servers, and prints one table at the end: create, the first 1,000 creates, get, list, status, patch, watch, memory. Over
+ * HTTP/1.1 and over HTTP/2, which is what kubectl, client-go and our own daemons speak; `--way http2` takes one of them.
  *
  * Rounds in which the machine was starved are made again, up to `--repeats` times as many as there should be. `--many 0`
  * leaves the second, larger run out. `--markdown` prints the table for a document at the end, `--json FILE` keeps the
@@ -16,7 +17,16 @@ import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { apis, type Field } from '#test/bench/access/field.js';
 import { forgetPeak, peakTreeBytes, residentTreeBytes } from '#test/bench/access/memory.js';
-import { ask, podBody, podName, podPath, podsPath, prepare, touchAll, ways } from '#test/bench/access/pods.js';
+import {
+  ask,
+  ways as bothWays,
+  podBody,
+  podName,
+  podPath,
+  podsPath,
+  prepare,
+  touchAll,
+} from '#test/bench/access/pods.js';
 import { getRows, listRows, pagesRow, representationRows, selectorRow } from '#test/bench/access/read-rows.js';
 import { limitsTable, Report, type RowFigures, rowsMarkdown } from '#test/bench/access/report.js';
 import { inRounds, type RoundsOptions, spread, type Work } from '#test/bench/access/rounds.js';
@@ -40,6 +50,8 @@ const { values } = parseArgs({
     repeats: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
     limits: { type: 'boolean', default: false },
+    /** `http1` or `http2`; absent: both, where rows have both. */
+    way: { type: 'string' },
     markdown: { type: 'boolean', default: false },
     json: { type: 'string', default: '' },
     /** Options of `node` for our server: `--node=--cpu-prof`. */
@@ -62,6 +74,8 @@ const wanted = (name: string): boolean => {
   if (inLimits) return limited.includes(name);
   return name !== 'peak' && (only.length === 0 || only.includes(name));
 };
+const ways = bothWays.filter((way) => values.way === undefined || values.way === way);
+if (ways.length === 0) throw new Error(`no way ${values.way}; there are ${bothWays.join(', ')}`);
 const rounds = values.rounds ?? (inLimits ? '5' : '9');
 const many = values.many ?? (inLimits ? '0' : '50000');
 
@@ -141,12 +155,13 @@ async function startRow(sides: readonly Side[], field: Field): Promise<void> {
 async function firstRows(sides: readonly Side[], field: Field): Promise<void> {
   let bare: RunningServer | undefined;
   try {
-    await firstCreatesRows(field, inLimits ? [1000] : [1000, 6000], async () => {
-      await bare?.stop();
-      await restart(sides);
-      bare = await startBare(sides[0]?.peer.directory ?? '');
-      return { ...field, ...serversOf(sides), bare };
-    });
+    for (const way of ways)
+      await firstCreatesRows(field, inLimits ? [1000] : [1000, 6000], way, async () => {
+        await bare?.stop();
+        await restart(sides);
+        bare = await startBare(sides[0]?.peer.directory ?? '');
+        return { ...field, ...serversOf(sides), bare };
+      });
   } finally {
     await bare?.stop();
   }
@@ -208,19 +223,17 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
     limits: { peer: memoryOfPeer, ...(small && { most: loadedLimitBytes }) },
   });
   for (const { server } of sides) forgetPeak(server.pid);
-  const some = inLimits ? (['http1'] as const) : ways;
-  if (wanted('create')) growing['create'] = await createRow(field, some);
-  if (wanted('get')) await getRows(field, some);
-  if (wanted('list')) growing['list'] = await listRows(field);
+  if (wanted('create')) growing['create'] = await createRow(field, ways);
+  if (wanted('get')) await getRows(field, ways);
+  if (wanted('list')) growing['list'] = await listRows(field, ways);
   if (wanted('pages')) growing['pages'] = await pagesRow(field);
   if (wanted('selector')) growing['selector'] = await selectorRow(field);
-  if (wanted('update')) await updateRows(field, some);
+  if (wanted('update')) await updateRows(field, ways);
   if (wanted('lease')) await leaseRow(field);
   if (wanted('follow')) await followRow(field);
   if (wanted('representations')) await representationRows(field);
-  if (wanted('watch')) await watchRow(field, 200, 'http1');
+  if (wanted('watch')) for (const way of ways) await watchRow(field, 200, way);
   if (wanted('watch') && !inLimits) {
-    await watchRow(field, 200, 'http2');
     await watchRow(field, 1000, 'http1');
     await watchRow(field, 1000, 'multiplexed');
   }

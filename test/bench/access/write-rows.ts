@@ -1,23 +1,13 @@
 /** Rows of what is written: pods created, their statuses, patches. */
 import { apis, compare, concurrency, type Field, load } from '#test/bench/access/field.js';
-import {
-  ask,
-  podBody,
-  podName,
-  podPath,
-  scratchPath,
-  touchAll,
-  type Way,
-  ways,
-  wayText,
-} from '#test/bench/access/pods.js';
+import { ask, podBody, podName, podPath, scratchPath, touchAll, type Way, wayText } from '#test/bench/access/pods.js';
 import { costFigures, type RowLimits } from '#test/bench/access/report.js';
 import { type Cost, costFromFirst, costPerOperation, inRounds, medians } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 
 const operations = 1000;
 
-export async function createRow(field: Field, over: readonly Way[] = ways): Promise<number> {
+export async function createRow(field: Field, over: readonly Way[]): Promise<number> {
   await load(field, 'pod', podPath(0));
   const create = (way: Way) => {
     const body = (n: number) => podBody(podName(n), n, 'scratch');
@@ -56,14 +46,15 @@ const firstLimits: ReadonlyMap<number, RowLimits> = new Map([
 export async function firstCreatesRows(
   field: Field,
   until: readonly number[],
+  way: Way,
   restart: () => Promise<Field>,
 ): Promise<void> {
   const { values, ...rounds } = await inRounds({ ...field, rounds: 3 }, async (round) => {
     const started = await restart();
     await load(started, 'pod', '/api/v1/namespaces/default');
     const create = (server: RunningServer, n: number) => {
-      const path = server === started.bare ? `/create/pod?key=first/${round}/${n}` : scratchPath;
-      return ask(server, 'POST', path, { body: podBody(podName(n), n, 'scratch') });
+      const path = server === started.bare ? `/create/pod?key=first/${way}/${round}/${n}` : scratchPath;
+      return ask(server, 'POST', path, { body: podBody(podName(n), n, 'scratch'), way });
     };
     const works = [...apis(started), started.bare].map((server) => ({
       server,
@@ -77,7 +68,7 @@ export async function firstCreatesRows(
   for (const [i, creates] of until.entries()) {
     const ofRow = values.map((costs): readonly Cost[] => costs[i] ?? []);
     const figures = costFigures(medians({ values: ofRow, ...rounds }), field.peer !== undefined);
-    const name = `create, the first ${creates} after a start`;
+    const name = `create, the first ${creates} after a start${wayText(way)}`;
     field.report.add({ name, unit: 'ms', ...figures, limits: firstLimits.get(creates) ?? {}, rounds });
   }
 }
@@ -92,7 +83,7 @@ const changedStatus = (status: object, n: number) => ({
   conditions: [{ type: 'Ready', status: 'False', reason: 'Bench', message: `round ${n}` }],
 });
 
-export async function updateRows(field: Field, over: readonly Way[] = ways): Promise<void> {
+export async function updateRows(field: Field, over: readonly Way[]): Promise<void> {
   await load(field, 'pod', podPath(0));
   const { body } = await ask(field.orch, 'GET', podPath(0));
   const pod = JSON.parse(body.toString()) as PodObject;
@@ -124,27 +115,27 @@ export async function updateRows(field: Field, over: readonly Way[] = ways): Pro
         operation: (n) => ask(server, 'PATCH', path(n), { body: patchBody(n), headers, way }),
       }),
     });
-  }
-  await compare(field, 'status, GET and PUT', limits, {
-    bare: {
-      operations,
-      concurrency,
-      operation: async (n) => {
-        await ask(field.bare, 'GET', '/ready/pod');
-        await put(n, statusBody(n), 'http1');
+    await compare(field, `status, GET and PUT${wayText(way)}`, limits, {
+      bare: {
+        operations,
+        concurrency,
+        operation: async (n) => {
+          await ask(field.bare, 'GET', '/ready/pod', { way });
+          await put(n, statusBody(n), way);
+        },
       },
-    },
-    api: (server) => ({ operations, concurrency, operation: (n) => updateStatus(server, n, field.pods) }),
-  });
+      api: (server) => ({ operations, concurrency, operation: (n) => updateStatus(server, n, field.pods, way) }),
+    });
+  }
 }
 
 /** As a node agent does it: reads the pod, and writes it back with another status and the version that it has read. */
-async function updateStatus(server: RunningServer, n: number, pods: number): Promise<void> {
+async function updateStatus(server: RunningServer, n: number, pods: number, way: Way): Promise<void> {
   const path = podPath(n % pods);
-  const { body } = await ask(server, 'GET', path);
+  const { body } = await ask(server, 'GET', path, { way });
   const pod = JSON.parse(body.toString()) as PodObject;
   const changed = JSON.stringify({ ...pod, status: changedStatus(pod.status, n) });
-  await ask(server, 'PUT', `${path}/status`, { body: changed });
+  await ask(server, 'PUT', `${path}/status`, { body: changed, way });
 }
 
 const leasesPath = '/apis/coordination.k8s.io/v1/namespaces/default/leases';
