@@ -27,22 +27,38 @@ export class ChildrenCpu {
 }
 
 function countedSeconds(): number {
+  return cpuSecondsOfChildren(procFile('/proc/self/stat'));
+}
+
+/** What all processes of the machine have used since it started: also those that tests leave to the system. In seconds. */
+export function machineCpuSeconds(): number {
+  return busySeconds(procFile('/proc/stat'));
+}
+
+/** Empty where the system has none. */
+function procFile(path: string): string {
   try {
-    return cpuSecondsOfChildren(readFileSync('/proc/self/stat', 'utf8'));
+    return readFileSync(path, 'utf8');
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
-    return 0;
+    return '';
   }
+}
+
+/** All of the first line of proc(5)'s `stat` but `idle`, `iowait` and what guests use, who count as `user` too. Pure. */
+export function busySeconds(stat: string): number {
+  const [, user, nice, system, , , irq, softirq, steal] = stat.split('\n', 1)[0]?.split(/\s+/) ?? [];
+  return [user, nice, system, irq, softirq, steal].reduce((sum, ticks) => sum + Number(ticks ?? 0), 0) / ticksPerSecond;
 }
 
 /** `cutime` and `cstime` of proc(5). The name before them, in parentheses, may contain spaces. Pure. */
 export function cpuSecondsOfChildren(stat: string): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  return (Number(fields[13]) + Number(fields[14])) / ticksPerSecond;
+  return (Number(fields[13] ?? 0) + Number(fields[14] ?? 0)) / ticksPerSecond;
 }
 
-/** The dearest, one line each, and what all took together. Pure. */
-export function costLines(costs: readonly Cost[], limit = 20): string[] {
+/** The dearest, one line each, what all took together, and the machine meanwhile. Pure. */
+export function costLines(costs: readonly Cost[], machine: Cost, limit = 20): string[] {
   const line = (seconds: number, cpuSeconds: number, name: string) =>
     `# ${cpuSeconds.toFixed(1).padStart(7)} s of CPU ${seconds.toFixed(1).padStart(7)} s  ${name}`;
   const dearest = costs.toSorted((a, b) => b.cpuSeconds - a.cpuSeconds).slice(0, limit);
@@ -54,5 +70,6 @@ export function costLines(costs: readonly Cost[], limit = 20): string[] {
       sum((cost) => cost.cpuSeconds),
       `all ${costs.length}`,
     ),
+    line(machine.seconds, machine.cpuSeconds, machine.name),
   ];
 }

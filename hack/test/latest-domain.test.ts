@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
+import { Domain } from './latest-domain.js';
 
 const tap = import.meta.resolve('tap');
 
@@ -33,4 +34,14 @@ t.test('what a test listens for is its own', async (t) => {
   );
   t.equal(status, 0);
   t.match(stdout, /# \{ total: 1, pass: 1 \}/);
+});
+
+t.test('nothing is listened for when no test runs', async (t) => {
+  const listening = () => process.listenerCount('uncaughtException') + process.listenerCount('unhandledRejection');
+  const before = listening();
+  const domains = [new Domain(() => undefined), new Domain(() => undefined)];
+  t.equal(listening(), before + 2, 'for all of them together');
+  for (const domain of domains) domain.destroy();
+  domains[0]?.destroy();
+  t.equal(listening(), before);
 });

@@ -6,7 +6,7 @@ import { existsSync, readdirSync, statSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { ChildrenCpu, type Cost, costLines } from './cost.js';
+import { ChildrenCpu, type Cost, costLines, machineCpuSeconds } from './cost.js';
 import { inOrder } from './order.js';
 import { type Result, runFiles, runProgram } from './run-files.js';
 
@@ -19,6 +19,7 @@ if (batches.length === 0) {
 const count = { passed: 0, failed: 0, skipped: 0 };
 const costs: Cost[] = [];
 const cpu = new ChildrenCpu();
+const began = { seconds: performance.now() / 1000, cpuSeconds: machineCpuSeconds() };
 // Tests of whole clusters, which come first, mostly wait: for each that runs there is one from the end, which computes.
 const runs = Array.from({ length: availableParallelism() }, () => [
   runEach(() => batches.shift()),
@@ -26,7 +27,12 @@ const runs = Array.from({ length: availableParallelism() }, () => [
 ]).flat();
 if (values.lint === true) runs.push(measured('hack/lint.sh', () => runProgram('hack/lint.sh', cpu)));
 await Promise.all(runs);
-console.log(['# What the dearest took:', ...costLines(costs)].join('\n'));
+const machine = {
+  name: 'the machine meanwhile, with what tests leave to the system',
+  seconds: performance.now() / 1000 - began.seconds,
+  cpuSeconds: machineCpuSeconds() - began.cpuSeconds,
+};
+console.log(['# What the dearest took:', ...costLines(costs, machine)].join('\n'));
 const skipped = count.skipped === 0 ? '' : `, ${count.skipped} skipped`;
 console.log(`${count.passed} passed, ${count.failed} failed${skipped}`);
 process.exitCode = count.failed === 0 ? 0 : 1;
