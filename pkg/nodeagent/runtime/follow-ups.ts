@@ -14,34 +14,39 @@ const delaysMs = [20, 150, 600, 2000, 5000, 10_000];
 
 export class FollowUps {
   readonly #clock: Clock;
-  readonly #timers = new Map<string, Timer>();
+  /** By key, with how many looks of the series have been made. */
+  readonly #pending = new Map<string, { readonly timer: Timer; readonly step: number }>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
   }
 
-  /** One series of looks for a key at a time. */
+  /** One series of looks for a key at a time: an event begins it anew, unless its first look is still to come. */
   start(look: Look): void {
-    if (!this.#timers.has(look.key)) this.#schedule(look, 0);
+    const pending = this.#pending.get(look.key);
+    if (pending?.step === 0) return;
+    pending?.timer.cancel();
+    this.#pending.delete(look.key);
+    this.#schedule(look, 0);
   }
 
   stop(): void {
-    for (const timer of this.#timers.values()) timer.cancel();
-    this.#timers.clear();
+    for (const { timer } of this.#pending.values()) timer.cancel();
+    this.#pending.clear();
   }
 
   #schedule(look: Look, step: number): void {
     const delay = delaysMs[step];
     if (delay === undefined || look.isOver()) return;
     const timer = this.#clock.setTimer(() => void this.#run(look, step), delay);
-    this.#timers.set(look.key, timer);
+    this.#pending.set(look.key, { timer, step });
   }
 
   async #run(look: Look, step: number): Promise<void> {
-    this.#timers.delete(look.key);
+    this.#pending.delete(look.key);
     if (look.isOver()) return;
     await look.look();
     // Another event may have begun anew.
-    if (!this.#timers.has(look.key)) this.#schedule(look, step + 1);
+    if (!this.#pending.has(look.key)) this.#schedule(look, step + 1);
   }
 }

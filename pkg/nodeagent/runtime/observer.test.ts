@@ -136,6 +136,20 @@ t.test('an exit is looked for also when the listing shows other changes first', 
   t.equal(stateOf('brief'), 'CONTAINER_EXITED');
 });
 
+t.test('an event that comes while another is looked for is looked for at once', async (t) => {
+  const { observer, run, tell, listed } = await observed();
+  t.teardown(() => observer.stop());
+  run(container('a', 'main'));
+  await observer.refresh('a');
+  // Of what it became it says nothing, and nothing has changed.
+  tell({ id: 'a-main', podUID: 'a' });
+  await listed(4000);
+  run(container('a', 'main', 'CONTAINER_EXITED'));
+  tell({ id: 'a-main', podUID: 'a' });
+  await listed(100);
+  t.equal(observer.get('a')?.containers[0]?.state, 'CONTAINER_EXITED');
+});
+
 t.test('what starts and is not known is left to whoever starts it, for a while', async (t) => {
   const { observer, hold, tell, listed } = await observed();
   t.teardown(() => observer.stop());
