@@ -125,7 +125,10 @@ t.test('images come from a registry, by credentials of the pod, of plugins and o
       'what can be told from the truth fails',
     ).catch((error: unknown) => t.fail(`${error}: ${failing.map(fixture.describe).join()}`));
     start('beside', 'open/beside');
-    await eventually(() => isReady('beside'), 'others are pulled meanwhile');
+    // One that fails at first waits for ten seconds.
+    await eventually(() => isReady('beside'), 'others are pulled meanwhile', 60_000).catch((error: unknown) => {
+      throw new Error(fixture.describe('beside'), { cause: error });
+    });
     await Promise.all(registryLies.map((lie) => fixture.remove(lie, 0)));
     const images = await fixture.cri.listImages();
     t.notOk(images.some(({ repoTags }) => repoTags.some((tag) => tag.includes('/lies/'))));
