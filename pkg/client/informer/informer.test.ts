@@ -153,6 +153,23 @@ t.test('a failing server is asked less and less often', async (t) => {
   stop.abort();
 });
 
+t.test('what failed before does not hold up a list that 410 asks for', async (t) => {
+  const { clock, api, phase, informer, start } = setUp(t);
+  api.seed(pods, pod('a'));
+  await start();
+  const repair = api.intercept(() => serviceUnavailable('down'));
+  api.dropWatches();
+  await clock.advance(60_000);
+  phase('a', 'Running');
+  api.compact();
+  repair();
+  api.calls.splice(0);
+  // The back-off by now is up to 45 s; of the list behind the watch that is refused it is up to 1.2 s.
+  await clock.advanceUntil(() => api.calls.length > 0);
+  await clock.advance(1500);
+  t.equal(informer.list()[0]?.status?.phase, 'Running');
+});
+
 t.test('a handler that throws keeps nothing from the others', async (t) => {
   const { api, informer, start, phase, seen } = setUp(t);
   const others: string[] = [];

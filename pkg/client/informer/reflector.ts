@@ -87,10 +87,11 @@ export class Reflector<T extends ApiObject> {
       }
       state = this.#streams ? streaming(transition.state) : transition.state;
       const failure = 'error' in input ? input.error : undefined;
-      if (failure === undefined && state.phase === 'watch') this.#backoff.reset();
       if (!transition.backOff) {
         if (failure !== undefined) log.debug({ err: failure, next: state.phase }, 'List or watch starts again');
-        // A server that ends every watch at once must not be asked in a tight loop.
+        // The server has answered: what failed before says nothing of it, and must not make this pause a minute long.
+        this.#backoff.reset();
+        // One that ends every watch at once must not be asked in a tight loop.
         if (input.kind === 'watchEnded' && clock.monotonic() - startedAt < 1000) await this.#pause(signal);
         continue;
       }
