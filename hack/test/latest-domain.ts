@@ -1,6 +1,6 @@
 /**
  * What tap is built with in place of `async-hook-domain`: says which test an error belongs to that nobody caught. That one
- * follows every promise of a process by async_hooks(7), which took up to half of the processor's time of tests with many
+ * follows every promise of a process by `async_hooks`, which took up to half of the processor's time of tests with many
  * of them. Here it is the test that began last of those that still run, which is the same where one runs at a time.
  */
 type Kind = 'uncaughtException' | 'unhandledRejection';

@@ -21,6 +21,7 @@ import * as network from '#test/e2e/alerts/network-causes.js';
 import { noPrometheus, observedCluster, startPrometheus } from '#test/e2e/alerts/prometheus.js';
 import * as stores from '#test/e2e/alerts/store-causes.js';
 import { Etcd } from '#test/e2e/alerts/stores.js';
+import { whyNoTracer } from '#test/e2e/alerts/tracer.js';
 import * as workloads from '#test/e2e/alerts/workload-causes.js';
 import {
   eventually,
@@ -156,7 +157,7 @@ t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
     [daemons.certificateThatEnds(observed)],
     [network.ingressLeadsNowhere(observed, ingressPort), daemons.dyingAgainAndAgain(observed)],
     [network.ingressNamesNobody(observed)],
-    [stores.leadersChange(members), stores.diskIsSlow(members), stores.majorityIsLost(members)],
+    [stores.leadersChange(members), stores.diskIsSlow(members, await whyNoTracer()), stores.majorityIsLost(members)],
     [stores.storeFills(store, quotaBytes)],
     [driven.slowDaemonOfOtherRelease()],
   ];

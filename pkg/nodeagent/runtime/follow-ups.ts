@@ -9,7 +9,10 @@ export interface Look {
   readonly look: () => Promise<void>;
 }
 
-/** The event of an exit may come before the runtime's own listing shows it, on a busy machine long before: look again after these. */
+/**
+ * The event of an exit may come before the runtime's own listing shows it, on a busy machine long before: look again after
+ * these.
+ */
 const delaysMs = [20, 150, 600, 2000, 5000, 10_000];
 
 export class FollowUps {

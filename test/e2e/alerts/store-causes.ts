@@ -1,5 +1,4 @@
 /** What befalls etcd. */
-import { spawnSync } from 'node:child_process';
 import { kill } from 'node:process';
 import { realClock } from '#apimachinery/clock.js';
 import { again, type Cause } from '#test/e2e/alerts/cause.js';
@@ -32,11 +31,11 @@ export function leadersChange(members: readonly Etcd[]): Cause {
   };
 }
 
-/** Each write to the disk of one member takes most of a second. Needs strace. */
-export function diskIsSlow(members: readonly Etcd[]): Cause {
+/** Each write to the disk of one member takes most of a second. `skip`: why nothing can be traced. */
+export function diskIsSlow(members: readonly Etcd[], skip: string | undefined): Cause {
   return {
     alerts: ['etcdHighFsyncDurations', 'etcdHighCommitDurations'],
-    skip: spawnSync('strace', ['-V']).error === undefined ? undefined : 'strace is not there',
+    skip,
     async begin() {
       const [member] = members;
       const quick = await member?.slowDisk(600);

@@ -1,9 +1,7 @@
 /** etcds of their own, which Prometheus watches as those of other clusters: what befalls them disturbs nobody. */
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { kill } from 'node:process';
-import { createInterface } from 'node:readline';
 import type { Test } from 'tap';
+import { trace } from '#test/e2e/alerts/tracer.js';
 import { startEtcdCluster, type TestEtcd } from '#test/etcd.js';
 
 export class Etcd {
@@ -48,19 +46,7 @@ export class Etcd {
   }
 
   /** Every fdatasync(2) of it takes so much longer, however fast the disk is, until the result is called. */
-  async slowDisk(ms: number): Promise<() => Promise<void>> {
-    const inject = `inject=fdatasync:delay_exit=${ms * 1000}`;
-    const tracer = spawn('strace', ['-f', '-o', '/dev/null', '-p', String(this.pid), '-e', 'fdatasync', '-e', inject], {
-      stdio: ['ignore', 'ignore', 'pipe'],
-    });
-    const ended = once(tracer, 'exit');
-    const lines = createInterface(tracer.stderr);
-    // It says so of each thread, of the first one before the others.
-    const [line] = (await Promise.race([once(lines, 'line'), ended])) as [unknown];
-    if (!String(line).includes('attached')) throw new Error(`strace: ${line}`);
-    return async () => {
-      tracer.kill();
-      await ended;
-    };
+  slowDisk(ms: number): Promise<() => Promise<void>> {
+    return trace(this.pid, ['-e', 'fdatasync', '-e', `inject=fdatasync:delay_exit=${ms * 1000}`]);
   }
 }
