@@ -20,7 +20,7 @@ export async function startHostile(): Promise<Hostile> {
   let turn = 0;
   return {
     sorts: hostileModes,
-    become: async (sort) => hostile.become(sort),
+    become: (sort) => hostile.become(sort),
     suffer: async () => {
       turn += 1;
       await [write, () => convert('timeout=1s'), serve][turn % 3]?.();
@@ -30,8 +30,8 @@ export async function startHostile(): Promise<Hostile> {
       if (status !== 201) throw new Error(`another one's request was answered with ${status}`);
     },
     release: async () => {
-      hostile.become('good');
-      hostile.cut();
+      await hostile.become('good');
+      await hostile.cut();
     },
     stop: async () => {
       for (const end of ends) await end();

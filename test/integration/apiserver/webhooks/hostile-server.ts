@@ -7,6 +7,9 @@ import { createAuthority, issueCertificate } from '#pki/certificate.js';
 export const hostileModes = ['hanging', 'slow', 'trickling', 'lying', 'crashing', 'huge', 'deep'] as const;
 export type HostileMode = 'good' | (typeof hostileModes)[number];
 
+/** Each is answered by one message. */
+export type HostileQuestion = HostileMode | 'cut' | 'report';
+
 export interface HostileSetup {
   readonly cert: string;
   readonly key: string;
@@ -26,9 +29,10 @@ export interface HostileServer {
   /** Of a server that takes connections and says nothing. */
   readonly silentPort: number;
   readonly caBundle: string;
-  become(mode: HostileMode): void;
-  /** Closes all connections at once. */
-  cut(): void;
+  /** Resolves once it is so: what is sent from then on meets that mode. */
+  become(mode: HostileMode): Promise<void>;
+  /** Closes all connections at once; those that come after it has resolved are spared. */
+  cut(): Promise<void>;
   report(): Promise<HostileReport>;
   stop(): Promise<void>;
 }
@@ -41,17 +45,19 @@ export async function startHostileServer(): Promise<HostileServer> {
   const workerData: HostileSetup = { cert: made.certificate, key: made.privateKey };
   const worker = new Worker(new URL('./hostile-worker.js', import.meta.url), { workerData });
   const next = async <T>(): Promise<T> => ((await once(worker, 'message')) as [T])[0];
+  /** One at a time: answers come in the order of questions. */
+  const asked = <T>(question: HostileQuestion): Promise<T> => {
+    const answer = next<T>();
+    worker.postMessage(question);
+    return answer;
+  };
   const ports = await next<{ port: number; silentPort: number }>();
   return {
     ...ports,
     caBundle: Buffer.from(authority.certificate).toString('base64'),
-    become: (mode) => worker.postMessage(mode),
-    cut: () => worker.postMessage('cut'),
-    report: () => {
-      const report = next<HostileReport>();
-      worker.postMessage('report');
-      return report;
-    },
+    become: (mode) => asked<void>(mode),
+    cut: () => asked<void>('cut'),
+    report: () => asked<HostileReport>('report'),
     stop: async () => {
       await worker.terminate();
     },

@@ -3,7 +3,12 @@ import type { ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';
 import { parentPort, workerData } from 'node:worker_threads';
-import type { HostileMode, HostileReport, HostileSetup } from '#test/integration/apiserver/webhooks/hostile-server.js';
+import type {
+  HostileMode,
+  HostileQuestion,
+  HostileReport,
+  HostileSetup,
+} from '#test/integration/apiserver/webhooks/hostile-server.js';
 
 const { cert, key } = workerData as HostileSetup;
 let mode: HostileMode = 'good';
@@ -105,14 +110,19 @@ server.on('tlsClientError', () => undefined);
 /** Takes connections and says nothing. */
 const silent = createTcpServer(count);
 
-parentPort?.on('message', (message: HostileMode | 'report' | 'cut') => {
-  if (message === 'cut') for (const socket of sockets) socket.destroy();
-  else if (message === 'report') {
+/** A report, or that it is done. */
+function answerTo(question: HostileQuestion): HostileReport | undefined {
+  if (question === 'report') {
     const report: HostileReport = { open: sockets.size, mostOpen: mostSockets, asked, sentBytes };
     mostSockets = sockets.size;
-    parentPort?.postMessage(report);
-  } else mode = message;
-});
+    return report;
+  }
+  if (question === 'cut') for (const socket of sockets) socket.destroy();
+  else mode = question;
+  return undefined;
+}
+
+parentPort?.on('message', (question: HostileQuestion) => parentPort?.postMessage(answerTo(question)));
 
 server.listen(0, '127.0.0.1', () => {
   silent.listen(0, '127.0.0.1', () => {
