@@ -1,14 +1,9 @@
 import { spawnSync } from 'node:child_process';
 import t from 'tap';
-import { busySeconds, ChildrenCpu, costLines, cpuSecondsOfChildren } from './cost.js';
+import { ChildrenCpu, costLines, cpuSecondsOfChildren } from './cost.js';
 
 t.test('the time of children stands behind a name that may contain anything', async (t) => {
   t.equal(cpuSecondsOfChildren('7 (a) b (c) S 1 7 7 0 -1 4194304 1 2 3 4 500 600 1234 66 20 0 1 0'), 13);
-});
-
-t.test('a machine is busy with all but waiting', async (t) => {
-  t.equal(busySeconds('cpu  100 20 300 4000 500 6 7 8 0 0\ncpu0 1 1 1 1 1 1 1 1 0 0\n'), 4.41);
-  t.equal(busySeconds(''), 0);
 });
 
 t.test(

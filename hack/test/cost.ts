@@ -1,5 +1,6 @@
 /** What tests cost: the time of processors and the time on the clock. */
 import { readFileSync } from 'node:fs';
+import { machineTimes } from '#test/bench/machine/proc.js';
 
 export interface Cost {
   readonly name: string;
@@ -32,7 +33,8 @@ function countedSeconds(): number {
 
 /** What all processes of the machine have used since it started: also those that tests leave to the system. In seconds. */
 export function machineCpuSeconds(): number {
-  return busySeconds(procFile('/proc/stat'));
+  const { busyMs, stealMs } = machineTimes(procFile('/proc/stat'));
+  return (busyMs + stealMs) / 1000;
 }
 
 /** Empty where the system has none. */
@@ -43,12 +45,6 @@ function procFile(path: string): string {
     if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
     return '';
   }
-}
-
-/** All of the first line of proc(5)'s `stat` but `idle`, `iowait` and what guests use, who count as `user` too. Pure. */
-export function busySeconds(stat: string): number {
-  const [, user, nice, system, , , irq, softirq, steal] = stat.split('\n', 1)[0]?.split(/\s+/) ?? [];
-  return [user, nice, system, irq, softirq, steal].reduce((sum, ticks) => sum + Number(ticks ?? 0), 0) / ticksPerSecond;
 }
 
 /** `cutime` and `cstime` of proc(5). The name before them, in parentheses, may contain spaces. Pure. */

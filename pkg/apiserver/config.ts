@@ -27,12 +27,14 @@ import { ComponentStorage } from '#apiserver/componentstatus/component-storage.j
 import { type AdmissionConfig, readAdmissionConfig } from '#apiserver/config/admission.js';
 import { buildAggregation } from '#apiserver/config/aggregation.js';
 import { buildAudit } from '#apiserver/config/audit.js';
-import { type AuthenticationParts, buildAuthentication } from '#apiserver/config/authentication.js';
+import { buildAuthentication } from '#apiserver/config/authentication.js';
 import { type AuthorizationParts, buildAuthorization } from '#apiserver/config/authorization.js';
 import { debugPaths } from '#apiserver/config/debug-paths.js';
 import { buildEncryption } from '#apiserver/config/encryption.js';
+import { buildNodeAgents } from '#apiserver/config/node-agents.js';
 import { discoveryPaths } from '#apiserver/config/paths.js';
 import { buildResourceMetrics } from '#apiserver/config/resource-metrics.js';
+import { hostOf, serverOptions } from '#apiserver/config/server-options.js';
 import { buildServiceNetwork } from '#apiserver/config/service-network.js';
 import { loadServing } from '#apiserver/config/serving.js';
 import { openStores } from '#apiserver/config/store.js';
@@ -46,7 +48,6 @@ import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
 import { StorageVersionBarrier } from '#apiserver/storageversions/barrier.js';
-import { NodeAgents, type NodeAgentsOptions } from '#apiserver/streaming/node-agents.js';
 import { podConnects } from '#apiserver/streaming/pod-connect.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
 import { proxies } from '#apiserver/streaming/proxies.js';
@@ -56,9 +57,7 @@ import { ControlBlock } from '#apiserver/workers/control-block.js';
 import { workerCount } from '#apiserver/workers/count.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import { type SpawnWorker, WorkerPool } from '#apiserver/workers/worker-pool.js';
-import { FileTls } from '#client/http/credentials.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
-import { textOf } from '#daemon/certificates/followed-file.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
@@ -268,7 +267,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const periodMs = values['metric-resolution'];
   const resourceMetrics = buildResourceMetrics({ dialect, clock, log, storages, nodeAgents, periodMs });
   const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader, tracer });
-  const options = await workerOptions(await serverOptions(setup, authentication), link);
+  const options = await workerOptions(await serverOptions({ ...setup, authorities: authentication.authorities }), link);
   const serves = options.listen !== undefined && pool === undefined;
   let served = options.listen?.tls;
   if (serves) holdCertificate(metrics, 'serving', () => served?.cert);
@@ -380,10 +379,6 @@ async function workerOptions(options: ApiServerOptions, link: WorkerLink | undef
   };
 }
 
-function hostOf(values: ApiServerValues): string {
-  return values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
-}
-
 function isOfMachine(address: string, machineAddresses: readonly string[]): boolean {
   return specialRange(address) === 'loopback' || machineAddresses.some((own) => sameAddress(own, address));
 }
@@ -430,76 +425,4 @@ function buildAdmission(
   const plugins = [...chosen, new LockoutWarnings({ dialect, reader })];
   if (rbac === undefined) return plugins;
   return [...plugins, new RbacEscalation({ dialect, index: rbac.index, rbac: rbac.authorizer, authorizer })];
-}
-
-/** Few requests go to agents, and none of them is tried again when an agent has a new certificate already. */
-const nodeTlsFreshMs = 1_000;
-
-async function buildNodeAgents(
-  { values, clock }: ApiServerSetup,
-  { metrics, ...network }: Pick<NodeAgentsOptions, 'reader' | 'resolve' | 'isOwn'> & { readonly metrics: Registry },
-): Promise<NodeAgents> {
-  const fileOf = async (
-    option: 'nodeagent-client-certificate' | 'nodeagent-client-key' | 'nodeagent-certificate-authority',
-  ) => {
-    const file = values[option] ?? '';
-    if (file === '') return undefined;
-    // Now, and not at the first request, is the time to say that it is not there.
-    await textOf(option, file);
-    return file;
-  };
-  const files = {
-    cert: await fileOf('nodeagent-client-certificate'),
-    key: await fileOf('nodeagent-client-key'),
-    ca: await fileOf('nodeagent-certificate-authority'),
-  };
-  const tls = new FileTls({ files, clock, freshMs: nodeTlsFreshMs });
-  holdCertificate(metrics, 'node-client', async () => (await tls.current()).cert);
-  return new NodeAgents({
-    tls,
-    addressTypes: values['nodeagent-preferred-address-types'],
-    defaultPort: values['nodeagent-port'],
-    ...network,
-  });
-}
-
-async function serverOptions(
-  { values, clock, random, memoryBytes, listenOnAnyPort = false }: ApiServerSetup,
-  { authorities }: AuthenticationParts,
-): Promise<ApiServerOptions> {
-  const common: ApiServerOptions = {
-    maxRequestsInFlight: values['max-requests-inflight'],
-    maxMutatingRequestsInFlight: values['max-mutating-requests-inflight'],
-    requestTimeoutMs: values['request-timeout'],
-    minRequestTimeoutMs: values['min-request-timeout'] * 1000,
-    allowPrivileged: values['allow-privileged'],
-    shutdownDelayMs: values['shutdown-delay-duration'],
-    eventTTLSeconds: Math.floor(values['event-ttl'] / 1000),
-    ...responseMemory(values['response-memory-mb'], memoryBytes),
-  };
-  if (values['secure-port'] === 0 && !listenOnAnyPort) return common;
-  const host = hostOf(values);
-  const tls = await loadServing({ values, clock, authorities });
-  const chance = values['goaway-chance'];
-  const listen = {
-    host,
-    port: listenOnAnyPort ? 0 : values['secure-port'],
-    tls,
-    maxConcurrentStreams: values['http2-max-streams-per-connection'],
-    strictTransportSecurity: values['strict-transport-security-directives'].join('; '),
-    ...(chance > 0 ? { goAway: () => random() < chance } : {}),
-  };
-  return { ...common, listen };
-}
-
-const mebibyte = 1024 * 1024;
-
-/** What answers may hold: as the option says, or a part of all memory; nothing where neither is known. */
-function responseMemory(
-  megabytes: number,
-  memoryBytes: number | undefined,
-): Pick<ApiServerOptions, 'responseMemoryBytes'> {
-  if (megabytes > 0) return { responseMemoryBytes: megabytes * mebibyte };
-  if (memoryBytes === undefined) return {};
-  return { responseMemoryBytes: Math.min(512 * mebibyte, Math.max(64 * mebibyte, Math.floor(memoryBytes / 16))) };
 }
