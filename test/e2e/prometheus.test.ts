@@ -110,13 +110,7 @@ async function setUp(t: Test) {
 }
 
 /** Alerts that nothing here causes: their cases are in test/integration/metrics/alert-cases.ts. */
-const notCaused = [
-  'OrchAPIResponsesRefused',
-  'etcdDatabaseHighFragmentationRatio',
-  'etcdMemberCommunicationSlow',
-  'NodeCPUHighUsage',
-  'NodeMemoryHighUtilization',
-];
+const notCaused = ['etcdDatabaseHighFragmentationRatio', 'etcdMemberCommunicationSlow'];
 
 t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
   const { cluster, client, answers, askable, nft, ingressPort, members, store, driven } = await setUp(t);
@@ -160,6 +154,8 @@ t.test('a cluster is observed', { skip: noPrometheus }, async (t) => {
     [stores.leadersChange(members), stores.diskIsSlow(members, await whyNoTracer()), stores.majorityIsLost(members)],
     [stores.storeFills(store, quotaBytes)],
     [driven.slowDaemonOfOtherRelease()],
+    [driven.busyMachine()],
+    [driven.answersWithoutMemory()],
   ];
   /** The last one: what others cause is told by the agent. */
   const alone = daemons.nodeAndSchedulerHang(observed);

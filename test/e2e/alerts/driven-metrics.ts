@@ -3,19 +3,59 @@
  * them there, are driven to that state and served beside those of the cluster.
  */
 import { createServer } from 'node:http';
-import type { Registry } from 'prom-client';
+import { Registry } from 'prom-client';
 import type { Test } from 'tap';
+import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
+import { RequestMetrics } from '#apiserver/http/metrics.js';
 import { listening } from '#client/testing/tls-server.js';
 import { WorkQueueMetrics } from '#client/workqueue/metrics.js';
+import { expositionText } from '#daemon/metrics/exposition.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
+import type { MachineFacts } from '#nodeagent/node/machine.js';
+import { cadvisorFamilies } from '#nodeagent/stats/cadvisor-metrics.js';
+import type { NodeUsage } from '#nodeagent/stats/collector.js';
+import { resourceFamilies } from '#nodeagent/stats/resource-metrics.js';
 import { again, type Cause } from '#test/e2e/alerts/cause.js';
 
 const dialect = dialectByName('orch');
 
+type Page = () => string | Promise<string>;
+
+const facts: MachineFacts = {
+  cpus: 4,
+  memoryBytes: 2 ** 34,
+  ephemeralStorageBytes: 2 ** 36,
+  hugePages: {},
+  machineID: 'driven',
+  systemUUID: 'driven',
+  bootID: 'driven',
+  kernelVersion: '6.1.0',
+  osImage: 'driven',
+  architecture: 'amd64',
+  appArmor: false,
+};
+
+/** A machine whose cores all work, and of whose memory a twentieth is left. */
+function usageOfBusyMachine(beganMs: number): NodeUsage {
+  const nowMs = realClock.now();
+  return {
+    facts,
+    timestampMs: nowMs,
+    host: undefined,
+    filesystem: undefined,
+    cpuSeconds: (facts.cpus * (nowMs - beganMs)) / 1000,
+    workingSetBytes: facts.memoryBytes * 0.95,
+    pods: [],
+    system: [],
+    stats: new Map(),
+  };
+}
+
 export class DrivenMetrics {
-  #registry: Registry = createRegistry({ dialect });
+  #daemon: Registry = createRegistry({ dialect });
+  readonly #more = new Set<Page>();
   /** `host:port` where they are read. */
   readonly target: string;
 
@@ -24,10 +64,10 @@ export class DrivenMetrics {
   }
 
   static async open(t: Test): Promise<DrivenMetrics> {
-    let metrics = () => Promise.resolve('');
-    const server = createServer(async (_request, response) => response.end(await metrics()));
+    let page = () => Promise.resolve('');
+    const server = createServer(async (_request, response) => response.end(await page()));
     const driven = new DrivenMetrics(`127.0.0.1:${await listening(t, server)}`);
-    metrics = () => driven.#registry.metrics();
+    page = () => driven.#page();
     return driven;
   }
 
@@ -41,7 +81,7 @@ export class DrivenMetrics {
         'NodeAgentPodStartUpLatencyHigh',
       ],
       begin: async () => {
-        const calm = this.#registry;
+        const calm = this.#daemon;
         const registry = createRegistry({ dialect: { ...dialect, version: 'v1.23.0' } as unknown as Dialect });
         const agent = new AgentMetrics(registry, dialect);
         new WorkQueueMetrics(registry).forQueue('garbage', { depth: () => 1, runningSeconds: () => [400] });
@@ -52,12 +92,58 @@ export class DrivenMetrics {
           ended(nowMs);
           agent.worked('create', 30_000);
         });
-        this.#registry = registry;
+        this.#daemon = registry;
         return async () => {
           await stop();
-          this.#registry = calm;
+          this.#daemon = calm;
         };
       },
     };
+  }
+
+  /** Pods that use all of a machine: here it would be the machine of all other causes. */
+  busyMachine(): Cause {
+    return {
+      alerts: ['NodeCPUHighUsage', 'NodeMemoryHighUtilization'],
+      begin: async () => {
+        const beganMs = realClock.now();
+        return this.#serve(() => {
+          const usage = usageOfBusyMachine(beganMs);
+          const machine = cadvisorFamilies(usage, { version: dialect.version, details: new Map() });
+          const own = machine.filter(({ name }) => name.startsWith('machine_'));
+          return expositionText([...resourceFamilies(usage), ...own]);
+        });
+      },
+    };
+  }
+
+  /** Slow readers of long lists, more than a hundred: they would hold up all other causes. */
+  answersWithoutMemory(): Cause {
+    return {
+      alerts: ['OrchAPIResponsesRefused'],
+      begin: async () => {
+        const registry = new Registry();
+        const metrics = new RequestMetrics({ registry, isServed: () => false });
+        const refused = metrics.responseMemory(() => ({ used: 2 ** 26, waiting: 100 }));
+        const stop = again(500, async () => refused());
+        const end = this.#serve(() => registry.metrics());
+        return async () => {
+          await stop();
+          await end();
+        };
+      },
+    };
+  }
+
+  #serve(page: Page): () => Promise<void> {
+    this.#more.add(page);
+    return async () => {
+      this.#more.delete(page);
+    };
+  }
+
+  async #page(): Promise<string> {
+    const pages = await Promise.all([() => this.#daemon.metrics(), ...this.#more].map((page) => page()));
+    return pages.join('\n');
   }
 }
