@@ -40,11 +40,8 @@ export interface Conditions extends Taken {
 const leastShare = 0.85;
 /** Cores wander by themselves, with their host's load and clock; this far from a row's usual pace they count as the same. */
 const mostWander = 0.15;
-/**
- * Less of the pace that they had in the company of the calibration is no wandering. Hosts slow their guests down to half of it
- * after minutes of work; that is a pace like any other as long as all of a row have it.
- */
-const leastPace = 0.4;
+/** Less of the pace that they had in the company of the calibration is no wandering. */
+const leastPace = 0.6;
 /** Most that others may take, in cores. */
 const mostOthers = 0.1;
 const mostStolen = 0.05;
