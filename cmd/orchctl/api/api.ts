@@ -6,9 +6,8 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
 import type { ApiObject } from '#client/client.js';
-import { encodingFor } from '#client/rest/encoding-for.js';
 import { readLines } from '#client/rest/lines.js';
-import { RestClient } from '#client/rest/rest-client.js';
+import type { RestClient } from '#client/rest/rest-client.js';
 import { responseRetryMs } from '#client/rest/retry.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
 import { apiVersionOf, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
@@ -73,7 +72,12 @@ export class Api {
   }
 
   /** A client for whole typed objects, which come in the short encoding. */
-  client(dialect: Dialect): RestClient {
+  async client(dialect: Dialect): Promise<RestClient> {
+    // The schema of all kinds and their codecs, which most commands do without.
+    const [{ encodingFor }, { RestClient }] = await Promise.all([
+      import('#client/rest/encoding-for.js'),
+      import('#client/rest/rest-client.js'),
+    ]);
     const encoding = encodingFor(dialect.protobufMediaType, dialect);
     return new RestClient({ transport: this.#transport, dialect, clock: this.#clock, userAgent: 'orchctl', encoding });
   }

@@ -24,7 +24,7 @@ export const uncordon: Command = {
 async function setEach({ api, args, out }: Invocation, unschedulable: boolean): Promise<number> {
   const names = nodeNames(args);
   const { dialect } = await api.catalog();
-  const client = api.client(dialect);
+  const client = await api.client(dialect);
   const done = unschedulable ? 'cordoned' : 'uncordoned';
   for (const name of names) {
     const changed = await setUnschedulable(client, name, unschedulable);

@@ -32,7 +32,7 @@ export const drain: Command = {
   async run({ api, args, clock, err, out, signal, values }) {
     const names = nodeNames(args);
     const { dialect } = await api.catalog();
-    const client = api.client(dialect);
+    const client = await api.client(dialect);
     const timeoutMs = values.number('timeout');
     const limit = timeoutMs > 0 ? AbortSignal.timeout(timeoutMs) : undefined;
     const grace = values.number('grace-period');

@@ -1,7 +1,7 @@
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { podOf } from '#cmd/orchctl/commands/pods.js';
-import { type RemoteStreams, runRemote } from '#cmd/orchctl/streams/remote.js';
+import type { RemoteStreams } from '#cmd/orchctl/streams/remote.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 const streamOptions = {
@@ -66,5 +66,6 @@ async function open(invocation: Invocation, target: string, subresource: string,
     onResize: invocation.onResize,
     signal: invocation.signal,
   };
+  const { runRemote } = await import('#cmd/orchctl/streams/remote.js');
   return runRemote(await api.webSocket(`${path}?${query.toString()}`), streams);
 }

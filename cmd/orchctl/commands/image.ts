@@ -2,8 +2,6 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from '#cmd/orchctl/commands/command.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
-import { containerdPaths } from '#containerd/containerd.js';
-import { loadImageArchive } from '#nodeagent/images/load.js';
 
 const defaultDataDir = '/var/lib/orch';
 
@@ -31,7 +29,9 @@ export const image: Command = {
     if (!existsSync(file)) throw new CommandError(`there is no file ${file}`);
     const socket = values.string('runtime-socket');
     const sockets =
-      socket === undefined ? nodeSockets(values.string('data-dir') ?? defaultDataDir) : [['', socket] as const];
+      socket === undefined ? await nodeSockets(values.string('data-dir') ?? defaultDataDir) : [['', socket] as const];
+    // Only this command talks to container runtimes.
+    const { loadImageArchive } = await import('#nodeagent/images/load.js');
     for (const [node, path] of sockets) {
       await loadImageArchive(file, path);
       out.write(`${file} loaded${node === '' ? '' : ` on ${node}`}\n`);
@@ -41,7 +41,8 @@ export const image: Command = {
 };
 
 /** Names and sockets of the cluster's nodes that run containers. */
-function nodeSockets(dataDir: string): (readonly [string, string])[] {
+async function nodeSockets(dataDir: string): Promise<(readonly [string, string])[]> {
+  const { containerdPaths } = await import('#containerd/containerd.js');
   const folder = join(dataDir, 'runtime');
   const nodes = existsSync(folder) ? readdirSync(folder) : [];
   const found = nodes

@@ -3,7 +3,6 @@ import { hostPort } from '#apimachinery/net/host-port.js';
 import { objectPath } from '#cmd/orchctl/api/api.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { podOf } from '#cmd/orchctl/commands/pods.js';
-import { forwardPort } from '#cmd/orchctl/streams/port-forward.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 
 export const portForward: Command = {
@@ -29,6 +28,7 @@ export const portForward: Command = {
     const service = await serviceOf(invocation, target);
     const { name = '', namespace } = pod.metadata;
     const path = objectPath((await api.catalog()).one('pods'), name, { namespace }, 'portforward');
+    const { forwardPort } = await import('#cmd/orchctl/streams/port-forward.js');
     const forwards = specs.flatMap((spec) =>
       values.strings('address').map(async (address) => {
         const { local, remote } = parsePorts(spec, pod, service);

@@ -89,7 +89,7 @@ async function create({ api, values, clock, out }: Invocation, args: readonly st
     );
   }
   const { dialect } = await api.catalog();
-  const client = api.client(dialect);
+  const client = await api.client(dialect);
   const usages = values.strings('usages');
   const strange = usages.find((usage) => !(bootstrapTokenUsages as readonly string[]).includes(usage));
   if (strange !== undefined)
@@ -134,7 +134,7 @@ async function joinCommand(client: Client, { id, secret }: BootstrapToken): Prom
 async function list({ api, clock, out, err }: Invocation, args: readonly string[]): Promise<number> {
   if (args.length > 0) throw new UsageError('token list takes no arguments');
   const { dialect } = await api.catalog();
-  const { items } = await api.client(dialect).resource(secrets).list(bootstrapTokenSelector(dialect));
+  const { items } = await (await api.client(dialect)).resource(secrets).list(bootstrapTokenSelector(dialect));
   if (items.length === 0) {
     err.write('There are no tokens. Make one with: orchctl token create --print-join-command\n');
     return 0;
@@ -172,7 +172,7 @@ async function remove({ api, out }: Invocation, args: readonly string[]): Promis
     return id;
   });
   const { dialect } = await api.catalog();
-  const client = api.client(dialect).resource(secrets);
+  const client = (await api.client(dialect)).resource(secrets);
   for (const id of ids) {
     await client.delete(bootstrapTokenName(id), { namespace: dialect.namespaces.system });
     out.write(`token ${id} deleted\n`);

@@ -95,8 +95,11 @@ async function cost(work: Work, from: number): Promise<Cost> {
   return { server: of('server'), etcd: of('etcd') };
 }
 
-/** Rounds before those that count: what is measured is a server that has been at work for a while, compiled code and all. */
-const warmUpRounds = 4;
+/**
+ * Rounds before those that count: what is measured is a server that has been at work for a while, compiled code and all. V8 goes
+ * on compiling through the first 5,000 creates (`first creates` measures those).
+ */
+const warmUpRounds = 12;
 
 export interface Costs extends Omit<Rounds<unknown>, 'values'> {
   /** Medians, in the order of the works. */

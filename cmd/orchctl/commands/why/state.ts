@@ -39,7 +39,7 @@ export async function stateOf({ api, clock, signal, values }: Invocation): Promi
     morePlugins,
     ...(file === undefined ? {} : { file }),
   });
-  const client = api.client(dialect);
+  const client = await api.client(dialect);
   const snapshot = await listedSnapshot(client, signal);
   const pace = new Pace(clock, signal);
   return {
