@@ -51,7 +51,8 @@ t.test('hostile webhooks', async (t) => {
       t.ok(after.mostOpen <= 2 * maxCalls + victims, `${after.mostOpen} connections`);
       const bytes = after.sentBytes - before.sentBytes;
       t.ok(bytes <= victims * bytesOfCall, `${bytes} bytes of endless answers`);
-      const converted = await convert('timeout=1s');
+      // What is slow only because the machine is comes in time.
+      const converted = await convert(mode === 'slow' ? '' : 'timeout=1s');
       if (mode === 'slow') t.equal(converted.status, 200);
       else t.ok(converted.status >= 500, `a conversion fails: ${converted.body.message}`);
       await hostile.become('good');
