@@ -46,7 +46,7 @@ import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
-import { hostOf, serverOptions } from '#apiserver/server-options.js';
+import { hostOf, serverOptions } from '#apiserver/server-settings.js';
 import { StorageVersionBarrier } from '#apiserver/storageversions/barrier.js';
 import { podConnects } from '#apiserver/streaming/pod-connect.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
