@@ -10,9 +10,10 @@ const forMs = 1000 * Number(process.env['HISTORY_SECONDS'] ?? 15);
 const settleMs = 120_000;
 t.setTimeout(forMs + 3 * settleMs);
 
-t.test('a random history with two schedulers that are killed, ended and frozen', async (t) => {
-  const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
-  t.comment(`SEED=${seed}`);
+const seed = Number(process.env['SEED'] ?? Math.floor(Math.random() * 2 ** 31));
+
+// The seed stands in the name, which every report of a failure has.
+t.test(`a random history with two schedulers that are killed, ended and frozen, SEED=${seed}`, async (t) => {
   const { findings, log, ...counts } = await runHistory(t, { seed, forMs, settleMs });
   t.comment(JSON.stringify(counts));
   t.same(findings, []);
