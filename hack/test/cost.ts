@@ -31,7 +31,7 @@ function countedSeconds(): number {
   return cpuSecondsOfChildren(procFile('/proc/self/stat'));
 }
 
-/** What all processes of the machine have used since it started: also those that tests leave to the system. In seconds. */
+/** What all processes of the machine have used since it started: also those that tests leave to the system; without interrupts. In seconds. */
 export function machineCpuSeconds(): number {
   const { busyMs, stealMs } = machineTimes(procFile('/proc/stat'));
   return (busyMs + stealMs) / 1000;

@@ -18,12 +18,13 @@ export interface ServerOptionsSetup extends ServingOptions {
 
 /** Throws OptionsError for a certificate that cannot be read or made. */
 export async function serverOptions({
+  values,
+  clock,
+  authorities,
   random,
   memoryBytes,
   listenOnAnyPort = false,
-  ...serving
 }: ServerOptionsSetup): Promise<ApiServerOptions> {
-  const { values } = serving;
   const common: ApiServerOptions = {
     maxRequestsInFlight: values['max-requests-inflight'],
     maxMutatingRequestsInFlight: values['max-mutating-requests-inflight'],
@@ -36,7 +37,7 @@ export async function serverOptions({
   };
   if (values['secure-port'] === 0 && !listenOnAnyPort) return common;
   const host = hostOf(values);
-  const tls = await loadServing(serving);
+  const tls = await loadServing({ values, clock, authorities });
   const chance = values['goaway-chance'];
   const listen = {
     host,

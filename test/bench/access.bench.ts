@@ -4,9 +4,9 @@
  *
  * `hack/bench.sh access [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 9] [--only create,get]`
  *
- * `--limits` measures what the limits against the peer are about, and nothing else, in about fifteen minutes for both
- * servers, and prints one table at the end: create, the first 1,000 creates, get, list, status, patch, watch, memory. Over
- * HTTP/1.1 and over HTTP/2, which is what kubectl, client-go and our own daemons speak; `--way http2` takes one of them.
+ * `--limits` measures what the limits against the peer are about, and nothing else, and prints one table at the end: create,
+ * the first 1,000 creates, get, list, status, patch, watch, memory. Over HTTP/1.1 and over HTTP/2, which is what kubectl,
+ * client-go and our own daemons speak; `--way http2` takes one of them.
  *
  * Rounds in which the machine was starved are made again, up to `--repeats` times as many as there should be. `--many 0`
  * leaves the second, larger run out. `--markdown` prints the table for a document at the end, `--json FILE` keeps the

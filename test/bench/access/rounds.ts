@@ -97,7 +97,7 @@ async function cost(work: Work, from: number): Promise<Cost> {
 
 /**
  * Rounds before those that count: what is measured is a server that has been at work for a while, compiled code and all. V8 goes
- * on compiling through the first 5,000 creates (`first creates` measures those).
+ * on compiling through the first 5,000 creates (`firstCreatesRows` measures those).
  */
 const warmUpRounds = 12;
 

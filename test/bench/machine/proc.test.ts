@@ -11,6 +11,7 @@ test('a process out of its stat', async (t) => {
 test('all cores out of /proc/stat', async (t) => {
   const stat = 'cpu  100 20 3 5000 600 7 8 9 0 0\ncpu0 1 2 3 4 5 6 7 8 0 0\n';
   t.same(machineTimes(stat), { busyMs: 1230, stealMs: 90 });
+  t.same(machineTimes(''), { busyMs: 0, stealMs: 0 }, 'a system that has none');
 });
 
 test('descendants', async (t) => {

@@ -17,7 +17,7 @@ export type SpinOrder =
 
 /**
  * Nothing but arithmetic, which depends on nothing in memory and leaves nothing there. It is compiled ahead of time: a loop of
- * JavaScript takes four times as long from the moment that its compiled code is given up, which looks like a slow core.
+ * JavaScript takes more than three times as long from the moment that its compiled code is given up, which looks like a slow core.
  */
 function work(): void {
   pbkdf2Sync('spin', 'spin', 5000, 32, 'sha256');
@@ -51,7 +51,7 @@ function busy(ms: number): number {
   return done;
 }
 
-// Compiled before anything counts.
+// Loaded and warm before anything counts.
 spin(20);
 let taken: Spin[] = [];
 let ticking: NodeJS.Timeout | undefined;

@@ -336,7 +336,7 @@ t.test('a webhook that hangs costs its own requests only', async (t) => {
   await cluster.configure('Validating', 'short', [webhook(hook, { timeoutSeconds: 1 })]);
   const late = await cluster.send('POST', maps, map('one'));
   t.match(late, { status: 500, body: { message: /context deadline exceeded$/ } });
-  t.match(late.warnings, [/^admission webhook "a\.b\.test" took [1-9]\d*\.\d seconds$/]);
+  t.match(late.warnings, [/^admission webhook "a\.b\.test" took 1\.\d seconds$/]);
   const sumOf = async (name: string) => {
     const lines = (await cluster.metrics(`${name}_sum`)).filter((line) => /"POST".*"configmaps"/.test(line));
     return lines.reduce((sum, line) => sum + Number(line.split(' ').at(-1)), 0);
