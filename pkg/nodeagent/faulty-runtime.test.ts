@@ -192,6 +192,24 @@ t.test('what a runtime has still is not gone, whatever it says', async (t) => {
   t.same(await real.listPodSandbox(), []);
 });
 
+t.test('how a pod has ended is told before its sandbox has stopped', async (t) => {
+  const { api, calls, real, main, until } = await agentWithFaults(t, { subscribe: mute });
+  let stop = async () => {};
+  calls.stopPodSandbox = (id) =>
+    new Promise((resolve, reject) => {
+      stop = () => real.stopPodSandbox(id).then(resolve, reject);
+    });
+  const told = `simulation.${orchDialect.labelDomain}`;
+  const ends = { [`${told}/exit-after`]: '1s', [`${told}/exit-code`]: '4' };
+  api.seed(pods, testPod('brief', { restartPolicy: 'Never' }, ends));
+  await until(() => api.get(pods, 'default/brief')?.status?.phase === 'Failed');
+  t.equal(main('brief')?.state?.terminated?.exitCode, 4);
+  const states = async () => (await real.listPodSandbox()).map(({ state }) => state);
+  t.same(await states(), ['SANDBOX_READY']);
+  await stop();
+  t.same(await states(), ['SANDBOX_NOTREADY']);
+});
+
 t.test('a pod of nobody is removed, however often that fails', async (t) => {
   const { calls, real, until } = await agentWithFaults(t, { subscribe: mute });
   let refused = 0;

@@ -68,6 +68,8 @@ export class PodTermination {
     }
     prober.remove(this.#uid);
     const runtime = await observer.refresh(this.#uid);
+    // It has ended by itself: nobody is to wait for that word until its network is taken down, too, which may take its time.
+    if (failure === undefined) await this.#reporter.report();
     await killer.killAll({ pod, runtime, graceSeconds: failure?.graceSeconds ?? podGraceSeconds(pod) });
     await observer.refresh(this.#uid);
     this.#backoff.clear();

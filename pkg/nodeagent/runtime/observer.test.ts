@@ -176,6 +176,38 @@ t.test('unknown ends are looked for together', async (t) => {
   t.equal(observer.list().length, 4);
 });
 
+t.test('an unknown end is looked for until the listing shows it, too', async (t) => {
+  const { observer, run, tell, listed } = await observed();
+  t.teardown(() => observer.stop());
+  run(container('a', 'brief'));
+  tell({ id: 'a-brief', became: 'stopped' });
+  await listed(500);
+  t.equal(observer.get('a')?.containers[0]?.state, 'CONTAINER_RUNNING', 'the event was sooner than the listing');
+  run(container('a', 'brief', 'CONTAINER_EXITED'));
+  await listed(1000);
+  t.equal(observer.get('a')?.containers[0]?.state, 'CONTAINER_EXITED');
+});
+
+t.test('ever new unknown ends do not put off the listing that looks for them', async (t) => {
+  const { observer, hold, tell, listed } = await observed();
+  t.teardown(() => observer.stop());
+  hold(sandbox('b', 'SANDBOX_NOTREADY'));
+  tell({ id: 'sandbox-b', became: 'stopped' });
+  for (let i = 0; i < 6; i++) {
+    await listed(100);
+    tell({ id: `nobody-${i}`, became: 'stopped' });
+  }
+  t.ok(observer.get('b'));
+});
+
+t.test('what neither events nor their looks have shown is listed soon', async (t) => {
+  const { observer, hold, listed } = await observed();
+  t.teardown(() => observer.stop());
+  hold(sandbox('a', 'SANDBOX_NOTREADY'));
+  await listed(15_000);
+  t.equal(observer.get('a')?.sandboxes[0]?.state, 'SANDBOX_NOTREADY');
+});
+
 t.test('what was made is asked for by its id, and the rest stays as it was', async (t) => {
   const { observer, hold, run, counted } = await observed();
   t.teardown(() => observer.stop());

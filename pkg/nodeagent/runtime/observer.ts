@@ -19,8 +19,8 @@ export interface RuntimeObserverOptions {
   readonly metrics: AgentMetrics;
 }
 
-/** While events come. */
-const slowRelistMs = 60_000;
+/** While events come. What they miss is to be known long before those who wait for it give up, kubectl after a minute. */
+const slowRelistMs = 15_000;
 /** While none come; release 1.24 lists this often always. */
 const quickRelistMs = 1000;
 /**
@@ -61,6 +61,8 @@ export class RuntimeObserver {
   readonly #inquiry: Inquiry;
   /** Id → when it is looked for. */
   readonly #unknown = new Map<string, Timer>();
+  /** Events of what is to be found by the next listing. */
+  #unlisted: RuntimeEvent[] = [];
   /** UIDs of pods of which the runtime lists something that could not be looked at. */
   readonly #unclear = new Set<string>();
   #observations = 0;
@@ -68,6 +70,8 @@ export class RuntimeObserver {
   #failing = false;
   #listedAt: number | undefined;
   #relistTimer: Timer | undefined;
+  /** When, by the clock that is never set; of no meaning without the timer. */
+  #relistDue = 0;
   #unsubscribe: (() => void) | undefined;
   #stopped = false;
 
@@ -166,9 +170,13 @@ export class RuntimeObserver {
     this.#unknown.get(id)?.cancel();
     const look = () => {
       this.#unknown.delete(id);
-      if (this.#uidOf.has(id)) this.#onEvent(event);
+      if (this.#uidOf.has(id)) {
+        this.#onEvent(event);
+        return;
+      }
       // All that end at once are found by one listing.
-      else this.#scheduleRelist(unknownMs.stopped);
+      this.#unlisted.push(event);
+      this.#scheduleRelist(unknownMs.stopped);
     };
     this.#unknown.set(id, this.#clock.setTimer(look, unknownMs[became]));
   }
@@ -197,9 +205,12 @@ export class RuntimeObserver {
     }
   }
 
+  /** A listing that is due sooner stays: what asks for one again and again does not put it off. */
   #scheduleRelist(delay = this.#relistMs): void {
+    const due = this.#clock.monotonic() + delay;
+    if (this.#stopped || (this.#relistTimer !== undefined && this.#relistDue <= due)) return;
     this.#relistTimer?.cancel();
-    if (this.#stopped) return;
+    this.#relistDue = due;
     this.#relistTimer = this.#clock.setTimer(() => {
       this.#relistTimer = undefined;
       this.relist()
@@ -228,6 +239,7 @@ export class RuntimeObserver {
   async #relist(): Promise<void> {
     const observation = ++this.#observations;
     const begunAt = this.#clock.monotonic();
+    const unlisted = this.#unlisted.splice(0);
     let sandboxes: PodSandbox[];
     let containers: Container[];
     try {
@@ -235,6 +247,7 @@ export class RuntimeObserver {
     } catch (error) {
       if (!this.#failing) this.#log.warn({ err: error }, 'the container runtime does not answer');
       this.#failing = true;
+      this.#unlisted.unshift(...unlisted);
       throw error;
     }
     const recovered = this.#failing;
@@ -268,6 +281,8 @@ export class RuntimeObserver {
         this.#log.warn({ err: error, uid }, 'the container runtime does not tell of a pod that it has');
       }
     }
+    // A listing may be behind its own runtime's events. What it still does not know is nobody's.
+    for (const event of unlisted) if (this.#uidOf.has(event.id)) this.#onEvent(event);
   }
 
   /** What the runtime holds of that pod now. */

@@ -60,7 +60,8 @@ export async function kubectlInput(t: Test, { cluster, kubectl, image }: InputOp
   ] as const) {
     const [first] = program;
     const result = await run([...created, '--rm', '--quiet', `${name}-${first}`, '--', ...program], { input });
-    t.match(result, { code, stdout: new RegExp(`^${input}`) }, `run -i --rm of ${first}`);
+    const expected = { code, stdout: new RegExp(`^${input}`) };
+    t.match(result, expected, `run -i --rm of ${first}`, { stderr: result.stderr });
   }
   const detached = [...created, '--attach=false', name, '--', 'sh', '-c', 'cat; exit 4'];
   t.match(await run(detached), { code: 0 });

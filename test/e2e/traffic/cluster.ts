@@ -109,6 +109,13 @@ export class HostCluster {
     return pod === 'web-first' ? this.firstName : pod.replace('web-', '');
   }
 
+  /** All rules of the kernel there, whatever made them. */
+  async rules(host: Host): Promise<string> {
+    const programs = [['iptables-save'], ['ip6tables-save'], ['nft', 'list', 'ruleset']] as const;
+    const said = await Promise.all(programs.map(([program, ...args]) => host.run(program, args)));
+    return said.map(succeeded).join('\n');
+  }
+
   /** What `orchctl` prints; rejects when it fails. */
   async ctl(...args: readonly string[]): Promise<string> {
     return succeeded(await this.#ctl(args));
