@@ -2,7 +2,7 @@
  * What a client may send that it must not, or need not (RFC 9113): the server-side cases of h2spec by their sections, floods,
  * and clients that do not read. Over a pair of streams in memory, so that all that the server says is seen.
  */
-import { type Duplex, duplexPair } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { frame, frameFlag, frameType, numberFrame, preface, resetCode, setting, settingsFrame } from '#http2/frames.js';
@@ -11,6 +11,7 @@ import { ServerSession } from '#http2/server-session.js';
 import type { ServerStream } from '#http2/server-stream.js';
 import type { StreamFailure } from '#http2/stream.js';
 import { framesSaid, lastSaid, type Said } from '#http2/testing/frames-said.js';
+import { socketPair } from '#http2/testing/socket-pair.js';
 
 const { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION } =
   frameType;
@@ -57,10 +58,9 @@ const maxStreams = 5;
 const streamWindowBytes = 100_000;
 
 function scene(t: Test, { begins = true, reads = true } = {}): Scene {
-  const [socket, peer] = duplexPair();
+  const [socket, peer] = socketPair();
   const parts: Buffer[] = [];
-  // A copy: the memory of what was written is used again.
-  peer.on('data', (chunk: Buffer) => parts.push(Buffer.from(chunk)));
+  peer.on('data', (chunk: Buffer) => parts.push(chunk));
   peer.on('error', () => undefined);
   let closed = false;
   const streams: Scene['streams'] = new Map();

@@ -2,7 +2,7 @@
  * What a server may send that it must not, or need not (RFC 9113): the client-side cases of h2spec by their sections, and
  * floods. Over a pair of streams in memory, so that all that the client says is seen.
  */
-import { type Duplex, duplexPair } from 'node:stream';
+import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { frame, frameFlag, frameType, numberFrame, preface, resetCode, setting, settingsFrame } from '#http2/frames.js';
@@ -10,6 +10,7 @@ import { encodeHeaders, type HeaderField } from '#http2/hpack.js';
 import { Http2Session } from '#http2/session.js';
 import type { Http2Stream, StreamFailure } from '#http2/stream.js';
 import { framesSaid, lastSaid, type Said } from '#http2/testing/frames-said.js';
+import { socketPair } from '#http2/testing/socket-pair.js';
 
 const { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION } =
   frameType;
@@ -47,14 +48,13 @@ interface Scene {
 
 /** One request under way, on stream 1. */
 async function scene(t: Test, greeting: Buffer = settingsFrame([])): Promise<Scene> {
-  const [socket, peer] = duplexPair();
+  const [socket, peer] = socketPair();
   t.teardown(() => socket.destroy());
   const ready = deferred<void>();
   const closed = deferred<Error | undefined>();
   const ended = deferred<StreamFailure | undefined>();
   const parts: Buffer[] = [];
-  // A copy: the memory of what was written is used again.
-  peer.on('data', (chunk: Buffer) => parts.push(Buffer.from(chunk)));
+  peer.on('data', (chunk: Buffer) => parts.push(chunk));
   const session = new Http2Session({
     socket,
     streamWindowBytes: 100_000,
