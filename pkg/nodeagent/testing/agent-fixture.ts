@@ -121,11 +121,11 @@ export function testPod(name: string, spec: Partial<PodSpec> = {}, annotations: 
   };
 }
 
-/** Resolves when the condition holds; rejects after the limit, which is ten seconds unless told. */
+/** Resolves when the condition holds; rejects after the limit, which is a minute unless told. */
 export async function eventually(
   condition: () => boolean | Promise<boolean>,
   what = 'the condition',
-  limitMs = 10_000,
+  limitMs = 60_000,
 ): Promise<void> {
   const deadline = realClock.monotonic() + limitMs;
   while (!(await condition())) {

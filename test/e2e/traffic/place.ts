@@ -10,6 +10,9 @@ import type { Order, Report, Target } from '#test/e2e/traffic/protocol.js';
 
 const program = join(root, 'dist', 'test', 'e2e', 'traffic', 'probe.js');
 
+/** A busy machine takes its time to answer; one that is not there never does. */
+export const answerMs = 10_000;
+
 export interface Expectation {
   /** Names of those that are to answer, each of them: it is asked until they have. */
   readonly expect: readonly string[];
@@ -46,13 +49,13 @@ export class Place {
     await this.#tell({ kind: 'serve', name: this.name, tcp, udp });
   }
 
-  ask(target: Target, { expect, least = 1, timeoutMs = 3000 }: Expectation): Promise<Report> {
+  ask(target: Target, { expect, least = 1, timeoutMs = answerMs }: Expectation): Promise<Report> {
     // With so many tries one of three is missed once in 10^26.
     const tries = expect.length === 0 ? least : 150;
     return this.#tell({ kind: 'ask', target, expect, least, timeoutMs, tries });
   }
 
-  async keepAsking(targets: readonly Target[], { pauseMs = 100, timeoutMs = 5000 } = {}): Promise<void> {
+  async keepAsking(targets: readonly Target[], { pauseMs = 100, timeoutMs = answerMs } = {}): Promise<void> {
     await this.#tell({ kind: 'keep-asking', targets, pauseMs, timeoutMs });
   }
 

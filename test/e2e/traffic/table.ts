@@ -1,7 +1,7 @@
 /** Tables of who asks for what, and what is to happen. */
 import type { Test } from 'tap';
 import { eventually } from '#test/e2e/harness.js';
-import type { Place } from '#test/e2e/traffic/place.js';
+import { answerMs, type Place } from '#test/e2e/traffic/place.js';
 import type { Report, Target } from '#test/e2e/traffic/protocol.js';
 
 /** Who asks for what, and what is to happen. */
@@ -38,16 +38,12 @@ function problemOf({ client, expect, how }: Row, { answers, clients, failures }:
 export async function check(t: Test, rows: readonly Row[]): Promise<void> {
   await Promise.all(
     rows.map(async (row) => {
-      const timeoutMs = row.expect.length === 0 ? droppedMs : 3000;
+      const timeoutMs = row.expect.length === 0 ? droppedMs : answerMs;
       let problem: string | undefined = 'not asked';
-      await eventually(
-        row.what,
-        async () => {
-          problem = problemOf(row, await row.from.ask(row.to, { expect: row.expect, timeoutMs }));
-          return problem === undefined;
-        },
-        15_000,
-      ).catch(() => undefined);
+      await eventually(row.what, async () => {
+        problem = problemOf(row, await row.from.ask(row.to, { expect: row.expect, timeoutMs }));
+        return problem === undefined;
+      }).catch(() => undefined);
       const { address, port, protocol } = row.to;
       t.equal(problem, undefined, `${row.what}: ${row.from.name} → ${protocol} ${address} ${port}`);
     }),

@@ -150,7 +150,7 @@ export class PolicyCases {
     await Promise.all(
       rows.map(async ([from, to, passes]) => {
         const isSo = async () => ((await this.#networks.fetch(from, to)) !== 'silence') === passes;
-        const became = await eventually('it is so', isSo, 10_000).catch(() => false);
+        const became = await eventually('it is so', isSo).catch(() => false);
         t.ok(became, `${from} → ${to} ${passes ? 'passes' : 'is dropped'}`);
       }),
     );
