@@ -212,7 +212,7 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
   const pod = (await ask(field.orch, 'GET', podPath(0))).body.length;
   report.say(`\n${pods} pods of ${pod} bytes`);
   if (wanted('idle')) await idleRow(field);
-  else await realClock.sleep(settleMs);
+  else await realClock.sleep(collectedMs);
   const small = pods <= 5000;
   const loaded = figuresOf(sides.map(({ server }) => residentTreeBytes(server.pid)));
   growing['memory'] = loaded.orch;
