@@ -239,6 +239,7 @@ export class RuntimeObserver {
   async #relist(): Promise<void> {
     const observation = ++this.#observations;
     const begunAt = this.#clock.monotonic();
+    // Where it fails they are dropped: the next listing comes a second later, long after them.
     const unlisted = this.#unlisted.splice(0);
     let sandboxes: PodSandbox[];
     let containers: Container[];
@@ -247,7 +248,6 @@ export class RuntimeObserver {
     } catch (error) {
       if (!this.#failing) this.#log.warn({ err: error }, 'the container runtime does not answer');
       this.#failing = true;
-      this.#unlisted.unshift(...unlisted);
       throw error;
     }
     const recovered = this.#failing;
