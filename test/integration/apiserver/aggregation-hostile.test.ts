@@ -56,6 +56,8 @@ t.test('a server that takes connections and says nothing', async (t) => {
     open += 1;
     most = Math.max(most, open);
     socket.on('error', () => undefined);
+    // Who does not read does not hear that the other side has left.
+    socket.resume();
     socket.on('close', () => {
       open -= 1;
     });
@@ -79,9 +81,6 @@ t.test('a server that takes connections and says nothing', async (t) => {
   });
   const found = await condition(aggregating, 'v1.silent.example.com', ({ status }) => status === 'False');
   t.match(found, { reason: 'FailedDiscoveryCheck', message: /timed out waiting for https/ });
-  // What it has found is a change, for which it is checked again at once: the ends of the first check's connections are heard
-  // a moment after the next one's have come.
-  t.ok(most <= 2 * 5, 'as many connections as a check makes, and the next one', { most });
-  while (open > 5) await realClock.sleep(10);
+  t.ok(most <= 5, 'as many connections as a check makes', { most });
   t.equal((await ask(aggregating, 'admin', 'GET', '/apis/silent.example.com/v1')).status, 503);
 });
