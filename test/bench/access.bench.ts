@@ -45,8 +45,7 @@ const { values } = parseArgs({
     pods: { type: 'string', default: '5000' },
     /** Absent: 50000, with `--limits` 0. */
     many: { type: 'string' },
-    /** Absent: 9, with `--limits` 5. */
-    rounds: { type: 'string' },
+    rounds: { type: 'string', default: '9' },
     repeats: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
     limits: { type: 'boolean', default: false },
@@ -76,7 +75,6 @@ const wanted = (name: string): boolean => {
 };
 const ways = bothWays.filter((way) => values.way === undefined || values.way === way);
 if (ways.length === 0) throw new Error(`no way ${values.way}; there are ${bothWays.join(', ')}`);
-const rounds = values.rounds ?? (inLimits ? '5' : '9');
 const many = values.many ?? (inLimits ? '0' : '50000');
 
 /** What a server still does after it has answered for the first time. */
@@ -283,10 +281,10 @@ async function measureWith(pods: number, options: RoundsOptions, report: Report)
 async function main(): Promise<void> {
   const machine = await Machine.calibrated();
   const report = new Report((text) => process.stdout.write(text));
-  const options = { judge: machine, rounds: Number(rounds), repeats: Number(values.repeats) };
+  const options = { judge: machine, rounds: Number(values.rounds), repeats: Number(values.repeats) };
   report.say(machineLine());
   report.say(machine.description);
-  report.say(`CPU of the server's process for each operation, medians of ${options.rounds} rounds on a warm server`);
+  report.say(`CPU of the server's process for each operation, means of ${options.rounds} rounds on a warm server`);
   try {
     const sizes = [Number(values.pods), Number(many)].filter((size) => size > 0);
     const all: Record<string, number>[] = [];

@@ -14,6 +14,7 @@ const loopBytes = 128;
 /** The stretches of a template by their indexes. */
 export abstract class StretchSource {
   #tail: { readonly stretch: number; readonly from: number; readonly bytes: Uint8Array } | undefined;
+  #begun: { readonly stretch: number; readonly prefix: Buffer; readonly begins: boolean } | undefined;
 
   abstract stretchAt(index: number): Uint8Array;
 
@@ -24,6 +25,16 @@ export abstract class StretchSource {
     const bytes = this.stretchAt(stretch).subarray(from);
     this.#tail = { stretch, from, bytes };
     return bytes;
+  }
+
+  /** Whether a stretch begins with `prefix`. The last answer is kept: lists ask the same of each item. */
+  begins(stretch: number, prefix: Buffer): boolean {
+    const known = this.#begun;
+    if (known !== undefined && known.stretch === stretch && known.prefix === prefix) return known.begins;
+    const bytes = this.stretchAt(stretch);
+    const begins = bytes.length >= prefix.length && prefix.compare(bytes, 0, prefix.length) === 0;
+    this.#begun = { stretch, prefix, begins };
+    return begins;
   }
 }
 

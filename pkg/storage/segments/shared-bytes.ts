@@ -36,9 +36,11 @@ export class SharedBytes implements Segmented {
 
   begins(prefix: Buffer): boolean {
     const own = this.#own;
-    const first = this.template.stretches[own.charCodeAt(3)] as Buffer;
-    const startsShared = own.charCodeAt(1) === 0 && own.charCodeAt(2) === 0 && first.length >= prefix.length;
-    return begins(startsShared ? first : joined(this), prefix);
+    const first = own.charCodeAt(3);
+    const startsShared = own.charCodeAt(1) === 0 && own.charCodeAt(2) === 0;
+    if (startsShared && this.template.stretchAt(first).length >= prefix.length)
+      return this.template.begins(first, prefix);
+    return begins(joined(this), prefix);
   }
 
   copyTo(target: Buffer, at: number, from = 0): void {

@@ -87,10 +87,11 @@ export class PlacedBytes implements Segmented {
   }
 
   begins(prefix: Buffer): boolean {
-    const { slab, offset } = this;
-    const first = this.template.stretchAt(slab[offset + entryBytes] as number);
-    const startsShared = slab[offset + 1] === 0 && slab[offset + 2] === 0 && first.length >= prefix.length;
-    return begins(startsShared ? Buffer.from(first.buffer, first.byteOffset, prefix.length) : joined(this), prefix);
+    const { slab, offset, template } = this;
+    const first = slab[offset + entryBytes] as number;
+    const startsShared = slab[offset + 1] === 0 && slab[offset + 2] === 0;
+    if (startsShared && template.stretchAt(first).length >= prefix.length) return template.begins(first, prefix);
+    return begins(joined(this), prefix);
   }
 
   copyTo(target: Buffer, at: number, from = 0): void {

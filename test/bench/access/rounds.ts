@@ -102,14 +102,18 @@ async function cost(work: Work, from: number): Promise<Cost> {
 const warmUpRounds = 12;
 
 export interface Costs extends Omit<Rounds<unknown>, 'values'> {
-  /** Medians, in the order of the works. */
+  /** Means, in the order of the works. */
   readonly costs: readonly Cost[];
 }
 
-/** Of each work by itself. */
-export function medians({ values, ...rest }: Rounds<readonly Cost[]>): Costs {
+/**
+ * Of each work by itself. Means, since collecting garbage is a part of the cost: where it falls into every second round, a
+ * median is by chance that of the rounds with it or of those without.
+ */
+export function means({ values, ...rest }: Rounds<readonly Cost[]>): Costs {
   const [first = []] = values;
-  const of = (i: number, figure: 'server' | 'etcd') => median(values.map((costs) => costs[i]?.[figure] ?? Number.NaN));
+  const of = (i: number, figure: 'server' | 'etcd') =>
+    values.reduce((sum, costs) => sum + (costs[i]?.[figure] ?? Number.NaN), 0) / values.length;
   return { ...rest, costs: first.map((_, i) => ({ server: of(i, 'server'), etcd: of(i, 'etcd') })) };
 }
 
@@ -123,7 +127,7 @@ export async function costPerOperation(works: readonly Work[], options: RoundsOp
     return costs;
   };
   for (let round = 0; round < warmUpRounds; round++) await once(round);
-  return medians(await inRounds(options, (round) => once(warmUpRounds + round)));
+  return means(await inRounds(options, (round) => once(warmUpRounds + round)));
 }
 
 /**

@@ -2,7 +2,7 @@
 import { apis, compare, concurrency, type Field, load } from '#test/bench/access/field.js';
 import { ask, podBody, podName, podPath, scratchPath, touchAll, type Way, wayText } from '#test/bench/access/pods.js';
 import { costFigures, type RowLimits } from '#test/bench/access/report.js';
-import { type Cost, costFromFirst, costPerOperation, inRounds, medians } from '#test/bench/access/rounds.js';
+import { type Cost, costFromFirst, costPerOperation, inRounds, means } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 
 const operations = 1000;
@@ -67,7 +67,7 @@ export async function firstCreatesRows(
   });
   for (const [i, creates] of until.entries()) {
     const ofRow = values.map((costs): readonly Cost[] => costs[i] ?? []);
-    const figures = costFigures(medians({ values: ofRow, ...rounds }), field.peer !== undefined);
+    const figures = costFigures(means({ values: ofRow, ...rounds }), field.peer !== undefined);
     const name = `create, the first ${creates} after a start${wayText(way)}`;
     field.report.add({ name, unit: 'ms', ...figures, limits: firstLimits.get(creates) ?? {}, rounds });
   }

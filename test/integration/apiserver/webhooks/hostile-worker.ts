@@ -107,8 +107,11 @@ const server = createServer({ cert, key }, (request, response) => {
 });
 server.on('connection', count);
 server.on('tlsClientError', () => undefined);
-/** Takes connections and says nothing. */
-const silent = createTcpServer(count);
+/** Takes connections, reads what comes, so that it hears of their ends, and says nothing. */
+const silent = createTcpServer((socket) => {
+  count(socket);
+  socket.resume();
+});
 
 /** A report, or that it is done. */
 function answerTo(question: HostileQuestion): HostileReport | undefined {
