@@ -115,14 +115,23 @@ t.test('what objects of one template begin with is told of each of them', async 
   const templates = new Templates({ maxBytes: 1e6 });
   const prefixes = ['{"kind":"Pod",', '{"kind":"Pot",'].map((text) => Buffer.from(text));
   // The first stretch of some begins with their own bytes, and that of others elsewhere in the template.
-  const other = (n: number) => Buffer.from(`${' '.repeat(n % 3)}${pod(n).toString().replace('Pod', n % 2 === 0 ? 'Pod' : 'Pot')}`);
+  const other = (n: number) =>
+    Buffer.from(
+      `${' '.repeat(n % 3)}${pod(n)
+        .toString()
+        .replace('Pod', n % 2 === 0 ? 'Pod' : 'Pot')}`,
+    );
   templates.share(podKey(0), 'json', pod(0));
   for (let n = 1; n < 60; n++) {
     const bytes = other(n);
     const made = templates.share(podKey(n), 'json', bytes);
     t.ok(made, `${n} is shared`);
     for (const prefix of prefixes)
-      t.equal(made !== undefined && begins(made, prefix), bytes.subarray(0, prefix.length).equals(prefix), `${n} ${prefix}`);
+      t.equal(
+        made !== undefined && begins(made, prefix),
+        bytes.subarray(0, prefix.length).equals(prefix),
+        `${n} ${prefix}`,
+      );
   }
 });
 
