@@ -15,6 +15,7 @@ import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi } from '#client/testing/fake-api.js';
 import { type Logger, silentLogger as log } from '#daemon/log/logger.js';
 import { DnsServer, type DnsServerOptions } from '#dns/dns-server.js';
+import { freePort } from '#test/free-port.js';
 
 const service = (name: string, spec: object): Service =>
   ({ metadata: { name, namespace: 'default' }, spec: { ports: [], ...spec } }) as unknown as Service;
@@ -179,12 +180,15 @@ t.test('a resolver that asks this server is left out', async (t) => {
 
 t.test('an address that is in use is waited for', async (t) => {
   const other = createSocket('udp4');
-  await new Promise<void>((resolve) => other.bind(0, '127.0.0.1', resolve));
-  const { port } = other.address();
-  const { ask } = await setUp(t, {
-    port,
-    log: Object.assign(Object.create(log), { error: () => other.close() }) as Logger,
-  });
+  // Of TCP, too, nobody may have it: an outgoing connection might have a port that the system picks.
+  const port = await freePort();
+  await new Promise<void>((resolve) => other.bind(port, '127.0.0.1', resolve));
+  let refused = 0;
+  const refuse = () => {
+    if (++refused === 1) other.close();
+  };
+  const { ask } = await setUp(t, { port, log: Object.assign(Object.create(log), { error: refuse }) as Logger });
+  t.ok(refused > 0, 'it was refused at first');
   t.equal(told(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
 });
 
