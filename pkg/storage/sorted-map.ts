@@ -73,6 +73,8 @@ export class SortedMap<V> {
     if (chunk.keys[position] === key) {
       const before = chunk.values[position];
       chunk.values[position] = value;
+      // The value may have the same string.
+      chunk.keys[position] = key;
       return before;
     }
     chunk.keys.splice(position, 0, key);

@@ -61,7 +61,7 @@ const { values } = parseArgs({
 });
 const groups = [
   ...['idle', 'create', 'get', 'list', 'pages', 'selector', 'update', 'lease', 'follow', 'representations'],
-  ...['watch', 'loop', 'start', 'first'],
+  ...['watch', 'loop', 'start', 'first', 'peak'],
 ];
 const only = values.only.split(',').filter((name) => name !== '');
 const unknown = only.filter((name) => !groups.includes(name));
@@ -71,7 +71,7 @@ const limited = ['create', 'get', 'list', 'update', 'watch', 'peak', 'first'];
 const inLimits = values.limits;
 const wanted = (name: string): boolean => {
   if (inLimits) return limited.includes(name);
-  return name !== 'peak' && (only.length === 0 || only.includes(name));
+  return only.includes(name) || (only.length === 0 && name !== 'peak');
 };
 const ways = bothWays.filter((way) => values.way === undefined || values.way === way);
 if (ways.length === 0) throw new Error(`no way ${values.way}; there are ${bothWays.join(', ')}`);

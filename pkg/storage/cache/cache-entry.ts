@@ -6,21 +6,14 @@ import { FieldSets } from '#storage/cache/field-sets.js';
 import { RecurringValues } from '#storage/cache/recurring-values.js';
 import { UnkeptEntry } from '#storage/cache/unkept-entry.js';
 import { unreadableEntry } from '#storage/errors.js';
-import {
-  isStoredLayout,
-  type PartParser,
-  parseParts,
-  type StoredParts,
-  splice,
-  spliceInto,
-  unsplice,
-} from '#storage/layout.js';
+import { isStoredLayout, type PartParser, parseParts, splice, spliceInto, unsplice } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import { CompressedBytes } from '#storage/segments/compressed-bytes.js';
 import { maxSharedBytes } from '#storage/segments/packed.js';
 import { type Bytes, isWhole, joined, type Segmented } from '#storage/segments/segmented.js';
 import { SharedBytes } from '#storage/segments/shared-bytes.js';
 import type { KeyValue, Revision } from '#storage/store.js';
+import type { StoredParts } from '#storage/stored-parts.js';
 
 /**
  * Parses served bytes, whose parts may be known; what it returns is shared and never changed, and has no part of the
@@ -61,7 +54,7 @@ const lineFeedByte = lineFeed.charCodeAt(0);
 const scratch = Buffer.allocUnsafeSlow(maxSharedBytes);
 
 export class CacheEntry implements Entry, Warm, Compressible {
-  readonly key: string;
+  #key: string;
   readonly revision: Revision;
   readonly stale: boolean;
   /** Why it cannot be read; whoever needs more of it than key and revision gets a 500 that says so. */
@@ -119,7 +112,7 @@ export class CacheEntry implements Entry, Warm, Compressible {
   /** The value is copied; with `given`, which is what `kept` of an equal entry was, it is not looked at. */
   constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, context: EntryContext, given?: Bytes) {
     const readable = given !== undefined || isStoredLayout(value);
-    this.key = key;
+    this.#key = key;
     this.revision = modRevision;
     this.stale = stale;
     this.unreadable = unreadable ?? (readable ? undefined : 'the stored data is not an object in JSON');
@@ -134,6 +127,15 @@ export class CacheEntry implements Entry, Warm, Compressible {
       this.#shared = line;
     }
     if (this.#isWarm) context.keeper?.warmed(this);
+  }
+
+  get key(): string {
+    return this.#key;
+  }
+
+  /** Takes an equal key for its own, so that one string is kept instead of two. */
+  shareKey(key: string): void {
+    this.#key = key;
   }
 
   /** All that is kept of the object, readable or not: as served, with a line feed behind it. */

@@ -247,6 +247,8 @@ export class CacheState {
   #change(write: Write): Change | undefined {
     const { key, revision, entry } = write;
     if (entry !== undefined) {
+      // This server's own writes bring a key of their own.
+      entry.shareKey(key);
       const previous = this.entries.set(key, entry);
       return new Change({ revision, entry, previous, deleted: false });
     }

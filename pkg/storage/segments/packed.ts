@@ -27,12 +27,11 @@ export abstract class StretchSource {
     return bytes;
   }
 
-  /** Whether a stretch begins with `prefix`. The last answer is kept: lists ask the same of each item. */
+  /** Whether a stretch, which is at least as long, begins with `prefix`. The last answer is kept: lists ask the same of each item. */
   begins(stretch: number, prefix: Buffer): boolean {
     const known = this.#begun;
     if (known !== undefined && known.stretch === stretch && known.prefix === prefix) return known.begins;
-    const bytes = this.stretchAt(stretch);
-    const begins = bytes.length >= prefix.length && prefix.compare(bytes, 0, prefix.length) === 0;
+    const begins = prefix.compare(this.stretchAt(stretch), 0, prefix.length) === 0;
     this.#begun = { stretch, prefix, begins };
     return begins;
   }

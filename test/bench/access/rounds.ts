@@ -27,6 +27,8 @@ export interface RoundsOptions {
   readonly rounds: number;
   /** At most so many times `rounds` are discarded before it is given up. */
   readonly repeats: number;
+  /** Rounds before those that count; absent: 12. */
+  readonly warmUpRounds?: number;
 }
 
 export interface Rounds<T> {
@@ -96,10 +98,10 @@ async function cost(work: Work, from: number): Promise<Cost> {
 }
 
 /**
- * Rounds before those that count: what is measured is a server that has been at work for a while, compiled code and all. V8 goes
- * on compiling through the first 5,000 creates (`firstCreatesRows` measures those).
+ * What is measured is a server that has been at work for a while, compiled code and all. V8 goes on compiling through the
+ * first 5,000 creates (`firstCreatesRows` measures those).
  */
-const warmUpRounds = 12;
+const defaultWarmUpRounds = 12;
 
 export interface Costs extends Omit<Rounds<unknown>, 'values'> {
   /** Means, in the order of the works. */
@@ -126,6 +128,7 @@ export async function costPerOperation(works: readonly Work[], options: RoundsOp
     }
     return costs;
   };
+  const { warmUpRounds = defaultWarmUpRounds } = options;
   for (let round = 0; round < warmUpRounds; round++) await once(round);
   return means(await inRounds(options, (round) => once(warmUpRounds + round)));
 }

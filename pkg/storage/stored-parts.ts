@@ -1,0 +1,38 @@
+/** Where the large values of a stored object are in its bytes. */
+
+export interface StoredParts {
+  /** Start and end of each, in the order of `largeValues`: first the managers' field sets. */
+  readonly ranges: readonly number[];
+  readonly fieldSets: number;
+  /** Of all bytes. */
+  readonly length: number;
+}
+
+const slots = 256;
+
+/**
+ * One and the same description for objects that have their parts at the same places, as most of one template do: each
+ * object that was written keeps one. Bounded; what is not known any more is made anew.
+ */
+export class RecentParts {
+  readonly #slots: (StoredParts | undefined)[] = Array.from({ length: slots });
+
+  /** The ranges may be changed afterwards. */
+  of(ranges: readonly number[], fieldSets: number, length: number): StoredParts {
+    let hash = length;
+    for (const place of ranges) hash = (Math.imul(hash, 31) + place) | 0;
+    const slot = (hash ^ (hash >>> 8) ^ (hash >>> 16)) & (slots - 1);
+    const known = this.#slots[slot];
+    if (known?.length === length && known.fieldSets === fieldSets && equal(known.ranges, ranges)) return known;
+    // A copy has no room for more behind it, unlike an array that has grown.
+    const made = { ranges: ranges.slice(), fieldSets, length };
+    this.#slots[slot] = made;
+    return made;
+  }
+}
+
+function equal(a: readonly number[], b: readonly number[]): boolean {
+  if (a.length !== b.length) return false;
+  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
+  return true;
+}
