@@ -10,7 +10,7 @@ import { oncePer } from '#apimachinery/memo/once-per.js';
 import { maxSharedBytes } from '#storage/segments/packed.js';
 import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 import type { Revision } from '#storage/store.js';
-import { RecentParts, type StoredParts } from '#storage/stored-parts.js';
+import type { StoredParts } from '#storage/stored-parts.js';
 
 /** An object as the API knows it; only its outermost shape matters here. */
 export interface StorableObject {
@@ -24,7 +24,6 @@ const metadataStart = Buffer.from('"metadata":{');
 const headBytes = 256;
 /** Where a version's bytes are put together that are only copied from. */
 const scratch = Buffer.allocUnsafeSlow(maxSharedBytes);
-const recentParts = new RecentParts();
 const openingBrace = '{'.charCodeAt(0);
 const closingBrace = '}'.charCodeAt(0);
 const lineFeed = '\n'.charCodeAt(0);
@@ -238,7 +237,7 @@ class StoredWriter {
     for (const chunk of this.#chunks) {
       at += typeof chunk === 'string' ? bytes.write(chunk, at) : chunk.copy(bytes, at);
     }
-    return { bytes, parts: recentParts.of(this.#ranges, this.#fieldSets, this.#size) };
+    return { bytes, parts: { ranges: this.#ranges, fieldSets: this.#fieldSets, length: this.#size } };
   }
 
   #flush(): void {

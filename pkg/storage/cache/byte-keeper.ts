@@ -5,6 +5,7 @@
 import { CompressedBytes } from '#storage/segments/compressed-bytes.js';
 import type { SharedBytes } from '#storage/segments/shared-bytes.js';
 import { Templates } from '#storage/segments/templates.js';
+import { RecentParts } from '#storage/stored-parts.js';
 
 /** Something whose bytes are in one piece for now. */
 export interface Warm {
@@ -35,6 +36,8 @@ const defaultWarmBytes = 512 * 1024;
 const defaultTemplateBytes = 32 * 1024 * 1024;
 
 export class ByteKeeper {
+  /** What is known of where entries have their parts. */
+  readonly parts = new RecentParts();
   readonly #maxWarmBytes: number;
   readonly #templates: Templates;
   readonly #compresses: boolean;

@@ -60,7 +60,7 @@ export class CacheEntry implements Entry, Warm, Compressible {
   /** Why it cannot be read; whoever needs more of it than key and revision gets a 500 that says so. */
   readonly unreadable: string | undefined;
   readonly size: number;
-  parts: StoredParts | undefined;
+  #parts: StoredParts | undefined;
   readonly #context: EntryContext;
   /** With a line feed behind it in its memory; absent only where they can be had of `#shared`. */
   #json: Buffer | undefined;
@@ -131,6 +131,14 @@ export class CacheEntry implements Entry, Warm, Compressible {
 
   get key(): string {
     return this.#key;
+  }
+
+  get parts(): StoredParts | undefined {
+    return this.#parts;
+  }
+
+  set parts(parts: StoredParts | undefined) {
+    this.#parts = parts && (this.#context.keeper?.parts.of(parts) ?? parts);
   }
 
   /** Takes an equal key for its own, so that one string is kept instead of two. */
@@ -373,7 +381,7 @@ export class CacheEntry implements Entry, Warm, Compressible {
 
   #decoded(): object {
     try {
-      return this.#context.decode(this.#passing(), this.parts);
+      return this.#context.decode(this.#passing(), this.#parts);
     } catch {
       // What a parser says quotes the text, which may be a secret.
       throw unreadableEntry(this.key, 'the stored data cannot be decoded');
