@@ -1,5 +1,5 @@
 import t from 'tap';
-import { semanticEqual } from '#apimachinery/equality.js';
+import { sameItems, semanticEqual } from '#apimachinery/equality.js';
 
 t.test('what is the same, and what is not', (t) => {
   const rows: [unknown, unknown, boolean][] = [
@@ -32,5 +32,15 @@ t.test('what is the same, and what is not', (t) => {
     t.equal(semanticEqual(a, b), same, `${JSON.stringify(a)} and ${JSON.stringify(b)}`);
     t.equal(semanticEqual(b, a), same, `${JSON.stringify(b)} and ${JSON.stringify(a)}`);
   }
+  t.end();
+});
+
+t.test('lists with the very same items', (t) => {
+  const item = {};
+  t.ok(sameItems([], []));
+  t.ok(sameItems([1, 'a', item], [1, 'a', item]));
+  t.notOk(sameItems([1, 2], [2, 1]));
+  t.notOk(sameItems([1], [1, 2]));
+  t.notOk(sameItems([item], [{}]), 'an equal one is another one');
   t.end();
 });

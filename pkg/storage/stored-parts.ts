@@ -1,4 +1,5 @@
 /** Where the large values of a stored object are in its bytes. */
+import { sameItems } from '#apimachinery/equality.js';
 
 export interface StoredParts {
   /** Start and end of each, in the order of `largeValues`: first the managers' field sets. */
@@ -23,16 +24,10 @@ export class RecentParts {
     for (const place of ranges) hash = (Math.imul(hash, 31) + place) | 0;
     const slot = (hash ^ (hash >>> 8) ^ (hash >>> 16)) & (slots - 1);
     const known = this.#slots[slot];
-    if (known?.length === length && known.fieldSets === fieldSets && equal(known.ranges, ranges)) return known;
+    if (known?.length === length && known.fieldSets === fieldSets && sameItems(known.ranges, ranges)) return known;
     // A copy has no room for more behind it, unlike an array that has grown.
     const kept = { ranges: ranges.slice(), fieldSets, length };
     this.#slots[slot] = kept;
     return kept;
   }
-}
-
-function equal(a: readonly number[], b: readonly number[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }

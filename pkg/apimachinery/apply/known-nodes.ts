@@ -1,5 +1,6 @@
 /** Nodes of field sets that were made last: new objects mostly have the fields that others had before them. */
 import { type FieldSet, inOrder } from '#apimachinery/apply/field-set.js';
+import { sameItems } from '#apimachinery/equality.js';
 
 /** Edges and the nodes behind them, by turns. */
 export type NodeParts = (string | FieldSet)[];
@@ -24,7 +25,7 @@ export class KnownNodes {
 
   /** `base` with these parts besides, in order. Frozen, since it is shared. `parts` is taken over. */
   node(base: FieldSet, parts: NodeParts): FieldSet {
-    for (const known of this.#known) if (known.base === base && same(known.parts, parts)) return known.node;
+    for (const known of this.#known) if (known.base === base && sameItems(known.parts, parts)) return known.node;
     const made: Record<string, FieldSet> = Object.assign({}, base);
     for (let i = 0; i < parts.length; i += 2) made[parts[i] as string] = parts[i + 1] as FieldSet;
     const node = Object.freeze(inOrder(made));
@@ -33,10 +34,4 @@ export class KnownNodes {
     this.#next = (this.#next + 1) % maxKnown;
     return node;
   }
-}
-
-function same(a: readonly unknown[], b: readonly unknown[]): boolean {
-  if (a.length !== b.length) return false;
-  for (let i = 0; i < a.length; i++) if (a[i] !== b[i]) return false;
-  return true;
 }

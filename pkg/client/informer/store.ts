@@ -1,4 +1,5 @@
 /** The objects of an informer by key, with indexes that follow every change. */
+import { sameItems } from '#apimachinery/equality.js';
 import type { ApiObject } from '#client/client.js';
 import type { Lister, ObjectKey } from '#client/informer/informer.js';
 
@@ -72,7 +73,7 @@ export class Store<T extends ApiObject> implements Lister<T> {
       if (old !== undefined) {
         const before = index.of(old);
         // Most changes leave most indexes alone.
-        if (sameValues(before, values)) continue;
+        if (sameItems(before, values)) continue;
         remove(index, key, before);
       }
       insert(index, key, values);
@@ -88,10 +89,6 @@ export class Store<T extends ApiObject> implements Lister<T> {
     for (const index of this.#indexes.values()) remove(index, key, index.of(old));
     return old;
   }
-}
-
-function sameValues(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((value, i) => value === b[i]);
 }
 
 function insert<T>(index: Index<T>, key: ObjectKey, values: readonly string[]): void {

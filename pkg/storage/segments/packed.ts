@@ -27,7 +27,10 @@ export abstract class StretchSource {
     return bytes;
   }
 
-  /** Whether a stretch, which is at least as long, begins with `prefix`. The last answer is kept: lists ask the same of each item. */
+  /**
+   * Whether a stretch, which is at least as long, begins with `prefix`. The last answer is kept: lists ask the same of each
+   * item.
+   */
   begins(stretch: number, prefix: Buffer): boolean {
     const known = this.#begun;
     if (known !== undefined && known.stretch === stretch && known.prefix === prefix) return known.begins;
