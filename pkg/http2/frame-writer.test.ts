@@ -78,10 +78,28 @@ void t.test(
       told,
       Array.from({ length: 401 }, (_, i) => i),
     );
-    t.ok(written.slice(0, -1).every((each) => each.length === 64 * 1024));
+    const larger = written.slice(0, -1).filter((each) => each.length !== 64 * 1024);
+    // What the write before had room for is no more in it.
+    t.ok(larger.length === 1 && larger.every((each) => each.length > 100_000 && each.every((byte) => byte === 120)));
     t.equal(frames.waiting, 0);
   },
 );
+
+void t.test('what is put together at once has memory that is used again', async (t) => {
+  const { frames, written } = writer();
+  const buffers: ArrayBufferLike[] = [];
+  const fill = (part: Buffer) => {
+    t.equal(part.length, 300_000);
+    part.fill(1);
+    buffers.push(part.buffer);
+  };
+  for (let i = 0; i < 3; i++) await new Promise<void>((resolve) => frames.sendPart(300_000, fill, resolve));
+  t.same(written, [300_000, 300_000, 300_000], 'each in a write of its own');
+  t.equal(new Set(buffers).size, 1);
+  frames.send(Buffer.alloc(2 ** 20));
+  await endOfTurn();
+  t.ok(Math.max(...written) < 2 ** 20, 'no write is larger than a part may be');
+});
 
 void t.test('what is dropped is not told before the write under way is over', async (t) => {
   const done: ((error?: Error) => void)[] = [];

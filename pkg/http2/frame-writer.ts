@@ -8,30 +8,38 @@ import { resetCode } from '#http2/frames.js';
  * frame by frame. So many are written at once: the peer may begin.
  */
 const joinedBytes = 64 * 1024;
+/** A single part that is larger is written as it is, up to here. */
+export const maxPartBytes = 520 * 1024;
 /** So few bytes come out of Node.js's own pool; memory for more costs as much as writing them. */
 const pooledBytes = 4 * 1024;
 /** Sizes of other writes' buffers, and how many of each wait for the next write. */
 const sizes = [
   { bytes: 16 * 1024, maxSpare: 32 },
   { bytes: joinedBytes, maxSpare: 32 },
+  { bytes: maxPartBytes, maxSpare: 4 },
 ] as const;
 
 /** The memory of writes under way, shared by connections. */
 export class WriteBuffers {
   readonly #spare = sizes.map((): Buffer[] => []);
 
-  /** A buffer of that size at least. */
+  /** A buffer of that size at least, up to `maxPartBytes`. */
   take(length: number): Buffer {
-    const size = sizes[0].bytes < length ? 1 : 0;
+    const size = sizeOf(length);
     return this.#spare[size]?.pop() ?? Buffer.allocUnsafeSlow(sizes[size].bytes);
   }
 
   /** What was written has left. */
   give(buffer: Buffer): void {
-    const size = sizes[0].bytes < buffer.length ? 1 : 0;
+    const size = sizeOf(buffer.length);
     const spare = this.#spare[size];
     if (spare !== undefined && spare.length < sizes[size].maxSpare) spare.push(buffer);
   }
+}
+
+function sizeOf(length: number): 0 | 1 | 2 {
+  if (length <= sizes[0].bytes) return 0;
+  return length <= sizes[1].bytes ? 1 : 2;
 }
 
 /** Answers that wait for a peer that asks and does not read. */
@@ -96,6 +104,18 @@ export class FrameWriter {
     setImmediate(this.#turnOver);
   }
 
+  /** The same for frames that are put together at once: `fill` writes them, so many bytes, up to `maxPartBytes`. */
+  sendPart(length: number, fill: (part: Buffer) => void, written?: () => void): void {
+    const buffer = this.#buffers.take(length);
+    const part = buffer.subarray(0, length);
+    fill(part);
+    this.send(part, () => {
+      // One that broke off may still be read by the socket.
+      if (!this.#socket.destroyed) this.#buffers.give(buffer);
+      written?.();
+    });
+  }
+
   /** What the peer asks for by its frames. Throws a ConnectionError when it asks and does not read the answers. */
   answer(bytes: Buffer): void {
     if (this.#answers >= maxWaitingAnswers) {
@@ -136,9 +156,10 @@ export class FrameWriter {
   #write(): void {
     if (this.#outBytes === 0) return;
     if (!this.#socket.writable) return this.end();
-    const length = Math.min(this.#outBytes, joinedBytes);
     const first = this.#out[this.#next] as Buffer;
-    const apart = first.length - this.#at >= length;
+    const rest = first.length - this.#at;
+    const length = Math.min(Math.max(rest, joinedBytes), this.#outBytes, maxPartBytes);
+    const apart = rest >= length;
     const buffer = apart || length <= pooledBytes ? undefined : this.#buffers.take(length);
     const bytes = apart
       ? first.subarray(this.#at, this.#at + length)

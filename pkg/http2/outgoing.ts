@@ -19,7 +19,9 @@ import type { OutgoingStream } from '#http2/outgoing-stream.js';
 /** With so much waiting for the socket, data stays with its streams. */
 const maxWaitingBytes = 1024 * 1024;
 /** A stream sends so much before others have their turn. */
-const turnBytes = 256 * 1024;
+const turnBytes = 512 * 1024;
+/** From here on the frames of what is sent at once are put together at once: large writes wake the peer less often. */
+const leastJoined = 64 * 1024;
 
 export class Outgoing<S extends OutgoingStream> {
   readonly #writer: FrameWriter;
@@ -80,8 +82,9 @@ export class Outgoing<S extends OutgoingStream> {
       const { pending } = stream;
       let at = 0;
       while (at < pending.length) {
-        const length = Math.min(pending.length - at, this.frameBytes, stream.window, this.#window);
-        if (length <= 0 || sent >= turnBytes || this.#writer.waiting > maxWaitingBytes) break;
+        const room = Math.min(pending.length - at, stream.window, this.#window);
+        if (room <= 0 || sent >= turnBytes || this.#writer.waiting > maxWaitingBytes) break;
+        const length = Math.min(room, room < leastJoined ? this.frameBytes : turnBytes - sent);
         const whole = at + length === pending.length;
         const ends = stream.ends && whole && !stream.hasMore;
         const part = length === pending.length ? pending : pending.subarray(at, at + length);
@@ -102,14 +105,34 @@ export class Outgoing<S extends OutgoingStream> {
 
   #data(stream: S, bytes: Buffer, ends: boolean, left: (() => void) | undefined): void {
     const { length } = bytes;
-    const flags = ends ? frameFlag.END_STREAM : 0;
-    const head = Buffer.allocUnsafe(frameHeadBytes);
-    writeFrameHead(head, 0, { type: frameType.DATA, flags, streamId: stream.id, length });
-    this.#writer.send(head);
-    if (length > 0) this.#writer.send(bytes, left);
+    if (length > this.frameBytes) this.#frames(stream, bytes, ends, left);
+    else {
+      const head = Buffer.allocUnsafe(frameHeadBytes);
+      this.#dataHead(head, 0, stream, length, ends);
+      this.#writer.send(head);
+      if (length > 0) this.#writer.send(bytes, left);
+    }
     stream.window -= length;
     this.#window -= length;
     stream.done = ends;
+  }
+
+  #frames(stream: S, bytes: Buffer, ends: boolean, left: (() => void) | undefined): void {
+    const count = Math.ceil(bytes.length / this.frameBytes);
+    const fill = (part: Buffer): void => {
+      for (let from = 0, at = 0; from < bytes.length; ) {
+        const length = Math.min(bytes.length - from, this.frameBytes);
+        at = this.#dataHead(part, at, stream, length, ends && from + length === bytes.length);
+        at += bytes.copy(part, at, from, from + length);
+        from += length;
+      }
+    };
+    this.#writer.sendPart(bytes.length + count * frameHeadBytes, fill, left);
+  }
+
+  #dataHead(target: Buffer, at: number, { id: streamId }: S, length: number, ends: boolean): number {
+    const flags = ends ? frameFlag.END_STREAM : 0;
+    return writeFrameHead(target, at, { type: frameType.DATA, flags, streamId, length });
   }
 
   /** Behind those that have waited longer, when it has had its turn. */

@@ -34,6 +34,17 @@ t.test('answers share the budget, and wait in line for it', async (t) => {
   all();
 });
 
+t.test('a quarter of it may be taken by those who do not need to', async (t) => {
+  const budget = new ByteBudget({ ...options, clock: new VirtualClock() });
+  const first = await budget.take(25, new LazyAbort());
+  t.ok(budget.ample);
+  const second = await budget.take(1, new LazyAbort());
+  t.notOk(budget.ample);
+  first();
+  second();
+  t.ok(budget.ample);
+});
+
 t.test('the line has an end', async (t) => {
   const clock = new VirtualClock();
   let refused = 0;

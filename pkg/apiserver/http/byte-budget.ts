@@ -39,6 +39,11 @@ export class ByteBudget {
     return this.#used;
   }
 
+  /** There is so much of it that an answer may hold more than it needs to. */
+  get ample(): boolean {
+    return this.#used * 4 <= this.#options.bytes;
+  }
+
   /** Answers that wait now. */
   get waiting(): number {
     return this.#line.size;

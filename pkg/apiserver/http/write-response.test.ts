@@ -21,9 +21,13 @@ const host = '127.0.0.1';
 const items = Array.from({ length: 3000 }, (_, i) => Buffer.from(`"${String(i).padStart(200, '.')}"`));
 const list = new SeparatedParts(Buffer.from('['), items, Buffer.from(','), Buffer.from(']'));
 const text = `[${items.map(String).join(',')}]`;
+const longItems = Array.from({ length: 7 }, () => items).flat();
+const longList = new SeparatedParts(Buffer.from('['), longItems, Buffer.from(','), Buffer.from(']'));
+const longText = `[${longItems.map(String).join(',')}]`;
 
 const bodies: Record<string, () => ApiResponse['body']> = {
   'separated parts': () => new PartsBody(list, { length: text.length }),
+  'separated parts of a long list': () => new PartsBody(longList, { length: longText.length }),
   'parts of unknown length': () => new PartsBody([...list]),
   'parts made as they are written': () =>
     new PartsBody(
@@ -95,23 +99,27 @@ for (const [name, body] of Object.entries(bodies)) {
     ).listen(0, host);
     const http2 = createTcpServer((socket) => serveHttp2(socket, answer)).listen(0, host);
     await Promise.all([once(http1, 'listening'), once(http2, 'listening')]);
-    const session = connect(`http://${host}:${(http2.address() as AddressInfo).port}`);
+    const origin = `http://${host}:${(http2.address() as AddressInfo).port}`;
+    // Many writes are as small as the first one's windows, some of the other one's are of many frames.
+    const sessions = [connect(origin), connect(origin, { settings: { initialWindowSize: 300_000 } })];
+    sessions[1]?.once('connect', () => sessions[1]?.setLocalWindowSize(500_000));
     t.teardown(() => {
-      session.destroy();
+      for (const session of sessions) session.destroy();
       http1.close();
       http2.close();
     });
 
-    for (let i = 0; i < 2; i++) {
+    const expected = name.endsWith('long list') ? longText : text;
+    for (const session of sessions) {
       const [incoming] = (await once(get({ host, port: (http1.address() as AddressInfo).port }), 'response')) as [
         IncomingMessage,
       ];
-      t.equal(Buffer.concat(await incoming.toArray()).toString(), text);
+      t.ok(Buffer.concat(await incoming.toArray()).equals(Buffer.from(expected)));
       t.same(incoming.headers['set-cookie'], cookies);
       const stream = session.request({ ':path': '/' });
       const [headers] = (await once(stream, 'response')) as [IncomingHttpHeaders];
       t.same(headers['set-cookie'], cookies);
-      t.equal(Buffer.concat(await stream.toArray()).toString(), text);
+      t.ok(Buffer.concat(await stream.toArray()).equals(Buffer.from(expected)));
     }
     t.same(
       (await Promise.allSettled(outcomes)).map(({ status }) => status),

@@ -30,22 +30,32 @@ export interface Gone {
   readonly signal: AbortSignal;
 }
 
-/** Bytes of one piece: big enough to make a write's cost small, small enough to stay in the processor's cache. */
-const pieceBytes = 128 * 1024;
+/** Pieces of which a write costs little: the kernel wakes the client for each. */
+const largePieces: PieceSize = { bytes: 512 * 1024, maxSpare: 4 };
+/** What slow clients get, of whom there may be many. */
+const smallPieces: PieceSize = { bytes: 128 * 1024, maxSpare: 16 };
+/** Answers from here on come in large pieces while there is room. */
+const largeAnswer = 2 * largePieces.bytes;
+/** What one answer holds: two pieces, their frames, encrypted form and what waits in the socket. */
+const heldPieces = 4;
 /** Parts from here on are written as they are instead of being copied. */
 const directBytes = 64 * 1024;
-/** What one answer in pieces holds: two pieces, their encrypted form and what waits in the socket. */
-const piecesCost = 4 * pieceBytes;
 /** Parts up to here are copied byte by byte, which is faster for so few. */
 const tinyBytes = 4;
 /** Whole answers below this size count for nothing: there are as few of them as requests under way. */
 const freeBytes = 32 * 1024;
-/** Pieces kept for the next answers. */
-const maxSpare = 16;
+interface PieceSize {
+  readonly bytes: number;
+  /** So many are kept for the next answers. */
+  readonly maxSpare: number;
+}
 
 export class ResponseWriter {
   readonly #options: ResponseWriterOptions;
-  readonly #spare: Buffer[] = [];
+  readonly #spare = new Map<PieceSize, Buffer[]>([
+    [smallPieces, []],
+    [largePieces, []],
+  ]);
 
   constructor(options: ResponseWriterOptions) {
     this.#options = options;
@@ -106,10 +116,13 @@ export class ResponseWriter {
     body: PartsBody,
     gone: Gone,
   ): Promise<void> {
-    const give = await this.#options.budget.take(body.held + Math.min(piecesCost, body.length ?? piecesCost), gone);
-    const { turns } = this.#options;
+    const { budget, turns } = this.#options;
+    const { length = 0 } = body;
+    const size = length >= largeAnswer && budget.ample ? largePieces : smallPieces;
+    const cost = heldPieces * size.bytes;
+    const give = await budget.take(body.held + Math.min(cost, body.length ?? cost), gone);
     const flight = new Flight(target, this.#options);
-    const buffers = [this.#take(), this.#take()] as const;
+    const buffers = [this.#take(size), this.#take(size)] as const;
     try {
       if (body.length !== undefined) headers['content-length'] = String(body.length);
       target.head(status, headers, cookies);
@@ -124,7 +137,8 @@ export class ResponseWriter {
       } else for await (const part of body.parts) await pieces.add(part);
       await pieces.end();
       // A buffer of an answer that broke off may still be read by the socket, so only these come back.
-      for (const buffer of buffers) if (this.#spare.length < maxSpare) this.#spare.push(buffer);
+      const spare = this.#spareOf(size);
+      for (const buffer of buffers) if (spare.length < size.maxSpare) spare.push(buffer);
     } finally {
       flight.close();
       give();
@@ -168,8 +182,12 @@ export class ResponseWriter {
     }
   }
 
-  #take(): Buffer {
-    return this.#spare.pop() ?? Buffer.allocUnsafeSlow(pieceBytes);
+  #take(size: PieceSize): Buffer {
+    return this.#spareOf(size).pop() ?? Buffer.allocUnsafeSlow(size.bytes);
+  }
+
+  #spareOf(size: PieceSize): Buffer[] {
+    return this.#spare.get(size) as Buffer[];
   }
 }
 

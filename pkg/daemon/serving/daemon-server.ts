@@ -38,7 +38,7 @@ import type { HealthChecks, HealthEndpoint } from '#daemon/serving/health.js';
 import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import { schemaless } from '#daemon/serving/schemaless.js';
 import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
-import { opensslCipher, secureVersion } from '#daemon/serving/tls-names.js';
+import { secureVersion, serverCiphers } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
 
 /** A connection that its client wants to use for something else, authenticated and authorized. */
@@ -334,7 +334,7 @@ function tlsOptions(
     requestCert: auth.asksForCertificates,
     rejectUnauthorized: false,
     ...(auth.clientCaPems.length > 0 ? { ca: [...auth.clientCaPems] } : {}),
-    ...(cipherSuites.length > 0 ? { ciphers: cipherSuites.map(opensslCipher).join(':') } : {}),
+    ciphers: serverCiphers(cipherSuites),
     ...(version === undefined ? {} : { minVersion: version }),
   };
 }
