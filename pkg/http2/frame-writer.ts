@@ -9,7 +9,7 @@ import { resetCode } from '#http2/frames.js';
  */
 const joinedBytes = 64 * 1024;
 /** A single part that is larger is written as it is, up to here. */
-export const maxPartBytes = 520 * 1024;
+const maxPartBytes = 520 * 1024;
 /** So few bytes come out of Node.js's own pool; memory for more costs as much as writing them. */
 const pooledBytes = 4 * 1024;
 /** Sizes of other writes' buffers, and how many of each wait for the next write. */

@@ -32,7 +32,9 @@ export async function readyListResponse(
       return { status: 200, headers: { ...headers, ...gzipHeaders }, body: compressed.body(list) };
     }
     items.push(item);
-    if (i % slice === slice - 1) await yieldTurn();
+    if (i % slice !== slice - 1) continue;
+    const turn = yieldTurn();
+    if (turn !== undefined) await turn;
   }
   const parts = new SeparatedParts(head, items, separator, tail);
   const body = length < gzipThresholdBytes ? Buffer.concat([...parts], length) : new PartsBody(parts, { length });
