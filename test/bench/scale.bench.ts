@@ -30,7 +30,8 @@ process.stdout.write(
 );
 const cluster = await startTestCluster({ runtime: 'simulated', nodes, separate });
 try {
-  const processes = readdirSync(join(cluster.dataDir, 'run')).map((file) => ({
+  const files = readdirSync(join(cluster.dataDir, 'run')).filter((file) => file.endsWith('.pid'));
+  const processes = files.map((file) => ({
     name: file.replace('.pid', ''),
     pid: (JSON.parse(readFileSync(join(cluster.dataDir, 'run', file), 'utf8')) as { pid: number }).pid,
   }));
