@@ -226,7 +226,7 @@ function child(
   return new Child({
     name,
     command: process.execPath,
-    args: async () => [...daemonNodeFlags, join(programs, program, 'main.js'), ...(await args())],
+    args: async () => [...daemonNodeFlags(program), join(programs, program, 'main.js'), ...(await args())],
     env: daemonEnvironment,
     runDir: layout.run,
     logFile: join(layout.logs, `${name}.log`),

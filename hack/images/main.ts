@@ -7,6 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { arch, argv, execPath, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
+import { daemonNodeFlags } from '#daemon/memory/launch.js';
 import { type ImageDefinition, imageArchive } from '#nodeagent/images/archive.js';
 import type { TarEntry } from '#nodeagent/images/tar.js';
 import { nodeFiles } from './node-files.js';
@@ -38,16 +39,15 @@ const system = systemFiles(user);
 const nodeLayer = [...system, ...sharedLibraries([execPath]), programFile(execPath, node)];
 const projectLayer = projectFiles();
 
+interface ProgramImageOptions {
+  readonly nodeFlags?: readonly string[];
+  /** Programs of this machine that it starts. */
+  readonly tools?: readonly string[];
+  readonly user?: number;
+}
+
 /** A program of the project: its image is what all have, and how it is started. */
-function programImage(
-  name: string,
-  options: {
-    readonly nodeFlags?: readonly string[];
-    /** Programs of this machine that it starts. */
-    readonly tools?: readonly string[];
-    readonly user?: number;
-  } = {},
-): ImageDefinition {
+function programImage(name: string, options: ProgramImageOptions = {}): ImageDefinition {
   const { nodeFlags = [], tools = [], user: id = user.id } = options;
   const paths = tools.map(pathOf);
   return {
@@ -60,14 +60,18 @@ function programImage(
   };
 }
 
+/** As `bin/*` start it. */
+function daemonImage(name: string, options: ProgramImageOptions = {}): ImageDefinition {
+  return programImage(name, { ...options, nodeFlags: daemonNodeFlags(name) });
+}
+
 const etcdPrograms = ['etcd', 'etcdctl'].map(pathOf);
 
 const images: ImageDefinition[] = [
-  // As bin/orch-apiserver starts it.
-  programImage('orch-apiserver', { nodeFlags: ['--max-semi-space-size=4'] }),
-  ...['orch-controller-manager', 'orch-scheduler', 'orch-ingress', 'orch', 'orchctl'].map((name) => programImage(name)),
+  ...['orch-apiserver', 'orch-controller-manager', 'orch-scheduler', 'orch-ingress'].map((name) => daemonImage(name)),
+  ...['orch', 'orchctl'].map((name) => programImage(name)),
   // It changes tables of the node's kernel: whoever runs it gives it the rights of that network's administrator.
-  programImage('orch-proxy', { tools: ['nft', 'conntrack'], user: 0 }),
+  daemonImage('orch-proxy', { tools: ['nft', 'conntrack'], user: 0 }),
   // A node with all that it needs of a machine: in a container with all rights.
   {
     ...programImage('orch', { user: 0 }),

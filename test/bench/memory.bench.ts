@@ -105,7 +105,7 @@ interface Informed {
 
 async function informers(url: string, contentType: string, ways: string): Promise<Informed> {
   // As the controller manager has it.
-  const execArgv = ['--expose-gc', ...daemonNodeFlags, '--heap-growing-percent=100'];
+  const execArgv = ['--expose-gc', ...daemonNodeFlags('orch-controller-manager'), '--heap-growing-percent=100'];
   const child = fork(self, ['informers', url, contentType, ways], {
     execArgv,
     env: { ...process.env, ...daemonEnvironment },

@@ -22,9 +22,9 @@ export type SpawnWorker = (data: WorkerData, transfer: readonly Transferable[]) 
 
 /**
  * What those threads are limited to. New objects of a thread may take 48 MB unless this is said, and the memory is not given
- * back while the thread is at work. A request leaves little behind that lives longer than its answer.
+ * back while the thread is at work. As `daemonNodeFlags` has it for one thread.
  */
-export const workerLimits: ResourceLimits = { maxYoungGenerationSizeMb: 12 };
+export const workerLimits: ResourceLimits = { maxYoungGenerationSizeMb: 24 };
 
 export interface WorkerPoolOptions {
   readonly count: number;

@@ -4,9 +4,9 @@ import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
 
 t.test('the programs in bin are started as daemons are', async (t) => {
   const environment = Object.entries(daemonEnvironment).map(([name, value]) => `${name}=${value}`);
-  for (const name of ['orch-apiserver', 'orch-controller-manager', 'orch-scheduler']) {
+  for (const name of ['orch-apiserver', 'orch-controller-manager', 'orch-scheduler', 'orch-ingress', 'orch-proxy']) {
     const script = readFileSync(new URL(`../../../../bin/${name}`, import.meta.url), 'utf8');
     t.ok(script.includes(`\nexport ${environment.join(' ')}\n`), name);
-    t.ok(script.includes(`\nexec "$node" ${daemonNodeFlags.join(' ')} "$main" "$@"\n`), name);
+    t.ok(script.includes(`\nexec "$node" ${daemonNodeFlags(name).join(' ')} "$main" "$@"\n`), name);
   }
 });

@@ -103,7 +103,7 @@ export async function apiPeer(
     ...args,
   ];
   const orch = [
-    ...daemonNodeFlags,
+    ...daemonNodeFlags('orch-apiserver'),
     ...nodeArgs,
     module('bundle/orch-apiserver/main.js'),
     '--dialect',
