@@ -1,5 +1,7 @@
 /** Sends frames, those of one turn of the event loop in one write. */
+
 import type { Duplex } from 'node:stream';
+import { copyMemory } from '#apimachinery/copy-memory.js';
 import { ConnectionError } from '#http2/connection-error.js';
 import { resetCode } from '#http2/frames.js';
 
@@ -180,7 +182,7 @@ export class FrameWriter {
       const part = this.#out[this.#next] as Buffer;
       const length = Math.min(part.length - this.#at, into.length - at);
       const whole = length === part.length;
-      into.set(whole ? part : part.subarray(this.#at, this.#at + length), at);
+      copyMemory(whole ? part : part.subarray(this.#at, this.#at + length), into, at);
       at += length;
       this.#taken(length);
     }

@@ -33,7 +33,8 @@ const wanted = (name: string): boolean => only.size === 0 || only.has(name);
 
 const concurrency = 32;
 const watchers = 100;
-const warmUpRounds = 3;
+/** For each worker: V8 compiles what a thread has run often, for each thread anew. */
+const warmUpRounds = 12;
 
 /** CPU time in ms by thread (proc(5)). */
 function threadTimes(pid: number): Map<string, number> {
@@ -75,7 +76,8 @@ async function measure(
   run: (round: number) => Promise<unknown>,
 ): Promise<Measured> {
   const figures: Measured[] = [];
-  for (let round = 0; round < warmUpRounds + rounds; round++) {
+  const unmeasured = warmUpRounds * workers;
+  for (let round = 0; round < unmeasured + rounds; round++) {
     const before = threadTimes(server.pid);
     const started = realClock.monotonic();
     await run(round);
@@ -86,7 +88,7 @@ async function measure(
     const others = [...after.keys()].filter((thread) => thread !== mainThread);
     const used = others.map((thread) => usedBy(thread) / operations).sort((a, b) => b - a);
     const main = usedBy(mainThread) / operations;
-    if (round < warmUpRounds) continue;
+    if (round < unmeasured) continue;
     figures.push({
       perSecond: operations / seconds,
       all: used.reduce((sum, time) => sum + time, main),

@@ -2,9 +2,11 @@
  * Writes responses to those who take them, with back-pressure, within a budget of memory that all share, and only as long as the
  * client takes what it is sent.
  */
+
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { copyMemory } from '#apimachinery/copy-memory.js';
 import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
 import type { ByteBudget } from '#apiserver/http/byte-budget.js';
 import { ConnectionLostError } from '#apiserver/http/connection-lost.js';
@@ -228,7 +230,7 @@ class Pieces {
       return undefined;
     }
     if (part.length <= this.#buffer.length - this.#used) {
-      this.#buffer.set(part, this.#used);
+      copyMemory(part, this.#buffer, this.#used);
       this.#used += part.length;
       return undefined;
     }
@@ -261,10 +263,12 @@ class Pieces {
   }
 
   async #split(part: Buffer): Promise<void> {
-    const copied = part.copy(this.#buffer, this.#used);
-    this.#used += copied;
+    const room = this.#buffer.length - this.#used;
+    copyMemory(part.subarray(0, room), this.#buffer, this.#used);
+    this.#used += room;
     await this.#next();
-    this.#used = part.copy(this.#buffer, 0, copied);
+    copyMemory(part.subarray(room), this.#buffer, 0);
+    this.#used = part.length - room;
   }
 
   /** Sends the present buffer and goes on with the other one, which has left by then. */

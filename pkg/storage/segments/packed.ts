@@ -3,6 +3,7 @@
  * there are, for each the number of own bytes before it (two bytes, the low one first) and its index (one byte), then all
  * own bytes.
  */
+import { copyMemory } from '#apimachinery/copy-memory.js';
 
 /** For each stretch. */
 export const entryBytes = 3;
@@ -72,13 +73,13 @@ export function copyPacked(
     }
     const part = skip === 0 ? stretch : source.tail(index, skip);
     skip = 0;
-    target.set(part, to);
+    copyMemory(part, target, to);
     to += part.length;
   }
   copyPart(packed, ownAt + skip, end, target, to);
 }
 
 export function copyPart(source: Uint8Array, start: number, end: number, target: Buffer, at: number): void {
-  if (end - start > loopBytes) target.set(source.subarray(start, end), at);
+  if (end - start > loopBytes) copyMemory(source.subarray(start, end), target, at);
   else for (let from = start, to = at; from < end; from++, to++) target[to] = source[from] as number;
 }

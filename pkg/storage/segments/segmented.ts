@@ -1,4 +1,6 @@
 /** Bytes that need not lie in one piece, so that what many objects have in common is in memory once. */
+import { copyMemory } from '#apimachinery/copy-memory.js';
+
 export interface Segmented {
   readonly length: number;
   /** Copies what comes behind the first `from` bytes to `target` at `at`, where there must be room for it. */
@@ -22,7 +24,7 @@ export function joined(bytes: Bytes): Buffer {
 
 /** Copies all of them to `target` at `at`. */
 export function copyBytes(bytes: Bytes, target: Buffer, at: number): void {
-  if (isWhole(bytes)) target.set(bytes, at);
+  if (isWhole(bytes)) copyMemory(bytes, target, at);
   else bytes.copyTo(target, at);
 }
 

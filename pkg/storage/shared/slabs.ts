@@ -14,6 +14,7 @@
  * What entries have in common with others is in slabs of its own, one for each template, and entries have their own bytes in
  * theirs. A template's memory goes when no thread has an entry with parts of it.
  */
+import { copyMemory } from '#apimachinery/copy-memory.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import { isWhole } from '#storage/segments/segmented.js';
 import type { SharedBytes } from '#storage/segments/shared-bytes.js';
@@ -195,7 +196,7 @@ export class SlabArena {
     if (sharing !== undefined) return this.#placePacked(entry, sharing);
     const { bytes } = entry;
     const { slab, offset } = this.#reserve(bytes.length);
-    bytes.copy(slab.bytes, offset);
+    copyMemory(bytes, slab.bytes, offset);
     entry.rebind(slab.bytes.subarray(offset, offset + bytes.length));
     return { slab, offset, length: bytes.length, template: undefined };
   }
@@ -225,7 +226,7 @@ export class SlabArena {
   /** Copies what the entry keeps to the newest slab. */
   #copy(entry: CacheEntry, { slab: from, offset: start, length, template }: Kept): Kept {
     const { slab, offset } = this.#reserve(length);
-    from.bytes.copy(slab.bytes, offset, start, start + length);
+    copyMemory(from.bytes.subarray(start, start + length), slab.bytes, offset);
     if (template === undefined) entry.rebind(slab.bytes.subarray(offset, offset + length));
     else {
       const { placed } = template.writer;
