@@ -22,7 +22,10 @@ import type { OutgoingStream } from '#http2/outgoing-stream.js';
 const maxWaitingBytes = 1024 * 1024;
 /** A stream sends so much before others have their turn. */
 const turnBytes = 512 * 1024;
-/** From here on the frames of what is sent at once are put together at once: large writes wake the peer less often. */
+/**
+ * From here on the frames of what is sent at once are put together at once: large writes wake the peer less often. Only for those
+ * who are told when it has left, and so know what it takes: a slow peer holds that much memory.
+ */
 const leastJoined = 64 * 1024;
 
 export class Outgoing<S extends OutgoingStream> {
@@ -86,7 +89,8 @@ export class Outgoing<S extends OutgoingStream> {
       while (at < pending.length) {
         const room = Math.min(pending.length - at, stream.window, this.#window);
         if (room <= 0 || sent >= turnBytes || this.#writer.waiting > maxWaitingBytes) break;
-        const length = Math.min(room, room < leastJoined ? this.frameBytes : turnBytes - sent);
+        const joins = room >= leastJoined && stream.left !== undefined;
+        const length = Math.min(room, joins ? turnBytes - sent : this.frameBytes);
         const whole = at + length === pending.length;
         const ends = stream.ends && whole && !stream.hasMore;
         const part = length === pending.length ? pending : pending.subarray(at, at + length);

@@ -36,13 +36,13 @@ t.test('answers share the budget, and wait in line for it', async (t) => {
 
 t.test('a quarter of it may be taken by those who do not need to', async (t) => {
   const budget = new ByteBudget({ ...options, clock: new VirtualClock() });
-  const first = await budget.take(25, new LazyAbort());
-  t.ok(budget.ample);
-  const second = await budget.take(1, new LazyAbort());
-  t.notOk(budget.ample);
-  first();
-  second();
-  t.ok(budget.ample);
+  t.ok(budget.isAmpleFor(25));
+  t.notOk(budget.isAmpleFor(26));
+  const give = await budget.take(20, new LazyAbort());
+  t.ok(budget.isAmpleFor(5));
+  t.notOk(budget.isAmpleFor(6));
+  give();
+  t.ok(budget.isAmpleFor(25));
 });
 
 t.test('the line has an end', async (t) => {

@@ -39,9 +39,9 @@ export class ByteBudget {
     return this.#used;
   }
 
-  /** There is so much of it that an answer may hold more than it needs to. */
-  get ample(): boolean {
-    return this.#used * 4 <= this.#options.bytes;
+  /** Whether there is so much of it that an answer may hold `bytes` though it can do with less: a quarter is for such. */
+  isAmpleFor(bytes: number): boolean {
+    return (this.#used + bytes) * 4 <= this.#options.bytes;
   }
 
   /** Answers that wait now. */

@@ -41,7 +41,7 @@ const bodies: Record<string, () => ApiResponse['body']> = {
 };
 
 function writer() {
-  const budget = new ByteBudget({ clock: realClock, bytes: 2 ** 20, maxWaiting: 1, maxWaitMs: 1000 });
+  const budget = new ByteBudget({ clock: realClock, bytes: 16 * 2 ** 20, maxWaiting: 1, maxWaitMs: 1000 });
   return {
     budget,
     writer: new ResponseWriter({

@@ -38,8 +38,8 @@ const largePieces: PieceSize = { bytes: 512 * 1024, maxSpare: 4 };
 const smallPieces: PieceSize = { bytes: 128 * 1024, maxSpare: 16 };
 /** Answers from here on come in large pieces while there is room. */
 const largeAnswer = 2 * largePieces.bytes;
-/** What one answer holds: two pieces, their frames, encrypted form and what waits in the socket. */
-const heldPieces = 4;
+/** What one answer holds: two pieces, the frames of one, their encrypted form and what waits in the socket. */
+const heldPieces = 5;
 /** Parts from here on are written as they are instead of being copied. */
 const directBytes = 64 * 1024;
 /** Parts up to here are copied byte by byte, which is faster for so few. */
@@ -120,7 +120,8 @@ export class ResponseWriter {
   ): Promise<void> {
     const { budget, turns } = this.#options;
     const { length = 0 } = body;
-    const size = length >= largeAnswer && budget.ample ? largePieces : smallPieces;
+    const isLarge = length >= largeAnswer && budget.isAmpleFor(heldPieces * largePieces.bytes);
+    const size = isLarge ? largePieces : smallPieces;
     const cost = heldPieces * size.bytes;
     const give = await budget.take(body.held + Math.min(cost, body.length ?? cost), gone);
     const flight = new Flight(target, this.#options);

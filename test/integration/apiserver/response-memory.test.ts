@@ -7,7 +7,8 @@ import type { ApiServer, ApiServerOptions } from '#apiserver/apiserver.js';
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';
 
 const path = '/api/v1/namespaces/default/configmaps';
-const mebibyte = 1024 * 1024;
+/** What two answers in pieces hold. */
+const twoAnswers = 2 * 5 * 128 * 1024;
 
 async function filled(t: Test, options: ApiServerOptions): Promise<ApiServer> {
   const server = await startServer(t, { https: true, options });
@@ -53,9 +54,9 @@ const used = 'apiserver_response_memory_bytes';
 const waiting = 'apiserver_waiting_responses';
 
 t.test('answers wait for memory that slow clients hold, and go out when it is free', async (t) => {
-  const server = await filled(t, { responseMemoryBytes: mebibyte });
+  const server = await filled(t, { responseMemoryBytes: twoAnswers });
   const slow = [await stall(t, server, path), await stall(t, server, path)];
-  t.equal(await metric(server, used), mebibyte);
+  t.equal(await metric(server, used), twoAnswers);
   const third = callHttps(server, 'GET', path);
   await until(server, waiting, 1);
   t.equal((await callHttps(server, 'GET', `${path}?limit=0&fieldSelector=metadata.name%3Dnone`)).status, 200);
@@ -68,7 +69,7 @@ t.test('answers wait for memory that slow clients hold, and go out when it is fr
 });
 
 t.test('when the wait is too long the client is told to come back', async (t) => {
-  const server = await filled(t, { responseMemoryBytes: mebibyte, responseWaitMs: 1 });
+  const server = await filled(t, { responseMemoryBytes: twoAnswers, responseWaitMs: 1 });
   await Promise.all([stall(t, server, path), stall(t, server, path)]);
   const { status, headers, json } = await callHttps(server, 'GET', path);
   t.equal(status, 429);

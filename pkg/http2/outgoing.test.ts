@@ -1,0 +1,53 @@
+import { Writable } from 'node:stream';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import t from 'tap';
+import { FrameWriter } from '#http2/frame-writer.js';
+import { frameHeadBytes, maxWindow } from '#http2/frames.js';
+import { Outgoing } from '#http2/outgoing.js';
+import { OutgoingStream } from '#http2/outgoing-stream.js';
+
+/** The payloads of all frames, and the sizes of the writes that they came in. */
+async function sent(bytes: Buffer, left?: () => void) {
+  const writes: Buffer[] = [];
+  const socket = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      writes.push(Buffer.from(chunk));
+      setImmediate(done);
+    },
+  }) as unknown as ConstructorParameters<typeof FrameWriter>[0];
+  const outgoing = new Outgoing<OutgoingStream>(socket, new FrameWriter(socket), () => undefined);
+  outgoing.grow(maxWindow - 65_535);
+  const stream = new OutgoingStream();
+  outgoing.opened(stream);
+  stream.id = 1;
+  stream.window = maxWindow;
+  stream.add(bytes, left);
+  stream.ends = true;
+  outgoing.pump(stream);
+  while (!stream.done || socket.writableLength > 0 || writes.length === 0) await endOfTurn();
+  const all = Buffer.concat(writes);
+  const payloads: Buffer[] = [];
+  for (let at = 0; at < all.length; ) {
+    const length = all.readUIntBE(at, 3);
+    payloads.push(all.subarray(at + frameHeadBytes, at + frameHeadBytes + length));
+    at += frameHeadBytes + length;
+  }
+  return { payloads, sizes: writes.map(({ length }) => length) };
+}
+
+const bytes = Buffer.from(Array.from({ length: 1_300_000 }, (_, i) => (i * 7919) % 256));
+
+void t.test('much of somebody who hears when it has left goes in large writes', async (t) => {
+  let left = 0;
+  const { payloads, sizes } = await sent(bytes, () => left++);
+  t.ok(Buffer.concat(payloads).equals(bytes));
+  t.ok(payloads.every(({ length }) => length <= 16_384));
+  t.ok(Math.max(...sizes) > 512 * 1024, String(sizes));
+  t.equal(left, 1);
+});
+
+void t.test('of others it goes as far as small writes have room', async (t) => {
+  const { payloads, sizes } = await sent(bytes);
+  t.ok(Buffer.concat(payloads).equals(bytes));
+  t.ok(Math.max(...sizes) <= 64 * 1024, String(sizes));
+});
