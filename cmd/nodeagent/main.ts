@@ -1,11 +1,10 @@
 import { setFlagsFromString } from 'node:v8';
 import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
+import { limitHeapGrowth } from '#daemon/memory/heap-growth.js';
 import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 
-// V8 lets a heap grow to up to four times of what lives before it collects what lived for a while; as much again costs
-// little time here, and a node's memory is for its pods.
-setFlagsFromString('--heap-growing-percent=100');
+limitHeapGrowth();
 // The room for what is new would grow to 48 MB with the first burst of pods, and stay. At the size that it has, it is
 // emptied more often, and of the little that an agent needs for long hardly anything is in it then.
 setFlagsFromString('--semi-space-growth-factor=1');

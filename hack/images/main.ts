@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { arch, argv, execPath, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { daemonNodeFlags } from '#daemon/memory/launch.js';
+import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
 import { type ImageDefinition, imageArchive } from '#nodeagent/images/archive.js';
 import type { TarEntry } from '#nodeagent/images/tar.js';
 import { nodeFiles } from './node-files.js';
@@ -39,6 +39,9 @@ const system = systemFiles(user);
 const nodeLayer = [...system, ...sharedLibraries([execPath]), programFile(execPath, node)];
 const projectLayer = projectFiles();
 
+/** Of every program, beside its path. */
+const environment = ['HOME=/tmp', ...Object.entries(daemonEnvironment).map(([name, value]) => `${name}=${value}`)];
+
 interface ProgramImageOptions {
   readonly nodeFlags?: readonly string[];
   /** Programs of this machine that it starts. */
@@ -55,7 +58,7 @@ function programImage(name: string, options: ProgramImageOptions = {}): ImageDef
     below: tools.length === 0 ? [nodeLayer] : [nodeLayer, [...sharedLibraries(paths), ...paths.map(toolFile)]],
     files: projectLayer,
     entrypoint: [`/${node}`, ...nodeFlags, `/${home}/dist/bundle/${name}/main.js`],
-    env: ['PATH=/usr/bin', 'HOME=/tmp', 'MALLOC_TRIM_THRESHOLD_=1048576'],
+    env: ['PATH=/usr/bin', ...environment],
     user: `${id}:${id}`,
   };
 }
@@ -78,7 +81,7 @@ const images: ImageDefinition[] = [
     name: `docker.io/orch/orch-node:${version}`,
     below: [nodeLayer, nodeFiles(join(root, 'hack/images/node'))],
     entrypoint: ['/usr/bin/start-node'],
-    env: ['PATH=/usr/sbin:/usr/bin:/bin', 'HOME=/tmp', 'MALLOC_TRIM_THRESHOLD_=1048576'],
+    env: ['PATH=/usr/sbin:/usr/bin:/bin', ...environment],
   },
   {
     name: `docker.io/orch/etcd:${version}`,

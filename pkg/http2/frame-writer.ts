@@ -1,6 +1,6 @@
 /** Sends frames, those of one turn of the event loop in one write. */
-
 import type { Duplex } from 'node:stream';
+import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';
 import { copyMemory } from '#apimachinery/copy-memory.js';
 import { ConnectionError } from '#http2/connection-error.js';
 import { resetCode } from '#http2/frames.js';
@@ -15,33 +15,17 @@ const maxPartBytes = 520 * 1024;
 /** So few bytes come out of Node.js's own pool; memory for more costs as much as writing them. */
 const pooledBytes = 4 * 1024;
 /** Sizes of other writes' buffers, and how many of each wait for the next write. */
-const sizes = [
+const sizes: readonly PooledSize[] = [
   { bytes: 16 * 1024, maxSpare: 32 },
   { bytes: joinedBytes, maxSpare: 32 },
   { bytes: maxPartBytes, maxSpare: 4 },
-] as const;
+];
 
 /** The memory of writes under way, shared by connections. */
-export class WriteBuffers {
-  readonly #spare = sizes.map((): Buffer[] => []);
-
-  /** A buffer of that size at least, up to `maxPartBytes`. */
-  take(length: number): Buffer {
-    const size = sizeOf(length);
-    return this.#spare[size]?.pop() ?? Buffer.allocUnsafeSlow(sizes[size].bytes);
+export class WriteBuffers extends BufferPool {
+  constructor() {
+    super(sizes);
   }
-
-  /** What was written has left. */
-  give(buffer: Buffer): void {
-    const size = sizeOf(buffer.length);
-    const spare = this.#spare[size];
-    if (spare !== undefined && spare.length < sizes[size].maxSpare) spare.push(buffer);
-  }
-}
-
-function sizeOf(length: number): 0 | 1 | 2 {
-  if (length <= sizes[0].bytes) return 0;
-  return length <= sizes[1].bytes ? 1 : 2;
 }
 
 /** Answers that wait for a peer that asks and does not read. */

@@ -1,5 +1,4 @@
 /** The data that one side of a connection sends on its streams, as far as the peer's windows and the socket have room. */
-
 import type { Duplex } from 'node:stream';
 import { copyMemory } from '#apimachinery/copy-memory.js';
 import { ConnectionError } from '#http2/connection-error.js';
@@ -90,7 +89,8 @@ export class Outgoing<S extends OutgoingStream> {
         const room = Math.min(pending.length - at, stream.window, this.#window);
         if (room <= 0 || sent >= turnBytes || this.#writer.waiting > maxWaitingBytes) break;
         const joins = room >= leastJoined && stream.left !== undefined;
-        const length = Math.min(room, joins ? turnBytes - sent : this.frameBytes);
+        // Small frames where the peer takes larger ones: a part is written as it is, and a slow peer holds it.
+        const length = Math.min(room, joins ? turnBytes - sent : Math.min(this.frameBytes, leastJoined));
         const whole = at + length === pending.length;
         const ends = stream.ends && whole && !stream.hasMore;
         const part = length === pending.length ? pending : pending.subarray(at, at + length);

@@ -19,6 +19,7 @@ import { Connection } from '#client/rest/connection.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { collectWhenIdle } from '#daemon/memory/collect-when-idle.js';
 import { garbageCollector } from '#daemon/memory/garbage-collector.js';
+import { heapGrowthFlag } from '#daemon/memory/heap-growth.js';
 import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { encodeStored } from '#storage/layout.js';
@@ -105,7 +106,7 @@ interface Informed {
 
 async function informers(url: string, contentType: string, ways: string): Promise<Informed> {
   // As the controller manager has it.
-  const execArgv = ['--expose-gc', ...daemonNodeFlags('orch-controller-manager'), '--heap-growing-percent=100'];
+  const execArgv = ['--expose-gc', ...daemonNodeFlags('orch-controller-manager'), heapGrowthFlag];
   const child = fork(self, ['informers', url, contentType, ways], {
     execArgv,
     env: { ...process.env, ...daemonEnvironment },

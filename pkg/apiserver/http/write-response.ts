@@ -2,10 +2,10 @@
  * Writes responses to those who take them, with back-pressure, within a budget of memory that all share, and only as long as the
  * client takes what it is sent.
  */
-
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';
 import { copyMemory } from '#apimachinery/copy-memory.js';
 import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
 import type { ByteBudget } from '#apiserver/http/byte-budget.js';
@@ -33,9 +33,9 @@ export interface Gone {
 }
 
 /** Pieces of which a write costs little: the kernel wakes the client for each. */
-const largePieces: PieceSize = { bytes: 512 * 1024, maxSpare: 4 };
+const largePieces: PooledSize = { bytes: 512 * 1024, maxSpare: 4 };
 /** What slow clients get, of whom there may be many. */
-const smallPieces: PieceSize = { bytes: 128 * 1024, maxSpare: 16 };
+const smallPieces: PooledSize = { bytes: 128 * 1024, maxSpare: 16 };
 /** Answers from here on come in large pieces while there is room. */
 const largeAnswer = 2 * largePieces.bytes;
 /** What one answer holds: two pieces, the frames of one, their encrypted form and what waits in the socket. */
@@ -46,18 +46,10 @@ const directBytes = 64 * 1024;
 const tinyBytes = 4;
 /** Whole answers below this size count for nothing: there are as few of them as requests under way. */
 const freeBytes = 32 * 1024;
-interface PieceSize {
-  readonly bytes: number;
-  /** So many are kept for the next answers. */
-  readonly maxSpare: number;
-}
 
 export class ResponseWriter {
   readonly #options: ResponseWriterOptions;
-  readonly #spare = new Map<PieceSize, Buffer[]>([
-    [smallPieces, []],
-    [largePieces, []],
-  ]);
+  readonly #buffers = new BufferPool([smallPieces, largePieces]);
 
   constructor(options: ResponseWriterOptions) {
     this.#options = options;
@@ -125,7 +117,7 @@ export class ResponseWriter {
     const cost = heldPieces * size.bytes;
     const give = await budget.take(body.held + Math.min(cost, body.length ?? cost), gone);
     const flight = new Flight(target, this.#options);
-    const buffers = [this.#take(size), this.#take(size)] as const;
+    const buffers = [this.#buffers.take(size.bytes), this.#buffers.take(size.bytes)] as const;
     try {
       if (body.length !== undefined) headers['content-length'] = String(body.length);
       target.head(status, headers, cookies);
@@ -140,8 +132,7 @@ export class ResponseWriter {
       } else for await (const part of body.parts) await pieces.add(part);
       await pieces.end();
       // A buffer of an answer that broke off may still be read by the socket, so only these come back.
-      const spare = this.#spareOf(size);
-      for (const buffer of buffers) if (spare.length < size.maxSpare) spare.push(buffer);
+      for (const buffer of buffers) this.#buffers.give(buffer);
     } finally {
       flight.close();
       give();
@@ -183,14 +174,6 @@ export class ResponseWriter {
       flight.close();
       await source.return?.();
     }
-  }
-
-  #take(size: PieceSize): Buffer {
-    return this.#spareOf(size).pop() ?? Buffer.allocUnsafeSlow(size.bytes);
-  }
-
-  #spareOf(size: PieceSize): Buffer[] {
-    return this.#spare.get(size) as Buffer[];
   }
 }
 

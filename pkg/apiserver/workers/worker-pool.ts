@@ -14,6 +14,7 @@ import { Liveness } from '#apiserver/workers/liveness.js';
 import type { FromWorker, MetricData, ToWorker, WorkerData } from '#apiserver/workers/messages.js';
 import { aggregate, metricsOf, remaining } from '#apiserver/workers/metrics.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { semiSpaceMb } from '#daemon/memory/launch.js';
 import { counter, gauge } from '#daemon/metrics/metric.js';
 import type { Publisher } from '#storage/shared/publisher.js';
 
@@ -22,9 +23,10 @@ export type SpawnWorker = (data: WorkerData, transfer: readonly Transferable[]) 
 
 /**
  * What those threads are limited to. New objects of a thread may take 48 MB unless this is said, and the memory is not given
- * back while the thread is at work. As `daemonNodeFlags` has it for one thread.
+ * back while the thread is at work. They have as much as a server of one thread
+ * has: V8 counts three of its halves.
  */
-export const workerLimits: ResourceLimits = { maxYoungGenerationSizeMb: 24 };
+export const workerLimits: ResourceLimits = { maxYoungGenerationSizeMb: 3 * semiSpaceMb('orch-apiserver') };
 
 export interface WorkerPoolOptions {
   readonly count: number;
