@@ -1,6 +1,8 @@
 /** The sending half of a stream: what is still to be sent on it. */
+import { DataFrames } from '#http2/data-frames.js';
+
 export interface Part {
-  readonly bytes: Buffer;
+  readonly bytes: Buffer | DataFrames;
   readonly left: (() => void) | undefined;
 }
 
@@ -12,7 +14,7 @@ export class OutgoingStream {
   /** Bytes that the peer still takes. */
   window = 0;
   /** Data that is still to be sent. */
-  pending: Buffer = nothing;
+  pending: Buffer | DataFrames = nothing;
   /** Called when that has been written, so that its memory may be used for something else. */
   left: (() => void) | undefined;
   /** Nothing follows the data that is here. */
@@ -27,7 +29,7 @@ export class OutgoingStream {
   }
 
   /** Puts data behind what is there. */
-  add(bytes: Buffer, left?: () => void): void {
+  add(bytes: Buffer | DataFrames, left?: () => void): void {
     if (this.pending.length === 0 && !this.hasMore) {
       this.pending = bytes;
       this.left = left;
@@ -43,5 +45,20 @@ export class OutgoingStream {
     this.pending = part?.bytes ?? nothing;
     this.left = part?.left;
     return part !== undefined;
+  }
+
+  /** `pending` as bytes: frames that cannot be sent as they are become the parts that they carry. */
+  pendingBytes(): Buffer {
+    const { pending } = this;
+    if (!(pending instanceof DataFrames)) return pending;
+    const [first = nothing, ...rest] = pending.payloads();
+    const { left } = this;
+    if (rest.length > 0) {
+      const parts = rest.map((bytes, i) => ({ bytes, left: i === rest.length - 1 ? left : undefined }));
+      this.#more = [...parts, ...(this.#more ?? [])];
+      this.left = undefined;
+    }
+    this.pending = first;
+    return first;
   }
 }

@@ -2,6 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { copyMemory } from '#apimachinery/copy-memory.js';
 import { ConnectionError } from '#http2/connection-error.js';
+import { DataFrames } from '#http2/data-frames.js';
 import type { FrameWriter } from '#http2/frame-writer.js';
 import {
   defaultFrameBytes,
@@ -26,6 +27,7 @@ const turnBytes = 512 * 1024;
  * who are told when it has left, and so know what it takes: a slow peer holds that much memory.
  */
 const leastJoined = 64 * 1024;
+const nothing = Buffer.alloc(0);
 
 export class Outgoing<S extends OutgoingStream> {
   readonly #writer: FrameWriter;
@@ -83,7 +85,12 @@ export class Outgoing<S extends OutgoingStream> {
   pump(stream: S): void {
     let sent = 0;
     do {
-      const { pending } = stream;
+      if (stream.pending instanceof DataFrames && sent < turnBytes && this.#takes(stream, stream.pending)) {
+        sent += stream.pending.length;
+        this.#made(stream, stream.pending);
+        continue;
+      }
+      const pending = stream.pendingBytes();
       let at = 0;
       while (at < pending.length) {
         const room = Math.min(pending.length - at, stream.window, this.#window);
@@ -105,8 +112,19 @@ export class Outgoing<S extends OutgoingStream> {
       }
     } while (stream.next());
     const waited = this.#blocked.delete(stream);
-    if (stream.ends && !stream.done) this.#data(stream, stream.pending, true, undefined);
+    if (stream.ends && !stream.done) this.#data(stream, nothing, true, undefined);
     if (stream.ends || waited) this.#sent(stream);
+  }
+
+  /** Whether all of it may be sent now. */
+  #takes(stream: S, { length }: DataFrames): boolean {
+    return length <= stream.window && length <= this.#window && this.#writer.waiting <= maxWaitingBytes;
+  }
+
+  #made(stream: S, frames: DataFrames): void {
+    this.#writer.send(frames.bytes(), stream.left);
+    stream.window -= frames.length;
+    this.#window -= frames.length;
   }
 
   #data(stream: S, bytes: Buffer, ends: boolean, left: (() => void) | undefined): void {

@@ -21,16 +21,16 @@ export function followed(body: AsyncIterable<Buffer>, listener: BodyListener): A
   };
   if (body instanceof PushedBody) return new FollowedPushes(body, once);
   if (!(body instanceof PartsBody)) return new FollowedIterable(body, once);
-  const { parts, held, length } = body;
-  const options = { held, ...(length === undefined ? {} : { length }) };
+  const { parts } = body;
   if (parts instanceof SeparatedParts) {
-    // All of it is there already, and is written fastest as it is.
-    if (once.part !== undefined) for (const part of parts) once.part(part);
+    // All that it is made of is there already, and it is written fastest as it is.
+    if (once.part !== undefined)
+      for (const part of new SeparatedParts({ ...parts.options, made: undefined })) once.part(part);
     once.ended();
     return body;
   }
-  if (Symbol.iterator in parts) return new PartsBody(followedParts(parts, once), options);
-  return new PartsBody(new FollowedIterable(parts, once), options);
+  if (Symbol.iterator in parts) return body.with(followedParts(parts, once));
+  return body.with(new FollowedIterable(parts, once));
 }
 
 function* followedParts(parts: Iterable<Buffer>, listener: BodyListener): Generator<Buffer, void, void> {

@@ -1,6 +1,6 @@
 /** Bodies whose size only writing them tells. */
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { PartsBody } from '#apiserver/http/parts-body.js';
+import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
 
 type Body = ApiResponse['body'];
 
@@ -13,9 +13,9 @@ export function knownLength(body: Body): number | undefined {
 /** The same body; `made` is told how many bytes there were once they have all been asked for, or nobody wants more. */
 export function counted(body: AsyncIterable<Buffer>, made: (bytes: number) => void): AsyncIterable<Buffer> {
   if (!(body instanceof PartsBody)) return new CountedIterable(body, made);
-  const { parts, held } = body;
-  const all = Symbol.iterator in parts ? countedParts(parts, made) : new CountedIterable(parts, made);
-  return new PartsBody(all, { held });
+  const { parts } = body;
+  if (parts instanceof SeparatedParts) return body.with(new SeparatedParts({ ...parts.options, made }));
+  return body.with(Symbol.iterator in parts ? countedParts(parts, made) : new CountedIterable(parts, made));
 }
 
 function* countedParts(parts: Iterable<Buffer>, made: (bytes: number) => void): Generator<Buffer, void, void> {

@@ -2,7 +2,8 @@
 import type { EventEmitter } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
+import type { AnswerListener, AnswerTarget, Piece } from '#apiserver/http/answer-target.js';
+import { PlainPiece } from '#apiserver/http/piece.js';
 
 const lineEnd = '\r\n';
 /**
@@ -41,6 +42,8 @@ function chunkOf(bytes: Buffer): Buffer {
 
 export class Http1Answer implements AnswerTarget {
   listener: AnswerListener | undefined;
+  /** Node.js copies each part of a body in chunks. */
+  readonly needsLength = true;
   /** The connection ends with this answer. */
   closes = false;
   readonly #response: ServerResponse;
@@ -90,6 +93,10 @@ export class Http1Answer implements AnswerTarget {
     const room = response.write(bytes, left);
     if (!room && left === undefined) this.#wait(response);
     return room;
+  }
+
+  piece(buffer: Buffer): Piece {
+    return new PlainPiece(buffer, this);
   }
 
   end(bytes?: Buffer, left?: () => void): void {

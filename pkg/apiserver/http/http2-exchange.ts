@@ -1,10 +1,11 @@
 /** One request over HTTP/2, and where its answer goes. */
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
-import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
+import type { AnswerListener, AnswerTarget, Piece } from '#apiserver/http/answer-target.js';
 import type { Connection } from '#apiserver/http/connections.js';
 import type { StreamedBody } from '#apiserver/http/exchange.js';
 import { Http2Body } from '#apiserver/http/http2-body.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import { FramedPiece } from '#apiserver/http/piece.js';
 import { BodyTooLargeError } from '#apiserver/http/request-body.js';
 import { clientGone, type ServedExchange } from '#apiserver/http/request-server.js';
 import { ServerRequest } from '#apiserver/http/server-request.js';
@@ -37,6 +38,7 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
   readonly request: ServerRequest;
   readonly gone = new LazyAbort();
   listener: AnswerListener | undefined;
+  readonly needsLength = false;
   headersSent = false;
   destroyed = false;
   readonly #options: Http2ExchangeOptions;
@@ -82,6 +84,10 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
 
   write(bytes: Buffer, left?: () => void): boolean {
     return this.#stream.write(bytes, left);
+  }
+
+  piece(buffer: Buffer): Piece {
+    return new FramedPiece(buffer, this.#stream);
   }
 
   end(bytes: Buffer = nothing, left?: () => void): void {

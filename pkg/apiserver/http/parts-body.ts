@@ -1,50 +1,102 @@
 /** A body in many parts: written in pieces of the writer's choice, so that neither memory nor the event loop is held by it. */
 import { setImmediate } from 'node:timers/promises';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { type Bytes, joined as inOnePiece } from '#storage/segments/segmented.js';
 
 /** Bytes of one piece for those who iterate. */
 const pieceBytes = 64 * 1024;
 
-/** Parts that are all there, with the same bytes between each two of them: what most lists are. */
-export class SeparatedParts implements Iterable<Buffer> {
+/** Bodies from here on are large: they are written in larger pieces, and may be begun before it is known how long they are. */
+export const largeBodyBytes = 1024 * 1024;
+
+/** Items between looks at whether others should have a turn: few, since some are encoded only when they are asked for. */
+const itemsAtOnce = 16;
+
+export interface SeparatedPartsOptions {
   readonly head: Buffer;
-  readonly items: readonly Bytes[];
+  /** Items that there are. */
+  readonly count: number;
+  readonly itemAt: (index: number) => Bytes;
   /** May be empty. */
   readonly separator: Buffer;
   readonly tail: Buffer;
+  /** Told how many bytes there were, once they have all been asked for or nobody wants more. */
+  readonly made?: ((bytes: number) => void) | undefined;
+}
 
-  constructor(head: Buffer, items: readonly Bytes[], separator: Buffer, tail: Buffer) {
-    this.head = head;
-    this.items = items;
-    this.separator = separator;
-    this.tail = tail;
+/** Parts with the same bytes between each two of them: what most lists are. */
+export class SeparatedParts implements Iterable<Buffer> {
+  readonly options: SeparatedPartsOptions;
+
+  constructor(options: SeparatedPartsOptions) {
+    this.options = options;
+  }
+
+  /** Bytes of the first items and what belongs to them: of all when `upTo` is more than there are. */
+  async lengthUpTo(upTo: number, turns: Pick<TurnQueue, 'pause'>): Promise<number> {
+    const { head, count, itemAt, separator, tail } = this.options;
+    let length = head.length + tail.length;
+    for (let i = 0; i < count && length < upTo; i++) {
+      length += itemAt(i).length + (i === 0 ? 0 : separator.length);
+      const wait = this.isTurnOver(i) ? turns.pause() : undefined;
+      if (wait !== undefined) await wait;
+    }
+    return length;
+  }
+
+  /** Whether others should have a turn behind that item. */
+  isTurnOver(index: number): boolean {
+    return index % itemsAtOnce === itemsAtOnce - 1;
   }
 
   *[Symbol.iterator](): Generator<Buffer, void, void> {
-    yield this.head;
-    for (const [i, item] of this.items.entries()) {
-      if (i > 0) yield this.separator;
-      yield inOnePiece(item);
+    const { head, count, itemAt, separator, tail, made } = this.options;
+    let bytes = 0;
+    const part = (one: Buffer) => {
+      bytes += one.length;
+      return one;
+    };
+    try {
+      yield part(head);
+      for (let i = 0; i < count; i++) {
+        if (i > 0) yield part(separator);
+        yield part(inOnePiece(itemAt(i)));
+      }
+      yield part(tail);
+    } finally {
+      made?.(bytes);
     }
-    yield this.tail;
   }
+}
+
+export interface PartsBodyOptions {
+  /** Bytes of all parts; undefined where only making them would tell. */
+  readonly length?: number | undefined;
+  /** Bytes of memory that making the parts takes, besides what they are made of. */
+  readonly held?: number;
+  /** There are at least `largeBodyBytes` of them; without it, `length` says. */
+  readonly isLarge?: boolean;
 }
 
 export class PartsBody implements AsyncIterable<Buffer> {
   /** Iterated once. */
   readonly parts: Iterable<Buffer> | AsyncIterable<Buffer>;
-  /** Bytes of all parts; undefined where only making them would tell. */
+  /** See the options. */
   readonly length: number | undefined;
-  /** Bytes of memory that making the parts takes, besides what they are made of. */
   readonly held: number;
+  readonly isLarge: boolean;
 
-  constructor(
-    parts: Iterable<Buffer> | AsyncIterable<Buffer>,
-    { length, held = 0 }: { readonly length?: number; readonly held?: number } = {},
-  ) {
+  constructor(parts: Iterable<Buffer> | AsyncIterable<Buffer>, options: PartsBodyOptions = {}) {
+    const { length, held = 0, isLarge = (length ?? 0) >= largeBodyBytes } = options;
     this.parts = parts;
     this.length = length;
     this.held = held;
+    this.isLarge = isLarge;
+  }
+
+  /** The same bytes out of other parts. */
+  with(parts: Iterable<Buffer> | AsyncIterable<Buffer>): PartsBody {
+    return new PartsBody(parts, this);
   }
 
   /** For readers in this process: pieces of about 64 kB, with a turn for everybody else in between. */

@@ -1,6 +1,7 @@
 import { test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
+import type { AnswerListener, AnswerTarget, Piece } from '#apiserver/http/answer-target.js';
+import { PlainPiece } from '#apiserver/http/piece.js';
 import { passOn } from '#apiserver/http/pushed-answer.js';
 import { type BodySink, PushedBody } from '#apiserver/http/pushed-body.js';
 
@@ -27,6 +28,7 @@ class GivenBody extends PushedBody {
 class Client implements AnswerTarget {
   destroyed = false;
   headersSent = true;
+  needsLength = false;
   listener: AnswerListener | undefined;
   readonly got: string[] = [];
   ended = false;
@@ -44,6 +46,10 @@ class Client implements AnswerTarget {
     this.got.push(bytes.toString());
     this.room--;
     return this.room > 0;
+  }
+
+  piece(buffer: Buffer): Piece {
+    return new PlainPiece(buffer, this);
   }
 
   end(): void {

@@ -19,15 +19,24 @@ import { ServerSession } from '#http2/server-session.js';
 
 const host = '127.0.0.1';
 const items = Array.from({ length: 3000 }, (_, i) => Buffer.from(`"${String(i).padStart(200, '.')}"`));
-const list = new SeparatedParts(Buffer.from('['), items, Buffer.from(','), Buffer.from(']'));
+const listOf = (all: readonly Buffer[]) =>
+  new SeparatedParts({
+    head: Buffer.from('['),
+    count: all.length,
+    itemAt: (index) => all[index] as Buffer,
+    separator: Buffer.from(','),
+    tail: Buffer.from(']'),
+  });
+const list = listOf(items);
 const text = `[${items.map(String).join(',')}]`;
 const longItems = Array.from({ length: 7 }, () => items).flat();
-const longList = new SeparatedParts(Buffer.from('['), longItems, Buffer.from(','), Buffer.from(']'));
+const longList = listOf(longItems);
 const longText = `[${longItems.map(String).join(',')}]`;
 
 const bodies: Record<string, () => ApiResponse['body']> = {
   'separated parts': () => new PartsBody(list, { length: text.length }),
   'separated parts of a long list': () => new PartsBody(longList, { length: longText.length }),
+  'separated parts whose length nobody has asked for': () => new PartsBody(list, { isLarge: true }),
   'parts of unknown length': () => new PartsBody([...list]),
   'parts made as they are written': () =>
     new PartsBody(

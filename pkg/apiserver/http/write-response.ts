@@ -6,16 +6,14 @@ import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';
-import { copyMemory } from '#apimachinery/copy-memory.js';
-import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
+import type { AnswerTarget } from '#apiserver/http/answer-target.js';
 import type { ByteBudget } from '#apiserver/http/byte-budget.js';
-import { ConnectionLostError } from '#apiserver/http/connection-lost.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { Flight } from '#apiserver/http/flight.js';
 import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
-import { Patience } from '#apiserver/http/patience.js';
+import { Pieces } from '#apiserver/http/pieces.js';
 import { passOn } from '#apiserver/http/pushed-answer.js';
 import { PushedBody } from '#apiserver/http/pushed-body.js';
-import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 
 export interface ResponseWriterOptions {
   readonly clock: Clock;
@@ -36,14 +34,8 @@ export interface Gone {
 const largePieces: PooledSize = { bytes: 512 * 1024, maxSpare: 4 };
 /** What slow clients get, of whom there may be many. */
 const smallPieces: PooledSize = { bytes: 128 * 1024, maxSpare: 16 };
-/** Answers from here on come in large pieces while there is room. */
-const largeAnswer = 2 * largePieces.bytes;
-/** What one answer holds: two pieces, the frames of one, their encrypted form and what waits in the socket. */
-const heldPieces = 5;
-/** Parts from here on are written as they are instead of being copied. */
-const directBytes = 64 * 1024;
-/** Parts up to here are copied byte by byte, which is faster for so few. */
-const tinyBytes = 4;
+/** What one answer holds: two pieces, the encrypted form of one and what waits in the socket. */
+const heldPieces = 4;
 /** Whole answers below this size count for nothing: there are as few of them as requests under way. */
 const freeBytes = 32 * 1024;
 
@@ -96,7 +88,7 @@ export class ResponseWriter {
     try {
       target.head(status, headers, cookies);
       flight.limit();
-      flight.end(body);
+      flight.endWith(body);
       await flight.landed();
     } finally {
       flight.close();
@@ -111,18 +103,17 @@ export class ResponseWriter {
     gone: Gone,
   ): Promise<void> {
     const { budget, turns } = this.#options;
-    const { length = 0 } = body;
-    const isLarge = length >= largeAnswer && budget.isAmpleFor(heldPieces * largePieces.bytes);
-    const size = isLarge ? largePieces : smallPieces;
+    const size = body.isLarge && budget.isAmpleFor(heldPieces * largePieces.bytes) ? largePieces : smallPieces;
     const cost = heldPieces * size.bytes;
     const give = await budget.take(body.held + Math.min(cost, body.length ?? cost), gone);
     const flight = new Flight(target, this.#options);
     const buffers = [this.#buffers.take(size.bytes), this.#buffers.take(size.bytes)] as const;
     try {
-      if (body.length !== undefined) headers['content-length'] = String(body.length);
+      const length = body.length ?? (target.needsLength ? await lengthOf(body, turns) : undefined);
+      if (length !== undefined) headers['content-length'] = String(length);
       target.head(status, headers, cookies);
       flight.limit();
-      const pieces = new Pieces({ flight, buffers, turns });
+      const pieces = new Pieces({ target, flight, buffers, turns });
       if (body.parts instanceof SeparatedParts) await pieces.addAll(body.parts);
       else if (Symbol.iterator in body.parts) {
         for (const part of body.parts) {
@@ -177,208 +168,11 @@ export class ResponseWriter {
   }
 }
 
+/** Undefined where only making all of it would tell. */
+async function lengthOf({ parts }: PartsBody, turns: TurnQueue): Promise<number | undefined> {
+  return parts instanceof SeparatedParts ? parts.lengthUpTo(Number.POSITIVE_INFINITY, turns) : undefined;
+}
+
 function bodyLength(body: ApiResponse['body']): number | undefined {
   return Buffer.isBuffer(body) || body instanceof PartsBody ? body.length : undefined;
-}
-
-interface PiecesOptions {
-  readonly flight: Flight;
-  /** Filled and sent by turns. */
-  readonly buffers: readonly [Buffer, Buffer];
-  readonly turns: TurnQueue;
-}
-
-/** Parts gathered into pieces: one is filled while the one before leaves. */
-class Pieces {
-  readonly #options: PiecesOptions;
-  #turn = 0;
-  #buffer: Buffer;
-  #used = 0;
-
-  constructor(options: PiecesOptions) {
-    this.#options = options;
-    this.#buffer = options.buffers[0];
-  }
-
-  /** A promise when the next part has to wait. */
-  add(part: Bytes): Promise<void> | undefined {
-    if (!isWhole(part)) {
-      if (part.length > this.#buffer.length - this.#used) return this.add(joined(part));
-      part.copyTo(this.#buffer, this.#used);
-      this.#used += part.length;
-      return undefined;
-    }
-    if (part.length <= tinyBytes && part.length <= this.#buffer.length - this.#used) {
-      // What separates the objects of a list: as many as there are objects.
-      for (let i = 0; i < part.length; i++) this.#buffer[this.#used++] = part[i] as number;
-      return undefined;
-    }
-    if (part.length <= this.#buffer.length - this.#used) {
-      copyMemory(part, this.#buffer, this.#used);
-      this.#used += part.length;
-      return undefined;
-    }
-    return part.length >= directBytes ? this.#direct(part) : this.#split(part);
-  }
-
-  /** Without an iterator in between: lists have thousands of parts. */
-  async addAll({ head, items, separator, tail }: SeparatedParts): Promise<void> {
-    await this.add(head);
-    for (let i = 0; i < items.length; i++) {
-      const between = i === 0 ? undefined : this.add(separator);
-      if (between !== undefined) await between;
-      const wait = this.add(items[i] as Bytes);
-      if (wait !== undefined) await wait;
-    }
-    await this.add(tail);
-  }
-
-  /** Sends what is left and resolves when all of it has left. */
-  async end(): Promise<void> {
-    const { flight } = this.#options;
-    if (!flight.idle) await flight.landed();
-    flight.end(this.#buffer.subarray(0, this.#used));
-    await flight.landed();
-  }
-
-  async #direct(part: Buffer): Promise<void> {
-    if (this.#used > 0) await this.#next();
-    await this.#send(part);
-  }
-
-  async #split(part: Buffer): Promise<void> {
-    const room = this.#buffer.length - this.#used;
-    copyMemory(part.subarray(0, room), this.#buffer, this.#used);
-    this.#used += room;
-    await this.#next();
-    copyMemory(part.subarray(room), this.#buffer, 0);
-    this.#used = part.length - room;
-  }
-
-  /** Sends the present buffer and goes on with the other one, which has left by then. */
-  async #next(): Promise<void> {
-    await this.#send(this.#buffer.subarray(0, this.#used));
-    this.#turn ^= 1;
-    this.#buffer = this.#options.buffers[this.#turn as 0 | 1];
-    this.#used = 0;
-  }
-
-  async #send(bytes: Buffer): Promise<void> {
-    const { flight, turns } = this.#options;
-    if (!flight.idle) await flight.landed();
-    flight.send(bytes);
-    await turns.pause();
-  }
-}
-
-/** What one answer has handed to its connection, and whether that has left. */
-class Flight implements AnswerListener {
-  readonly #target: AnswerTarget;
-  readonly #options: ResponseWriterOptions;
-  readonly #gone: (() => void) | undefined;
-  #flying = false;
-  /** What flies only waits for room. */
-  #pushed = false;
-  /** All has left: that the answer closes now is no loss. */
-  #complete = false;
-  /** Why the connection is of no use any more. */
-  #lost: string | undefined;
-  #wake: (() => void) | undefined;
-  #limit: { cancel(): void } | undefined;
-  readonly #patience: Patience;
-
-  constructor(target: AnswerTarget, options: ResponseWriterOptions, gone?: () => void) {
-    this.#target = target;
-    this.#options = options;
-    this.#gone = gone;
-    const { clock, stallMs } = options;
-    this.#patience = new Patience({ clock, stallMs, over: () => this.#cut('the client does not read') });
-    target.listener = this;
-    if (target.destroyed) this.#lost = 'connection closed';
-  }
-
-  /** Nothing is on its way. */
-  get idle(): boolean {
-    return !this.#flying && this.#lost === undefined;
-  }
-
-  /** From now on the answer has `limitMs`. */
-  limit(): void {
-    const { clock, limitMs } = this.#options;
-    this.#limit = clock.setTimer(() => this.#cut('the answer took too long'), limitMs);
-  }
-
-  /** One at a time. */
-  send(bytes: Buffer): void {
-    this.#flying = true;
-    this.#target.write(bytes, this.#landed);
-  }
-
-  /** The last one. */
-  end(bytes: Buffer): void {
-    this.#flying = true;
-    this.#target.end(bytes, this.#ended);
-  }
-
-  /** False when it would be better to wait until it has `landed`. */
-  push(bytes: Buffer): boolean {
-    const room = this.#target.write(bytes);
-    this.#flying = !room;
-    this.#pushed = !room;
-    return room;
-  }
-
-  /** Resolves when what was sent has left. Throws a ConnectionLostError. */
-  async landed(): Promise<void> {
-    if (this.#flying && this.#lost === undefined) await this.#waited();
-    this.check();
-  }
-
-  drained(): void {
-    // Of what is sent in pieces, it is the end of each that counts.
-    if (this.#pushed) this.#landed();
-  }
-
-  /** Throws when the connection is lost. */
-  check(): void {
-    if (this.#lost !== undefined) throw new ConnectionLostError(this.#lost);
-  }
-
-  close(): void {
-    this.#limit?.cancel();
-    this.#patience.close();
-    this.#target.listener = undefined;
-  }
-
-  closed(): void {
-    if (this.#complete) return;
-    this.#lost ??= 'connection closed';
-    this.#wake?.();
-    this.#gone?.();
-  }
-
-  async #waited(): Promise<void> {
-    this.#patience.begin();
-    await new Promise<void>((resolve) => {
-      this.#wake = resolve;
-    });
-    this.#patience.end();
-  }
-
-  readonly #landed = (): void => {
-    this.#flying = false;
-    if (this.#target.destroyed) this.#lost ??= 'connection closed';
-    this.#wake?.();
-  };
-
-  readonly #ended = (): void => {
-    this.#complete = !this.#target.destroyed;
-    this.#landed();
-  };
-
-  #cut(why: string): void {
-    this.#lost ??= why;
-    this.#target.destroy();
-    this.#wake?.();
-  }
 }

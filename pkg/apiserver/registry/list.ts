@@ -1,3 +1,4 @@
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { expired, isExpired } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -105,13 +106,13 @@ export async function listResponse(
   const contentType = mediaTypeOf(format, registry.dialect);
   const gzip = acceptsGzip(context.request);
   const compressed = gzip && whole ? registry.compressed : undefined;
-  const yieldTurn = () => registry.turns.pause();
+  const { turns } = registry;
   if (format === 'protobuf') {
-    const list = await protobufList(operation, { result, transform, yieldTurn });
-    return readyListResponse(list, { contentType, compressed, yieldTurn });
+    const list = await protobufList(operation, { result, transform, turns });
+    return readyListResponse(list, { contentType, compressed, turns });
   }
   if (format === 'json' && !pretty && transform === undefined) {
-    return readyListResponse(jsonList(operation, result), { contentType, compressed, yieldTurn });
+    return readyListResponse(jsonList(operation, result), { contentType, compressed, turns });
   }
   const document = listDocument(operation, result, transform);
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
@@ -152,20 +153,20 @@ function jsonList(operation: Operation<ListContext>, result: ListResult): ReadyL
 interface ProtobufAnswer {
   readonly result: ListResult;
   readonly transform: Transform | undefined;
-  readonly yieldTurn: () => Promise<void> | undefined;
+  readonly turns: TurnQueue;
 }
 
 /** The length of the whole comes first, so all items are encoded before anything is sent. */
 async function protobufList(
   { registry, resource }: Operation<ListContext>,
-  { result, transform, yieldTurn }: ProtobufAnswer,
+  { result, transform, turns }: ProtobufAnswer,
 ): Promise<ReadyList> {
   const { codec } = registry;
   const { name, itemOf } = protobufItems(codec, resource, transform);
   let size = 0;
   for (const entry of result.entries) {
     size += itemOf(entry).length;
-    const wait = yieldTurn();
+    const wait = turns.pause();
     if (wait !== undefined) await wait;
   }
   const type =

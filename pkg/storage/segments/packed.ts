@@ -17,6 +17,9 @@ export abstract class StretchSource {
   #tail: { readonly stretch: number; readonly from: number; readonly bytes: Uint8Array } | undefined;
   #begun: { readonly stretch: number; readonly prefix: Buffer; readonly begins: boolean } | undefined;
 
+  /** Whether threads share its memory: known of all stretches, it need not be asked of each that is copied. */
+  abstract readonly isShared: boolean;
+
   abstract stretchAt(index: number): Uint8Array;
 
   /** What comes behind the first `from` bytes of a stretch. The last answer is kept: lists leave out the same of each item. */
@@ -73,7 +76,8 @@ export function copyPacked(
     }
     const part = skip === 0 ? stretch : source.tail(index, skip);
     skip = 0;
-    copyMemory(part, target, to);
+    if (source.isShared) copyMemory(part, target, to);
+    else target.set(part, to);
     to += part.length;
   }
   copyPart(packed, ownAt + skip, end, target, to);

@@ -9,6 +9,7 @@ const tableBytes = 2 * tableNumbers;
 
 /** A template of the thread that follows the store, as all threads see it. Its stretches become more. */
 export class PlacedTemplate extends StretchSource {
+  readonly isShared = true;
   readonly memory: SharedArrayBuffer;
   readonly #table: Uint16Array;
   readonly #stretches: Uint8Array[] = [];

@@ -8,7 +8,7 @@ import { call, callHttps, startServer } from '#test/integration/apiserver/server
 
 const path = '/api/v1/namespaces/default/configmaps';
 /** What two answers in pieces hold. */
-const twoAnswers = 2 * 5 * 128 * 1024;
+const twoAnswers = 2 * 4 * 128 * 1024;
 
 async function filled(t: Test, options: ApiServerOptions): Promise<ApiServer> {
   const server = await startServer(t, { https: true, options });

@@ -1,0 +1,109 @@
+/** Parts of a body gathered into pieces: one is filled while the one before leaves. */
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import { copyMemory } from '#apimachinery/copy-memory.js';
+import type { AnswerTarget, Piece } from '#apiserver/http/answer-target.js';
+import type { Flight } from '#apiserver/http/flight.js';
+import type { SeparatedParts } from '#apiserver/http/parts-body.js';
+import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
+
+/** Parts from here on are written as they are instead of being copied. */
+const directBytes = 64 * 1024;
+/** Parts up to here are copied byte by byte, which is faster for so few: what separates the objects of a list. */
+const tinyBytes = 4;
+
+export interface PiecesOptions {
+  readonly target: AnswerTarget;
+  readonly flight: Flight;
+  /** Filled and sent by turns. */
+  readonly buffers: readonly [Buffer, Buffer];
+  readonly turns: TurnQueue;
+}
+
+export class Pieces {
+  readonly #options: PiecesOptions;
+  #turn = 0;
+  #piece: Piece;
+
+  constructor(options: PiecesOptions) {
+    this.#options = options;
+    this.#piece = options.target.piece(options.buffers[0]);
+  }
+
+  /** A promise when the next part has to wait. */
+  add(part: Bytes): Promise<void> | undefined {
+    const piece = this.#piece;
+    const { length } = part;
+    if (!piece.hasRoom(length)) {
+      if (!isWhole(part)) return this.add(joined(part));
+      return length >= directBytes ? this.#direct(part) : this.#split(part);
+    }
+    const { buffer, at } = piece;
+    if (!isWhole(part)) part.copyTo(buffer, at);
+    else if (length <= tinyBytes) for (let i = 0; i < length; i++) buffer[at + i] = part[i] as number;
+    else copyMemory(part, buffer, at);
+    piece.wrote(length);
+    return undefined;
+  }
+
+  /** Without an iterator in between: lists have thousands of parts. */
+  async addAll(parts: SeparatedParts): Promise<void> {
+    const { head, count, itemAt, separator, tail, made } = parts.options;
+    const { turns } = this.#options;
+    let bytes = head.length;
+    try {
+      await this.add(head);
+      for (let i = 0; i < count; i++) {
+        const between = i === 0 ? undefined : this.add(separator);
+        if (between !== undefined) await between;
+        const item = itemAt(i);
+        bytes += item.length + (i === 0 ? 0 : separator.length);
+        const wait = this.add(item) ?? (parts.isTurnOver(i) ? turns.pause() : undefined);
+        if (wait !== undefined) await wait;
+      }
+      bytes += tail.length;
+      await this.add(tail);
+    } finally {
+      made?.(bytes);
+    }
+  }
+
+  /** Sends what is left and resolves when all of it has left. */
+  async end(): Promise<void> {
+    const { flight } = this.#options;
+    if (!flight.idle) await flight.landed();
+    flight.end(this.#piece);
+    await flight.landed();
+  }
+
+  async #direct(part: Buffer): Promise<void> {
+    const { flight, turns } = this.#options;
+    if (this.#piece.length > 0) await this.#next();
+    if (!flight.idle) await flight.landed();
+    flight.write(part);
+    await turns.pause();
+  }
+
+  async #split(part: Buffer): Promise<void> {
+    for (let from = 0; from < part.length; ) {
+      const room = Math.min(this.#piece.mostRoom(), part.length - from);
+      if (room === 0) {
+        await this.#next();
+        continue;
+      }
+      const { buffer, at } = this.#piece;
+      copyMemory(part.subarray(from, from + room), buffer, at);
+      this.#piece.wrote(room);
+      from += room;
+    }
+  }
+
+  /** Sends the present piece and goes on with the other buffer, which has left by then. */
+  async #next(): Promise<void> {
+    const { target, flight, turns, buffers } = this.#options;
+    if (!flight.idle) await flight.landed();
+    flight.send(this.#piece);
+    this.#turn ^= 1;
+    this.#piece = target.piece(buffers[this.#turn as 0 | 1]);
+    await turns.pause();
+  }
+}
