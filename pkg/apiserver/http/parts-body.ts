@@ -1,7 +1,7 @@
 /** A body in many parts: written in pieces of the writer's choice, so that neither memory nor the event loop is held by it. */
 import { setImmediate } from 'node:timers/promises';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
-import { type Bytes, joined as inOnePiece } from '#storage/segments/segmented.js';
+import { type Bytes, copyBytes, joined as inOnePiece } from '#storage/segments/segmented.js';
 
 /** Bytes of one piece for those who iterate. */
 const pieceBytes = 64 * 1024;
@@ -47,6 +47,24 @@ export class SeparatedParts implements Iterable<Buffer> {
   /** Whether others should have a turn behind that item. */
   isTurnOver(index: number): boolean {
     return index % itemsAtOnce === itemsAtOnce - 1;
+  }
+
+  /** All of them in one piece; they are so many bytes. */
+  joined(length: number): Buffer {
+    const { head, count, itemAt, separator, tail } = this.options;
+    const whole = Buffer.allocUnsafe(length);
+    let at = 0;
+    const add = (part: Bytes) => {
+      copyBytes(part, whole, at);
+      at += part.length;
+    };
+    add(head);
+    for (let i = 0; i < count; i++) {
+      if (i > 0) add(separator);
+      add(itemAt(i));
+    }
+    add(tail);
+    return whole;
   }
 
   *[Symbol.iterator](): Generator<Buffer, void, void> {

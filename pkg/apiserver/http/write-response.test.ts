@@ -16,18 +16,50 @@ import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
 import { ResponseWriter } from '#apiserver/http/write-response.js';
 import { ResponseHeads } from '#http2/response-heads.js';
 import { ServerSession } from '#http2/server-session.js';
+import { type Bytes, begins, behind, joined, type Segmented } from '#storage/segments/segmented.js';
 
 const host = '127.0.0.1';
 const items = Array.from({ length: 3000 }, (_, i) => Buffer.from(`"${String(i).padStart(200, '.')}"`));
-const listOf = (all: readonly Buffer[]) =>
+/** Bytes that do not lie in one piece. */
+class Scattered implements Segmented {
+  readonly #bytes: Buffer;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  get length(): number {
+    return this.#bytes.length;
+  }
+
+  copyTo(target: Buffer, at: number, from = 0): void {
+    this.#bytes.copy(target, at, from);
+  }
+
+  begins(prefix: Buffer): boolean {
+    return begins(this.#bytes, prefix);
+  }
+}
+
+const listOf = (all: readonly Bytes[]) =>
   new SeparatedParts({
     head: Buffer.from('['),
     count: all.length,
-    itemAt: (index) => all[index] as Buffer,
+    itemAt: (index) => all[index] as Bytes,
     separator: Buffer.from(','),
     tail: Buffer.from(']'),
   });
 const list = listOf(items);
+/** Around what a frame and a piece hold, in one piece of memory and in several. */
+const sizes = [
+  0, 1, 5, 100, 16_383, 16_384, 16_385, 30_000, 65_535, 65_536, 131_072, 140_000, 2, 600_000, 8000, 16_000,
+];
+const mixedItems: readonly Bytes[] = sizes.flatMap((size, i) => {
+  const bytes = Buffer.alloc(size, `${i}.`);
+  return [bytes, size < 65_536 ? behind(new Scattered(bytes), Math.min(size, 3)) : bytes];
+});
+const mixedList = listOf(mixedItems);
+const mixedText = `[${mixedItems.map((item) => joined(item).toString()).join(',')}]`;
 const text = `[${items.map(String).join(',')}]`;
 const longItems = Array.from({ length: 7 }, () => items).flat();
 const longList = listOf(longItems);
@@ -36,6 +68,8 @@ const longText = `[${longItems.map(String).join(',')}]`;
 const bodies: Record<string, () => ApiResponse['body']> = {
   'separated parts': () => new PartsBody(list, { length: text.length }),
   'separated parts of a long list': () => new PartsBody(longList, { length: longText.length }),
+  'separated parts of a mixed list': () => new PartsBody(mixedList, { length: mixedText.length }),
+  'separated parts of a large mixed list': () => new PartsBody(mixedList, { isLarge: true }),
   'separated parts whose length nobody has asked for': () => new PartsBody(list, { isLarge: true }),
   'parts of unknown length': () => new PartsBody([...list]),
   'parts made as they are written': () =>
@@ -118,7 +152,7 @@ for (const [name, body] of Object.entries(bodies)) {
       http2.close();
     });
 
-    const expected = name.endsWith('long list') ? longText : text;
+    const expected = name.endsWith('mixed list') ? mixedText : name.endsWith('long list') ? longText : text;
     for (const session of sessions) {
       const [incoming] = (await once(get({ host, port: (http1.address() as AddressInfo).port }), 'response')) as [
         IncomingMessage,

@@ -24,7 +24,7 @@ export async function readyListResponse(
   const parts = new SeparatedParts({ head, count: entries.length, itemAt, separator, tail });
   // To look at each object of a large list twice would cost as much as to copy it.
   const length = await parts.lengthUpTo(largeBodyBytes, turns);
-  if (length < gzipThresholdBytes) return { status: 200, headers, body: Buffer.concat([...parts], length) };
+  if (length < gzipThresholdBytes) return { status: 200, headers, body: parts.joined(length) };
   if (compressed !== undefined) {
     return { status: 200, headers: { ...headers, ...gzipHeaders }, body: compressed.body(list) };
   }

@@ -62,6 +62,8 @@ function endsWithThis(child: ChildProcess): () => void {
 
 /** An interrupt ends a process without a word to those who wait for its exit, unless somebody listens. */
 function exitOnSignals(): void {
+  // Each of the servers, and each etcd, is ended by a listener of its own.
+  process.setMaxListeners(Math.max(process.getMaxListeners(), 40));
   for (const [signal, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
