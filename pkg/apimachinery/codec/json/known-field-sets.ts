@@ -2,13 +2,13 @@
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys } from '#apimachinery/codec/json/duplicate-keys.js';
 import { type KnownPart, KnownParts, mostDepth, objectAt } from '#apimachinery/codec/json/known-parts.js';
-import { Needle } from '#apimachinery/codec/json/needle.js';
+import { indexOfNeedle, needleOf } from '#apimachinery/codec/json/needle.js';
 import { deepFreeze } from '#apimachinery/codec/json/shared-values.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { checkDepth } from '#apimachinery/codec/json/walk.js';
 
 const openingText = '"fieldsV1":{';
-const opening = new Needle(openingText, openingText.indexOf('V'));
+const opening = needleOf(openingText, openingText.indexOf('V'));
 const mostBytes = 16 * 1024;
 /** More managers than most objects have. */
 const mostSets = 16;
@@ -35,12 +35,12 @@ export class KnownFieldSets {
   /** Those that begin before `end`, in their order, of all that may be field sets. */
   in(body: Buffer, end: number): PlacedFieldSet[] {
     const found: PlacedFieldSet[] = [];
-    let at = opening.indexIn(body);
+    let at = indexOfNeedle(body, opening);
     for (let i = 0; i < mostSets && at >= 0 && at < end; i++) {
-      const start = at + opening.length - 1;
+      const start = at + openingText.length - 1;
       const part = this.#known.find(body, start, undefined);
       if (part !== undefined) found.push({ start, part });
-      at = opening.indexIn(body, start + (part?.bytes.length ?? 1));
+      at = indexOfNeedle(body, opening, start + (part?.bytes.length ?? 1));
     }
     return found;
   }
