@@ -17,6 +17,8 @@ export interface SeparatedPartsOptions {
   /** Items that there are. */
   readonly count: number;
   readonly itemAt: (index: number) => Bytes;
+  /** Bytes at the beginning of each item that are left out. */
+  readonly skipped: number;
   /** May be empty. */
   readonly separator: Buffer;
   readonly tail: Buffer;
@@ -34,10 +36,10 @@ export class SeparatedParts implements Iterable<Buffer> {
 
   /** Bytes of the first items and what belongs to them: of all when `upTo` is more than there are. */
   async lengthUpTo(upTo: number, turns: Pick<TurnQueue, 'pause'>): Promise<number> {
-    const { head, count, itemAt, separator, tail } = this.options;
+    const { head, count, itemAt, skipped, separator, tail } = this.options;
     let length = head.length + tail.length;
     for (let i = 0; i < count && length < upTo; i++) {
-      length += itemAt(i).length + (i === 0 ? 0 : separator.length);
+      length += itemAt(i).length - skipped + (i === 0 ? 0 : separator.length);
       const wait = this.isTurnOver(i) ? turns.pause() : undefined;
       if (wait !== undefined) await wait;
     }
@@ -51,24 +53,24 @@ export class SeparatedParts implements Iterable<Buffer> {
 
   /** All of them in one piece; they are so many bytes. */
   joined(length: number): Buffer {
-    const { head, count, itemAt, separator, tail } = this.options;
+    const { head, count, itemAt, skipped, separator, tail } = this.options;
     const whole = Buffer.allocUnsafe(length);
     let at = 0;
-    const add = (part: Bytes) => {
-      copyBytes(part, whole, at);
-      at += part.length;
+    const add = (part: Bytes, from = 0) => {
+      copyBytes(part, whole, at, from);
+      at += part.length - from;
     };
     add(head);
     for (let i = 0; i < count; i++) {
       if (i > 0) add(separator);
-      add(itemAt(i));
+      add(itemAt(i), skipped);
     }
     add(tail);
     return whole;
   }
 
   *[Symbol.iterator](): Generator<Buffer, void, void> {
-    const { head, count, itemAt, separator, tail, made } = this.options;
+    const { head, count, itemAt, skipped, separator, tail, made } = this.options;
     let bytes = 0;
     const part = (one: Buffer) => {
       bytes += one.length;
@@ -78,7 +80,7 @@ export class SeparatedParts implements Iterable<Buffer> {
       yield part(head);
       for (let i = 0; i < count; i++) {
         if (i > 0) yield part(separator);
-        yield part(inOnePiece(itemAt(i)));
+        yield part(inOnePiece(itemAt(i)).subarray(skipped));
       }
       yield part(tail);
     } finally {

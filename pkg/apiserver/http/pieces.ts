@@ -4,12 +4,10 @@ import { copyMemory } from '#apimachinery/copy-memory.js';
 import type { AnswerTarget, Piece } from '#apiserver/http/answer-target.js';
 import type { Flight } from '#apiserver/http/flight.js';
 import type { SeparatedParts } from '#apiserver/http/parts-body.js';
-import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
+import { type Bytes, copyBytes, joined } from '#storage/segments/segmented.js';
 
 /** Parts from here on are written as they are instead of being copied. */
 const directBytes = 64 * 1024;
-/** Parts up to here are copied byte by byte, which is faster for so few: what separates the objects of a list. */
-const tinyBytes = 4;
 
 export interface PiecesOptions {
   readonly target: AnswerTarget;
@@ -32,32 +30,29 @@ export class Pieces {
   /** A promise when the next part has to wait. */
   add(part: Bytes): Promise<void> | undefined {
     const piece = this.#piece;
-    const { length } = part;
-    if (!piece.hasRoom(length)) {
-      if (!isWhole(part)) return this.add(joined(part));
-      return length >= directBytes ? this.#direct(part) : this.#split(part);
-    }
-    const { buffer, at } = piece;
-    if (!isWhole(part)) part.copyTo(buffer, at);
-    else if (length <= tinyBytes) for (let i = 0; i < length; i++) buffer[at + i] = part[i] as number;
-    else copyMemory(part, buffer, at);
-    piece.wrote(length);
+    if (!piece.hasRoom(part.length)) return this.#further(part);
+    copyBytes(part, piece.buffer, piece.at);
+    piece.wrote(part.length);
     return undefined;
   }
 
   /** Without an iterator in between: lists have thousands of parts. */
   async addAll(parts: SeparatedParts): Promise<void> {
-    const { head, count, itemAt, separator, tail, made } = parts.options;
+    const { head, count, itemAt, skipped, separator, tail, made } = parts.options;
     const { turns } = this.#options;
+    const nothing = Buffer.alloc(0);
     let bytes = head.length;
     try {
       await this.add(head);
       for (let i = 0; i < count; i++) {
-        const between = i === 0 ? undefined : this.add(separator);
-        if (between !== undefined) await between;
         const item = itemAt(i);
-        bytes += item.length + (i === 0 ? 0 : separator.length);
-        const wait = this.add(item) ?? (parts.isTurnOver(i) ? turns.pause() : undefined);
+        const between = i === 0 ? nothing : separator;
+        bytes += between.length + item.length - skipped;
+        if (!this.#addItem(between, item, skipped)) {
+          await this.add(between);
+          await this.add(joined(item).subarray(skipped));
+        }
+        const wait = parts.isTurnOver(i) ? turns.pause() : undefined;
         if (wait !== undefined) await wait;
       }
       bytes += tail.length;
@@ -73,6 +68,25 @@ export class Pieces {
     if (!flight.idle) await flight.landed();
     flight.end(this.#piece);
     await flight.landed();
+  }
+
+  /** False when there is no room for both in one piece of the memory. */
+  #addItem(separator: Buffer, item: Bytes, skipped: number): boolean {
+    const piece = this.#piece;
+    const length = item.length - skipped;
+    if (!piece.hasRoom(separator.length + length)) return false;
+    const { buffer, at } = piece;
+    // So few bytes are copied faster one by one.
+    for (let i = 0; i < separator.length; i++) buffer[at + i] = separator[i] as number;
+    copyBytes(item, buffer, at + separator.length, skipped);
+    piece.wrote(separator.length + length);
+    return true;
+  }
+
+  /** What has no room in the memory of the present frame or piece. */
+  #further(part: Bytes): Promise<void> {
+    const whole = joined(part);
+    return whole.length >= directBytes ? this.#direct(whole) : this.#split(whole);
   }
 
   async #direct(part: Buffer): Promise<void> {

@@ -9,7 +9,7 @@ import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
-import { itemRests, itemStart } from '#apiserver/representation/list-item.js';
+import { itemStart, jsonItems } from '#apiserver/representation/list-item.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { protobufItems } from '#apiserver/representation/protobuf-message.js';
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
@@ -144,7 +144,7 @@ function jsonList(operation: Operation<ListContext>, result: ListResult): ReadyL
     form: `json ${resource.apiVersion}`,
     head: Buffer.from(`${head},"items":[${entries.length === 0 ? '' : '{'}`),
     entries,
-    bytesOf: itemRests(resource, isBuiltIn(operation)),
+    ...jsonItems(resource, isBuiltIn(operation)),
     separator: nextItem,
     tail: jsonTail,
   };
@@ -177,6 +177,7 @@ async function protobufList(
     form: name,
     ...codec.protobufListEnds(type, listMetadata(result), size),
     entries: result.entries,
+    skipped: 0,
     bytesOf: itemOf,
     separator: nothing,
   };
@@ -202,11 +203,11 @@ function listDocument(
     const head = { kind: transform.kind, apiVersion: `${transform.group}/${transform.version}`, metadata };
     return { head, itemsName: 'items', items: mapped(result.entries, (e) => partialJson(resource, e, transform)) };
   }
-  const restOf = itemRests(resource, isBuiltIn(operation));
+  const { skipped, bytesOf } = jsonItems(resource, isBuiltIn(operation));
   return {
     head: jsonHead(resource, result),
     itemsName: 'items',
-    items: mapped(result.entries, (entry) => Buffer.concat([itemStart, joined(restOf(entry))])),
+    items: mapped(result.entries, (entry) => Buffer.concat([itemStart, joined(bytesOf(entry)).subarray(skipped)])),
   };
 }
 

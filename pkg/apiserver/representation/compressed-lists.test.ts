@@ -39,6 +39,7 @@ function listOf(entries: readonly Entry[], separator = ','): Counted {
     head: Buffer.from('{"items":['),
     entries,
     bytesOf,
+    skipped: 0,
     separator: Buffer.from(separator),
     tail: Buffer.from(']}\n'),
   };

@@ -21,6 +21,12 @@ interface Block {
   readonly compressed: Promise<Compressed>;
 }
 
+/** What comes behind the first `from` bytes. */
+interface Part {
+  readonly bytes: Bytes;
+  readonly from: number;
+}
+
 interface Compressed {
   readonly bytes: Buffer;
   /** Of what was compressed. */
@@ -81,7 +87,7 @@ export class CompressedLists {
       length += part.length;
       return part.bytes;
     };
-    yield add(await this.#compress([list.head]));
+    yield add(await this.#compress([{ bytes: list.head, from: 0 }]));
     // While one is sent, the next is compressed.
     let ahead: Promise<Compressed> | undefined;
     for (const entries of blocksOf(list)) {
@@ -90,7 +96,7 @@ export class CompressedLists {
       if (ready !== undefined) yield add(ready);
     }
     if (ahead !== undefined) yield add(await ahead);
-    yield add(await this.#compress([list.tail]));
+    yield add(await this.#compress([{ bytes: list.tail, from: 0 }]));
     const trailer = Buffer.alloc(lastBlock.length + 8);
     lastBlock.copy(trailer);
     trailer.writeUInt32LE(crc, lastBlock.length);
@@ -110,24 +116,24 @@ export class CompressedLists {
       this.#blocks.set(name, known);
       return known.compressed;
     }
-    const parts: Bytes[] = [];
+    const parts: Part[] = [];
     for (const [i, entry] of entries.entries()) {
-      parts.push(list.bytesOf(entry));
-      if (!isEnd || i < entries.length - 1) parts.push(list.separator);
+      parts.push({ bytes: list.bytesOf(entry), from: list.skipped });
+      if (!isEnd || i < entries.length - 1) parts.push({ bytes: list.separator, from: 0 });
     }
     const compressed = this.#compress(parts);
     this.#keep(name, { versions: Float64Array.from(entries, ({ revision }) => Number(revision)), last, compressed });
     return compressed;
   }
 
-  async #compress(parts: readonly Bytes[]): Promise<Compressed> {
-    const length = parts.reduce((sum, part) => sum + part.length, 0);
+  async #compress(parts: readonly Part[]): Promise<Compressed> {
+    const length = parts.reduce((sum, { bytes, from }) => sum + bytes.length - from, 0);
     // Memory that is taken anew each time would be collected at a cost greater than that of compressing.
     const memory = this.#take(length);
     let at = 0;
-    for (const part of parts) {
-      copyBytes(part, memory, at);
-      at += part.length;
+    for (const { bytes, from } of parts) {
+      copyBytes(bytes, memory, at, from);
+      at += bytes.length - from;
     }
     const text = memory.subarray(0, length);
     try {

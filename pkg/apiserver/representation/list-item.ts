@@ -4,27 +4,36 @@
  */
 import { jsonBytesOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
-import { type Bytes, begins, behind, joined } from '#storage/segments/segmented.js';
+import { type Bytes, begins, joined } from '#storage/segments/segmented.js';
 
-/** Begins an item whose bytes `itemRests` gives. */
+/** Begins an item behind what its bytes begin with. */
 export const itemStart = Buffer.from('{');
 
-/** What an object's JSON is behind its opening brace, as an item: nearly always a part of bytes that are there anyway. */
-export function itemRests(resource: ServedResource, isBuiltIn: boolean): (entry: Entry) => Bytes {
-  if (!isBuiltIn) return (entry) => behind(jsonBytesOf(resource, entry), itemStart.length);
+export interface ListItems {
+  /** Bytes at the beginning of each object that are not in its item: the opening brace, and names that the list says. */
+  readonly skipped: number;
+  /** An object's JSON, with those bytes: nearly always what is there anyway. */
+  readonly bytesOf: (entry: Entry) => Bytes;
+}
+
+export function jsonItems(resource: ServedResource, isBuiltIn: boolean): ListItems {
+  if (!isBuiltIn) return { skipped: itemStart.length, bytesOf: (entry) => jsonBytesOf(resource, entry) };
   const { apiVersion, declaration } = resource;
   const { kind } = declaration;
   const names = Buffer.from(`{"kind":${JSON.stringify(kind)},"apiVersion":${JSON.stringify(apiVersion)},`);
-  const make = (entry: Entry) => withoutNames(joined(jsonBytesOf(resource, entry))).subarray(itemStart.length);
+  const make = (entry: Entry) => withNamesFirst(joined(jsonBytesOf(resource, entry)), names);
   const name = `item:${apiVersion}`;
-  return (entry) => {
-    const json = jsonBytesOf(resource, entry);
-    return begins(json, names) ? behind(json, names.length) : entry.encodedBytes(name, make);
+  return {
+    skipped: names.length,
+    bytesOf: (entry) => {
+      const json = jsonBytesOf(resource, entry);
+      return begins(json, names) ? json : entry.encodedBytes(name, make);
+    },
   };
 }
 
 /** Of objects that are laid out in another way: those of other servers, and views of what is stored. */
-function withoutNames(json: Buffer): Buffer {
+function withNamesFirst(json: Buffer, names: Buffer): Buffer {
   const { kind: _, apiVersion: __, ...rest } = JSON.parse(json.toString()) as Record<string, unknown>;
-  return Buffer.from(JSON.stringify(rest));
+  return Buffer.concat([names, Buffer.from(JSON.stringify(rest)).subarray(itemStart.length)]);
 }

@@ -19,9 +19,9 @@ export async function readyListResponse(
   { contentType, compressed, turns }: ReadyListOptions,
 ): Promise<ApiResponse> {
   const headers: Record<string, string> = { 'content-type': contentType };
-  const { head, entries, bytesOf, separator, tail } = list;
+  const { head, entries, bytesOf, skipped, separator, tail } = list;
   const itemAt = (index: number) => bytesOf(entries[index] as Entry);
-  const parts = new SeparatedParts({ head, count: entries.length, itemAt, separator, tail });
+  const parts = new SeparatedParts({ head, count: entries.length, itemAt, skipped, separator, tail });
   // To look at each object of a large list twice would cost as much as to copy it.
   const length = await parts.lengthUpTo(largeBodyBytes, turns);
   if (length < gzipThresholdBytes) return { status: 200, headers, body: parts.joined(length) };

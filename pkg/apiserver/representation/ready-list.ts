@@ -8,6 +8,8 @@ export interface ReadyList {
   readonly head: Buffer;
   readonly entries: readonly Entry[];
   readonly bytesOf: (entry: Entry) => Bytes;
+  /** Bytes at the beginning of each object that are left out. */
+  readonly skipped: number;
   /** Between two objects; empty where nothing is. */
   readonly separator: Buffer;
   readonly tail: Buffer;

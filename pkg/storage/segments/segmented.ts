@@ -22,38 +22,13 @@ export function joined(bytes: Bytes): Buffer {
   return whole;
 }
 
-/** Copies all of them to `target` at `at`. */
-export function copyBytes(bytes: Bytes, target: Buffer, at: number): void {
-  if (isWhole(bytes)) copyMemory(bytes, target, at);
-  else bytes.copyTo(target, at);
+/** Copies what comes behind the first `from` bytes to `target` at `at`. */
+export function copyBytes(bytes: Bytes, target: Buffer, at: number, from = 0): void {
+  if (isWhole(bytes)) copyMemory(from === 0 ? bytes : bytes.subarray(from), target, at);
+  else bytes.copyTo(target, at, from);
 }
 
 export function begins(bytes: Bytes, prefix: Buffer): boolean {
   if (bytes.length < prefix.length) return false;
   return isWhole(bytes) ? prefix.compare(bytes, 0, prefix.length) === 0 : bytes.begins(prefix);
-}
-
-/** What comes behind the first `from` bytes, which is not copied. */
-export function behind(bytes: Bytes, from: number): Bytes {
-  return isWhole(bytes) ? bytes.subarray(from) : new Behind(bytes, from);
-}
-
-class Behind implements Segmented {
-  readonly length: number;
-  readonly #bytes: Segmented;
-  readonly #from: number;
-
-  constructor(bytes: Segmented, from: number) {
-    this.length = bytes.length - from;
-    this.#bytes = bytes;
-    this.#from = from;
-  }
-
-  copyTo(target: Buffer, at: number, from = 0): void {
-    this.#bytes.copyTo(target, at, this.#from + from);
-  }
-
-  begins(prefix: Buffer): boolean {
-    return begins(joined(this), prefix);
-  }
 }

@@ -1,9 +1,16 @@
 import t from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { begins, behind, joined } from '#storage/segments/segmented.js';
+import { type Bytes, begins, copyBytes, joined } from '#storage/segments/segmented.js';
 import { SharedBytes } from '#storage/segments/shared-bytes.js';
 import { maxStretches, Template } from '#storage/segments/template.js';
 import { Templates } from '#storage/segments/templates.js';
+
+/** What comes behind the first `from` bytes. */
+function behind(bytes: Bytes, from: number): Buffer {
+  const rest = Buffer.alloc(bytes.length - from);
+  copyBytes(bytes, rest, 0, from);
+  return rest;
+}
 
 /** Whole numbers below a limit, the same for the same seed. */
 function numbers(seed: number): (limit: number) => number {
@@ -53,8 +60,7 @@ t.test('whatever is made of a template comes back to the byte', (t) => {
         places.subarray(1, -1).equals(bytes) &&
         places[0] === 35 &&
         places.at(-1) === 35 &&
-        joined(behind(made, from)).equals(bytes.subarray(from)) &&
-        joined(behind(behind(made, from >> 1), from - (from >> 1))).equals(bytes.subarray(from)) &&
+        behind(made, from).equals(bytes.subarray(from)) &&
         begins(made, bytes.subarray(0, from)) &&
         !begins(made, Buffer.concat([bytes, Buffer.from('x')]));
       if (!same) t.fail(`seed ${seed}, round ${round}: ${bytes}`);

@@ -8,7 +8,7 @@ import { everyWatcherSeesEverything } from '#storage/cache/convergence-contract.
 import { CacheState } from '#storage/cache/state.js';
 import { watchCacheContract } from '#storage/cache/watch-cache-contract.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
-import { behind, isWhole, joined } from '#storage/segments/segmented.js';
+import { copyBytes, isWhole } from '#storage/segments/segmented.js';
 import { Publisher } from '#storage/shared/publisher.js';
 import { sharingCaches } from '#storage/shared/shared-fixture.js';
 import { Subscriber } from '#storage/shared/subscriber.js';
@@ -108,7 +108,9 @@ void t.test('what objects have in common is in shared memory once', async (t) =>
     t.ok(inParts.length > entries.length / 2);
     for (const entry of entries) {
       const json = written.get(objectOf(entry).metadata.name) ?? Buffer.alloc(0);
-      const same = joined(behind(entry.jsonBytes(), 10)).equals(json.subarray(10)) && entry.json().equals(json);
+      const rest = Buffer.alloc(json.length - 10);
+      copyBytes(entry.jsonBytes(), rest, 0, 10);
+      const same = rest.equals(json.subarray(10)) && entry.json().equals(json);
       if (!same) t.fail(`${entry.key}: ${entry.json()}`);
     }
     t.equal(await cache.selfCheck(), true);
