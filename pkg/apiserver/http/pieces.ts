@@ -8,6 +8,8 @@ import { type Bytes, copyBytes, joined } from '#storage/segments/segmented.js';
 
 /** Parts from here on are written as they are instead of being copied. */
 const directBytes = 64 * 1024;
+/** Items up to here are not split where a piece is full, which leaves no more of it free. */
+const unsplitBytes = 8 * 1024;
 
 export interface PiecesOptions {
   readonly target: AnswerTarget;
@@ -48,7 +50,12 @@ export class Pieces {
         const item = itemAt(i);
         const between = i === 0 ? nothing : separator;
         bytes += between.length + item.length - skipped;
-        if (!this.#addItem(between, item, skipped)) {
+        let added = this.#addItem(between, item, skipped);
+        if (!added && item.length <= unsplitBytes) {
+          await this.#next();
+          added = this.#addItem(between, item, skipped);
+        }
+        if (!added) {
           await this.add(between);
           await this.add(joined(item).subarray(skipped));
         }

@@ -54,17 +54,18 @@ const lineFeedByte = lineFeed.charCodeAt(0);
 const scratch = Buffer.allocUnsafeSlow(maxSharedBytes);
 
 export class CacheEntry implements Entry, Warm, Compressible {
-  #key: string;
-  readonly revision: Revision;
-  readonly stale: boolean;
+  // Lists look at these three of each object, which are next to each other in memory for that.
   /** Why it cannot be read; whoever needs more of it than key and revision gets a 500 that says so. */
   readonly unreadable: string | undefined;
-  readonly size: number;
-  #parts: StoredParts | undefined;
-  readonly #context: EntryContext;
   /** With a line feed behind it in its memory; absent only where they can be had of `#shared`. */
   #json: Buffer | undefined;
   #shared: Segmented | undefined;
+  readonly revision: Revision;
+  #key: string;
+  readonly stale: boolean;
+  readonly size: number;
+  #parts: StoredParts | undefined;
+  readonly #context: EntryContext;
   #isWarm: boolean;
   /** Weak: the parsed form is several times larger than the bytes, and most objects are only passed on. */
   #object: WeakRef<object> | undefined;
