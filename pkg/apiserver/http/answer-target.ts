@@ -1,4 +1,5 @@
-/** What an answer is written to, whatever version of HTTP its client speaks. */ export interface AnswerTarget {
+/** What an answer is written to, whatever version of HTTP its client speaks. */
+export interface AnswerTarget {
   /** The client is gone, or the answer was broken off. */
   readonly destroyed: boolean;
   readonly headersSent: boolean;

@@ -1,5 +1,5 @@
 import type { Clock } from '#apimachinery/clock.js';
-import type { AnswerListener, AnswerTarget, Piece } from '#apiserver/http/answer-target.js';
+import type { AnswerListener, AnswerTarget } from '#apiserver/http/answer-target.js';
 import { ConnectionLostError } from '#apiserver/http/connection-lost.js';
 import { Patience } from '#apiserver/http/patience.js';
 
@@ -48,28 +48,16 @@ export class Flight implements AnswerListener {
     this.#limit = clock.setTimer(() => this.#cut('the answer took too long'), limitMs);
   }
 
-  /** One at a time. */
-  write(bytes: Buffer): void {
+  /** One at a time: `hand` gives bytes to the target, and what it is to call when they have left. */
+  send(hand: (left: () => void) => void): void {
     this.#flying = true;
-    this.#target.write(bytes, this.#landed);
+    hand(this.#landed);
   }
 
-  /** The same for a piece. */
-  send(piece: Piece): void {
+  /** The same for the last ones. */
+  end(hand: (left: () => void) => void): void {
     this.#flying = true;
-    piece.send(this.#landed);
-  }
-
-  /** The last one. */
-  endWith(bytes: Buffer): void {
-    this.#flying = true;
-    this.#target.end(bytes, this.#ended);
-  }
-
-  /** The same for a piece. */
-  end(piece: Piece): void {
-    this.#flying = true;
-    piece.end(this.#ended);
+    hand(this.#ended);
   }
 
   /** False when it would be better to wait until it has `landed`. */

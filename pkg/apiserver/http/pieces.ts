@@ -73,7 +73,7 @@ export class Pieces {
   async end(): Promise<void> {
     const { flight } = this.#options;
     if (!flight.idle) await flight.landed();
-    flight.end(this.#piece);
+    flight.end((left) => this.#piece.end(left));
     await flight.landed();
   }
 
@@ -97,10 +97,10 @@ export class Pieces {
   }
 
   async #direct(part: Buffer): Promise<void> {
-    const { flight, turns } = this.#options;
+    const { target, flight, turns } = this.#options;
     if (this.#piece.length > 0) await this.#next();
     if (!flight.idle) await flight.landed();
-    flight.write(part);
+    flight.send((left) => target.write(part, left));
     await turns.pause();
   }
 
@@ -122,7 +122,7 @@ export class Pieces {
   async #next(): Promise<void> {
     const { target, flight, turns, buffers } = this.#options;
     if (!flight.idle) await flight.landed();
-    flight.send(this.#piece);
+    flight.send((left) => this.#piece.send(left));
     this.#turn ^= 1;
     this.#piece = target.piece(buffers[this.#turn as 0 | 1]);
     await turns.pause();

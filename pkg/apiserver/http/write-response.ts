@@ -8,6 +8,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';
 import type { AnswerTarget } from '#apiserver/http/answer-target.js';
 import type { ByteBudget } from '#apiserver/http/byte-budget.js';
+import { knownLength } from '#apiserver/http/counted-body.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { Flight } from '#apiserver/http/flight.js';
 import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
@@ -59,7 +60,7 @@ export class ResponseWriter {
   write(target: AnswerTarget, response: ApiResponse, headOnly: boolean, gone: Gone): MaybePromise<void> {
     const { status, headers, cookies, body } = response;
     if (headOnly || body === undefined) {
-      const length = bodyLength(body);
+      const length = body && knownLength(body);
       if (length !== undefined) headers['content-length'] = String(length);
       target.head(status, headers, cookies);
       target.end();
@@ -88,7 +89,7 @@ export class ResponseWriter {
     try {
       target.head(status, headers, cookies);
       flight.limit();
-      flight.endWith(body);
+      flight.end((left) => target.end(body, left));
       await flight.landed();
     } finally {
       flight.close();
@@ -171,8 +172,4 @@ export class ResponseWriter {
 /** Undefined where only making all of it would tell. */
 async function lengthOf({ parts }: PartsBody, turns: TurnQueue): Promise<number | undefined> {
   return parts instanceof SeparatedParts ? parts.lengthUpTo(Number.POSITIVE_INFINITY, turns) : undefined;
-}
-
-function bodyLength(body: ApiResponse['body']): number | undefined {
-  return Buffer.isBuffer(body) || body instanceof PartsBody ? body.length : undefined;
 }

@@ -23,7 +23,8 @@ export async function readyListResponse(
   const itemAt = (index: number) => bytesOf(entries[index] as Entry);
   const parts = new SeparatedParts({ head, count: entries.length, itemAt, skipped, separator, tail });
   // To look at each object of a large list twice would cost as much as to copy it.
-  const length = await parts.lengthUpTo(largeBodyBytes, turns);
+  const upTo = compressed === undefined ? largeBodyBytes : gzipThresholdBytes;
+  const length = await parts.lengthUpTo(upTo, turns);
   if (length < gzipThresholdBytes) return { status: 200, headers, body: parts.joined(length) };
   if (compressed !== undefined) {
     return { status: 200, headers: { ...headers, ...gzipHeaders }, body: compressed.body(list) };

@@ -23,8 +23,7 @@ export type SpawnWorker = (data: WorkerData, transfer: readonly Transferable[]) 
 
 /**
  * What those threads are limited to. New objects of a thread may take 48 MB unless this is said, and the memory is not given
- * back while the thread is at work. They have as much as a server of one thread
- * has: V8 counts three of its halves.
+ * back while the thread is at work. They have as much as a server of one thread has: V8 counts three of its halves.
  */
 export const workerLimits: ResourceLimits = { maxYoungGenerationSizeMb: 3 * semiSpaceMb('orch-apiserver') };
 
