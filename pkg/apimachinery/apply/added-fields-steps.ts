@@ -12,6 +12,7 @@ import {
   partStructure,
   type Structure,
   structOf,
+  structureFor,
 } from '#apimachinery/apply/structure.js';
 import { partsPerStep, StepBudget } from '#apimachinery/async/step-budget.js';
 import type { Steps } from '#apimachinery/async/steps.js';
@@ -86,7 +87,8 @@ class LargeValues {
     }
   }
 
-  *#node(value: unknown, structure: Structure, before: unknown): Steps<FieldSet | undefined> {
+  *#node(value: unknown, declared: Structure, before: unknown): Steps<FieldSet | undefined> {
+    const structure = structureFor(declared, value);
     if (structure.kind === 'leaf') return nodeOf(value, structure, before);
     const isNew = before === undefined;
     if (structure.kind === 'struct') {

@@ -20,6 +20,7 @@ import {
   type Structure,
   selfBit,
   structOf,
+  structureFor,
 } from '#apimachinery/apply/structure.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
@@ -66,8 +67,9 @@ export function addedValue(value: unknown, structure: Structure): FieldSet {
 export type MadeNodes = ReadonlyMap<unknown, FieldSet | undefined>;
 
 /** `before` is what an empty message has in its place: nothing, `[]` or `{}`. */
-export function nodeOf(value: unknown, structure: Structure, before: unknown, made?: MadeNodes): FieldSet | undefined {
+export function nodeOf(value: unknown, declared: Structure, before: unknown, made?: MadeNodes): FieldSet | undefined {
   if (made?.has(value) === true) return made.get(value);
+  const structure = structureFor(declared, value);
   const isNew = before === undefined;
   if (structure.kind === 'leaf' || hasNoParts(value))
     return isNew || !jsonEqual(before, value) ? memberOnly : undefined;

@@ -29,6 +29,7 @@ import {
   writeManagers,
 } from '#apimachinery/apply/managers.js';
 import { mergeSteps } from '#apimachinery/apply/merge.js';
+import { faultText, shapeFaults } from '#apimachinery/apply/shapes.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
 import { type ChangesOf, changesByVersion, pruned } from '#apimachinery/apply/versions.js';
 import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
@@ -72,6 +73,9 @@ export function* readApplied(request: Configuration): Steps<JsonObject> {
     yield;
     applied = walk.root(request.type, own) as JsonObject;
     yield;
+    // Of custom kinds the walk looks at the metadata alone, so that what their schemas keep has a manager.
+    const faults = request.type.prune === undefined ? [] : shapeFaults(request.type, applied);
+    if (faults.length > 0) throw new DecodeError(faultText(faults));
     checkUnique(request.type, applied);
   } catch (error) {
     if (error instanceof DecodeError) throw refusal(request, error.message);

@@ -2,11 +2,13 @@
 import { addedValueSteps } from '#apimachinery/apply/added-fields-steps.js';
 import {
   type Comparison,
+  comparedAs,
   comparisonOf,
   type Difference,
   Differences,
   differenceOf,
   inStep,
+  isRemade,
   nextMember,
 } from '#apimachinery/apply/compare.js';
 import { fieldEdge } from '#apimachinery/apply/edges.js';
@@ -27,7 +29,7 @@ import {
 import { StepBudget } from '#apimachinery/async/step-budget.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
-import { member } from '#apimachinery/patch/json-values.js';
+import { isObject, member } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** See `compare`. `partsPerStep`: for tests. */
@@ -69,12 +71,16 @@ class SteppedComparison {
     }
   }
 
-  *#difference(left: unknown, right: unknown, structure: Structure): Steps<Difference | undefined> {
+  *#difference(left: unknown, right: unknown, declared: Structure): Steps<Difference | undefined> {
     if (this.#budget.spend(1)) yield;
-    if (structure.kind === 'leaf') return differenceOf(left, right, structure);
-    if (left === undefined) {
-      return { touched: yield* addedValueSteps(right, structure, this.#budget), removed: undefined };
+    const isNew = left === undefined;
+    if (isNew || isRemade(declared, left, right)) {
+      const touched = yield* addedValueSteps(right, declared, this.#budget);
+      const removed = isObject(left) ? (yield* this.#difference(left, null, declared))?.removed : undefined;
+      return { touched, removed };
     }
+    const structure = comparedAs(declared, left, right);
+    if (structure.kind === 'leaf') return differenceOf(left, right, structure);
     if (hasNoParts(left) && hasNoParts(right)) return differenceOf(left, right, structure);
     const found = new Differences();
     switch (structure.kind) {

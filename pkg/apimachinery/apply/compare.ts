@@ -9,6 +9,7 @@ import { emptySet, type FieldSet, memberOnly, unionBelow } from '#apimachinery/a
 import {
   asList,
   asObject,
+  type DefiniteStructure,
   type ElementsStructure,
   elementOf,
   hasNoParts,
@@ -20,9 +21,10 @@ import {
   type Structure,
   sameElement,
   structOf,
+  structureFor,
 } from '#apimachinery/apply/structure.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
-import { jsonEqual, member } from '#apimachinery/patch/json-values.js';
+import { isObject, jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export interface Comparison {
@@ -64,8 +66,10 @@ function withEdge(node: Node = {}, edge: string, child: FieldSet): Node {
 }
 
 /** `left` is not `right`. */
-export function differenceOf(left: unknown, right: unknown, structure: Structure): Difference | undefined {
-  if (left === undefined) return { touched: addedValue(right, structure), removed: undefined };
+export function differenceOf(left: unknown, right: unknown, declared: Structure): Difference | undefined {
+  if (left === undefined) return { touched: addedValue(right, declared), removed: undefined };
+  if (isRemade(declared, left, right)) return remade(declared, left, right);
+  const structure = comparedAs(declared, left, right);
   if (structure.kind === 'leaf' || (hasNoParts(left) && hasNoParts(right))) {
     if (right === undefined) return gone;
     return jsonEqual(left, right) ? undefined : modified;
@@ -85,6 +89,27 @@ export function differenceOf(left: unknown, right: unknown, structure: Structure
   }
   if (right === undefined) return { touched: undefined, removed: { '.': memberOnly, ...found.removed } };
   return found.touched === undefined && found.removed === undefined ? undefined : found;
+}
+
+/** What both are compared as: where types are deduced, null is an object without members to another object. */
+export function comparedAs(declared: Structure, left: unknown, right: unknown): DefiniteStructure {
+  if (declared.kind !== 'deduced') return declared;
+  const [value, other] = isObject(left) ? [left, right] : [right, left];
+  return structureFor(declared, isObject(other) || (other ?? null) === null ? value : undefined);
+}
+
+/** Where types are deduced: whether an object with members has taken the place of something else, or the other way. */
+export function isRemade(declared: Structure, left: unknown, right: unknown): boolean {
+  if (declared.kind !== 'deduced' || (left ?? null) === null || (right ?? null) === null) return false;
+  return isObject(left) ? !isObject(right) && !hasNoParts(left) : isObject(right) && !hasNoParts(right);
+}
+
+/** The value itself is another one then, and the members of the object are new or gone. */
+function remade(declared: Structure, left: unknown, right: unknown): Difference {
+  return {
+    touched: addedValue(right, declared),
+    removed: isObject(left) ? differenceOf(left, null, declared)?.removed : undefined,
+  };
 }
 
 function compareStructs(found: Differences, members: Members, left: unknown, right: unknown): void {

@@ -4,12 +4,14 @@ import { type FieldSet, FieldSetBuilder, pathText } from '#apimachinery/apply/fi
 import {
   asList,
   asObject,
+  type DefiniteStructure,
   type ElementsStructure,
   elementOf,
   hasNoParts,
+  memberStructure,
   partStructure,
   type Structure,
-  structureOf,
+  structureFor,
 } from '#apimachinery/apply/structure.js';
 import { StepBudget } from '#apimachinery/async/step-budget.js';
 import { allSteps, type Steps } from '#apimachinery/async/steps.js';
@@ -27,7 +29,8 @@ class Collector {
     this.#budget = new StepBudget(parts);
   }
 
-  *#below(element: string, value: unknown, structure: Structure, isPart: boolean): Steps<void> {
+  *#below(element: string, value: unknown, declared: Structure, isPart: boolean): Steps<void> {
+    const structure = structureFor(declared, value);
     if (this.#budget.spend(1)) yield;
     this.#path.push(element);
     if (structure.kind === 'leaf') this.builder.insert(this.#path);
@@ -37,7 +40,7 @@ class Collector {
     this.#path.pop();
   }
 
-  *#value(value: unknown, structure: Exclude<Structure, { kind: 'leaf' }>): Steps<void> {
+  *#value(value: unknown, structure: Exclude<DefiniteStructure, { kind: 'leaf' }>): Steps<void> {
     switch (structure.kind) {
       case 'struct':
         yield* this.struct(structure.type, value);
@@ -60,7 +63,7 @@ class Collector {
 
   *struct(type: TypeInfo, value: unknown): Steps<void> {
     for (const [name, part] of Object.entries(asObject(value))) {
-      yield* this.#below(`f:${name}`, part, structureOf(type.byName.get(name)), false);
+      yield* this.#below(`f:${name}`, part, memberStructure(type, name), !type.byName.has(name));
     }
   }
 
@@ -92,7 +95,7 @@ export function* fieldsOfSteps(type: TypeInfo, object: unknown, parts?: number):
 /** Throws a DecodeError for lists that name an element twice or not at all. */
 export function checkUnique(type: TypeInfo, object: unknown, path = ''): void {
   for (const [name, value] of Object.entries(asObject(object))) {
-    checkValue(structureOf(type.byName.get(name)), value, `${path}.${name}`);
+    checkValue(memberStructure(type, name), value, `${path}.${name}`);
   }
 }
 

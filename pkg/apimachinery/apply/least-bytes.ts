@@ -8,6 +8,7 @@ import {
   partStructure,
   type Structure,
   structOf,
+  structureFor,
 } from '#apimachinery/apply/structure.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -48,7 +49,8 @@ class Count {
     else this.#object(value as JsonObject, structure);
   }
 
-  #object(object: JsonObject, structure: Structure | undefined): void {
+  #object(object: JsonObject, declared: Structure | undefined): void {
+    const structure = declared && structureFor(declared, object);
     this.bytes++;
     const members = structure?.kind === 'struct' ? structure.members : undefined;
     const element = structure?.kind === 'map' ? structure.element : undefined;

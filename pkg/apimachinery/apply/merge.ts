@@ -3,16 +3,19 @@ import { at, type FieldSet, isMember } from '#apimachinery/apply/field-set.js';
 import {
   asList,
   asObject,
+  type DefiniteStructure,
   type ElementsStructure,
   elementOf,
+  hasNoParts,
   type JsonObject,
+  memberStructure,
   partStructure,
   type Structure,
-  structureOf,
+  structureFor,
 } from '#apimachinery/apply/structure.js';
 import { StepBudget } from '#apimachinery/async/step-budget.js';
 import type { Steps } from '#apimachinery/async/steps.js';
-import { setMember } from '#apimachinery/patch/json-values.js';
+import { isObject, setMember } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
@@ -31,7 +34,7 @@ class Merge {
   }
 
   message(type: TypeInfo, live: JsonObject, applied: JsonObject): Steps<JsonObject> {
-    return this.#members(live, applied, (name) => structureOf(type.byName.get(name)));
+    return this.#members(live, applied, (name) => memberStructure(type, name));
   }
 
   *#members(live: JsonObject, applied: JsonObject, structure: (name: string) => Structure): Steps<JsonObject> {
@@ -45,13 +48,13 @@ class Merge {
       const old = Object.hasOwn(live, name) ? live[name] : undefined;
       const value = applied[name];
       const of = structure(name);
-      const isNew = old === undefined || of.kind === 'leaf';
-      setMember(result, name, isNew ? value : yield* this.#value(old, value, of));
+      setMember(result, name, old === undefined ? value : yield* this.#value(old, value, of));
     }
     return result;
   }
 
-  *#value(live: unknown, applied: unknown, structure: Structure): Steps<unknown> {
+  *#value(live: unknown, applied: unknown, declared: Structure): Steps<unknown> {
+    const structure = mergedAs(declared, live, applied);
     switch (structure.kind) {
       case 'leaf':
         return applied;
@@ -85,31 +88,50 @@ class Merge {
   }
 }
 
+/** Where types are deduced, two objects are merged, and an applied null leaves an object with members as it is. */
+function mergedAs(declared: Structure, live: unknown, applied: unknown): DefiniteStructure {
+  if (declared.kind !== 'deduced') return declared;
+  const areMerged = !hasNoParts(live) && (applied === null || isObject(applied));
+  return structureFor(declared, areMerged ? live : undefined);
+}
+
 /**
  * Takes out what is in `last` (what the applier applied before) and that nothing in `kept` (what anybody manages now)
  * needs. A field goes with all that is in it; an element of a list or a map goes unless it is itself in `kept`.
  */
 export function prune(type: TypeInfo, object: JsonObject, last: FieldSet, kept: FieldSet): JsonObject {
-  return pruneMembers(object, { last, kept, elements: false, keep: [] }, (name) => structureOf(type.byName.get(name)));
+  return pruneMembers(object, { last, kept, keep: [] }, fieldsIn(type));
 }
 
 interface PruneContext {
   readonly last: FieldSet | undefined;
   readonly kept: FieldSet | undefined;
-  /** Members are a map's elements rather than fields. */
-  readonly elements: boolean;
   /** Members that never go: the keys of a list's element. */
   readonly keep: readonly string[];
 }
 
-function pruneMembers(object: JsonObject, context: PruneContext, structure: (name: string) => Structure): JsonObject {
+interface PrunedMember {
+  readonly structure: Structure;
+  /** A map's element rather than a field. */
+  readonly isElement: boolean;
+}
+
+type MemberOf = (name: string) => PrunedMember;
+
+/** What no field declares is an element: a type that keeps such members is a map of them, too. */
+function fieldsIn(type: TypeInfo): MemberOf {
+  return (name) => ({ structure: memberStructure(type, name), isElement: !type.byName.has(name) });
+}
+
+function pruneMembers(object: JsonObject, { last, kept, keep }: PruneContext, memberOf: MemberOf): JsonObject {
   let result: Record<string, unknown> | undefined;
   for (const [name, value] of Object.entries(object)) {
-    const last = at(context.last, `f:${name}`);
-    if (last === undefined || context.keep.includes(name)) continue;
-    const kept = at(context.kept, `f:${name}`);
-    const wanted = context.elements ? isMember(kept) || !isMember(last) : kept !== undefined;
-    const next = wanted ? pruneValue(value, last, kept, structure(name)) : undefined;
+    const lastBelow = at(last, `f:${name}`);
+    if (lastBelow === undefined || keep.includes(name)) continue;
+    const keptBelow = at(kept, `f:${name}`);
+    const { structure, isElement } = memberOf(name);
+    const stays = isElement ? isMember(keptBelow) || !isMember(lastBelow) : keptBelow !== undefined;
+    const next = stays ? pruneValue(value, lastBelow, keptBelow, structure) : undefined;
     if (next === value) continue;
     result ??= { ...object };
     if (next === undefined) delete result[name];
@@ -118,17 +140,18 @@ function pruneMembers(object: JsonObject, context: PruneContext, structure: (nam
   return result ?? object;
 }
 
-function pruneValue(value: unknown, last: FieldSet, kept: FieldSet | undefined, structure: Structure): unknown {
+function pruneValue(value: unknown, last: FieldSet, kept: FieldSet | undefined, declared: Structure): unknown {
+  const structure = structureFor(declared, value);
   switch (structure.kind) {
     case 'leaf':
       return value;
     case 'struct':
-      return pruneMembers(asObject(value), { last, kept, elements: false, keep: [] }, (name) =>
-        structureOf(structure.type.byName.get(name)),
-      );
+      return pruneMembers(asObject(value), { last, kept, keep: [] }, fieldsIn(structure.type));
     case 'map': {
-      const element = structure.element;
-      return pruneMembers(asObject(value), { last, kept, elements: true, keep: [] }, () => element);
+      const member: PrunedMember = { structure: structure.element, isElement: true };
+      const left = pruneMembers(asObject(value), { last, kept, keep: [] }, () => member);
+      // What structured-merge-diff leaves of it. Where there is a schema, 1.24 goes on to refuse that null.
+      return declared.kind === 'deduced' && hasNoParts(left) && !hasNoParts(value) ? null : left;
     }
     case 'set':
     case 'list':
@@ -157,8 +180,8 @@ function pruneList(
         ? value
         : pruneMembers(
             asObject(value),
-            { last: lastBelow, kept: keptBelow, elements: false, keep: structure.keys },
-            (name) => structureOf(structure.type.byName.get(name)),
+            { last: lastBelow, kept: keptBelow, keep: structure.keys },
+            fieldsIn(structure.type),
           );
     if (next !== value) changed = true;
     result.push(next);

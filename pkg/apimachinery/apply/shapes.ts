@@ -1,51 +1,112 @@
-/** Whether an object of which nobody has made sure has parts where its type has them. */
+/** Whether an object of which nobody has made sure is of the shape that its type says. */
 import { pathText } from '#apimachinery/apply/field-set.js';
-import { type JsonObject, partStructure, type Structure, structureOf } from '#apimachinery/apply/structure.js';
-import { isObject } from '#apimachinery/patch/json-values.js';
-import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+import { asObject, elementOf, memberStructure } from '#apimachinery/apply/structure.js';
+import { goSyntax, goText, goTypeOf } from '#apimachinery/errors/go-value.js';
+import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
+import type { Scalar } from '#apimachinery/schema/schema.js';
+import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+
+/** As many faults are told at most. */
+const maxFaults = 10;
 
 /**
- * What is wrong first, in the words of structured-merge-diff: `.spec: expected map, got "x"`; undefined: nothing. Null is
- * as good as absent. Values without parts may be anything: they are compared as they are.
+ * What is wrong with it, in the words of structured-merge-diff: `.spec: expected map, got &{x}`; the first faults in the
+ * order of members. Null is as good as absent.
  */
-export function shapeFault(type: TypeInfo, object: JsonObject): string | undefined {
-  return faultOfMembers(type, object, []);
+export function shapeFaults(type: TypeInfo, object: Readonly<JsonObject>): readonly string[] {
+  const check = new Check();
+  check.members(type, object);
+  return check.faults;
 }
 
-type Path = readonly string[];
-
-function faultOfMembers(type: TypeInfo, object: JsonObject, path: Path): string | undefined {
-  for (const [name, value] of Object.entries(object)) {
-    const fault = faultOf(structureOf(type.byName.get(name)), value, [...path, `f:${name}`]);
-    if (fault !== undefined) return fault;
-  }
-  return undefined;
+/** The faults as one text. */
+export function faultText(faults: readonly string[]): string {
+  const [first = '', ...others] = faults;
+  return others.length === 0 ? first : `errors:\n${faults.map((fault) => `  ${fault}`).join('\n')}`;
 }
 
-function faultOf(structure: Structure, value: unknown, path: Path): string | undefined {
-  if (structure.kind === 'leaf' || value === null || value === undefined) return undefined;
-  if (structure.kind === 'set' || structure.kind === 'list') {
-    if (!Array.isArray(value)) return unexpected('list', value, path);
-    const element = partStructure(structure);
-    for (const [i, part] of value.entries()) {
-      const isPart = structure.kind === 'set' || isObject(part);
-      const at = [...path, `i:${i}`];
-      const fault = isPart ? faultOf(element, part, at) : unexpected('map', part, at);
-      if (fault !== undefined) return fault;
+class Check {
+  readonly faults: string[] = [];
+  readonly #path: string[] = [];
+
+  members(type: TypeInfo, object: Readonly<JsonObject>): void {
+    for (const [name, value] of Object.entries(object)) {
+      if (this.faults.length >= maxFaults) return;
+      const field = type.byName.get(name);
+      const isNamed = type.isKind && (name === 'apiVersion' || name === 'kind');
+      this.#path.push(`f:${name}`);
+      if (field !== undefined) this.#field(type, field, value);
+      else if (isNamed) this.#scalar('string', value);
+      else if (!type.preserveUnknown) this.#fault('field not declared in schema');
+      this.#path.pop();
+      // The rest of such an object is not looked at.
+      if (field === undefined && !isNamed && !type.preserveUnknown) return;
     }
-    return undefined;
   }
-  if (!isObject(value)) return unexpected('map', value, path);
-  if (structure.kind === 'struct') return faultOfMembers(structure.type, value, path);
-  for (const [name, part] of Object.entries(value)) {
-    const fault = faultOf(structure.element, part, [...path, `f:${name}`]);
-    if (fault !== undefined) return fault;
+
+  #field(owner: TypeInfo | undefined, field: FieldInfo, value: unknown): void {
+    if (value === null || value === undefined) return;
+    if (field.container === 'single') this.#value(field, value);
+    else if (field.container === 'map') {
+      if (!isObject(value)) this.#unexpected('map', value);
+      else for (const [key, part] of Object.entries(value)) this.#part(field, `f:${key}`, part);
+    } else if (!Array.isArray(value)) this.#unexpected('list', value);
+    else {
+      const structure = owner && memberStructure(owner, field.name);
+      const hasEdges = structure?.kind === 'list' || structure?.kind === 'set';
+      for (const [i, part] of value.entries()) {
+        if (structure?.kind === 'list' && !isObject(part)) {
+          const what = part === null ? 'a null element' : 'non-map elements';
+          this.#fault(`element ${i}: associative list with keys may not have ${what}`);
+          return;
+        }
+        this.#part(field, hasEdges ? elementOf(structure, part) : `i:${i}`, part);
+      }
+    }
   }
-  return undefined;
+
+  #part(field: FieldInfo, edge: string, part: unknown): void {
+    if (this.faults.length >= maxFaults) return;
+    this.#path.push(edge);
+    if (field.element === undefined) this.#value(field, part);
+    else this.#field(undefined, field.element, part);
+    this.#path.pop();
+  }
+
+  #value({ scalar, type }: FieldInfo, value: unknown): void {
+    if (value === null || value === undefined) return;
+    if (scalar !== undefined) this.#scalar(scalar, value);
+    else if (type?.shape === 'struct') {
+      if (isObject(value)) this.members(type, asObject(value));
+      else this.#unexpected('map', value);
+    }
+  }
+
+  #scalar(scalar: Scalar, value: unknown): void {
+    if (value === null || value === undefined) return;
+    switch (scalar) {
+      case 'string':
+      case 'bytes':
+        if (typeof value !== 'string')
+          this.#fault(`expected string, got &value.valueUnstructured{Value:${goSyntax(value)}}`);
+        return;
+      case 'bool':
+        if (typeof value !== 'boolean') this.#fault(`expected boolean, got &{${goText(value)}}`);
+        return;
+      default:
+        if (isWrongNumber(value)) this.#fault(`expected numeric (int or float), got ${goTypeOf(value)}`);
+    }
+  }
+
+  #unexpected(what: 'map' | 'list', value: unknown): void {
+    this.#fault(`expected ${what}, got &{${goText(value)}}`);
+  }
+
+  #fault(text: string): void {
+    this.faults.push(`${pathText(this.#path)}: ${text}`);
+  }
 }
 
-const maxShownChars = 100;
-
-function unexpected(what: 'map' | 'list', value: unknown, path: Path): string {
-  return `${pathText(path)}: expected ${what}, got ${JSON.stringify(value).slice(0, maxShownChars)}`;
+function isWrongNumber(value: unknown): boolean {
+  return typeof value === 'string' || typeof value === 'boolean' || isObject(value) || Array.isArray(value);
 }

@@ -5,16 +5,31 @@ import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachine
 import { KnownNodes } from '#apimachinery/apply/known-nodes.js';
 import { saysNothing } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
+import { isObject } from '#apimachinery/patch/json-values.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
 
-export type Structure =
-  | { readonly kind: 'leaf' }
-  | StructStructure
-  /** Any names. */
-  | { readonly kind: 'map'; readonly element: Structure; readonly known: KnownNodes }
-  | ElementsStructure;
+export type Structure = DefiniteStructure | DeducedStructure;
+
+/** Of values that are all alike. */
+export type DefiniteStructure = { readonly kind: 'leaf' } | StructStructure | MapStructure | ElementsStructure;
+
+/** Any names. */
+interface MapStructure {
+  readonly kind: 'map';
+  readonly element: Structure;
+  readonly known: KnownNodes;
+}
+
+/**
+ * Where no schema says what values are: objects are maps of such values, and everything else is one piece. The deduced
+ * type of structured-merge-diff.
+ */
+class DeducedStructure {
+  readonly kind = 'deduced';
+  readonly asMap: MapStructure = { kind: 'map', element: this, known: new KnownNodes() };
+}
 
 /** Of lists that are no leaf. */
 export type ElementsStructure =
@@ -51,7 +66,7 @@ export interface ListStructure {
   readonly known: KnownNodes;
 }
 
-const leaf: Structure = Object.freeze({ kind: 'leaf' });
+const leaf: DefiniteStructure = Object.freeze({ kind: 'leaf' });
 
 /** What a walk has to know of a message's member. */
 export interface Member {
@@ -85,6 +100,7 @@ export class Members {
   /** In the order of written sets; the bit of the nth is 2 ** n. */
   readonly #edges: readonly string[];
   readonly #nodes = new Map<Shape, FieldSet>();
+  #undeclared: Structure | undefined;
   /** Those in which edges lead further. */
   readonly known = new KnownNodes();
 
@@ -102,7 +118,7 @@ export class Members {
       this.#declared.set(name, {
         field,
         edge,
-        structure: partlySeen(structureOf(field), hidden),
+        structure: field === undefined ? leaf : partlySeen(structureOf(field), hidden),
         whenEmpty: emptyValue(field),
         maySayNothing: field !== undefined && saysNothing(field, field.container === 'single' ? 0 : []),
         unseen: hidden !== undefined && isEmptySet(hidden),
@@ -113,7 +129,21 @@ export class Members {
   }
 
   of(name: string): Member {
-    return this.#declared.get(name) ?? undeclared(name);
+    return this.#declared.get(name) ?? this.#other(name);
+  }
+
+  /** A member that no field declares: its type keeps what its schema does not name. */
+  #other(name: string): Member {
+    this.#undeclared ??= new DeducedStructure();
+    return {
+      field: undefined,
+      edge: fieldEdge(name),
+      structure: this.#undeclared,
+      whenEmpty: undefined,
+      maySayNothing: false,
+      unseen: false,
+      bit: 0,
+    };
   }
 
   /** The node of that shape in which all edges lead to members with nothing below them. Shared: not to be changed. */
@@ -142,18 +172,6 @@ function partlySeen(structure: Structure, unseen: FieldSet | undefined): Structu
   return unseen === undefined || structure.kind !== 'struct' ? structure : new StructStructure(structure.type, unseen);
 }
 
-function undeclared(name: string): Member {
-  return {
-    field: undefined,
-    edge: fieldEdge(name),
-    structure: leaf,
-    whenEmpty: undefined,
-    maySayNothing: false,
-    unseen: false,
-    bit: 0,
-  };
-}
-
 /** Whether a member is as good as absent: zero and absent are the same to a field that cannot tell them apart. */
 export function isSilent({ field, maySayNothing, unseen }: Member, value: unknown): boolean {
   if (value === undefined || unseen) return true;
@@ -176,12 +194,41 @@ export function structOf(type: TypeInfo, unseen = emptySet): StructStructure {
 /** The structure of a list's element or a map's value. */
 function elementStructure({ type, element }: FieldInfo): Structure {
   if (element !== undefined) return structureOf(element);
-  return type?.shape === 'struct' && !type.atomic ? structOf(type) : leaf;
+  if (type === undefined || type.atomic) return leaf;
+  if (type.shape === 'struct') return structOf(type);
+  return isUntyped(type) ? new DeducedStructure() : leaf;
 }
 
-export function structureOf(field: FieldInfo | undefined): Structure {
-  if (field === undefined || field.atomic) return leaf;
-  return structures(field);
+/** Types of which OpenAPI says nothing, so that what a value is shows in the value alone. */
+function isUntyped({ shape, shortName }: TypeInfo): boolean {
+  switch (shape) {
+    case 'rawJSON':
+      return shortName !== atomicRawType;
+    case 'schemaOrArray':
+    case 'schemaOrBool':
+    case 'schemaOrStringArray':
+      return true;
+    default:
+      return false;
+  }
+}
+
+/** The raw type that 1.24 takes for one piece (kube-openapi, pkg/schemaconv/smd.go). */
+const atomicRawType = 'RawExtension';
+
+/** What the structure is for that value. */
+export function structureFor(structure: Structure, value: unknown): DefiniteStructure {
+  if (structure.kind !== 'deduced') return structure;
+  return isObject(value) ? structure.asMap : leaf;
+}
+
+function structureOf(field: FieldInfo): Structure {
+  return field.atomic ? leaf : structures(field);
+}
+
+/** The structure of a member, declared or not. */
+export function memberStructure(type: TypeInfo, name: string): Structure {
+  return structOf(type).members.of(name).structure;
 }
 
 function makeStructure(field: FieldInfo): Structure {

@@ -32,6 +32,7 @@ export function withoutDuplicates<T>(type: TypeInfo, object: T): T {
 function unique(structure: Structure, value: unknown): unknown {
   switch (structure.kind) {
     case 'leaf':
+    case 'deduced':
       return value;
     case 'struct':
       return mapMembers(value, (name, part) => unique(structure.members.of(name).structure, part));

@@ -6,6 +6,7 @@ import type { ReviewVersion } from '#api/admissionregistration/v1/webhook/review
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateAnnotations, validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { goTypeOf } from '#apimachinery/errors/go-value.js';
 import { checkValueDepth, isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { kindText, textOf } from '#apiserver/webhooks/review.js';
@@ -132,20 +133,4 @@ function textsIn(metadata: JsonObject, name: 'labels' | 'annotations'): JsonObje
 
 function ofWrongType(path: string, value: unknown): WrongConversion {
   return new WrongConversion('metadata', `invalid ${path} of type ${goTypeOf(value)} in converted object`);
-}
-
-/** What decoders of Go make of a JSON value. */
-function goTypeOf(value: unknown): string {
-  if (value === null || value === undefined) return '<nil>';
-  if (Array.isArray(value)) return '[]interface {}';
-  switch (typeof value) {
-    case 'string':
-      return 'string';
-    case 'boolean':
-      return 'bool';
-    case 'number':
-      return Number.isInteger(value) ? 'int64' : 'float64';
-    default:
-      return 'map[string]interface {}';
-  }
 }

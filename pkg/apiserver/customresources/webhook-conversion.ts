@@ -5,7 +5,7 @@
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
 import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { shapeFault } from '#apimachinery/apply/shapes.js';
+import { faultText, shapeFaults } from '#apimachinery/apply/shapes.js';
 import type { JsonObject } from '#apimachinery/apply/structure.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -91,10 +91,10 @@ export class WebhookConversion implements RemoteConversion {
     const converted = await this.#converted(objects, { wanted: apiVersion, signal });
     const type = this.#options.kind.version(parseGroupVersion(apiVersion).version)?.type;
     for (const [i, object] of converted.entries()) {
-      const fault = type && object !== objects[i] ? shapeFault(type, object as unknown as JsonObject) : undefined;
-      if (fault === undefined) continue;
+      const faults = type && object !== objects[i] ? shapeFaults(type, object as unknown as JsonObject) : [];
+      if (faults.length === 0) continue;
       const about = kindText(objects[i]?.apiVersion, this.#options.kind.kind);
-      throw failure(`conversion webhook for ${about} returned invalid object: ${fault}`);
+      throw failure(`conversion webhook for ${about} returned invalid object: ${faultText(faults)}`);
     }
     return converted;
   }

@@ -204,7 +204,7 @@ t.test('a webhook that fails or lies costs the write, and nothing is done by hal
       ofLast((object) => {
         object.spec = 'none';
       }),
-      `${about} returned invalid object: .spec: expected map, got "none"`,
+      `${about} returned invalid object: .spec: expected map, got &{none}`,
     ],
     [
       'no object',

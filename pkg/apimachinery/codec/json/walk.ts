@@ -142,7 +142,9 @@ export class JsonWalk {
       this.#path.pop();
     }
     const result = withoutUndefined(object);
-    if (!this.#keepZeros) result['metadata'] ??= {};
+    // A configuration that is applied says what is wanted, so that nothing of it goes before it is merged.
+    if (this.#keepZeros) return result;
+    result['metadata'] ??= {};
     prune(result, (path) => {
       if (this.unknown !== undefined && this.unknown.length < this.#limit) this.unknown.push(path);
     });

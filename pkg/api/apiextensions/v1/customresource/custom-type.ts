@@ -23,7 +23,7 @@ export interface CustomTypeOptions {
 export function customType({ schema, scheme, name, kind, version }: CustomTypeOptions): TypeInfo {
   const prune: Prune = (object, dropped) => pruneObject(object, schema, dropped);
   const names = { name, shortName: kind, goName: `${version}.${kind}` };
-  return new CustomType({ ...names, schema, scheme, isRoot: true }, prune);
+  return new CustomType({ ...names, schema, scheme, isRoot: true, isInPreserving: false }, prune);
 }
 
 interface Part {
@@ -33,6 +33,8 @@ interface Part {
   readonly schema: Structural;
   readonly scheme: Scheme;
   readonly isRoot: boolean;
+  /** What it is in keeps members that its schema does not name. */
+  readonly isInPreserving: boolean;
 }
 
 const noNumbers: ReadonlyMap<number, FieldInfo> = new Map();
@@ -63,7 +65,7 @@ class CustomType implements TypeInfo {
     this.isKind = part.isRoot;
     this.atomic = schema.isAtomic;
     this.doc = schema.schema.description;
-    this.preserveUnknown = schema.preservesUnknown;
+    this.preserveUnknown = schema.preservesUnknown || part.isInPreserving;
     this.prune = prune;
     this.openAPISchema = part.isRoot ? schema.schema : undefined;
   }
@@ -80,6 +82,7 @@ class CustomType implements TypeInfo {
 
   #make(): ReadonlyMap<string, FieldInfo> {
     const { schema, scheme, isRoot, name } = this.#part;
+    const isInPreserving = this.preserveUnknown;
     const fields = new Map<string, FieldInfo>();
     if (isRoot || schema.isResource) {
       if (!isRoot) for (const own of ['apiVersion', 'kind']) fields.set(own, scalarField(own, 'string', fields.size));
@@ -89,15 +92,16 @@ class CustomType implements TypeInfo {
     }
     for (const [key, property] of schema.properties) {
       if (fields.has(key) || (isRoot && objectFields.has(key))) continue;
-      fields.set(key, propertyField(key, property, { scheme, name: `${name}.${key}`, number: fields.size }));
+      fields.set(
+        key,
+        propertyField(key, property, { scheme, name: `${name}.${key}`, number: fields.size, isInPreserving }),
+      );
     }
     return fields;
   }
 }
 
-interface FieldPlace {
-  readonly scheme: Scheme;
-  readonly name: string;
+interface FieldPlace extends Pick<Part, 'scheme' | 'name' | 'isInPreserving'> {
   readonly number: number;
 }
 
@@ -151,20 +155,20 @@ const scalars: Readonly<Record<string, Scalar>> = {
 };
 
 function propertyField(key: string, schema: Structural, place: FieldPlace): FieldInfo {
-  const { scheme, name, number } = place;
+  const { number } = place;
   if (schema.type === 'array') {
     const { listType: listKind, listMapKeys } = schema;
     const shaped = { schema, container: 'list' as const, listKind, listMapKeys };
-    return fieldOf(key, { ...shaped, ...elementOf(schema.items, scheme, name) }, number);
+    return fieldOf(key, { ...shaped, ...elementOf(schema.items, place) }, number);
   }
   if (schema.type === 'object' && typeof schema.additional === 'object') {
     const { additional } = schema;
     const shaped = { schema, container: 'map' as const, keyScalar: 'string' as const, atomic: schema.isAtomic };
     // Lists in lists are one value each: elements of sets are values, those that have keys are objects with properties.
     const element = isCollection(additional) ? propertyField(key, additional, place) : undefined;
-    return fieldOf(key, { ...shaped, ...elementOf(additional, scheme, name), element }, number);
+    return fieldOf(key, { ...shaped, ...elementOf(additional, place), element }, number);
   }
-  const element = elementOf(schema, scheme, name);
+  const element = elementOf(schema, place);
   return fieldOf(key, { schema, atomic: schema.isAtomic, ...element }, number);
 }
 
@@ -174,12 +178,17 @@ function isCollection({ type, additional }: Structural): boolean {
 }
 
 /** What a value is where it is no list and no map of its own; to codecs those are JSON. */
-function elementOf(schema: Structural | undefined, scheme: Scheme, name: string): Pick<Shaped, 'scalar' | 'type'> {
+function elementOf(
+  schema: Structural | undefined,
+  { scheme, name, isInPreserving }: FieldPlace,
+): Pick<Shaped, 'scalar' | 'type'> {
   const scalar = schema === undefined || schema.intOrString ? undefined : scalars[schema.type];
   if (scalar !== undefined) return { scalar };
   if (schema?.type === 'object' && schema.additional === undefined) {
     const shortName = name.slice(name.lastIndexOf('.') + 1);
-    return { type: new CustomType({ name, shortName, goName: shortName, schema, scheme, isRoot: false }) };
+    return {
+      type: new CustomType({ name, shortName, goName: shortName, schema, scheme, isRoot: false, isInPreserving }),
+    };
   }
   return { type: scheme.type('apiextensions.v1.JSON') };
 }

@@ -1,0 +1,119 @@
+/**
+ * The same requests to this server and, once, to kube-apiserver 1.24.17, whose answers are in `recorded/testdata`.
+ * `RECORD=https://127.0.0.1:6443 RECORD_TOKEN=…` asks such a server, which is to be new and to allow everything, and writes
+ * its answers anew.
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { request } from 'node:https';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import t, { type Test } from 'tap';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
+import { applyDeduced } from '#test/integration/apiserver/recorded/apply-deduced.js';
+import { type Case, comparable, type RecordedAnswer, type Step } from '#test/integration/apiserver/recorded/step.js';
+import { call } from '#test/integration/apiserver/server.js';
+
+const cases: readonly Case[] = [applyDeduced];
+const testdata = fileURLToPath(new URL('../../../../test/integration/apiserver/recorded/testdata/', import.meta.url));
+
+type Headers = Readonly<Record<string, string>>;
+
+interface Answer {
+  readonly status: number;
+  readonly warning: string | undefined;
+  readonly text: string;
+}
+
+type Ask = (step: Step, headers: Headers, body: string | undefined) => Promise<Answer>;
+
+const pollMs = 50;
+const token = 'recorded';
+
+async function answersTo({ steps }: Case, ask: Ask): Promise<RecordedAnswer[]> {
+  const answers: RecordedAnswer[] = [];
+  for (const step of steps) {
+    const { method, path, until, contentType = 'application/json', accept = 'application/json' } = step;
+    const headers = {
+      'user-agent': 'recorded',
+      accept,
+      ...(step.body === undefined ? {} : { 'content-type': contentType }),
+    };
+    const body = typeof step.body === 'string' || step.body === undefined ? step.body : JSON.stringify(step.body);
+    let answer = await ask(step, headers, body);
+    while (until !== undefined && !answer.text.includes(until)) {
+      await sleep(pollMs);
+      answer = await ask(step, headers, body);
+    }
+    if (until !== undefined) continue;
+    const { status, warning, text } = answer;
+    const warnings = warning === undefined ? {} : { warnings: warning };
+    answers.push({ request: `${method} ${path}`, status, ...warnings, body: comparable(parsed(text)) });
+  }
+  return answers;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+function askPeer(server: string, token: string): Ask {
+  return ({ method, path }, headers, body) =>
+    new Promise((resolve, reject) => {
+      const asked = request(new URL(path, server), {
+        method,
+        headers: { ...headers, authorization: `Bearer ${token}` },
+        rejectUnauthorized: false,
+      });
+      asked.on('error', reject);
+      asked.on('response', (incoming) => {
+        const parts: Buffer[] = [];
+        incoming.on('data', (part: Buffer) => parts.push(part));
+        incoming.on('end', () => {
+          const warning = incoming.headers['warning'];
+          const text = Buffer.concat(parts).toString();
+          resolve({
+            status: incoming.statusCode ?? 0,
+            warning: typeof warning === 'string' ? warning : undefined,
+            text,
+          });
+        });
+      });
+      asked.end(body);
+    });
+}
+
+async function askHere(t: Test): Promise<Ask> {
+  const { argv } = await clusterCredentials(t, kubernetesDialect, `${token},admin,1,"system:masters"\n`);
+  const off = ['--disable-admission-plugins', 'ServiceAccount'];
+  const { server } = await startCompleteServer(t, { dialect: kubernetesDialect, argv: [...argv, ...off] });
+  return async ({ method, path }, headers, body) => {
+    const answer = await call(server, method, path, {
+      headers: { ...headers, authorization: `Bearer ${token}` },
+      ...(body === undefined ? {} : { body }),
+    });
+    return { status: answer.status, warning: answer.headers['warning'], text: answer.text };
+  };
+}
+
+const peer = process.env.RECORD;
+
+for (const one of cases) {
+  const file = `${testdata}${one.name}.json`;
+  t.test(one.name, async (t) => {
+    if (peer !== undefined) {
+      const answers = await answersTo(one, askPeer(peer, process.env.RECORD_TOKEN ?? ''));
+      const lines = answers.map((answer) => JSON.stringify(answer));
+      writeFileSync(file, `[\n${lines.join(',\n')}\n]\n`);
+      return;
+    }
+    const recorded = JSON.parse(readFileSync(file, 'utf8')) as RecordedAnswer[];
+    const answers = await answersTo(one, await askHere(t));
+    for (const [i, answer] of answers.entries()) t.strictSame(answer, recorded[i], `${i} ${answer.request}`);
+    t.equal(answers.length, recorded.length);
+  });
+}

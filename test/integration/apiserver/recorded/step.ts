@@ -1,0 +1,114 @@
+/** Requests whose answers were recorded from kube-apiserver 1.24.17, and what of an answer is compared. */
+
+/** One request. The answers of a case are compared in their order. */
+export interface Step {
+  readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
+  readonly path: string;
+  /** Of the body; absent: JSON. */
+  readonly contentType?: string;
+  readonly accept?: string;
+  readonly body?: unknown;
+  /** Repeated until the answer has this text, where something takes its time. Its answer is not compared. */
+  readonly until?: string;
+}
+
+export interface Case {
+  readonly name: string;
+  readonly steps: readonly Step[];
+}
+
+export interface RecordedAnswer {
+  readonly request: string;
+  readonly status: number;
+  /** The texts of `Warning` headers. */
+  readonly warnings?: string;
+  readonly body: unknown;
+}
+
+/** What every server gives another value. */
+const changing: ReadonlySet<string> = new Set([
+  'uid',
+  'resourceVersion',
+  'creationTimestamp',
+  'deletionTimestamp',
+  'time',
+  'lastTransitionTime',
+]);
+
+/** The body as both servers have it. */
+export function comparable(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(comparable);
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(
+    members.map(([name, member]) => [
+      name,
+      changing.has(name) && typeof member === 'string' ? '*' : comparable(member),
+    ]),
+  );
+}
+
+const customResourceDefinitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+
+export interface DefinedVersion {
+  readonly name?: string;
+  readonly schema: object;
+  readonly [other: string]: unknown;
+}
+
+/** A definition with these versions, the first of which is stored; `other`: of its spec. */
+export function definition(
+  group: string,
+  plural: string,
+  kind: string,
+  versions: readonly DefinedVersion[],
+  other: object = {},
+): object {
+  return {
+    apiVersion: 'apiextensions.k8s.io/v1',
+    kind: 'CustomResourceDefinition',
+    metadata: { name: `${plural}.${group}` },
+    spec: {
+      group,
+      scope: 'Namespaced',
+      names: { plural, kind },
+      versions: versions.map(({ name = 'v1', schema, ...rest }, i) => ({
+        name,
+        served: true,
+        storage: i === 0,
+        schema: { openAPIV3Schema: schema },
+        ...rest,
+      })),
+      ...other,
+    },
+  };
+}
+
+/** Adds the definition, and waits until its objects are served. */
+export function defined(group: string, plural: string, body: object): readonly Step[] {
+  return [
+    { method: 'POST', path: customResourceDefinitions, body },
+    { method: 'GET', path: `/apis/${group}/v1`, until: `"${plural}"` },
+    // Objects are served a moment after their resource is told of.
+    { method: 'GET', path: `/apis/${group}/v1/${plural}`, until: '"items"' },
+  ];
+}
+
+/** A forced or modest apply by a manager. */
+export function applied(path: string, manager: string, body: object, force = false): Step {
+  return {
+    method: 'PATCH',
+    path: `${path}?fieldManager=${manager}${force ? '&force=true' : ''}`,
+    contentType: 'application/apply-patch+yaml',
+    body,
+  };
+}
+
+export function merged(path: string, manager: string, body: object): Step {
+  return {
+    method: 'PATCH',
+    path: `${path}?fieldManager=${manager}`,
+    contentType: 'application/merge-patch+json',
+    body,
+  };
+}
