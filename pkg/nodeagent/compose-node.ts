@@ -20,13 +20,15 @@ export interface RegistrarInput {
   readonly events: NodeEvents;
   /** What the node reports, 0 for none. */
   readonly serverPort: () => number;
+  /** The machine has not been this node before, or was set up anew. */
+  readonly isNewMachine: () => boolean;
 }
 
 /** Not prepared yet. */
 export function newRegistrar(
   values: NodeAgentOptions,
   deps: NodeAgentDependencies,
-  { machine, observer, events, serverPort }: RegistrarInput,
+  { machine, observer, events, serverPort, isNewMachine }: RegistrarInput,
 ): NodeRegistrar {
   const { informers, heartbeatClient = informers.client, clock, log, cri, nodeName } = deps;
   // Pods wait until the provider's controllers have seen the node; they take the taint away.
@@ -60,6 +62,7 @@ export function newRegistrar(
     updateFrequencyMs: values['node-status-update-frequency'],
     reportFrequencyMs: values['node-status-report-frequency'],
     serverPort,
+    isNewMachine,
     events,
     pressure: new PressureTracker({
       hard: parseEvictionThresholds(values['eviction-hard']).thresholds,

@@ -8,7 +8,7 @@ import type { Informer } from '#client/informer/informer.js';
 import { Announcer } from '#nodeagent/announce/announcer.js';
 import { newStorageEvictor } from '#nodeagent/compose-eviction.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
-import { composePods } from '#nodeagent/compose-pods.js';
+import { composePods, type PodParts } from '#nodeagent/compose-pods.js';
 import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { StorageEvictor } from '#nodeagent/eviction/storage-evictor.js';
@@ -84,10 +84,13 @@ export async function composeAgent(
   const machine = deps.machine ?? new LocalMachine('/', clock);
   const recorder = deps.recorder ?? newRecorder(deps);
   const events = new NodeEvents(recorder, nodeName);
-  const registrar = newRegistrar(values, deps, { machine, observer, events, serverPort });
+  const registrar = newRegistrar(values, deps, {
+    ...{ machine, observer, events, serverPort },
+    isNewMachine: () => podParts.directories?.isNew ?? true,
+  });
   await registrar.prepare();
   observer.onRecovery(() => registrar.poke());
-  const podParts = await composePods(values, deps, {
+  const podParts: PodParts = await composePods(values, deps, {
     ...{ informers, recorder, metrics, labels, observer, registrar, machine },
     nodeEvents: events,
   });

@@ -9,8 +9,15 @@ export interface NodeReconciliation {
   readonly status: object | undefined;
 }
 
+export interface ReconciledMachine {
+  readonly dialect: Dialect;
+  /** The machine has not been this node before, or was set up anew. */
+  readonly isNewMachine: boolean;
+}
+
 /** `fresh`: the object as it would be registered. Labels and taints of its first registration, and of people, stay. */
-export function reconcileNode(fresh: Node, existing: Node, dialect: Dialect): NodeReconciliation {
+export function reconcileNode(fresh: Node, existing: Node, machine: ReconciledMachine): NodeReconciliation {
+  const { dialect } = machine;
   const labels = Object.fromEntries(
     defaultLabels(dialect).flatMap((key) => {
       const wanted = fresh.metadata.labels?.[key];
@@ -21,8 +28,8 @@ export function reconcileNode(fresh: Node, existing: Node, dialect: Dialect): No
   const annotation = fresh.metadata.annotations?.[managed];
   const annotations = existing.metadata.annotations?.[managed] === annotation ? {} : { [managed]: annotation ?? null };
   const changed = Object.keys(labels).length + Object.keys(annotations).length > 0;
-  const capacity = { ...missing(fresh, existing, 'capacity'), ...stale(fresh, existing, dialect) };
-  const allocatable = { ...missing(fresh, existing, 'allocatable'), ...stale(fresh, existing, dialect) };
+  const capacity = { ...missing(fresh, existing, 'capacity'), ...stale(fresh, existing, machine) };
+  const allocatable = { ...missing(fresh, existing, 'allocatable'), ...stale(fresh, existing, machine) };
   return {
     object: changed ? { metadata: { labels, annotations } } : undefined,
     status:
@@ -56,11 +63,15 @@ function missing(fresh: Node, existing: Node, list: 'capacity' | 'allocatable'):
   );
 }
 
-/** Devices are there again when their plugins have said so; sizes of huge pages that the kernel has no more are gone. */
-function stale(fresh: Node, existing: Node, dialect: Dialect): Record<string, string | null> {
+/**
+ * What was advertised for a machine is not there on another one until it is advertised again; sizes of huge pages that the
+ * kernel has no more are gone.
+ */
+function stale(fresh: Node, existing: Node, machine: ReconciledMachine): Record<string, string | null> {
+  const { dialect, isNewMachine } = machine;
   const changes: Record<string, string | null> = {};
   for (const [name, amount] of Object.entries(existing.status?.capacity ?? {})) {
-    if (isExtendedResource(name, dialect) && String(amount) !== '0') changes[name] = '0';
+    if (isNewMachine && isExtendedResource(name, dialect) && String(amount) !== '0') changes[name] = '0';
     else if (isHugePages(name) && fresh.status?.capacity?.[name] === undefined) changes[name] = null;
   }
   return changes;

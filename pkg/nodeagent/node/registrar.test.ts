@@ -163,3 +163,25 @@ t.test('what options leave out of a node', async (t) => {
   t.not(usual?.status?.allocatable?.['memory'], usual?.status?.capacity?.['memory']);
   t.equal(other?.status?.allocatable?.['memory'], other?.status?.capacity?.['memory']);
 });
+
+t.test('resources that others write into the capacity are allocatable as long as they are there', async (t) => {
+  const { api, clock, until } = await virtualAgent(t);
+  const status = () => api.get(nodes, nodeName)?.status;
+  const write = (capacity: Record<string, string | null>) =>
+    api.client.resource(nodes).patch(nodeName, { status: { capacity } }, { type: 'merge', subresource: 'status' });
+  const own = status();
+  await write({ 'example.com/dongle': '4', 'attachable-volumes-disk': '16' });
+  await until(() => status()?.allocatable?.['example.com/dongle'] !== undefined);
+  t.match(status()?.capacity, { 'example.com/dongle': '4', 'attachable-volumes-disk': '16', ...own?.capacity });
+  t.match(status()?.allocatable, { 'example.com/dongle': '4', 'attachable-volumes-disk': '16', ...own?.allocatable });
+  await write({ 'example.com/dongle': '7', memory: '1Ki' });
+  await until(() => status()?.allocatable?.['example.com/dongle'] === '7');
+  t.equal(status()?.capacity?.['memory'], own?.capacity?.['memory'], "the agent's own are what it has found");
+  await write({ 'example.com/dongle': null, 'attachable-volumes-disk': null });
+  await until(() => status()?.allocatable?.['example.com/dongle'] === undefined);
+  t.same(status()?.capacity, own?.capacity);
+  // Release 1.24 takes away extended resources only.
+  t.equal(status()?.allocatable?.['attachable-volumes-disk'], '16');
+  await clock.advance(600_000);
+  t.same(status()?.capacity, own?.capacity, 'it does not come back');
+});

@@ -6,7 +6,6 @@ import type { Node, NodeStatus, Taint } from '#api/core/v1/types.gen.js';
 import { LastAnswer } from '#apimachinery/async/last-answer.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import { type Clock, formatTime } from '#apimachinery/clock.js';
-import { semanticEqual } from '#apimachinery/equality.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client, ResourceClient } from '#client/client.js';
@@ -14,6 +13,8 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { CRI, FilesystemUsage, Image } from '#nodeagent/cri/cri.js';
 import type { Machine, MachineFacts } from '#nodeagent/node/machine.js';
 import { type NodeEvents, statusEvent, statusEvents } from '#nodeagent/node/node-events.js';
+import { isNewer, sameStatus } from '#nodeagent/node/observed.js';
+import { resourcesPatch, withOtherResources } from '#nodeagent/node/other-resources.js';
 import type { PressureTracker, Readings } from '#nodeagent/node/pressure.js';
 import { reconcileNode } from '#nodeagent/node/reconcile-node.js';
 import type { RuntimeNetwork } from '#nodeagent/node/runtime-network.js';
@@ -45,6 +46,8 @@ export interface NodeRegistrarOptions {
   readonly updateFrequencyMs: number;
   readonly reportFrequencyMs: number;
   readonly serverPort: () => number;
+  /** The machine has not been this node before, or was set up anew. Asked when it registers. */
+  readonly isNewMachine: () => boolean;
   readonly health: Pick<RuntimeHealth, 'look' | 'problems' | 'networkProblem'>;
   readonly network: RuntimeNetwork;
   readonly events: NodeEvents;
@@ -317,8 +320,11 @@ export class NodeRegistrar {
   }
 
   async #reconcile(fresh: Node, existing: Node): Promise<Node> {
-    const { nodeName: name, client } = this.#options;
-    const { object, status } = reconcileNode(fresh, existing, client.dialect);
+    const { nodeName: name, client, isNewMachine } = this.#options;
+    const { object, status } = reconcileNode(fresh, existing, {
+      dialect: client.dialect,
+      isNewMachine: isNewMachine(),
+    });
     let node = existing;
     if (object !== undefined) node = await this.#nodes.patch(name, object, { type: 'merge' });
     if (status !== undefined) node = await this.#nodes.patch(name, status, { type: 'merge', subresource: 'status' });
@@ -333,7 +339,7 @@ export class NodeRegistrar {
       dialect: client.dialect,
       facts: this.facts,
       pressures: pressure.observe(readings, clock.monotonic()),
-      resources: this.#resources,
+      resources: withOtherResources(this.#resources, old, client.dialect),
       addresses: [
         ...this.#addresses.map((address) => ({ type: 'InternalIP', address })),
         { type: 'Hostname', address: nodeName },
@@ -406,26 +412,12 @@ export class NodeRegistrar {
     // No volume of this agent is one that controllers attach; what an older agent has left must not keep them waiting.
     const volumesInUse = (old?.volumesInUse ?? []).length > 0 ? { volumesInUse: null } : {};
     const addresses = [{ $patch: 'replace' }, ...(status.addresses ?? [])];
-    const patch = { status: { ...status, ...volumesInUse, addresses } };
+    const capacity = resourcesPatch(old?.capacity, status.capacity);
+    const allocatable = resourcesPatch(old?.allocatable, status.allocatable);
+    const patch = { status: { ...status, ...volumesInUse, addresses, capacity, allocatable } };
     const reported = await this.#nodes.patch(nodeName, patch, { type: 'strategic', subresource: 'status' });
     this.#tell(old, reported);
     this.#seen(reported);
     this.#reportedAt = clock.monotonic();
   }
-}
-
-function isNewer(a: Node, b: Node): boolean {
-  const [left = '0', right = '0'] = [a.metadata.resourceVersion, b.metadata.resourceVersion];
-  return left.length === right.length ? left > right : left.length > right.length;
-}
-
-/** Apart from the heartbeats of the conditions, and from conditions of others. */
-function sameStatus(old: NodeStatus | undefined, fresh: NodeStatus): boolean {
-  if (old === undefined) return false;
-  for (const condition of fresh.conditions ?? []) {
-    const before = old.conditions?.find((c) => c.type === condition.type);
-    if (!semanticEqual({ ...before, lastHeartbeatTime: '' }, { ...condition, lastHeartbeatTime: '' })) return false;
-  }
-  const keys = ['capacity', 'allocatable', 'addresses', 'daemonEndpoints', 'nodeInfo', 'images'] as const;
-  return keys.every((key) => semanticEqual(old[key], fresh[key]));
 }
