@@ -2,6 +2,7 @@
 import type { Container, ContainerState, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { containersNamed, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
+import { lostState } from '#nodeagent/status/ended-status.js';
 
 /** Why a container waits: `CrashLoopBackOff`, `ErrImagePull`, … */
 export interface WaitingReason {
@@ -102,27 +103,6 @@ function unknownContainer(
   if (old.state?.running !== undefined) status.lastState = lostState;
   else if (old.lastState !== undefined) status.lastState = old.lastState;
   return status;
-}
-
-const lostState: ContainerState = {
-  terminated: {
-    exitCode: 137,
-    reason: 'ContainerStatusUnknown',
-    message: 'The container could not be located when the pod was terminated',
-  },
-};
-
-/**
- * The statuses of a pod that is over: a container that nobody saw end has ended all the same, and one that was to run again
- * and did not has ended as it did last.
- */
-export function endedStatuses(statuses: readonly ContainerStatus[]): ContainerStatus[] {
-  return statuses.map((status) => {
-    const { state, lastState } = status;
-    if (state?.terminated !== undefined) return status;
-    const last = state?.waiting === undefined ? undefined : lastState?.terminated;
-    return { ...status, state: last === undefined ? lostState : { terminated: last } };
-  });
 }
 
 function oldStatus(pod: Pod, name: string): ContainerStatus | undefined {

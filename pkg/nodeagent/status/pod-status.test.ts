@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
+import { endedStatuses } from '#nodeagent/status/ended-status.js';
 import type { PodStatusInput } from '#nodeagent/status/pod-status.js';
 import { podStatus } from '#nodeagent/status/pod-status.js';
 
@@ -53,6 +54,42 @@ t.test('a pod that is over has no container that waits or runs', async (t) => {
   t.match(statusOf({ state: terminated }, { over: true }), { state: terminated });
   const again = { state: { waiting: { reason: 'ContainerCreating' } }, lastState: terminated };
   t.match(statusOf(again, { over: true }), { state: terminated }, 'it was to run again, and did not');
+});
+
+t.test('behind an init container that failed, containers wait; what may have run has ended', async (t) => {
+  const waits = (name: string) => ({ name, state: { waiting: { reason: 'PodInitializing' } } });
+  const failed = { name: 'init-a', state: terminated };
+  const done = { name: 'init-b', state: { terminated: { exitCode: 0, reason: 'Completed' } } };
+  const lostOne = (name: string) => ({ name, state: lost });
+  const restarting = { ...waits('main'), lastState: { terminated: { exitCode: 2 } } };
+  const rows: [name: string, init: Partial<ContainerStatus>[], main: object, expected: object[]][] = [
+    ['the first failed', [failed, waits('init-b')], waits('main'), [failed, waits('init-b'), waits('main')]],
+    [
+      'the second was lost',
+      [done, { name: 'init-b', state: { running: {} } }],
+      waits('main'),
+      [done, lostOne('init-b'), waits('main')],
+    ],
+    [
+      'none was seen',
+      [waits('init-a'), waits('init-b')],
+      waits('main'),
+      [lostOne('init-a'), waits('init-b'), waits('main')],
+    ],
+    ['all are done', [done], waits('main'), [done, lostOne('main')]],
+    ['the main one has run', [failed], { name: 'main', state: { running: {} } }, [failed, lostOne('main')]],
+    [
+      'the main one was to run again',
+      [done],
+      restarting,
+      [done, { name: 'main', state: { terminated: { exitCode: 2 } } }],
+    ],
+  ];
+  for (const [name, init, main, expected] of rows) {
+    const ended = endedStatuses({ init: init as ContainerStatus[], main: [main as ContainerStatus] });
+    t.match([...ended.init, ...ended.main], expected, name);
+  }
+  t.same(endedStatuses({ init: [], main: [] }), { init: [], main: [] });
 });
 
 t.test('what has ended for good is never reported as anything else', async (t) => {

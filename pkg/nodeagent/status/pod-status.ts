@@ -4,7 +4,8 @@ import type { ContainerStatus, PodStatus } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { podIPs } from '#nodeagent/runtime/pod-runtime.js';
 import { podConditions } from '#nodeagent/status/conditions.js';
-import { type ContainerStatusInput, containerStatuses, endedStatuses } from '#nodeagent/status/container-status.js';
+import { type ContainerStatusInput, containerStatuses } from '#nodeagent/status/container-status.js';
+import { endedStatuses } from '#nodeagent/status/ended-status.js';
 import { podPhase } from '#nodeagent/status/phase.js';
 
 export interface PodStatusInput extends ContainerStatusInput {
@@ -39,11 +40,10 @@ export function podStatus(input: PodStatusInput): PodStatus {
   const { pod, failure, blocked } = input;
   const refused = refusedStatus(input);
   if (refused !== undefined) return refused;
-  const final = (statuses: ContainerStatus[]) =>
-    input.over ? endedStatuses(statuses) : blocked === undefined ? statuses : statuses.map(blockedStatus);
   const init = containerStatuses(pod.spec.initContainers ?? [], 'init', input);
   const main = containerStatuses(pod.spec.containers, 'main', input);
   const ephemeral = containerStatuses(pod.spec.ephemeralContainers ?? [], 'ephemeral', input);
+  const final = finalStatuses({ init, main }, input);
   const old = pod.status?.phase;
   // What has ended stays ended.
   const next = failure !== undefined ? 'Failed' : blocked !== undefined ? 'Pending' : podPhase(pod.spec, init, main);
@@ -56,20 +56,29 @@ export function podStatus(input: PodStatusInput): PodStatus {
     conditions: podConditions({ pod, phase, init, main, now }),
     hostIP: input.hostIPs[0] ?? '',
     startTime: pod.status?.startTime ?? now,
-    containerStatuses: final(main),
+    containerStatuses: final.main,
     qosClass: podQosClass(pod),
   };
   // What was said of a phase holds as long as that does.
   const { reason, message } = failure ?? blocked ?? (phase === old ? pod.status : undefined) ?? {};
   if (reason !== undefined) status.reason = reason;
   if (message !== undefined) status.message = message;
-  if (init.length > 0) status.initContainerStatuses = final(init);
+  if (init.length > 0) status.initContainerStatuses = final.init;
   if (ephemeral.length > 0) status.ephemeralContainerStatuses = ephemeral;
   if (kept[0] !== undefined && kept[0] !== '') {
     status.podIP = kept[0];
     status.podIPs = kept.map((ip) => ({ ip }));
   }
   return status;
+}
+
+function finalStatuses(
+  { init, main }: { init: ContainerStatus[]; main: ContainerStatus[] },
+  { over, blocked }: PodStatusInput,
+): { init: ContainerStatus[]; main: ContainerStatus[] } {
+  if (over) return endedStatuses({ init, main });
+  if (blocked === undefined) return { init, main };
+  return { init: init.map(blockedStatus), main: main.map(blockedStatus) };
 }
 
 /** What waits is not being created. */
