@@ -28,7 +28,8 @@ export async function makeEmptyDir(pod: Pod, { dir, medium, bytes }: EmptyDir): 
     default:
       await mountOnce({ type: 'hugetlbfs', dir, options: [`pagesize=${pageSize(pod, medium)}`] });
   }
-  if (medium !== '' || group !== undefined) await makeWritableDirectory(dir, group);
+  // The root of a file system in memory is sticky, as the kernel makes it.
+  if (medium !== '' || group !== undefined) await makeWritableDirectory(dir, { group, sticky: medium === 'Memory' });
 }
 
 /**

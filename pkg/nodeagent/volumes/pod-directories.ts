@@ -13,17 +13,20 @@ const privateMode = 0o750;
 export class PodDirectories {
   readonly #root: string;
   readonly #domain: string;
+  /** There was none before: the machine has not been this node, or was set up anew. */
+  readonly isNew: boolean;
 
-  private constructor(root: string, labelDomain: string) {
+  private constructor(root: string, labelDomain: string, isNew: boolean) {
     this.#root = root;
     this.#domain = labelDomain;
+    this.isNew = isNew;
   }
 
   /** Makes the folder of all pods. @param labelDomain Of the dialect: prefix of plugin names. */
   static async open(rootDir: string, labelDomain: string): Promise<PodDirectories> {
-    await mkdir(join(rootDir, 'pods'), { recursive: true, mode: privateMode });
+    const made = await mkdir(join(rootDir, 'pods'), { recursive: true, mode: privateMode });
     // The kernel names mounts by paths without links.
-    return new PodDirectories(join(await realpath(rootDir), 'pods'), labelDomain);
+    return new PodDirectories(join(await realpath(rootDir), 'pods'), labelDomain, made !== undefined);
   }
 
   /** Throws RangeError for what is no name of a folder. */
@@ -102,9 +105,20 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
+const stickyBit = 0o1000;
+const groupBit = 0o2000;
+
+export interface WritableDirectory {
+  /** What is made in it belongs to this group. */
+  readonly group?: number | undefined;
+  /** A file in it is removed by its owner only. */
+  readonly sticky?: boolean;
+}
+
 /** A directory that containers of any user, or of the pod's group, may write to. */
-export async function makeWritableDirectory(dir: string, group?: number): Promise<void> {
+export async function makeWritableDirectory(dir: string, options: WritableDirectory = {}): Promise<void> {
+  const { group, sticky = false } = options;
   await mkdir(dir, { recursive: true, mode: 0o755 });
-  await chmod(dir, group === undefined ? 0o777 : 0o2777);
+  await chmod(dir, 0o777 | (sticky ? stickyBit : 0) | (group === undefined ? 0 : groupBit));
   if (group !== undefined) await chown(dir, -1, group);
 }

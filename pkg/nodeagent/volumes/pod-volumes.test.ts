@@ -269,6 +269,15 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
     await volumes.tearDown('n');
   });
 
+  await t.test('a directory in memory is sticky for the group of a pod, too', async (t) => {
+    const pod = podOf('g', [{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
+    pod.spec.securityContext = { fsGroup: 1234 };
+    await volumes.setUp(pod, { facts, signal });
+    const { mode, gid } = await stat(volumes.mounted('g').get('mem')?.path ?? '');
+    t.same({ mode: mode & 0o7777, gid }, { mode: 0o3777, gid: 1234 });
+    await volumes.tearDown('g');
+  });
+
   await t.test('what is there is left alone by the next agent', async (t) => {
     api.seed(configmaps, { metadata: { name: 'cfg', namespace: 'default' }, data: { a: '1' } });
     const list: Volume[] = [
@@ -280,6 +289,7 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
     await volumes.setUp(pod, { facts, signal });
     const path = (name: string) => volumes.mounted('r').get(name)?.path ?? '';
     t.match(execFileSync('findmnt', ['-no', 'FSTYPE,SIZE', path('mem')], { encoding: 'utf8' }), /^tmpfs +1M/);
+    t.equal((await stat(path('mem'))).mode & 0o7777, 0o1777, 'in memory, files are removed by their owners only');
     await chmod(path('dir'), 0o700);
     const version = await readlink(join(path('cfg'), '..data'));
     const next = start();
