@@ -1,5 +1,6 @@
 /** When a cron job starts a job, what its status says, and which finished jobs it keeps. Pure. */
-import { isTimeZone, parseSchedule, ScheduleError } from '#api/batch/v1/cronjob/schedule.js';
+import { ScheduleError } from '#api/batch/v1/cronjob/cron-field.js';
+import { isTimeZone, parseSchedule } from '#api/batch/v1/cronjob/schedule.js';
 import type { CronJob, CronJobStatus, Job } from '#api/batch/v1/types.gen.js';
 import type { ObjectReference } from '#api/core/v1/types.gen.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';

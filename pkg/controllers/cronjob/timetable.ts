@@ -55,6 +55,8 @@ function fieldsTimetable(fields: CronFields, zone: ZoneClock): Timetable {
 }
 
 function nextOf(fields: CronFields, zone: ZoneClock, afterMs: number): number | undefined {
+  // A list without parts matches never; without this, years would be searched minute by minute.
+  if (fields.minutes.size === 0 || fields.hours.size === 0) return undefined;
   let ms = (Math.floor(afterMs / minuteMs) + 1) * minuteMs;
   const lastYear = zone.read(ms).year + maxYears;
   for (;;) {

@@ -1,5 +1,6 @@
 import t from 'tap';
-import { parseSchedule, ScheduleError } from '#api/batch/v1/cronjob/schedule.js';
+import { ScheduleError } from '#api/batch/v1/cronjob/cron-field.js';
+import { parseSchedule } from '#api/batch/v1/cronjob/schedule.js';
 import { cronJobStrategy } from '#api/batch/v1/cronjob/strategy.js';
 import { jobStrategy } from '#api/batch/v1/job/strategy.js';
 import {

@@ -1,4 +1,5 @@
 /** Schedules in the syntax of cron: five fields, or a name such as `@daily`. */
+import { parseField, ScheduleError } from '#api/batch/v1/cronjob/cron-field.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';
 
 /** Times that match: each field's allowed values. Days match by either field unless one of them is `*`. */
@@ -17,11 +18,6 @@ export type Schedule =
   | { readonly kind: 'fields'; readonly timeZone: string | undefined; readonly fields: CronFields }
   | { readonly kind: 'every'; readonly intervalMs: number };
 
-/** What is wrong with a text that is no schedule. */
-export class ScheduleError extends Error {
-  override readonly name = 'ScheduleError';
-}
-
 const named: Readonly<Record<string, string>> = {
   '@yearly': '0 0 1 1 *',
   '@annually': '0 0 1 1 *',
@@ -35,19 +31,22 @@ const named: Readonly<Record<string, string>> = {
 const monthNames = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const dayNames = ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'];
 
-/** Parses a schedule, with an optional `TZ=` or `CRON_TZ=` in front. Throws a ScheduleError. */
+/** Runes that separate fields, as Go's unicode.IsSpace has them. */
+const blanks = '\t\n\v\f\r \u0085\u00a0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000';
+const separators = new RegExp(`[${blanks}]+`);
+const surrounding = new RegExp(`^[${blanks}]+|[${blanks}]+$`, 'g');
+
+/**
+ * Parses a schedule, with an optional `TZ=` or `CRON_TZ=` in front. Blanks around a name such as `@daily` belong to it,
+ * unless a time zone is in front. Throws a ScheduleError.
+ */
 export function parseSchedule(text: string): Schedule {
-  const zone = /^(?:CRON_)?TZ=(\S+)\s+(.*)$/.exec(text.trim());
-  const timeZone = zone?.[1];
-  if (timeZone !== undefined && timeZone !== 'Local' && !isTimeZone(timeZone)) {
-    throw new ScheduleError(`provided bad location ${timeZone}: unknown time zone ${timeZone}`);
-  }
-  const spec = (zone?.[2] ?? text).trim();
-  if (spec === '') throw new ScheduleError('empty spec string');
+  if (text === '') throw new ScheduleError('empty spec string');
+  const { timeZone, spec } = splitTimeZone(text);
   if (spec.startsWith('@every ')) return { kind: 'every', intervalMs: parseInterval(spec) };
   const body = spec.startsWith('@') ? (Object.hasOwn(named, spec) ? named[spec] : undefined) : spec;
   if (body === undefined) throw new ScheduleError(`unrecognized descriptor: ${spec}`);
-  const parts = body.split(/\s+/);
+  const parts = body.split(separators).filter((part) => part !== '');
   const [minutes, hours, days, months, weekdays] = parts;
   if (
     parts.length !== 5 ||
@@ -59,24 +58,45 @@ export function parseSchedule(text: string): Schedule {
   ) {
     throw new ScheduleError(`expected exactly 5 fields, found ${parts.length}: [${parts.join(' ')}]`);
   }
+  const minute = parseField(minutes, { low: 0, high: 59 });
+  const hour = parseField(hours, { low: 0, high: 23 });
+  const day = parseField(days, { low: 1, high: 31 });
+  const month = parseField(months, { low: 1, high: 12, names: monthNames });
+  const weekday = parseField(weekdays, { low: 0, high: 6, names: dayNames });
   const fields: CronFields = {
-    minutes: parseField(minutes, 0, 59, []),
-    hours: parseField(hours, 0, 23, []),
-    days: parseField(days, 1, 31, []),
-    months: parseField(months, 1, 12, monthNames),
-    weekdays: parseField(weekdays, 0, 6, dayNames),
-    anyDay: isAny(days),
-    anyWeekday: isAny(weekdays),
+    minutes: minute.values,
+    hours: hour.values,
+    days: day.values,
+    months: month.values,
+    weekdays: weekday.values,
+    anyDay: day.isAny,
+    anyWeekday: weekday.isAny,
   };
   return { kind: 'fields', timeZone, fields };
 }
 
-/** True for the names of the time zone database; offsets such as `+01:00` are none of them. */
+function splitTimeZone(text: string): { timeZone: string | undefined; spec: string } {
+  const prefix = /^(?:CRON_)?TZ=/.exec(text)?.[0];
+  if (prefix === undefined) return { timeZone: undefined, spec: text };
+  const end = text.indexOf(' ');
+  const name = text.slice(prefix.length, end < 0 ? undefined : end);
+  // Without a blank there is a zone and nothing else, which ends release 1.24's parser itself.
+  if (end < 0) throw new ScheduleError(`expected exactly 5 fields, found 0: []`);
+  if (name !== '' && name !== 'Local' && !isTimeZone(name)) {
+    const isPath = name.includes('..') || /^[/\\]/.test(name);
+    const why = isPath ? 'time: invalid location name' : `unknown time zone ${name}`;
+    throw new ScheduleError(`provided bad location ${name}: ${why}`);
+  }
+  return { timeZone: name === '' ? 'UTC' : name, spec: text.slice(end).replace(surrounding, '') };
+}
+
+/** True for the names of the time zone database, in their case; offsets such as `+01:00` are none of them. */
 export function isTimeZone(name: string): boolean {
-  if (!/^[A-Za-z]/.test(name)) return false;
+  if (!name.split('/').every((part) => /^[A-Z]/.test(part))) return false;
   try {
-    new Intl.DateTimeFormat('en', { timeZone: name });
-    return true;
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions();
+    // The runtime takes names in any case, and answers the name that another one stands for.
+    return timeZone === name || timeZone.toLowerCase() !== name.toLowerCase();
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     return false;
@@ -90,47 +110,4 @@ function parseInterval(spec: string): number {
     if (!(error instanceof DurationError)) throw error;
     throw new ScheduleError(`failed to parse duration ${spec}: ${error.message}`, { cause: error });
   }
-}
-
-function isAny(field: string): boolean {
-  return /^[*?](?:\/1)?$/.test(field);
-}
-
-function parseField(field: string, low: number, high: number, names: readonly string[]): Set<number> {
-  const values = new Set<number>();
-  for (const range of field.split(',')) {
-    const [bounds = '', stepText, ...slashes] = range.split('/');
-    const [first = '', last, ...hyphens] = bounds.split('-');
-    const any = first === '*' || first === '?';
-    if (!any && hyphens.length > 0) throw new ScheduleError(`too many hyphens: ${range}`);
-    if (slashes.length > 0) throw new ScheduleError(`too many slashes: ${range}`);
-    const step = stepText === undefined ? 1 : parseInteger(stepText);
-    const start = any ? low : parseNumber(first, low, names);
-    // A start with a step and no end runs to the end of the field.
-    const end = any ? high : last !== undefined ? parseNumber(last, low, names) : stepText === undefined ? start : high;
-    if (start < low) throw new ScheduleError(`beginning of range (${start}) below minimum (${low}): ${range}`);
-    if (end > high) throw new ScheduleError(`end of range (${end}) above maximum (${high}): ${range}`);
-    if (start > end) throw new ScheduleError(`beginning of range (${start}) beyond end of range (${end}): ${range}`);
-    if (step === 0) throw new ScheduleError(`step of range should be a positive number: ${range}`);
-    for (let value = start; value <= end; value += step) values.add(value);
-  }
-  return values;
-}
-
-function parseNumber(text: string, low: number, names: readonly string[]): number {
-  const index = names.indexOf(text.toLowerCase());
-  if (index >= 0) return index + low;
-  return parseInteger(text);
-}
-
-function parseInteger(text: string): number {
-  const value = /^[+-]?\d+$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(value)) {
-    throw new ScheduleError(`failed to parse int from ${text}: strconv.Atoi: parsing "${text}": invalid syntax`);
-  }
-  if (!Number.isSafeInteger(value)) {
-    throw new ScheduleError(`failed to parse int from ${text}: strconv.Atoi: parsing "${text}": value out of range`);
-  }
-  if (value < 0) throw new ScheduleError(`negative number (${value}) not allowed: ${text}`);
-  return value;
 }

@@ -1,6 +1,7 @@
 /** What is particular to cron jobs. */
 
-import { isTimeZone, parseSchedule, ScheduleError } from '#api/batch/v1/cronjob/schedule.js';
+import { ScheduleError } from '#api/batch/v1/cronjob/cron-field.js';
+import { isTimeZone, parseSchedule } from '#api/batch/v1/cronjob/schedule.js';
 import { declaration as schema } from '#api/batch/v1/cronjob.js';
 import { validateJobSpec } from '#api/batch/v1/job/validation.js';
 import { cronjobs } from '#api/batch/v1/resources.gen.js';
