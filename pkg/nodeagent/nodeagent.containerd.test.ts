@@ -336,7 +336,7 @@ t.test('an agent on containerd', { skip }, async (t) => {
     const said = async () => (await readFile(logFile, 'utf8')).replaceAll(/^\S+ stdout F /gm, '');
     await eventually(async () => (await said()).includes('/mem '), 'the container has said all');
     t.match(await said(), /^0( \d+)* 1234 4321$|^0( \d+)* 4321 1234$/m);
-    t.match(await said(), /^\/disk 1234 2775\n\/disk\/part\/file 1234 660\n\/mem 1234 2777$/m);
+    t.match(await said(), /^\/disk 1234 2775\n\/disk\/part\/file 1234 660\n\/mem 1234 3777$/m);
     const processes = await readdir('/proc');
     const tables = await Promise.all(
       processes

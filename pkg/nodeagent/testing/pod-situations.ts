@@ -61,7 +61,8 @@ export const podSituations: readonly Situation[] = [
       t.ok((two?.state?.terminated?.startedAt ?? '') >= (one?.state?.terminated?.finishedAt ?? 'none'));
       const [first, second] = world.status('broken-init')?.initContainerStatuses ?? [];
       t.match(first?.state, { terminated: { exitCode: 4 } });
-      t.match(second?.state, { terminated: { reason: 'ContainerStatusUnknown', exitCode: 137 } });
+      const waits = { waiting: { reason: 'PodInitializing' } };
+      t.strictSame([second?.state, world.status('broken-init')?.containerStatuses?.[0]?.state], [waits, waits]);
       t.match(world.condition('broken-init', 'Initialized'), { status: 'False', reason: 'ContainersNotInitialized' });
     },
   },
