@@ -44,9 +44,12 @@ export class ResourceCatalog {
     return [...first.values()];
   }
 
-  /** All resources that `names` (comma separated; a category such as `all` too) stand for. Throws a UsageError. */
+  /**
+   * All resources that `names` (comma separated; a category such as `all` too) stand for; a name that is repeated counts
+   * once. Throws a UsageError.
+   */
   find(names: string): ServedResource[] {
-    return names.split(',').flatMap((name) => {
+    return [...new Set(names.split(','))].flatMap((name) => {
       const category = this.preferred.filter((r) => r.categories.includes(name.toLowerCase()));
       return category.length > 0 ? category : [this.one(name)];
     });

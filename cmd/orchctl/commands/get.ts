@@ -1,6 +1,6 @@
 import type { ApiObject } from '#client/client.js';
 import type { Api, Scope, Selection } from '#cmd/orchctl/api/api.js';
-import { objectName, parseTargets, type Target } from '#cmd/orchctl/api/resources.js';
+import { objectName, parseTargets, type ServedResource, type Target } from '#cmd/orchctl/api/resources.js';
 import { asTable, type Table } from '#cmd/orchctl/api/table.js';
 import type { Command, Invocation } from '#cmd/orchctl/commands/command.js';
 import { readTargets } from '#cmd/orchctl/commands/manifests.js';
@@ -77,30 +77,58 @@ function selectionOf(invocation: Invocation): Selection {
   };
 }
 
+/** As the release's own client shows several types: each under a header of its own, names with their kind in front. */
 async function printTables(invocation: Invocation, targets: readonly Target[]): Promise<number> {
   const { api, values, out, err } = invocation;
   const everywhere = values.bool('all-namespaces');
+  const header = !values.bool('no-headers');
+  const several = targets.some(({ resource }) => resource !== targets[0]?.resource);
   let shown = 0;
-  for (const [index, target] of targets.entries()) {
-    const scope = scopeOf(invocation, target);
-    const tables = await tablesOf(api, target, scope, selectionOf(invocation), values.bool('ignore-not-found'));
-    if (tables.every((table) => (table.rows ?? []).length === 0)) continue;
-    if (shown > 0 && index > 0) out.write('\n');
+  for (const group of byResource(targets)) {
+    const [{ resource }] = group;
+    const tables: Table[] = [];
+    for (const target of group) {
+      const scope = scopeOf(invocation, target);
+      tables.push(...(await tablesOf(api, target, scope, selectionOf(invocation), values.bool('ignore-not-found'))));
+    }
+    const table = joined(tables);
+    if ((table.rows ?? []).length === 0) continue;
+    if (shown > 0 && header) out.write('\n');
     const printer = new TablePrinter(out, {
       wide: values.string('output') === 'wide',
-      namespaces: everywhere && target.resource.namespaced,
-      header: !values.bool('no-headers'),
+      namespaces: everywhere && resource.namespaced,
+      header,
       labels: values.bool('show-labels'),
-      ...(targets.length > 1 ? { namePrefix: objectName(target.resource, '') } : {}),
+      ...(several ? { namePrefix: kindPrefix(resource) } : {}),
     });
-    for (const table of tables) printer.print(table);
-    shown += tables.length;
+    printer.print(table);
+    shown += 1;
   }
-  if (shown > 0) return 0;
-  const place =
-    everywhere || targets.every((t) => !t.resource.namespaced) ? '' : ` in ${invocation.namespace} namespace`;
-  if (!values.bool('ignore-not-found')) err.write(`No resources found${place}.\n`);
+  if (shown > 0 || values.bool('ignore-not-found')) return 0;
+  const isOfNamespace = !everywhere && targets.every(({ resource }) => resource.namespaced);
+  err.write(isOfNamespace ? `No resources found in ${invocation.namespace} namespace.\n` : 'No resources found\n');
   return 0;
+}
+
+/** Targets of one resource that follow one another share a table. */
+function byResource(targets: readonly Target[]): [Target, ...Target[]][] {
+  const groups: [Target, ...Target[]][] = [];
+  for (const target of targets) {
+    const last = groups.at(-1);
+    if (last !== undefined && last[0].resource === target.resource) last.push(target);
+    else groups.push([target]);
+  }
+  return groups;
+}
+
+/** Tables of one resource, which have the same columns, as one: their columns are aligned together. */
+function joined(tables: readonly Table[]): Table {
+  return { ...tables[0], rows: tables.flatMap(({ rows }) => rows ?? []) };
+}
+
+/** `pod/`, `deployment.apps/`. */
+function kindPrefix({ kind, group }: ServedResource): string {
+  return `${[kind, ...(group === '' ? [] : [group])].join('.').toLowerCase()}/`;
 }
 
 async function tablesOf(api: Api, target: Target, scope: Scope, selection: Selection, tolerant: boolean) {

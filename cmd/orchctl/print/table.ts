@@ -14,6 +14,9 @@ export interface TableOptions {
   readonly namePrefix?: string;
 }
 
+/** Without what is between columns. */
+const minWidth = 3;
+
 export class TablePrinter {
   readonly #out: Output;
   readonly #options: TableOptions;
@@ -35,6 +38,7 @@ export class TablePrinter {
     const shown = this.#columns
       .map((column, index) => ({ column, index }))
       .filter(({ column }) => wide || (column.priority ?? 0) === 0);
+    const nameColumn = this.#columns.find(({ format, type }) => format === 'name' && type === 'string');
     const lines: string[][] = [];
     if (header && !this.#headerDone) {
       const names = shown.map(({ column }) => column.name.toUpperCase());
@@ -44,7 +48,7 @@ export class TablePrinter {
     for (const row of table.rows ?? []) {
       const cells = shown.map(({ column, index }) => {
         const text = cellText(row.cells[index]);
-        return namePrefix !== undefined && column.format === 'name' ? `${namePrefix}${text}` : text;
+        return namePrefix !== undefined && column === nameColumn ? `${namePrefix}${text}` : text;
       });
       const metadata = row.object?.metadata;
       const labelText = Object.entries(metadata?.labels ?? {}).map(([key, value]) => `${key}=${value}`);
@@ -54,7 +58,7 @@ export class TablePrinter {
         ...(labels ? [labelText.length === 0 ? '<none>' : labelText.join(',')] : []),
       ]);
     }
-    this.#widths = columnWidths(lines, this.#widths);
+    this.#widths = columnWidths(lines, this.#widths).map((width) => Math.max(width, minWidth));
     for (const line of alignColumns(lines, this.#widths)) this.#out.write(`${line}\n`);
   }
 }
