@@ -80,6 +80,8 @@ interface Words {
   readonly reverse: string;
   /** Prefix of the series of the DNS server. */
   readonly dnsMetrics: string;
+  /** Status code of lists whose options exclude each other. */
+  readonly invalidCombination: 400 | 422;
 }
 
 function makeDialect(w: Words) {
@@ -125,6 +127,8 @@ function makeDialect(w: Words) {
     protobufMediaType: `application/vnd.${product}.protobuf`,
     /** What `/version` says as gitVersion. */
     version: 'v1.24.0',
+    /** Status code of lists whose options exclude each other: specification 1, section 7, says another than 1.24. */
+    invalidCombination: w.invalidCombination,
     /** What the names of the DNS server's series begin with. */
     dnsMetricsPrefix: w.dnsMetrics,
     /** Of the series of the service proxy. */
@@ -347,6 +351,7 @@ export const orchDialect: Dialect = makeDialect({
   cli: 'orchctl',
   reverse: 'orch',
   dnsMetrics: 'orch_dns',
+  invalidCombination: 400,
 });
 
 export const kubernetesDialect: Dialect = makeDialect({
@@ -360,6 +365,7 @@ export const kubernetesDialect: Dialect = makeDialect({
   cli: 'kubectl',
   reverse: 'kubernetes',
   dnsMetrics: 'coredns',
+  invalidCombination: 422,
 });
 
 /** The dialect of that name; throws a RangeError that lists the known ones. */

@@ -216,6 +216,7 @@ export class ApiServer implements Daemon {
     });
     this.#metrics = metrics;
     this.#writer = this.#makeWriter(metrics);
+    const gates = new FeatureGates();
     const registry: RegistryContext = {
       dialect,
       clock,
@@ -225,7 +226,7 @@ export class ApiServer implements Daemon {
       newUID,
       codec,
       metrics,
-      gate: dependencies.gate ?? ((name) => new FeatureGates().enabled(name as FeatureGateName)),
+      gate: dependencies.gate ?? ((name) => gates.enabled(name as FeatureGateName)),
       responder: this.#responder,
       compressed: new CompressedLists(compressedListBytes),
       frames: new RecentFrames(),
@@ -296,7 +297,7 @@ export class ApiServer implements Daemon {
       definitions: this.#custom,
       barrier: dependencies.barrier,
     });
-    const endpoint = this.#endpoint(router);
+    const endpoint = this.#endpoint(router, registry);
     this.#handle = (request) => pipeline.run(request, endpoint);
     this.handler = async (request) => this.#handle(request);
     this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy });
@@ -416,10 +417,11 @@ export class ApiServer implements Daemon {
     return new ResponseWriter({ clock, turns, budget, limitMs, stallMs });
   }
 
-  #endpoint(router: ResourceRouter): Endpoint {
+  #endpoint(router: ResourceRouter, { gate }: Pick<RegistryContext, 'gate'>): Endpoint {
     const { paths = {}, aggregation, healthChecks = [] } = this.#deps;
     const plain = plainPaths({
       ...this.#deps,
+      gate,
       paths,
       responder: this.#responder,
       scheme: this.scheme,

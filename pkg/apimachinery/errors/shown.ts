@@ -13,6 +13,44 @@ export function cut(text: string, max = maxShown): string {
   return `${text.slice(0, last >= 0xd800 && last < 0xdc00 ? max - 1 : max)}${ellipsis}`;
 }
 
+/** Characters that messages show as they are (Go's `unicode.IsPrint`). */
+const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
+
+const escapes: Readonly<Record<string, string>> = {
+  '"': '\\"',
+  '\\': '\\\\',
+  '\x07': '\\a',
+  '\b': '\\b',
+  '\f': '\\f',
+  '\n': '\\n',
+  '\r': '\\r',
+  '\t': '\\t',
+  '\v': '\\v',
+};
+
+/** True for a character that messages show as it is: letters, marks, digits, punctuation, symbols and the blank. */
+export function isPrintable(character: string): boolean {
+  return printable.test(character);
+}
+
+/** The text in quotes as messages of 1.24 show it (Go's `%q`), cut where it is long. */
+export function quoted(text: string): string {
+  const shown = cut(text);
+  if (/^[ !#-[\]-~]*$/.test(shown)) return `"${shown}"`;
+  let result = '"';
+  for (const character of shown)
+    result += escapes[character] ?? (isPrintable(character) ? character : escaped(character));
+  return `${result}"`;
+}
+
+function escaped(character: string): string {
+  const code = character.codePointAt(0) ?? 0;
+  if (code < 0x80) return `\\x${code.toString(16).padStart(2, '0')}`;
+  // Halves of a pair stand for no character, and are read as the one for that.
+  if (code >= 0xd800 && code < 0xe000) return '\ufffd';
+  return code < 0x1_0000 ? `\\u${code.toString(16).padStart(4, '0')}` : `\\U${code.toString(16).padStart(8, '0')}`;
+}
+
 /** The value's JSON. Takes no longer for a huge value than for a large one. */
 export function shownJson(value: unknown): string | undefined {
   if (typeof value === 'string') return JSON.stringify(cut(value));

@@ -290,6 +290,15 @@ export function internalError(cause: unknown): StatusError {
   return failure(500, 'InternalError', `Internal error occurred: ${message}`, { causes: [{ message }] }, cause);
 }
 
+/**
+ * 500 without a reason: what 1.24 answers where a part of it fails with an error that is no Status, even where the client is
+ * to blame (apiserver/pkg/endpoints/handlers/responsewriters/status.go).
+ */
+export function unclassified(message: string, cause?: unknown): StatusError {
+  const { reason: _, ...status } = failure(500, '', message).status;
+  return new StatusError(status, cause === undefined ? undefined : { cause });
+}
+
 /** True for a StatusError with that reason, whichever copy of the module made it. */
 export function hasReason(error: unknown, reason: StatusReason): boolean {
   return statusOf(error)?.reason === reason;

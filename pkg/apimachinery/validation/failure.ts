@@ -3,13 +3,14 @@
  * `Invalid` status joins the two.
  */
 
-import { shownJson } from '#apimachinery/errors/shown.js';
+import { quoted, shownJson } from '#apimachinery/errors/shown.js';
 import { type FieldFailure, maxFailures } from '#apimachinery/errors/status.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** How a refused value is shown: strings quoted, numbers and booleans plain, everything else as JSON. */
 function show(value: unknown): string {
   if (value === undefined || value === null) return '"null"';
+  if (typeof value === 'string') return quoted(value);
   if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   return shownJson(value) ?? '"null"';
 }

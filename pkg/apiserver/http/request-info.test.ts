@@ -56,7 +56,7 @@ const rows: Row[] = [
   [
     'GET',
     '/api/v1/nodes/n?watch=1',
-    { verb: 'watch', name: 'n', address: { inNamespace: false, named: true, broken: false } },
+    { verb: 'get', name: 'n', address: { inNamespace: false, named: true, broken: false } },
   ],
   ...[
     '//api/v1/pods',

@@ -4,6 +4,7 @@
  *     GET /apis/apps/v1/namespaces/web/deployments/front/scale
  *     → { verb: 'get', group: 'apps', version: 'v1', namespace: 'web', resource: 'deployments', name: 'front', subresource: 'scale' }
  */
+import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import { everyField, type FieldSelector, parseFieldSelector } from '#apimachinery/selectors/fields.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
@@ -61,11 +62,11 @@ export function flag(query: URLSearchParams, name: string): boolean {
 
 const maxInt64 = 2n ** 63n - 1n;
 
-/** A whole-number query parameter of 64 bits; undefined when it is absent or empty. Throws 400, in the words of 1.24. */
+/** A whole-number query parameter of 64 bits; undefined when it is absent. Throws 400, in the words of 1.24. */
 export function integer(query: URLSearchParams, name: string): number | undefined {
-  const text = query.get(name) ?? '';
-  if (text === '') return undefined;
-  const refuse = (why: string) => badRequest(`strconv.ParseInt: parsing ${JSON.stringify(text)}: ${why}`);
+  const text = query.get(name);
+  if (text === null) return undefined;
+  const refuse = (why: string) => badRequest(`strconv.ParseInt: parsing ${quoted(text)}: ${why}`);
   if (!/^[+-]?\d+$/.test(text)) throw refuse('invalid syntax');
   // What is longer needs no parsing to be too large.
   const value = text.length > 20 ? maxInt64 + 1n : BigInt(text.replace(/^\+/, ''));
@@ -140,8 +141,7 @@ interface ObjectPath extends Pick<RequestInfo, 'path' | 'query'> {
 /** The same as `resourceInfo` has for it. */
 function objectInfo({ path, query, collection }: ObjectPath, method: string): RequestInfo {
   const { group, version, namespace, resource, address } = collection;
-  const verb = verbOf(method, query);
-  const fields = collectionVerbs.has(verb) ? selectedFields(query) : everyField;
+  const verb = methodVerbs[method] ?? method.toLowerCase();
   return {
     path,
     query,
@@ -155,14 +155,8 @@ function objectInfo({ path, query, collection }: ObjectPath, method: string): Re
     name: path.slice(path.lastIndexOf('/') + 1),
     rest: nothing,
     address,
-    fields,
+    fields: everyField,
   };
-}
-
-/** Of a request for a single object: `watch=true` on its path is an old form of a watch, too. */
-function verbOf(method: string, query: URLSearchParams): string {
-  const verb = methodVerbs[method] ?? method.toLowerCase();
-  return verb === 'get' && flag(query, 'watch') ? 'watch' : verb;
 }
 
 interface Root extends Pick<RequestInfo, 'path' | 'query' | 'group' | 'version'> {
@@ -199,7 +193,6 @@ function resourceInfo(
     (parts.length > 2 && subresource === '');
   if (name === '' && verb === 'get') verb = flag(query, 'watch') ? 'watch' : 'list';
   if (name === '' && verb === 'delete') verb = 'deletecollection';
-  if (name !== '' && subresource === '' && verb === 'get') verb = verbOf(method, query);
   const fields = collectionVerbs.has(verb) ? selectedFields(query) : everyField;
   // A list or watch that selects one name is authorized as one for that name.
   if (name === '' && verb !== 'deletecollection') name = selectedName(fields);

@@ -31,6 +31,8 @@ export interface OpenApiOptions {
   readonly resources: ResourceTable;
   readonly turns: Pick<TurnQueue, 'pause'>;
   readonly clock: Pick<Clock, 'now'>;
+  /** True when the feature gate is on. */
+  readonly gate: (name: string) => boolean;
   /** Absent: there are no other servers. */
   readonly foreign?: ForeignDocuments | undefined;
 }

@@ -6,6 +6,7 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 import { extend } from '#apiserver/openapi/names.js';
 import type { OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
+import { fieldValidationGate } from '#apiserver/registry/write-options.js';
 import type { DescribedResource } from '#apiserver/resources/served-resource.js';
 
 interface Verb {
@@ -51,9 +52,14 @@ const booleans = new Set(['watch', 'allowWatchBookmarks', 'force', 'orphanDepend
 const collectionVerbs = ['list', 'create', 'deletecollection'];
 const objectVerbs = ['get', 'update', 'patch', 'delete'];
 
+/** Parameters that are there with a feature gate only. */
+const gated: Readonly<Record<string, string>> = { fieldValidation: fieldValidationGate };
+
 export interface PathsContext {
   readonly scheme: Scheme;
   readonly dialect: Dialect;
+  /** True when the feature gate is on. */
+  readonly gate: (name: string) => boolean;
   readonly version: OpenApiVersion;
   readonly schemas: SchemaCollector;
 }
@@ -132,7 +138,8 @@ function operation(context: PathsContext, subject: Subject, verb: Verb): Operati
   const media = ['application/json', 'application/yaml', ...(isCustom ? [] : [dialect.protobufMediaType])];
   const patches = isCustom ? customPatchMedia : patchMedia;
   const answered = response(version, answer, media);
-  const parameters = verb.query.map((name) => queryParameter(context, name));
+  const offered = verb.query.filter((name) => gated[name] === undefined || context.gate(gated[name]));
+  const parameters = offered.map((name) => queryParameter(context, name));
   const document: OperationDocument = {
     description: `${verb.words} ${subject.kind.kind}`,
     operationId: `${verb.action}${idPart(subject.resource)}${scope}${subject.title}`,

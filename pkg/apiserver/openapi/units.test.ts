@@ -18,7 +18,7 @@ const paths: Record<string, PathDocument> = { '/x': {} };
 const part = { hash: '1', paths, definitions: { A: { type: 'object' }, B: { type: 'string' } } };
 
 t.test('parts of other servers stand beside what is there', async (t) => {
-  const units = new Units({ scheme, dialect, turns });
+  const units = new Units({ scheme, dialect, turns, gate: () => false });
   const contents = { key: 'all', builtIn: [], custom: [], foreign: [part, { ...part, paths: {}, definitions: {} }] };
   const [json, protobuf] = formats[2];
   const row = await assembled(units, json, info, contents);

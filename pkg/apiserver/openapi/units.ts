@@ -28,6 +28,8 @@ export interface UnitsOptions {
   readonly scheme: Scheme;
   readonly dialect: Dialect;
   readonly turns: Pick<TurnQueue, 'pause'>;
+  /** True when the feature gate is on. */
+  readonly gate: (name: string) => boolean;
 }
 
 const noNames: ReadonlySet<string> = new Set();
@@ -134,8 +136,8 @@ export class Units {
     { version }: DocumentFormat,
     paths: Record<string, PathDocument>,
   ): void {
-    const { scheme, dialect } = this.#options;
-    addPaths({ scheme, dialect, version, schemas }, resource, paths);
+    const { scheme, dialect, gate } = this.#options;
+    addPaths({ scheme, dialect, gate, version, schemas }, resource, paths);
   }
 
   async #pack(

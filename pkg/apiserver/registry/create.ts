@@ -11,6 +11,7 @@ import {
   type FieldFailure,
   invalid,
   StatusError,
+  unclassified,
 } from '#apimachinery/errors/status.js';
 import { generateName } from '#apimachinery/generate-name.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
@@ -23,6 +24,7 @@ import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
+import { initialVersion, objectVersion } from '#apiserver/registry/resource-version.js';
 import { withRules } from '#apiserver/registry/rules.js';
 import { settleSpec, staysPrepared } from '#apiserver/registry/settled-spec.js';
 import { markCanonical } from '#apiserver/registry/starting-point.js';
@@ -43,7 +45,7 @@ const nameAttempts = 8;
 export async function createObject(operation: Operation): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
-  const options = writeOptions(registry.dialect, context, 'CreateOptions');
+  const options = writeOptions(registry, context, 'CreateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const body = readKnownBody(registry, context, type, options.fieldValidation);
   const { object, known } = body instanceof Promise ? await body : body;
@@ -68,7 +70,8 @@ export async function createInstead(operation: Operation, insertion: Insertion):
     const why = `uid mismatch: the provided object specified uid ${metadata.uid}, and no existing object was found`;
     throw conflict(resource.qualified, context.info.name, why);
   }
-  // A version alone does not keep 1.24 from creating.
+  // A version alone does not keep 1.24 from creating, unless it is none.
+  objectVersion(metadata.resourceVersion);
   delete metadata.resourceVersion;
   const outcome = await insert(operation, insertion);
   return 'entry' in outcome ? outcome.entry : undefined;
@@ -94,9 +97,6 @@ async function insert(
   const { object, options } = insertion;
   const large = isLarge(context);
   requireNamespace(resource, object, insertion.namespace);
-  if ((object.metadata.resourceVersion ?? '') !== '') {
-    throw badRequest('resourceVersion should not be set on objects to be created');
-  }
   // Before everything else: selectors and names are made of the UID by some kinds.
   setSystemFields(registry, object);
   const { strategy } = resource;
@@ -173,7 +173,10 @@ interface Write {
   readonly conditions: readonly WriteCondition[];
 }
 
-/** Undefined when the name is taken. */
+/**
+ * Undefined when the name is taken. Throws 500 for an object that has a version already, last of all and not in a dry run, as
+ * 1.24 does, whose store finds it.
+ */
 async function write(operation: Operation, { object, dryRun, conditions }: Write): Promise<Entry | undefined> {
   const { registry, context, resource } = operation;
   const { cancellation: signal } = context;
@@ -181,12 +184,14 @@ async function write(operation: Operation, { object, dryRun, conditions }: Write
   const made = formOf(resource, object, { request: context, pause: () => betweenSteps(operation) });
   const form = made instanceof Promise ? await made : made;
   const { bytes } = form;
+  const version = initialVersion(object.metadata.resourceVersion);
   if (dryRun) {
     const present = await resource.storage.get(key, { kind: 'latest' }, signal);
     return present === undefined
-      ? new TransientEntry(resource.storage.prefix + key, bytes, 0n, resource.stored.type)
+      ? new TransientEntry(resource.storage.prefix + key, bytes, version, resource.stored.type)
       : undefined;
   }
+  if (version !== 0n) throw unclassified('resourceVersion should not be set on objects to be created');
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
   const options = { ...lifetime, signal, conditions: [...leaderCondition(registry, context), ...conditions] };
   const entry = await resource.storage.create(key, bytes, options);

@@ -1,7 +1,8 @@
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import { notFound } from '#apimachinery/errors/status.js';
+import { badRequest, notFound } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { flag } from '#apiserver/http/request-info.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
@@ -13,11 +14,15 @@ export interface ObjectName {
   readonly name: string;
 }
 
+const exportRemoved = 'the export parameter, deprecated since v1.14, is no longer supported';
+
 /** GET of one object. */
 export function getObject(operation: Operation): MaybePromise<ApiResponse> {
   const { context, resource } = operation;
   const form = negotiateObject(operation);
-  const version = getVersion(context.info.query);
+  const { query } = context.info;
+  if (flag(query, 'export')) throw badRequest(exportRemoved);
+  const version = getVersion(query);
   // Without the request's signal, which is not free: what a get waits for is shared with others, and is not long.
   const found = readEntry(resource, context.info, version, undefined);
   return andThen(found, (entry) => entryResponse(operation, { entry, form }));

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
+import { kubernetesDialect as dialect, orchDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { decodeContinue, encodeContinue } from '#apiserver/registry/continue-token.js';
 import { listRequest, watchRequest } from '#apiserver/registry/list-options.js';
@@ -17,21 +17,29 @@ const matrix: [query: string, outcome: string | number][] = [
   [`limit=2&continue=${token}`, 'exact'],
   [`limit=2&continue=${token}&resourceVersion=0`, 'exact'],
   [`limit=2&continue=${token}&resourceVersion=5`, 400],
-  ['resourceVersionMatch=Exact', 400],
-  ['resourceVersionMatch=Exact&resourceVersion=0', 400],
+  ['resourceVersionMatch=Exact', 422],
+  ['resourceVersionMatch=Exact&resourceVersion=0', 422],
   ['resourceVersionMatch=Exact&resourceVersion=5', 'exact'],
-  ['limit=2&resourceVersionMatch=Exact&resourceVersion=0', 400],
+  ['limit=2&resourceVersionMatch=Exact&resourceVersion=0', 422],
   ['limit=2&resourceVersionMatch=Exact&resourceVersion=5', 'exact'],
-  ['resourceVersionMatch=NotOlderThan', 400],
+  ['resourceVersionMatch=NotOlderThan', 422],
   ['resourceVersionMatch=NotOlderThan&resourceVersion=0', 'any'],
   ['resourceVersionMatch=NotOlderThan&resourceVersion=5', 'notOlderThan'],
   ['limit=2&resourceVersionMatch=NotOlderThan&resourceVersion=0', 'any'],
   ['limit=2&resourceVersionMatch=NotOlderThan&resourceVersion=5', 'notOlderThan'],
-  [`limit=2&continue=${token}&resourceVersionMatch=Exact`, 400],
+  [`limit=2&continue=${token}&resourceVersionMatch=Exact`, 422],
   ['resourceVersionMatch=Sometimes&resourceVersion=5', 422],
-  ['resourceVersion=abc', 400],
-  ['resourceVersion=-1', 400],
-  ['resourceVersion=18446744073709551616', 400],
+  ['resourceVersion=abc', 500],
+  ['resourceVersion=-1', 500],
+  ['resourceVersion=18446744073709551616', 500],
+  ['resourceVersion=00018446744073709551615', 'notOlderThan'],
+  ['resourceVersion=00', 'any'],
+  ['limit=2&resourceVersion=abc', 400],
+  ['resourceVersionMatch=Exact&resourceVersion=abc', 400],
+  ['resourceVersionMatch=NotOlderThan&resourceVersion=abc', 500],
+  [`continue=${token}&resourceVersion=abc`, 400],
+  ['limit=', 400],
+  ['timeoutSeconds=', 400],
   ['sendInitialEvents=true', 422],
   ['limit=many', 400],
   ['timeoutSeconds=soon', 400],
@@ -52,12 +60,40 @@ t.test('lists', async (t) => {
   }
 });
 
+t.test('options that exclude each other have the code of the dialect', async (t) => {
+  const query = new URLSearchParams('resourceVersionMatch=Exact');
+  const message =
+    'resourceVersionMatch: Forbidden: resourceVersionMatch is forbidden unless resourceVersion is provided';
+  for (const [of, code, reason] of [
+    [dialect, 422, 'Invalid'],
+    [orchDialect, 400, 'BadRequest'],
+  ] as const) {
+    t.throws(() => listRequest(of, query, ''), {
+      code,
+      reason,
+      message: `ListOptions.${of.groupName('meta')} "" is invalid: ${message}`,
+    });
+  }
+});
+
+t.test('versions that are none', async (t) => {
+  const message = 'resourceVersion: Invalid value: "x\\x01": strconv.ParseUint: parsing "x\\x01": invalid syntax';
+  const list = (query: string) => () => listRequest(dialect, new URLSearchParams(query), '');
+  t.throws(list('resourceVersion=x%01'), { code: 500, message });
+  t.throws(list('limit=1&resourceVersion=x%01'), { code: 400, message: `invalid resource version: ${message}` });
+});
+
 t.test('continue tokens', async (t) => {
   t.same(decodeContinue(token, 'default/'), { revision: 7n, startKey: 'default/b' });
   const inconsistent = encodeContinue({ revision: undefined, startKey: 'default/b' });
   t.same(decodeContinue(inconsistent, ''), { revision: undefined, startKey: 'default/b' });
   t.throws(() => decodeContinue(token, 'other/'), { code: 400 }, 'a token cannot leave its namespace');
   const bad = ['', '!', 'e30', Buffer.from('{"v":"meta.v1","rv":0,"start":"a"}').toString('base64url')];
+  const byte = (at: number) => ({
+    message: `invalid continue token: continue key is not valid: illegal base64 data at input byte ${at}`,
+  });
+  t.throws(() => decodeContinue('ab{', ''), byte(2));
+  t.throws(() => decodeContinue('abcde', ''), byte(4));
   for (const text of bad) t.throws(() => decodeContinue(text, ''), { code: 400 }, JSON.stringify(text));
 });
 

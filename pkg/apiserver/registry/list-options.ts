@@ -1,13 +1,13 @@
 /** Query parameters of list and watch, checked against the matrix of specification 1, 4.6. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, type FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidValue, notSupported } from '#apimachinery/validation/failure.js';
+import { forbiddenField, notSupported } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { flag, integer } from '#apiserver/http/request-info.js';
 import { type ContinueToken, decodeContinue } from '#apiserver/registry/continue-token.js';
 import { invalidCombination, invalidOptions } from '#apiserver/registry/request-errors.js';
+import { requestedVersion, storedVersion } from '#apiserver/registry/resource-version.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
-import type { Revision } from '#storage/store.js';
 
 export interface ListRequest {
   readonly version: ReadVersion;
@@ -17,26 +17,6 @@ export interface ListRequest {
 
 const matchPath = FieldPath.of('resourceVersionMatch');
 
-/** Versions have 64 bits. */
-const maxRevision = 2n ** 64n - 1n;
-
-/** A resource version as clients send it. Throws 400 for what no server gave out. */
-function parseResourceVersion(text: string): Revision {
-  const refuse = (why: string) => {
-    const { field, message } = invalidValue(
-      FieldPath.of('resourceVersion'),
-      text,
-      `strconv.ParseUint: parsing ${JSON.stringify(text)}: ${why}`,
-    );
-    return badRequest(`${field}: ${message}`);
-  };
-  if (!/^\d+$/.test(text)) throw refuse('invalid syntax');
-  // What is longer needs no parsing to be too large.
-  const revision = text.length > 20 ? maxRevision + 1n : BigInt(text);
-  if (revision > maxRevision) throw refuse('value out of range');
-  return revision;
-}
-
 const latest: ReadVersion = { kind: 'latest' };
 const any: ReadVersion = { kind: 'any' };
 
@@ -45,7 +25,7 @@ export function getVersion(query: URLSearchParams): ReadVersion {
   const text = query.get('resourceVersion') ?? '';
   if (text === '') return latest;
   if (text === '0') return any;
-  const revision = parseResourceVersion(text);
+  const revision = requestedVersion(text);
   return revision === 0n ? any : { kind: 'notOlderThan', revision };
 }
 
@@ -57,22 +37,24 @@ export function listRequest(dialect: Dialect, query: URLSearchParams, scope: str
   const limit = count(query, 'limit');
   // Of watches only, and refused here too when it is no number.
   count(query, 'timeoutSeconds');
-  checkMatch(dialect, { match, resourceVersion: text, continuing });
+  checkMatch(dialect, { match, resourceVersion: text, continuing, watch: false });
   if (query.has('sendInitialEvents')) {
     const path = FieldPath.of('sendInitialEvents');
     throw invalidOptions(dialect, 'ListOptions', [forbiddenField(path, 'sendInitialEvents is forbidden for list')]);
   }
+  // Lists that 1.24 has its store answer, which says what is wrong with a version in other words than the cache.
+  const stored = continuing !== '' || (limit > 0 && text !== '0') || match === 'Exact';
+  const revision = text === '' ? 0n : stored ? storedVersion(text) : requestedVersion(text);
   if (continuing !== '') {
+    const token = decodeContinue(continuing, scope);
     if (text !== '' && text !== '0') {
       throw badRequest('specifying resource version is not allowed when using continue');
     }
-    const token = decodeContinue(continuing, scope);
     const version: ReadVersion =
       token.revision === undefined ? { kind: 'latest' } : { kind: 'exact', revision: token.revision };
     return { version, limit, token };
   }
   if (text === '') return { version: { kind: 'latest' }, limit };
-  const revision = parseResourceVersion(text);
   if (revision === 0n) return { version: { kind: 'any' }, limit };
   const exact = match === 'Exact' || (match === '' && limit > 0);
   return { version: exact ? { kind: 'exact', revision } : { kind: 'notOlderThan', revision }, limit };
@@ -82,12 +64,14 @@ interface MatchRequest {
   readonly match: string;
   readonly resourceVersion: string;
   readonly continuing: string;
+  readonly watch: boolean;
 }
 
 /** All that is wrong at once, as 1.24 tells it. */
-function checkMatch(dialect: Dialect, { match, resourceVersion, continuing }: MatchRequest): void {
+function checkMatch(dialect: Dialect, { match, resourceVersion, continuing, watch }: MatchRequest): void {
   if (match === '') return;
   const failures: FieldFailure[] = [];
+  if (watch) failures.push(forbiddenField(matchPath, 'resourceVersionMatch is forbidden for watch'));
   if (resourceVersion === '') {
     failures.push(forbiddenField(matchPath, 'resourceVersionMatch is forbidden unless resourceVersion is provided'));
   }
@@ -100,7 +84,7 @@ function checkMatch(dialect: Dialect, { match, resourceVersion, continuing }: Ma
     failures.push(forbiddenField(matchPath, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'));
   }
   if (failures.length === 0) return;
-  throw unknown
+  throw unknown || watch
     ? invalidOptions(dialect, 'ListOptions', failures)
     : invalidCombination(dialect, 'ListOptions', failures);
 }
@@ -126,16 +110,12 @@ export function watchRequest(dialect: Dialect, query: URLSearchParams): WatchReq
   const match = query.get('resourceVersionMatch') ?? '';
   const initial = query.get('sendInitialEvents');
   const bookmarks = flag(query, 'allowWatchBookmarks');
-  const failures: FieldFailure[] = [];
-  if (initial === null && match !== '') {
-    failures.push(
-      forbiddenField(matchPath, 'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided'),
-    );
+  if (initial === null) {
+    checkMatch(dialect, { match, resourceVersion: text, continuing: query.get('continue') ?? '', watch: true });
+  } else if (match !== 'NotOlderThan') {
+    const why = 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan';
+    throw invalidOptions(dialect, 'ListOptions', [forbiddenField(matchPath, why)]);
   }
-  if (initial !== null && match !== 'NotOlderThan') {
-    failures.push(forbiddenField(matchPath, 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'));
-  }
-  if (failures.length > 0) throw invalidOptions(dialect, 'ListOptions', failures);
   const sendInitialEvents = initial !== null && flag(query, 'sendInitialEvents');
   const seconds = count(query, 'timeoutSeconds');
   const version = watchVersion(text, sendInitialEvents);
@@ -146,7 +126,7 @@ export function watchRequest(dialect: Dialect, query: URLSearchParams): WatchReq
 
 function watchVersion(text: string, sendInitialEvents: boolean): ReadVersion {
   if (text === '') return { kind: 'latest' };
-  const revision = parseResourceVersion(text);
+  const revision = requestedVersion(text);
   if (revision === 0n) return { kind: 'any' };
   return { kind: sendInitialEvents ? 'notOlderThan' : 'exact', revision };
 }

@@ -13,6 +13,7 @@ import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
+import { objectVersion } from '#apiserver/registry/resource-version.js';
 import { withRules } from '#apiserver/registry/rules.js';
 import {
   markCanonical,
@@ -263,16 +264,17 @@ function sumOf(bytes: Buffer): number {
 
 /**
  * Metadata that belongs to the system: what of it cannot change is put back, what a client left out is filled in, and
- * what is left is refused by validation. Throws 409 for a stale version.
+ * what is left is refused by validation. Throws 409 for a stale version, and 500 for
+ * what is none.
  */
 function checkIdentity(resource: ServedResource, object: ApiObjectShape, old: ApiObjectShape): void {
   const { metadata } = object;
   const name = old.metadata.name ?? '';
-  const version = metadata.resourceVersion ?? '';
-  if (version !== '' && version !== old.metadata.resourceVersion) {
+  const version = objectVersion(metadata.resourceVersion);
+  if (version !== 0n && version !== objectVersion(old.metadata.resourceVersion)) {
     throw conflict(resource.qualified, name, optimisticLockMessage);
   }
-  if (version === '' && resource.strategy.allowUnconditionalUpdate === false) {
+  if (version === 0n && resource.strategy.allowUnconditionalUpdate === false) {
     const field = 'metadata.resourceVersion';
     const message = 'Invalid value: 0x0: must be specified for an update';
     // This one failure of 1.24 names the resource, not the kind.

@@ -58,12 +58,16 @@ export function readPatch(
   return isLarge(context) ? inSteps(steps, () => betweenSteps({ registry: { turns }, context })) : allSteps(steps);
 }
 
-function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Steps<Patch> {
+/** The kind of patch that a request brings, one of `kinds`. Throws 415. */
+export function patchKind(context: RequestContext, kinds: readonly PatchKind[]): PatchKind {
   const kind = mediaTypes[bareMediaType(context.request.headers['content-type'])];
-  if (kind === undefined || !kinds.includes(kind)) {
-    const known = Object.entries(mediaTypes).flatMap(([media, of]) => (kinds.includes(of) ? [media] : []));
-    throw unsupportedMediaType(known);
-  }
+  if (kind !== undefined && kinds.includes(kind)) return kind;
+  const known = Object.entries(mediaTypes).flatMap(([media, of]) => (kinds.includes(of) ? [media] : []));
+  throw unsupportedMediaType(known);
+}
+
+function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Steps<Patch> {
+  const kind = patchKind(context, kinds);
   const text = context.request.body.toString();
   const { value: body, repeated } = yield* kind === 'apply' ? yaml(text) : json(text);
   if (kind !== 'json' && (typeof body !== 'object' || body === null || Array.isArray(body))) {

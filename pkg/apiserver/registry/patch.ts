@@ -1,6 +1,6 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { inSteps } from '#apimachinery/async/steps.js';
-import { badRequest, invalid, statusOf } from '#apimachinery/errors/status.js';
+import { badRequest, type FieldFailure, invalid, statusOf } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -16,11 +16,11 @@ import {
   applyPatchSharing,
   type Patch,
   patchFindings,
+  patchKind,
   patchKinds,
   readPatch,
   tellRepeatedKeys,
 } from '#apiserver/registry/patch-body.js';
-import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
@@ -34,7 +34,7 @@ import type { Decoded, TypeRef } from '#apiserver/resources/codec.js';
 export async function patchObject(operation: Operation, profile: UpdateProfile): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
-  const options = writeOptions(registry.dialect, context, 'PatchOptions');
+  const options = patchOptions(operation);
   const read = readPatch(context, registry.turns, patchKinds(resource));
   const patch = read instanceof Promise ? await read : read;
   if (isLarge(context)) await betweenSteps(operation);
@@ -49,14 +49,23 @@ interface PatchRun {
   readonly options: WriteOptions;
 }
 
+/** The options of any patch. Throws 415 for what is none, and 422. */
+export function patchOptions({ registry, context, resource }: Operation): WriteOptions {
+  const { query } = context.info;
+  const applies = patchKind(context, patchKinds(resource)) === 'apply';
+  const failures: FieldFailure[] = [];
+  if (!applies && query.has('force')) {
+    failures.push(forbiddenField(FieldPath.of('force'), 'may not be specified for non-apply patch'));
+  }
+  if (applies && (query.get('fieldManager') ?? '') === '') {
+    failures.push(required(FieldPath.of('fieldManager'), 'is required for apply patch'));
+  }
+  return writeOptions(registry, context, 'PatchOptions', failures);
+}
+
 function change(operation: Operation, { patch, profile, options }: PatchRun): Promise<Mutated> {
   const { registry, context, resource } = operation;
-  const { query, namespace, name } = context.info;
-  if (query.has('force')) {
-    throw invalidOptions(registry.dialect, 'PatchOptions', [
-      forbiddenField(FieldPath.of('force'), 'may not be specified for non-apply patch'),
-    ]);
-  }
+  const { namespace, name } = context.info;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const fields = registry.codec.typeOf(type);
   const found = patchFindings(patch, options.fieldValidation);
@@ -92,23 +101,12 @@ function* patched(operation: Operation, { patch, current, fields, canonical, opt
   return normalized(operation, { options, object: value, canonical: shared, found });
 }
 
-/** Who applies, and whether also against others. Throws 422 where nobody is named. */
-export function applyOptions({ registry, context }: Operation): { readonly manager: string; readonly force: boolean } {
-  const { query } = context.info;
-  const manager = query.get('fieldManager') ?? '';
-  if (manager === '') {
-    throw invalidOptions(registry.dialect, 'PatchOptions', [
-      required(FieldPath.of('fieldManager'), 'is required for apply patch'),
-    ]);
-  }
-  return { manager, force: flag(query, 'force') };
-}
-
 async function apply(operation: Operation, { patch, profile, options }: PatchRun): Promise<Mutated> {
   const { registry, context, resource } = operation;
   const { namespace, name } = context.info;
-  const { manager, force } = applyOptions(operation);
+  const { fieldManager: manager } = options;
   const { subresource } = profile;
+  const force = flag(context.info.query, 'force');
   const request = { context, resource, configuration: patch.body, manager, force, subresource };
   // All of it will be in the object, and the manager's.
   const tooLarge = tooLargeToStore(context, patch.body as object, { managedAs: resource.type });

@@ -16,13 +16,11 @@ export function invalidOptions(dialect: Dialect, kind: OptionsKind, failures: Fi
   return invalid({ group: dialect.groupName('meta'), kind }, '', failures);
 }
 
-/**
- * 400 for options that exclude each other: what specification 1, section 7, wants for the invalid combinations of 4.6,
- * in the words with which 1.24 refuses them.
- */
+/** The same for options that exclude each other, with the code that the dialect has for these: 400 or 422. */
 export function invalidCombination(dialect: Dialect, kind: OptionsKind, failures: FieldFailure[]): StatusError {
-  const { status } = invalidOptions(dialect, kind, failures);
-  return new StatusError({ ...status, reason: 'BadRequest', code: 400 });
+  const error = invalidOptions(dialect, kind, failures);
+  if (dialect.invalidCombination === error.code) return error;
+  return new StatusError({ ...error.status, reason: 'BadRequest', code: dialect.invalidCombination });
 }
 
 /** 405 for new objects of a kind whose definition is going. */

@@ -18,7 +18,7 @@ import type { Entry } from '#storage/resource-storage.js';
 export async function updateObject(operation: Operation, profile: UpdateProfile): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
-  const options = writeOptions(registry.dialect, context, 'UpdateOptions');
+  const options = writeOptions(registry, context, 'UpdateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const { namespace, name } = context.info;
   const read = async (): Promise<Decoded> => {

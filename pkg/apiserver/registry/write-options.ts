@@ -1,11 +1,12 @@
 /** Query parameters that all writes share. */
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
-import type { Dialect } from '#apimachinery/dialect.js';
+import { isPrintable, quoted } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, notSupported, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { invalidOptions, type OptionsKind } from '#apiserver/registry/request-errors.js';
+import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 
 export interface WriteOptions {
   readonly dryRun: boolean;
@@ -17,24 +18,43 @@ export interface WriteOptions {
 /** Most characters of a field manager's name. */
 const maxFieldManager = 128;
 
+/** The feature gate behind `fieldValidation`. */
+export const fieldValidationGate = 'ServerSideFieldValidation';
+
 const fieldValidations = ['', 'Ignore', 'Strict', 'Warn'];
 
-/** Throws 422 with all values that are not supported. `kind` is the options' kind in messages. */
-export function writeOptions(dialect: Dialect, context: RequestContext, kind: OptionsKind): WriteOptions {
+type Server = Pick<StrategyEnvironment, 'dialect' | 'gate'>;
+
+/**
+ * Throws 422 with all values that are not supported. `kind` is the options' kind in messages; `own`: what is wrong with
+ * parameters that only this kind has.
+ */
+export function writeOptions(
+  server: Server,
+  context: RequestContext,
+  kind: OptionsKind,
+  own: readonly FieldFailure[] = [],
+): WriteOptions {
   const { query } = context.info;
   const fieldManager = query.get('fieldManager') ?? '';
   const fieldValidation = query.get('fieldValidation') ?? '';
   const dryRuns = query.getAll('dryRun');
-  const failures = [...fieldManagerFailures(fieldManager), ...dryRunFailures(dryRuns)];
+  const failures = [...own, ...fieldManagerFailures(fieldManager), ...dryRunFailures(dryRuns)];
   if (!fieldValidations.includes(fieldValidation)) {
     failures.push(notSupported(FieldPath.of('fieldValidation'), fieldValidation, fieldValidations));
   }
-  if (failures.length > 0) throw invalidOptions(dialect, kind, failures);
+  if (failures.length > 0) throw invalidOptions(server.dialect, kind, failures);
   return {
     dryRun: dryRuns.includes('All'),
     fieldManager: fieldManager === '' ? defaultManager(context.request.headers['user-agent']) : fieldManager,
-    fieldValidation: fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation),
+    fieldValidation: directive(server, fieldValidation),
   };
+}
+
+/** What happens about unknown and repeated fields: while the gate is off they are dropped, whatever the request says. */
+function directive({ gate }: Server, fieldValidation: string): FieldValidation {
+  if (!gate(fieldValidationGate)) return 'Ignore';
+  return fieldValidation === '' ? 'Warn' : (fieldValidation as FieldValidation);
 }
 
 /** What is wrong with a manager's name: too many bytes, or characters that cannot be printed. */
@@ -43,7 +63,7 @@ function fieldManagerFailures(manager: string): FieldFailure[] {
   const failures = Buffer.byteLength(manager) > maxFieldManager ? [tooLong(path, maxFieldManager)] : [];
   let position = 0;
   for (const character of manager) {
-    if (!/[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u.test(character)) {
+    if (!isPrintable(character)) {
       const code = (character.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0');
       failures.push(invalidValue(path, manager, `invalid character U+${code} (at position ${position})`));
     }
@@ -56,7 +76,7 @@ function fieldManagerFailures(manager: string): FieldFailure[] {
 export function dryRunFailures(values: readonly string[]): FieldFailure[] {
   if (values.every((value) => value === '' || value === 'All')) return [];
   // 1.24 shows the list of values as its own language writes one.
-  const shown = `[]string{${values.map((value) => JSON.stringify(value)).join(', ')}}`;
+  const shown = `[]string{${values.map(quoted).join(', ')}}`;
   const { field, reason } = notSupported(FieldPath.of('dryRun'), '', []);
   return [{ field, reason, message: `Unsupported value: ${shown}: supported values: "All"` }];
 }

@@ -14,7 +14,7 @@ export async function serveVirtual(operation: Operation, virtual: VirtualResourc
   const { info } = context;
   if (info.verb !== 'create') throw methodNotServed(resource.qualified, info.verb);
   const form = registry.responder.negotiate(context);
-  const options = writeOptions(registry.dialect, context, 'CreateOptions');
+  const options = writeOptions(registry, context, 'CreateOptions');
   const type = subresourceType(registry, resource, virtual.subresource);
   const object = await readBody(registry, context, type, options.fieldValidation);
   object.metadata ??= {};

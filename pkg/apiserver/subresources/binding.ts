@@ -18,7 +18,7 @@ import { subresourceType } from '#apiserver/resources/subresource-type.js';
 /** Sets the pod's node once and for all. Throws 409 when it has one or is being deleted. */
 export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   const { registry, context } = addressed;
-  const options = writeOptions(registry.dialect, context, 'CreateOptions');
+  const options = writeOptions(registry, context, 'CreateOptions');
   const resource = registry.resources.find('', 'v1', 'pods') ?? addressed.resource;
   const operation = { registry, context, resource };
   const type = subresourceType(registry, resource, 'binding');

@@ -30,7 +30,7 @@ interface Eviction extends ApiObjectShape {
 export async function evictPod(operation: Operation): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const { info } = context;
-  const options = writeOptions(registry.dialect, context, 'CreateOptions');
+  const options = writeOptions(registry, context, 'CreateOptions');
   const encoding = bodyEncoding(registry, context);
   const type = subresourceType(registry, resource, 'eviction');
   const older = { ...type, apiVersion: registry.dialect.apiVersion('policy', 'v1beta1') };

@@ -7,15 +7,17 @@ import { copyJson } from '#apimachinery/copy.js';
 import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import type { JsonObject } from '#apimachinery/patch/json-values.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { flag } from '#apiserver/http/request-info.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { readEntry } from '#apiserver/registry/get.js';
 import { getVersion } from '#apiserver/registry/list-options.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { applyOptions, patchedObject } from '#apiserver/registry/patch.js';
+import { patchedObject, patchOptions } from '#apiserver/registry/patch.js';
 import { applyPatch, patchFindings, patchKinds, readPatch, tellRepeatedKeys } from '#apiserver/registry/patch-body.js';
 import { mainProfile } from '#apiserver/registry/profiles.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
+import { objectVersion } from '#apiserver/registry/resource-version.js';
 import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
@@ -58,7 +60,7 @@ interface ScaleChange {
 async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleChange> {
   const { registry, context, resource } = operation;
   if (context.info.verb === 'update') {
-    const options = writeOptions(registry.dialect, context, 'UpdateOptions');
+    const options = writeOptions(registry, context, 'UpdateOptions');
     const scale: Scale = await readBody(registry, context, type, options.fieldValidation);
     requireOwnName(resource, scale, context.info);
     return {
@@ -70,12 +72,13 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
     };
   }
   if (context.info.verb !== 'patch') throw methodNotServed(resource.qualified, context.info.verb);
-  const options = writeOptions(registry.dialect, context, 'PatchOptions');
+  const options = patchOptions(operation);
   const patch = await readPatch(context, registry.turns, patchKinds(resource));
   const found = patchFindings(patch, options.fieldValidation);
   const fields = registry.codec.typeOf(type);
   if (patch.kind === 'apply') {
-    const { manager, force } = applyOptions(operation);
+    const { fieldManager: manager } = options;
+    const force = flag(context.info.query, 'force');
     const { apiVersion } = type;
     // As it was written: zero is a number of replicas, too.
     const applied = allSteps(readApplied({ type: fields, apiVersion, applied: patch.body })) as JsonObject & Scale;
@@ -123,8 +126,8 @@ function configurationOf(resource: ServedResource, scale: Scale): object {
 function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale, live = current): ApiObjectShape {
   const { metadata, spec } = scale;
   const name = current.metadata.name ?? '';
-  const version = metadata.resourceVersion ?? '';
-  if (version !== '' && version !== live.metadata.resourceVersion) {
+  const version = objectVersion(metadata.resourceVersion);
+  if (version !== 0n && version !== objectVersion(live.metadata.resourceVersion)) {
     throw conflict(resource.qualified, name, optimisticLockMessage);
   }
   const replicas = spec?.replicas ?? 0;

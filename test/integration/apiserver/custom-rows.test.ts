@@ -70,7 +70,7 @@ const namesOf = ({ json }: Answer): string[] =>
   json.items.map(({ metadata }: { metadata: { name: string } }) => metadata.name);
 
 t.test('a custom resource', async (t) => {
-  const server = await startServer(t);
+  const server = await startServer(t, { gates: { ServerSideFieldValidation: true } });
   await define(server);
   const ask = (method: string, path: string, body?: unknown) =>
     call(server, method, path, body === undefined ? {} : { body });

@@ -108,7 +108,7 @@ for (const name of ['orch', 'kubernetes'] as const) {
     const cluster = await startCluster({
       dialect: name,
       nodes: 0,
-      featureGates: { CustomResourceValidationExpressions: true },
+      featureGates: { CustomResourceValidationExpressions: true, ServerSideFieldValidation: true },
     });
     t.teardown(() => cluster.close());
     const { dialect } = cluster.client;

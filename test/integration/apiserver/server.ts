@@ -9,6 +9,8 @@ import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
 import { silentLogger } from '#daemon/log/logger.js';
+import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { createSelfSigned } from '#pki/self-signed.js';
 import { parseEncryptionConfig } from '#storage/encryption/encryption-config.js';
 import { resourceEncryption } from '#storage/encryption/resource-encryption.js';
@@ -25,6 +27,8 @@ export interface StartOptions {
   readonly store?: Store;
   /** An encryption config's text; absent: values are stored as they are. */
   readonly encryption?: string;
+  /** Feature gates that are not as the release has them. */
+  readonly gates?: Readonly<Record<string, boolean>>;
   /** Also listen on a port of the loopback interface. */
   readonly https?: boolean;
   /** Caches give out what can be changed, at the cost that they have outside of tests; for those who measure. */
@@ -90,6 +94,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
       newUID: randomUUID,
       authenticator: { authenticate: async () => ({ name: 'admin', groups: [dialect.groups.masters] }) },
       authorizer: { mode: 'AlwaysAllow', authorize: async () => ({ decision: 'allow', reason: '' }) },
+      ...(start.gates === undefined ? {} : { gate: gateOf(start.gates) }),
       webhooks: { post: () => Promise.reject(new Error('this server asks no webhooks')), close: () => undefined },
       ...start.dependencies,
     },
@@ -107,6 +112,11 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
     if (all.length > 0) throw new Error(`caches differed from the store: ${all.join(', ')}`);
   };
   return { server, stop };
+}
+
+function gateOf(gates: Readonly<Record<string, boolean>>): (name: string) => boolean {
+  const features = new FeatureGates(gates);
+  return (name) => features.enabled(name as FeatureGateName);
 }
 
 export interface Answer {

@@ -196,7 +196,10 @@ async function approval(t: Test, fixture: Fixture): Promise<void> {
 }
 
 t.test('views of the stored object', async (t) => {
-  const server = await startServer(t, { dialect, dependencies: { gate: gateFor(everyCase) } });
+  const server = await startServer(t, {
+    dialect,
+    dependencies: { gate: gateFor(everyCase, 'ServerSideFieldValidation') },
+  });
   const views = new Set(['status', 'scale', 'approval', 'finalize', 'ephemeralcontainers']);
   for (const given of everyCase) {
     const { resource, version, subresources = [] } = given.resource;

@@ -63,7 +63,7 @@ t.test('create: names and namespaces', async (t) => {
 });
 
 t.test('unknown fields warn, or fail when asked to be strict', async (t) => {
-  const server = await startServer(t);
+  const server = await startServer(t, { gates: { ServerSideFieldValidation: true } });
   const odd = { ...configMap({ name: 'a' }), oddity: 1 };
   const warned = await call(server, 'POST', configmaps, { body: odd });
   t.equal(warned.headers['warning'], '299 - "unknown field \\"oddity\\""');
@@ -76,7 +76,7 @@ t.test('unknown fields warn, or fail when asked to be strict', async (t) => {
 });
 
 t.test('keys that a document has twice warn, are refused or do not matter, as asked', async (t) => {
-  const server = await startServer(t);
+  const server = await startServer(t, { gates: { ServerSideFieldValidation: true } });
   await create(t, server, configmaps, configMap({ name: 'there' }, { a: '0' }));
   const there = `${configmaps}/there`;
   const documentOf = (name: string) =>
@@ -111,7 +111,7 @@ t.test('keys that a document has twice warn, are refused or do not matter, as as
 });
 
 t.test('what the operations of a JSON patch say that means nothing', async (t) => {
-  const server = await startServer(t);
+  const server = await startServer(t, { gates: { ServerSideFieldValidation: true } });
   await create(t, server, configmaps, configMap({ name: 'there' }, { a: '0' }));
   const body = '[{"op":"add","op":"add","why":"x","path":"/data/a","value":"1"}]';
   const send = (mode: string) =>
@@ -337,7 +337,7 @@ t.test('a body over the limit is refused before it is read', async (t) => {
 });
 
 t.test('patch languages', async (t) => {
-  const server = await startServer(t);
+  const server = await startServer(t, { gates: { ServerSideFieldValidation: true } });
   await create(t, server, deployments, deployment('d', 1));
   const send = (type: string, body: unknown) => call(server, 'PATCH', `${deployments}/d`, { ...patch(type), body });
   const replaced = await send('json-patch+json', [{ op: 'replace', path: '/spec/replicas', value: 3 }]);

@@ -20,8 +20,8 @@ export const everyCase: readonly AnyCase[] = [
 export const ungatedCases: readonly AnyCase[] = everyCase.filter(({ resource }) => resource.featureGate === undefined);
 
 /** Gates as the release has them, with those on that the resources belong to. */
-export function gateFor(cases: readonly AnyCase[]): (name: string) => boolean {
-  const features = cases.flatMap(({ resource }) => resource.featureGate ?? []);
+export function gateFor(cases: readonly AnyCase[], ...more: readonly string[]): (name: string) => boolean {
+  const features = [...cases.flatMap(({ resource }) => resource.featureGate ?? []), ...more];
   const gates = new FeatureGates(Object.fromEntries(features.map((name) => [name, true])));
   return (name) => gates.enabled(name as FeatureGateName);
 }

@@ -285,7 +285,7 @@ t.test('addressing', withEtcd, async (t) => {
         '?fieldManager=%07',
         {},
         mergePatch,
-        'fieldManager: Invalid value: "\\u0007": invalid character U+0007 (at position 0)',
+        'fieldManager: Invalid value: "\\a": invalid character U+0007 (at position 0)',
       ],
       [
         '?fieldValidation=Maybe',

