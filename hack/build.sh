@@ -28,12 +28,9 @@ bundle() {
     --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url); const __dirname = import.meta.dirname;'
 }
-for program in orch orchctl orch-controller-manager orch-scheduler orch-proxy orch-ingress nodeagent; do
+for program in orch orchctl orch-apiserver orch-controller-manager orch-scheduler orch-proxy orch-ingress nodeagent; do
   bundle "dist/cmd/$program/main.js"
 done
-# esbuild puts what another entry point reaches in files of its own: with this one, which nobody runs, the API server is in
-# two large files instead of one. What parsing a file takes at once, five times its size, each worker would keep.
-bundle dist/cmd/orch-apiserver/main.js dist/cmd/orch-apiserver/worker.js orch-apiserver/seam=dist/pkg/apiserver/apiserver.js
 if find dist/bundle -name '*.js' -newer dist/build.json -print0 | LC_ALL=C xargs -0r grep -l $'[\xc4-\xff]'; then
   echo "characters outside of Latin-1: write those of regular expressions as escapes" >&2
   exit 1

@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from 'node:v8';
 import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
+import { forkingWorkers, runWorker, workerPlace } from '#cmd/orch-apiserver/worker-process.js';
 import { limitHeapGrowth } from '#daemon/memory/heap-growth.js';
 import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
@@ -13,4 +14,7 @@ if (process.versions.v8.startsWith('11.')) setFlagsFromString('--interrupt-budge
 limitHeapGrowth();
 
 const guarded = guard(process);
-process.exitCode = await run(apiServerProgram(guarded), guarded);
+const place = workerPlace(process.env);
+if (place === undefined) process.exitCode = await run(apiServerProgram(guarded, forkingWorkers()), guarded);
+// Its channel to the supervisor would keep it running.
+else process.exit(await runWorker(guarded, place));

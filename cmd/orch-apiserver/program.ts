@@ -1,15 +1,15 @@
-/** The API server as a program of its own. */
+/** The API server as a program of its own: one process, or a supervisor and its workers. */
 
 import { availableParallelism, networkInterfaces, totalmem } from 'node:os';
-import { type MessagePort, Worker } from 'node:worker_threads';
 import { apiGates } from '#api/api-gates.js';
-import { type ApiServerSetup, buildApiServer, buildApiServerWorker } from '#apiserver/config.js';
+import { type ApiServerSetup, buildApiServer } from '#apiserver/config.js';
 import { serverGates } from '#apiserver/identity/server-identity.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
-import type { WorkerData } from '#apiserver/workers/messages.js';
-import { WorkerLink } from '#apiserver/workers/worker-link.js';
-import { type SpawnWorker, workerLimits } from '#apiserver/workers/worker-pool.js';
+import { workerCount } from '#apiserver/workers/count.js';
+import type { WorkerPlace } from '#apiserver/workers/messages.js';
+import { type SpawnWorker, WorkerSupervisor } from '#apiserver/workers/supervisor.js';
+import { type Channel, WorkerLink } from '#apiserver/workers/worker-link.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
 import { garbageCollector } from '#daemon/memory/garbage-collector.js';
@@ -30,42 +30,52 @@ function availableBytes(limit: MemoryLimit): number {
   return bytes > 0 ? Math.min(bytes, totalmem()) : totalmem();
 }
 
-/** `facts`: what the metrics tell of the process. `spawn`: starts a thread that runs `apiServerWorkerProgram`. */
-export function apiServerProgram(facts: Facts, spawn: SpawnWorker = spawnWorker): Program<Options> {
+/** Beside its delay: requests under way have 5 s, the endpoints 2 s, and what comes behind the last request the rest. */
+const shutdownSlackMs = 12_000;
+
+/** `facts`: what the metrics tell of the process. `spawn`: starts a process that runs `apiServerWorkerProgram`. */
+export function apiServerProgram(facts: Facts, spawn: SpawnWorker): Program<Options> {
   return {
     ...common,
     create: (context) => {
-      const { dialect, verbosity } = context;
-      return buildApiServer({
-        ...setupOf(context, facts, verbosity),
-        metrics: createRegistry({ dialect, process: facts }),
-        workers: { spawn, cores: availableParallelism(), verbosity },
+      const { dialect, verbosity, values, clock, log } = context;
+      const metrics = createRegistry({ dialect, process: facts });
+      const count = values['secure-port'] === 0 ? 1 : workerCount(values.workers, availableParallelism());
+      if (count === 1) return buildApiServer({ ...setupOf(context, facts, verbosity), metrics });
+      return new WorkerSupervisor({
+        name: dialect.components.apiServer,
+        count,
+        spawn,
+        shutdownMs: values['shutdown-delay-duration'] + shutdownSlackMs,
+        clock,
+        log,
+        metrics,
+        verbosity,
       });
     },
   };
 }
 
-export interface WorkerThread {
-  readonly data: WorkerData;
-  /** To the main thread. */
-  readonly port: MessagePort;
-  /** Called when the thread is to end its work. */
+export interface WorkerSetup {
+  readonly place: WorkerPlace;
+  readonly channel: Channel;
+  /** Called when the process is to end its work. */
   readonly stop: () => void;
   /** Answers at further paths. */
   readonly paths?: ApiServerSetup['paths'];
 }
 
-/** A thread of that program which serves requests. */
-export function apiServerWorkerProgram(facts: Facts, { paths = {}, ...thread }: WorkerThread): Program<Options> {
+/** One of the processes of that program which serve. */
+export function apiServerWorkerProgram(facts: Facts, { paths = {}, ...setup }: WorkerSetup): Program<Options> {
   return {
     ...common,
-    isThread: true,
+    isWorker: true,
     create: (context) => {
       const { dialect, clock, verbosity, log } = context;
-      const metrics = createRegistry({ dialect });
-      const link = new WorkerLink({ ...thread, clock, metrics, verbosity });
-      const own = { ...context, log: log.child({ worker: thread.data.index }) };
-      return buildApiServerWorker({ ...setupOf(own, facts, link.verbosity), metrics, paths }, link);
+      const metrics = createRegistry({ dialect, process: facts });
+      const worker = new WorkerLink({ ...setup, clock, metrics, verbosity });
+      const own = { ...context, log: log.child({ worker: setup.place.index }) };
+      return buildApiServer({ ...setupOf(own, facts, worker.verbosity), metrics, paths, worker });
     },
   };
 }
@@ -102,12 +112,3 @@ function setupOf(
     ),
   };
 }
-
-/** Relative to the folder above, which this file shares with `worker.js` however it was bundled. */
-const spawnWorker: SpawnWorker = (workerData, transferList) =>
-  new Worker(new URL('../orch-apiserver/worker.js', import.meta.url), {
-    argv: process.argv.slice(2),
-    workerData,
-    transferList: [...transferList],
-    resourceLimits: workerLimits,
-  });

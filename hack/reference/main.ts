@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
 import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
+import { forkingWorkers } from '#cmd/orch-apiserver/worker-process.js';
 import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.js';
 import { ingressProgram } from '#cmd/orch-ingress/program.js';
 import { proxyProgram } from '#cmd/orch-proxy/program.js';
@@ -12,7 +13,7 @@ import { chartValues, type ValueSchema } from './chart-values.js';
 import { optionReference, type Reference } from './options.js';
 
 const programs = [
-  apiServerProgram,
+  (facts: typeof process) => apiServerProgram(facts, forkingWorkers()),
   controllerManagerProgram,
   schedulerProgram,
   nodeAgentProgram,

@@ -23,17 +23,14 @@ import { ConversionMetrics } from '#apiserver/customresources/conversion-metrics
 import { CustomResources } from '#apiserver/customresources/custom-resources.js';
 import type { HealthCheck } from '#apiserver/discovery/health.js';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
-import type { ConnectionCount } from '#apiserver/http/connection-count.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiHandler, ApiResponse, PromptHandler, UpgradeHandler } from '#apiserver/http/exchange.js';
-import type { Front } from '#apiserver/http/front.js';
 import { MessageSender } from '#apiserver/http/message-sender.js';
 import { RequestMetrics } from '#apiserver/http/metrics.js';
 import { HttpsServer, type ServerLimits, type TLSMaterial } from '#apiserver/http/server.js';
 import { SharedCancellation } from '#apiserver/http/shared-cancellation.js';
 import { ResponseWriter } from '#apiserver/http/write-response.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
-import type { InFlightCounts } from '#apiserver/pipeline/max-in-flight.js';
 import { type Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -90,14 +87,8 @@ export interface ApiServerDependencies {
   readonly healthChecks?: readonly HealthCheck[];
   /** Plain paths of other rooms (`/openid/v1/jwks`, `/.well-known/…`), by their exact path. */
   readonly paths?: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
-  /** Instead of a socket of this server's own. */
-  readonly front?: Front | undefined;
   /** Awaited before connections are accepted. */
   readonly beforeListening?: (() => Promise<void>) | undefined;
-  /** True when the whole is to stop of which this server is a part. */
-  readonly stopping?: (() => boolean) | undefined;
-  /** Requests under way that the limits hold for; absent: this server's own. */
-  readonly inFlight?: InFlightCounts | undefined;
   /** Absent: nothing is traced. */
   readonly tracer?: Tracer | undefined;
   /** True when the feature gate is on; absent: as the release has them. */
@@ -114,10 +105,6 @@ export interface ListenOptions {
   readonly host: string;
   /** 0: the system picks one. */
   readonly port: number;
-  /** A listening socket instead, as `Server.listen` takes it. */
-  readonly handle?: object | undefined;
-  /** For servers that share a socket. */
-  readonly connections?: ConnectionCount | undefined;
   readonly tls: TLSMaterial;
   /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
   readonly maxConcurrentStreams?: number;
@@ -194,7 +181,7 @@ export class ApiServer implements Daemon {
   readonly #metrics: RequestMetrics;
   readonly #yaml: YamlReader;
   readonly #auditor: Auditor | undefined;
-  #server: Front | undefined;
+  #server: HttpsServer | undefined;
   #address: AddressInfo | undefined;
   #started: Promise<void> | undefined;
 
@@ -283,7 +270,6 @@ export class ApiServer implements Daemon {
         readOnly: this.#options.maxRequestsInFlight,
         mutating: this.#options.maxMutatingRequestsInFlight,
       },
-      inFlight: dependencies.inFlight,
       auditor: this.#auditor,
       tracer: dependencies.tracer,
       parseAhead: (request) => parseAhead(request, { dialect, turns, yaml: this.#yaml }),
@@ -338,7 +324,6 @@ export class ApiServer implements Daemon {
 
   async #close(): Promise<void> {
     this.#stopping = true;
-    this.#server?.leaving?.();
     const { shutdownDelayMs } = this.#options;
     if (this.#serving && shutdownDelayMs > 0) {
       this.#deps.log.info({ ms: shutdownDelayMs }, 'not ready any more, closing later');
@@ -371,13 +356,10 @@ export class ApiServer implements Daemon {
     for (const plugin of this.#deps.admission ?? []) plugin.start?.(this.#closing.signal);
     this.#closing.signal.addEventListener('abort', () => this.#deps.webhooks.close(), { once: true });
     this.#closing.signal.addEventListener('abort', () => this.#deps.release?.(), { once: true });
-    const { front, beforeListening } = this.#deps;
+    const { beforeListening } = this.#deps;
     if (beforeListening !== undefined) await Promise.race([beforeListening(), caches]);
     const { listen } = this.#options;
-    if (front !== undefined && !this.#closing.signal.aborted) {
-      this.#server = front;
-      this.#address = await front.listen();
-    } else if (listen !== undefined && !this.#closing.signal.aborted) {
+    if (listen !== undefined && !this.#closing.signal.aborted) {
       const { upgrade } = this;
       const failure = (error: unknown) => this.#responder.failure(undefined, error);
       const { maxBodyBytes } = this.#options;
@@ -463,7 +445,7 @@ export class ApiServer implements Daemon {
         name: 'shutdown',
         endpoints: ['readyz'],
         check: async () => {
-          if (this.#stopping || this.#deps.stopping?.() === true) throw serviceUnavailable('process is shutting down');
+          if (this.#stopping) throw serviceUnavailable('process is shutting down');
         },
       },
     ];

@@ -31,6 +31,7 @@ import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { serveUntil } from '#apiserver/serve-until.js';
 import { StorageVersions } from '#apiserver/storageversions/keep-versions.js';
+import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import type { Client } from '#client/client.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
@@ -58,8 +59,8 @@ export interface CompleteApiServerParts extends FollowedCertificate {
   readonly values: ApiServerValues;
   readonly machineAddresses: readonly string[];
   readonly idleCollection?: Omit<IdleCollectionOptions, 'clock'>;
-  /** Called when the cluster's own objects exist. */
-  readonly bootstrapped?: () => void;
+  /** The supervisor of the server, where this one is a worker of it. */
+  readonly worker?: WorkerLink | undefined;
 }
 
 const bootstrapPatienceMs = 60_000;
@@ -74,6 +75,7 @@ export class CompleteApiServer implements Daemon {
   readonly #parts: CompleteApiServerParts;
   readonly #closing = new AbortController();
   readonly #ready = deferred();
+  readonly #authorized = deferred();
   readonly #client: RestClient;
   /** What it serves before it has read any definition. */
   readonly #builtIn: ReadonlyMap<string, LocalVersion>;
@@ -89,15 +91,21 @@ export class CompleteApiServer implements Daemon {
     // All that the server keeps up listens to it.
     setMaxListeners(0, this.#closing.signal);
     const { dependencies } = parts;
+    const othersServe = parts.worker?.place.othersServe === true;
     const bootstrapCheck = {
       name: 'poststarthook/bootstrap',
       endpoints: ['readyz', 'healthz'] as const,
       check: async () => {
-        if (!this.#bootstrapped) throw serviceUnavailable("the cluster's own objects do not exist yet");
+        if (!this.#bootstrapped && !othersServe) throw serviceUnavailable("the cluster's own objects do not exist yet");
       },
     };
     const healthChecks = [...(dependencies.healthChecks ?? []), bootstrapCheck];
-    this.server = new ApiServer(parts.options, { ...dependencies, healthChecks });
+    this.server = new ApiServer(parts.options, {
+      ...dependencies,
+      healthChecks,
+      // Until it can serve them, connections go to the other workers.
+      ...(othersServe ? { beforeListening: () => this.#canServe() } : {}),
+    });
     this.name = this.server.name;
     this.#builtIn = builtInVersions(this.server.resources.all());
     const { dialect, clock } = dependencies;
@@ -144,14 +152,16 @@ export class CompleteApiServer implements Daemon {
     return serveUntil(signal, {
       server,
       closing: this.#closing,
-      work: (closing) => this.#serve(closing),
+      work: async (closing) => {
+        await Promise.all([this.#serve(closing), this.#parts.worker?.beat(closing)]);
+      },
       shutDown: () => this.#shutDown(),
     });
   }
 
   async #serve(closing: AbortSignal): Promise<void> {
     try {
-      await Promise.race([this.server.ready(), aborted(closing)]);
+      await Promise.race([Promise.all([this.server.ready(), this.#authorize(closing)]), aborted(closing)]);
       if (!closing.aborted) await this.#settle(closing);
       if (!closing.aborted) await this.#keep(closing);
     } catch (error) {
@@ -173,11 +183,21 @@ export class CompleteApiServer implements Daemon {
     return this.#closed;
   }
 
+  async #authorize(signal: AbortSignal): Promise<void> {
+    const { authorization, aggregation } = this.#parts;
+    await Promise.all([authorization.start(signal), aggregation.start(signal)]);
+    this.#authorized.resolve();
+  }
+
+  /** Resolves when the caches are filled and the authorizers know the roles. */
+  async #canServe(): Promise<void> {
+    const { storages } = this.#parts.dependencies;
+    await Promise.all([storages.waitReady(this.#closing.signal), this.#authorized.promise]);
+  }
+
   /** Until the cluster can be used. */
   async #settle(signal: AbortSignal): Promise<void> {
-    const { authorization, aggregation, dependencies } = this.#parts;
-    await Promise.all([authorization.start(signal), aggregation.start(signal)]);
-    const { log, clock } = dependencies;
+    const { log, clock } = this.#parts.dependencies;
     const started = clock.monotonic();
     for (;;) {
       try {
@@ -192,9 +212,9 @@ export class CompleteApiServer implements Daemon {
     }
     await this.#register(signal);
     this.#bootstrapped = true;
-    this.#parts.bootstrapped?.();
     log.info({ ms: Math.round(clock.monotonic() - started) }, "The cluster's own objects exist");
     this.#ready.resolve();
+    this.#parts.worker?.serving();
   }
 
   /** What is served shows as registered to whoever asks when the server is ready, unless that does not work out. */

@@ -2,7 +2,6 @@
 
 import { randomUUID } from 'node:crypto';
 import { lookup } from 'node:dns/promises';
-import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 import { storageversions } from '#api/apiserverinternal/v1alpha1/resources.gen.js';
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
@@ -16,9 +15,7 @@ import { admissionPlugins, idlePlugins, type PluginDependencies } from '#apiserv
 import { RbacEscalation } from '#apiserver/admission/rbac-escalation.js';
 import { LockoutWarnings } from '#apiserver/admission/webhook/lockout-warnings.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
-import { ApiServerWorker } from '#apiserver/api-server-worker.js';
 import type { ApiServerDependencies, ApiServerOptions } from '#apiserver/apiserver.js';
-import { OwnTurn, type TryLock } from '#apiserver/audit/log-file.js';
 import { tokenReviews } from '#apiserver/authentication/token-review.js';
 import { accessReviews } from '#apiserver/authorization/reviews.js';
 import { CompleteApiServer, type CompleteApiServerParts } from '#apiserver/complete-api-server.js';
@@ -46,17 +43,14 @@ import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { ResourceStorages } from '#apiserver/resources/storages.js';
-import { hostOf, serverOptions } from '#apiserver/server-settings.js';
+import { serverOptions } from '#apiserver/server-settings.js';
 import { StorageVersionBarrier } from '#apiserver/storageversions/barrier.js';
 import { podConnects } from '#apiserver/streaming/pod-connect.js';
 import { podLog } from '#apiserver/streaming/pod-log.js';
 import { proxies } from '#apiserver/streaming/proxies.js';
 import type { ResolveName } from '#apiserver/streaming/reachable.js';
 import { tokenRequests } from '#apiserver/subresources/service-account-token.js';
-import { ControlBlock } from '#apiserver/workers/control-block.js';
-import { workerCount } from '#apiserver/workers/count.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
-import { type SpawnWorker, WorkerPool } from '#apiserver/workers/worker-pool.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -65,11 +59,8 @@ import { createRegistry } from '#daemon/metrics/registry.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { servingFiles } from '#daemon/serving/serving-certificate.js';
-import type { FedCache } from '#storage/cache/feed.js';
 import { createStorageMetrics } from '#storage/metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
-import { FollowingStore } from '#storage/shared/following-store.js';
-import { Publisher } from '#storage/shared/publisher.js';
 import type { Store } from '#storage/store.js';
 
 export interface ApiServerSetup {
@@ -95,98 +86,24 @@ export interface ApiServerSetup {
   readonly memoryBytes?: number;
   /** Listen on a port that the system picks, whatever the options say. */
   readonly listenOnAnyPort?: boolean;
-  /** How threads that serve are started; absent: one thread does all, as a part of another process for example. */
-  readonly workers?: WorkersSetup;
+  /** The supervisor of the server, where this one is a worker of it. */
+  readonly worker?: WorkerLink;
   /** Answers at further paths. */
   readonly paths?: ApiServerDependencies['paths'];
 }
 
-export interface WorkersSetup {
-  readonly spawn: SpawnWorker;
-  /** Cores of the machine that the process may use. */
-  readonly cores: number;
-  /** Of the log. */
-  readonly verbosity?: { level: number };
-}
-
-/** What makes a server a part of one with several threads. */
-interface Part {
-  /** Where the server listens. */
-  readonly address: () => AddressInfo | undefined;
-  readonly publisher?: Publisher;
-  readonly pool?: WorkerPool;
-  readonly link?: WorkerLink;
-  readonly bootstrapped?: () => void;
-  /** Name of the server, where the feature is on. */
-  readonly identity: string | undefined;
-  /** Absent: no other thread writes the logs of this one. */
-  readonly rotation?: TryLock;
-}
-
 /** Reads the files that the options name. Throws OptionsError for what they cannot mean. */
 export async function buildApiServer(setup: ApiServerSetup): Promise<CompleteApiServer> {
-  const { values, workers, log } = setup;
-  const listens = values['secure-port'] !== 0 || setup.listenOnAnyPort === true;
-  const count = workers === undefined || !listens ? 1 : workerCount(values.workers, workers.cores);
-  if (workers === undefined && values.workers > 1) {
-    log.warn({ workers: values.workers }, 'This server is a part of a larger process: it serves in one thread');
+  const { values, worker, log } = setup;
+  if (worker === undefined && values.workers > 1) {
+    log.warn(
+      { workers: values.workers },
+      'This server does not listen, or is a part of a larger process: it has one worker',
+    );
   }
   let server: CompleteApiServer | undefined;
-  const address = () => server?.address;
-  const identity = identityOf(setup);
-  if (workers === undefined || count === 1) {
-    server = new CompleteApiServer(await serverParts(setup, { address, identity }));
-    return server;
-  }
-  const { clock, metrics = createRegistry({ dialect: setup.dialect }) } = setup;
-  const control = new ControlBlock(count);
-  const storages: { found?: ResourceStorages } = {};
-  const publisher = new Publisher({
-    defer: setImmediate,
-    requestProgress: (prefix) => storages.found?.storeAt(prefix).requestProgress(prefix),
-    distrusted: () =>
-      void storages.found?.selfCheck().catch((err: unknown) => log.info({ err }, 'Cannot check the caches')),
-  });
-  const pool = new WorkerPool({
-    count,
-    host: hostOf(values),
-    port: setup.listenOnAnyPort === true ? 0 : values['secure-port'],
-    spawn: workers.spawn,
-    verbosity: workers.verbosity,
-    publisher,
-    control,
-    identity,
-    clock,
-    log,
-    metrics,
-  });
-  const part = {
-    address,
-    identity,
-    publisher,
-    pool,
-    bootstrapped: () => control.tell('bootstrapped'),
-    rotation: control.rotation(),
-  };
-  const parts = await serverParts({ ...setup, metrics }, part);
-  storages.found = parts.dependencies.storages;
-  server = new CompleteApiServer(parts);
+  server = new CompleteApiServer(await serverParts(setup, () => server?.address?.port));
   return server;
-}
-
-/** Of the same setup as the server that it is a worker of, and with the link to that. */
-export async function buildApiServerWorker(setup: ApiServerSetup, link: WorkerLink): Promise<ApiServerWorker> {
-  let worker: ApiServerWorker | undefined;
-  worker = new ApiServerWorker(
-    await serverParts(setup, {
-      link,
-      address: () => worker?.server.address,
-      identity: link.data.identity,
-      rotation: link.control.rotation(link.data.index),
-    }),
-    link,
-  );
-  return worker;
 }
 
 function identityOf({ values, dialect, newUID = randomUUID }: ApiServerSetup): string | undefined {
@@ -194,23 +111,20 @@ function identityOf({ values, dialect, newUID = randomUUID }: ApiServerSetup): s
   return gates.enabled('APIServerIdentity') ? newIdentity(dialect, newUID) : undefined;
 }
 
-async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteApiServerParts> {
-  const { values, dialect, clock, log, random } = setup;
-  const { publisher, pool, link } = part;
+/** @param ownPort The port of the server, once it listens. */
+async function serverParts(setup: ApiServerSetup, ownPort: () => number | undefined): Promise<CompleteApiServerParts> {
+  const { values, dialect, clock, log, random, worker } = setup;
   const isEnabled = apiEnablement(values['runtime-config'], schemeFor(dialect).resources);
   // One for all that this server does, whatever else runs in the process.
   const turns = new TurnQueue({ clock, defer: setImmediate });
   const metrics = setup.metrics ?? createRegistry({ dialect });
   const storageMetrics = createStorageMetrics(metrics);
-  const shownMetrics = () => link?.metrics() ?? pool?.metrics() ?? Promise.resolve(metrics);
+  const shownMetrics = () => worker?.metrics() ?? Promise.resolve(metrics);
   const tracer = await buildTracing(values, { dialect, log, metrics });
   const stores = await openStores(
     values,
     { clock, random, log, metrics: storageMetrics, registry: metrics, tracer },
-    {
-      given: setup.store,
-      wrap: (opened) => (link === undefined ? opened : new FollowingStore(opened, link.subscriber)),
-    },
+    setup.store,
   );
   const prefix = values['etcd-prefix'].replace(/\/$/, '');
   const transformers = await buildEncryption(values, { dialect, clock, metrics: storageMetrics });
@@ -227,8 +141,6 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
     prefix,
     transformers,
     gate,
-    ...(publisher === undefined ? {} : { observer: (resource: string) => publisher.observer(resource) }),
-    ...(link === undefined ? {} : { feed: (cache: FedCache) => link.subscriber.feed(cache) }),
   });
   for (const resource of storages.unknown(transformers.keys())) {
     log.warn({ resource }, 'The encryption config names a resource that is not stored here');
@@ -248,7 +160,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
   const network = buildServiceNetwork({ values, store: stores.of('', 'services'), random, dialect, metrics });
   const { authorizer } = authorization;
   const reviews: VirtualResource[] = accessReviews({ dialect, authorizer, rules: authorization.rbac?.authorizer });
-  const webhookClient = buildWebhookClient(setup, { reader, resolveName, workers: link?.data.workers ?? 1, tracer });
+  const webhookClient = buildWebhookClient(setup, { reader, resolveName, workers: worker?.place.workers ?? 1, tracer });
   const admission = buildAdmission(setup, {
     reader,
     storages,
@@ -262,16 +174,16 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
     },
   });
   const isOwn = (address: string, port: number) =>
-    port === part.address()?.port && isOfMachine(address, setup.machineAddresses ?? []);
+    port === ownPort() && isOfMachine(address, setup.machineAddresses ?? []);
   const nodeAgents = await buildNodeAgents(setup, { reader, metrics, resolve: resolveName, isOwn });
   const periodMs = values['metric-resolution'];
   const resourceMetrics = buildResourceMetrics({ dialect, clock, log, storages, nodeAgents, periodMs });
   const aggregation = await buildAggregation({ values, dialect, clock, log, metrics, random, reader, tracer });
-  const options = await workerOptions(await serverOptions({ ...setup, authorities: authentication.authorities }), link);
-  const serves = options.listen !== undefined && pool === undefined;
+  const options = workerOptions(await serverOptions({ ...setup, authorities: authentication.authorities }), worker);
+  const listens = options.listen !== undefined;
   let served = options.listen?.tls;
-  if (serves) holdCertificate(metrics, 'serving', () => served?.cert);
-  const { identity } = part;
+  if (listens) holdCertificate(metrics, 'serving', () => served?.cert);
+  const identity = identityOf(setup);
   const recordsVersions = gate('StorageVersionAPI') && schemeFor(dialect).resources.some(isStorageVersions(isEnabled));
   const barrier = recordsVersions ? buildBarrier({ identity, dialect, clock, storages }) : undefined;
   const components = [
@@ -318,13 +230,11 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
       gate,
       isEnabled,
       barrier,
-      audit: await buildAudit({ ...setup, metrics, rotation: part.rotation ?? new OwnTurn() }),
-      front: pool,
-      inFlight: link?.inFlight,
+      audit: await buildAudit({ ...setup, metrics }),
       tracer,
     },
     closeStore: setup.store === undefined,
-    servingFiles: serves ? servingFiles(values) : [],
+    servingFiles: listens ? servingFiles(values) : [],
     async loadServing() {
       served = await loadServing({ values, clock, authorities: authentication.authorities });
       return served;
@@ -339,7 +249,7 @@ async function serverParts(setup: ApiServerSetup, part: Part): Promise<CompleteA
     values,
     machineAddresses: setup.machineAddresses ?? [],
     ...(setup.idleCollection === undefined ? {} : { idleCollection: setup.idleCollection }),
-    ...(part.bootstrapped === undefined ? {} : { bootstrapped: part.bootstrapped }),
+    worker,
   };
 }
 
@@ -364,19 +274,15 @@ function buildBarrier({
   return new StorageVersionBarrier({ dialect, clock, id, versions: storages.storageOf(storageversions), isStored });
 }
 
-/** A worker has its part of what the options give the whole server. */
-async function workerOptions(options: ApiServerOptions, link: WorkerLink | undefined): Promise<ApiServerOptions> {
-  const { listen, responseMemoryBytes, ...rest } = options;
-  if (link === undefined || listen === undefined) return options;
-  return {
-    ...rest,
-    listen: { ...listen, handle: await link.socket(), connections: link.connections },
-    ...(responseMemoryBytes === undefined
-      ? {}
-      : { responseMemoryBytes: Math.ceil(responseMemoryBytes / link.data.workers) }),
-    // The main thread tells it to end when that time is over.
-    shutdownDelayMs: 0,
-  };
+/** A worker has its part of the limits of the whole server. */
+function workerOptions(options: ApiServerOptions, worker: WorkerLink | undefined): ApiServerOptions {
+  if (worker === undefined) return options;
+  const { maxRequestsInFlight, maxMutatingRequestsInFlight, responseMemoryBytes } = options;
+  const limits = { maxRequestsInFlight, maxMutatingRequestsInFlight, responseMemoryBytes };
+  const parts = Object.entries(limits).flatMap(([name, limit]) =>
+    limit === undefined ? [] : [[name, worker.partOf(limit)] as const],
+  );
+  return { ...options, ...Object.fromEntries(parts) };
 }
 
 function isOfMachine(address: string, machineAddresses: readonly string[]): boolean {

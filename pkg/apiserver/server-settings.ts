@@ -4,7 +4,7 @@ import { loadServing, type ServingOptions } from '#apiserver/config/serving.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 
 /** The address to listen on. Pure. */
-export function hostOf(values: ApiServerValues): string {
+function hostOf(values: ApiServerValues): string {
   return values['bind-address'] === '' ? '0.0.0.0' : values['bind-address'];
 }
 

@@ -15,12 +15,12 @@ export interface ProcessSignals {
 export interface RunDaemonOptions {
   readonly process: ProcessSignals;
   readonly log: Logger;
-  /** The daemon is a thread of another one, which tells of the signal. */
-  readonly isThread?: boolean;
+  /** The daemon is a process of another one, which tells of the signal. */
+  readonly isWorker?: boolean;
 }
 
 /** The exit code: 0 after a stop that was asked for, 1 when the daemon could not go on. Never rejects. */
-export async function runDaemon(daemon: Daemon, { process, log, isThread = false }: RunDaemonOptions): Promise<number> {
+export async function runDaemon(daemon: Daemon, { process, log, isWorker = false }: RunDaemonOptions): Promise<number> {
   const stop = new AbortController();
   const onSignal = () => {
     if (stop.signal.aborted) {
@@ -28,7 +28,7 @@ export async function runDaemon(daemon: Daemon, { process, log, isThread = false
       process.exit(1);
       return;
     }
-    if (!isThread) log.info('Signal received: shutting down');
+    if (!isWorker) log.info('Signal received: shutting down');
     stop.abort();
   };
   process.on('SIGTERM', onSignal);

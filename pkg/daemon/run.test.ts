@@ -93,7 +93,7 @@ t.test('a daemon that cannot be built says why in one line', async (t) => {
 
 t.test('a thread says nothing that its program has said', async (t) => {
   const process = new FakeProcess('--old');
-  const running = run({ ...program({ start: untilAborted }), isThread: true }, process);
+  const running = run({ ...program({ start: untilAborted }), isWorker: true }, process);
   await new Promise(setImmediate);
   process.emit('SIGTERM');
   t.equal(await running, 0);

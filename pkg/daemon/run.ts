@@ -40,8 +40,8 @@ export interface Program<T extends OptionTable> {
   readonly rules?: readonly Rule<OptionValues<T>>[];
   /** The feature gates that act in it: it warns of others. Absent for programs without gates. */
   readonly actingGates?: () => readonly string[];
-  /** A thread of another program, which has told what is odd about the command line, and tells when a signal comes. */
-  readonly isThread?: boolean;
+  /** A process of another one, which has told what is odd about the command line, and tells when a signal comes. */
+  readonly isWorker?: boolean;
   /** Builds the daemon; may read files. Throws OptionsError for what the options cannot mean. */
   readonly create: (context: ProgramContext<T>) => Daemon | Promise<Daemon>;
 }
@@ -81,13 +81,13 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
     const { log, verbosity, flush } = loggerFor(name, parsed, process);
     process.reportTo?.(log, flush);
     try {
-      const warnings = program.isThread === true ? [] : [...parsed.warnings, ...gateWarnings(program, parsed)];
+      const warnings = program.isWorker === true ? [] : [...parsed.warnings, ...gateWarnings(program, parsed)];
       for (const warning of warnings) log.warn(warning);
       const { env, argv: commandLine } = process;
       const own = { dialect, log, verbosity, clock, random: Math.random, env, argv: commandLine };
       const daemon = await program.create({ ...parsed, ...own });
-      const { isThread = false } = program;
-      return await runDaemon(daemon, { process: flushing(process, flush), log, isThread });
+      const { isWorker = false } = program;
+      return await runDaemon(daemon, { process: flushing(process, flush), log, isWorker });
     } finally {
       flush();
     }

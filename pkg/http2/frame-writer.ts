@@ -1,7 +1,6 @@
 /** Sends frames, those of one turn of the event loop in one write. */
 import type { Duplex } from 'node:stream';
 import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';
-import { copyMemory } from '#apimachinery/copy-memory.js';
 import { ConnectionError } from '#http2/connection-error.js';
 import { resetCode } from '#http2/frames.js';
 
@@ -166,7 +165,7 @@ export class FrameWriter {
       const part = this.#out[this.#next] as Buffer;
       const length = Math.min(part.length - this.#at, into.length - at);
       const whole = length === part.length;
-      copyMemory(whole ? part : part.subarray(this.#at, this.#at + length), into, at);
+      into.set(whole ? part : part.subarray(this.#at, this.#at + length), at);
       at += length;
       this.#taken(length);
     }

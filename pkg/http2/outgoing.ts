@@ -1,6 +1,5 @@
 /** The data that one side of a connection sends on its streams, as far as the peer's windows and the socket have room. */
 import type { Duplex } from 'node:stream';
-import { copyMemory } from '#apimachinery/copy-memory.js';
 import { ConnectionError } from '#http2/connection-error.js';
 import { DataFrames } from '#http2/data-frames.js';
 import type { FrameWriter } from '#http2/frame-writer.js';
@@ -147,7 +146,7 @@ export class Outgoing<S extends OutgoingStream> {
       for (let from = 0, at = 0; from < bytes.length; ) {
         const length = Math.min(bytes.length - from, this.frameBytes);
         at = this.#dataHead(part, at, stream, length, ends && from + length === bytes.length);
-        copyMemory(bytes.subarray(from, from + length), part, at);
+        part.set(bytes.subarray(from, from + length), at);
         at += length;
         from += length;
       }

@@ -11,10 +11,12 @@ import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { type KeyValue, prefixEnd } from '#storage/store.js';
+import { residentTreeBytes } from '#test/bench/access/memory.js';
 import { ask, prepare } from '#test/bench/access/pods.js';
 import { allServe, apiPeer, type RunningServer } from '#test/bench/access/servers.js';
 import { RawWatches } from '#test/bench/fan-out/raw-watches.js';
-import { cpuMs, figure, machineLine, megabytes, residentBytes } from '#test/bench/report.js';
+import { treeCpuMs } from '#test/bench/machine/proc.js';
+import { figure, machineLine, megabytes } from '#test/bench/report.js';
 
 const { values } = parseArgs({
   options: {
@@ -157,8 +159,8 @@ async function measure(rate: Rate, perSecond: number, forMs: number, print: bool
     written: writer.written,
     frames: watches.frames,
     bytes: watches.bytes()[0] ?? 0,
-    server: cpuMs(server.pid),
-    etcd: cpuMs(server.etcd.pid ?? 0),
+    server: treeCpuMs(server.pid),
+    etcd: treeCpuMs(server.etcd.pid ?? 0),
     client: process.cpuUsage(),
     atMs: realClock.monotonic(),
   };
@@ -171,7 +173,7 @@ async function measure(rate: Rate, perSecond: number, forMs: number, print: bool
   const written = writer.written - before.written;
   const deliveries = written * watchers;
   const elapsedMs = deliveredMs - before.atMs;
-  const server1 = cpuMs(server.pid) - before.server;
+  const server1 = treeCpuMs(server.pid) - before.server;
   const client = process.cpuUsage(before.client);
   const cores = (ms: number) => `${((ms / elapsedMs) * 100).toFixed(0)} % of a core`;
   const frames = watches.frames - before.frames;
@@ -192,9 +194,9 @@ async function measure(rate: Rate, perSecond: number, forMs: number, print: bool
   }
   figure(name('  CPU of the server for each delivered'), `${((server1 / deliveries) * 1000).toFixed(2)} µs`);
   figure(name('  server'), cores(server1));
-  figure(name('  etcd'), cores(cpuMs(server.etcd.pid ?? 0) - before.etcd));
+  figure(name('  etcd'), cores(treeCpuMs(server.etcd.pid ?? 0) - before.etcd));
   figure(name('  clients'), cores((client.user + client.system) / 1000));
-  figure(name('  memory of the server'), megabytes(residentBytes(server.pid)));
+  figure(name('  memory of the server'), megabytes(residentTreeBytes(server.pid)));
 }
 
 async function one(workers: number): Promise<void> {

@@ -3,19 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
+import { LockFile } from '#apiserver/audit/lock-file.js';
 import { LogFile } from '#apiserver/audit/log-file.js';
-import { ControlBlock } from '#apiserver/workers/control-block.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 
 t.test('several writers of one file lose nothing, and put it aside once at a time', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'log-file-'));
   t.teardown(() => rm(folder, { recursive: true }));
   const path = join(folder, 'deep', 'audit.log');
-  const control = new ControlBlock(3);
   const retention = { maxBackups: 0, maxAge: 0, compress: false };
-  const files = [undefined, 0, 1].map(
-    (worker) => new LogFile({ path, maxBytes: 20_000, retention, rotation: control.rotation(worker), clock, log }),
-  );
+  const files = Array.from({ length: 3 }, () => new LogFile({ path, maxBytes: 20_000, retention, clock, log }));
   const lines = 300;
   const write = async (file: LogFile, i: number) => {
     const writes: Promise<void>[] = [];
@@ -39,12 +36,17 @@ t.test('several writers of one file lose nothing, and put it aside once at a tim
   t.equal(new Set(found).size, files.length * lines);
 });
 
-t.test('who dies while it puts a file aside keeps nobody from it', async (t) => {
-  const control = new ControlBlock(2);
-  t.ok(control.rotation(1).tryLock());
-  t.notOk(control.rotation(0).tryLock());
-  control.clear(0);
-  t.notOk(control.rotation().tryLock(), 'it is not the one that died');
-  control.clear(1);
-  t.ok(control.rotation().tryLock());
+t.test('a process that died while it put a file aside keeps no other from it', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'log-file-'));
+  t.teardown(() => rm(folder, { recursive: true }));
+  const path = join(folder, 'audit.log.lock');
+  let nowMs = Date.now();
+  const [one, other] = [new LockFile(path, { now: () => nowMs }), new LockFile(path, { now: () => nowMs })];
+  t.ok(await one.take());
+  t.notOk(await other.take());
+  await one.leave();
+  t.ok(await other.take());
+  nowMs += 60_000;
+  t.notOk(await one.take(), 'the lock that is left over goes first');
+  t.ok(await one.take());
 });

@@ -1,5 +1,5 @@
 /**
- * Lines at the end of a file. Several threads may write one file: each write is whole lines, which the system puts at the
+ * Lines at the end of a file. Several processes may write one file: each write is whole lines, which the system puts at the
  * end, and a file that has become too large is put aside by one of them; the others follow.
  */
 import { constants, type Stats } from 'node:fs';
@@ -7,36 +7,21 @@ import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import { backupName, cleanBackups, type Retention } from '#apiserver/audit/backups.js';
+import { LockFile } from '#apiserver/audit/lock-file.js';
 import type { Logger } from '#daemon/log/logger.js';
-
-/** What only one thread may do at a time, and nobody waits for. */
-export interface TryLock {
-  tryLock(): boolean;
-  unlock(): void;
-}
-
-/** Among the writes of one thread there is one at a time anyway. */
-export class OwnTurn implements TryLock {
-  tryLock(): boolean {
-    return true;
-  }
-
-  unlock(): void {}
-}
 
 export interface LogFileOptions {
   readonly path: string;
   /** Before it is put aside. */
   readonly maxBytes: number;
   readonly retention: Retention;
-  readonly rotation: TryLock;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 /** Bytes that wait to be written; what comes on top is lost. */
 const maxWaitingBytes = 64 * 1024 * 1024;
-/** Until then other threads have seen that the file is another one. */
+/** Until then other processes have seen that the file is another one. */
 const cleanUpMs = 5000;
 
 export class LogFile {
@@ -99,9 +84,10 @@ export class LogFile {
 
   /** The file to go on with. */
   async #rotated(file: FileHandle): Promise<FileHandle> {
-    const { path, rotation, clock, log, retention } = this.#options;
-    // Another thread is at it: these lines may still go to the old file.
-    if (!rotation.tryLock()) return file;
+    const { path, clock, log, retention } = this.#options;
+    const lock = new LockFile(`${path}.lock`, clock);
+    // Another process puts it aside: these lines may still go to the old file.
+    if (!(await lock.take())) return file;
     try {
       if (isSame(await present(path), await file.stat())) {
         let atMs = clock.now();
@@ -116,7 +102,7 @@ export class LogFile {
       }
       this.#file = await openForLines(path);
     } finally {
-      rotation.unlock();
+      await lock.leave();
     }
     await file.close();
     return this.#file;

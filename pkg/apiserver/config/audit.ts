@@ -5,7 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { Auditor } from '#apiserver/audit/auditor.js';
 import { BufferedSink } from '#apiserver/audit/buffered-sink.js';
 import { auditVersion } from '#apiserver/audit/event.js';
-import { LogFile, type TryLock } from '#apiserver/audit/log-file.js';
+import { LogFile } from '#apiserver/audit/log-file.js';
 import { LogSink } from '#apiserver/audit/log-sink.js';
 import { AuditMetrics } from '#apiserver/audit/metrics.js';
 import { PolicyRules } from '#apiserver/audit/policy.js';
@@ -31,8 +31,6 @@ export interface AuditSetup {
   readonly log: Logger;
   readonly random: () => number;
   readonly metrics: Registry;
-  /** Who may put a log aside that several threads write. */
-  readonly rotation: TryLock;
 }
 
 /** Makes the auditor for a server's codec. */
@@ -112,7 +110,7 @@ export async function buildAudit(setup: AuditSetup): Promise<MakeAuditor | undef
 type MakeSink = (metrics: AuditMetrics) => AuditSink;
 
 function logSink(setup: AuditSetup): MakeSink | undefined {
-  const { values, clock, log, rotation } = setup;
+  const { values, clock, log } = setup;
   const path = values['audit-log-path'] ?? '';
   if (path === '') return undefined;
   const megabytes = values['audit-log-maxsize'];
@@ -127,7 +125,6 @@ function logSink(setup: AuditSetup): MakeSink | undefined {
             maxAge: values['audit-log-maxage'],
             compress: values['audit-log-compress'],
           },
-          rotation,
           clock,
           log,
         });

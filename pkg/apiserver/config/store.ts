@@ -25,27 +25,26 @@ export interface StoreDependencies {
 }
 
 /**
- * The stores that the options describe, the main one unless it is `given`; nothing is sent yet. `wrap` is put around each.
- * Throws OptionsError.
+ * The stores that the options describe, the main one unless it is `given`; nothing is sent yet. Throws OptionsError.
  */
 export async function openStores(
   values: ApiServerValues,
   dependencies: StoreDependencies,
-  { given, wrap }: { readonly given: Store | undefined; readonly wrap: (store: Store) => Store },
+  given: Store | undefined,
 ): Promise<ResourceStores> {
   const overrides = values['etcd-servers-overrides'].map(parseOverride);
-  if (given !== undefined && overrides.length === 0) return new ResourceStores(wrap(given));
+  if (given !== undefined && overrides.length === 0) return new ResourceStores(given);
   const open = await storeOpener(values, dependencies);
   const endpoints = values['etcd-servers'];
   if (given === undefined && endpoints.length === 0) throw new OptionsError(['--etcd-servers must be specified']);
-  const main = wrap(given ?? open(endpoints));
+  const main = given ?? open(endpoints);
   // Resources with the same servers share connections, watches and compactions.
   const opened = new Map<string, Store>(given === undefined ? [[keyOf(endpoints), main]] : []);
   return new ResourceStores(
     main,
     overrides.map(({ group, resource, servers }) => {
       const key = keyOf(servers);
-      const store = opened.get(key) ?? wrap(open(servers));
+      const store = opened.get(key) ?? open(servers);
       opened.set(key, store);
       return { resource: group === '' ? resource : `${resource}.${group}`, store };
     }),

@@ -1,6 +1,5 @@
 /** Parts of a body gathered into pieces: one is filled while the one before leaves. */
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
-import { copyMemory } from '#apimachinery/copy-memory.js';
 import type { AnswerTarget, Piece } from '#apiserver/http/answer-target.js';
 import type { Flight } from '#apiserver/http/flight.js';
 import type { SeparatedParts } from '#apiserver/http/parts-body.js';
@@ -112,7 +111,7 @@ export class Pieces {
         continue;
       }
       const { buffer, at } = this.#piece;
-      copyMemory(part.subarray(from, from + room), buffer, at);
+      buffer.set(part.subarray(from, from + room), at);
       this.#piece.wrote(room);
       from += room;
     }

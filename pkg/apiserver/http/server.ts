@@ -3,10 +3,9 @@
  * responses streamed with back-pressure, upgrades passed on. Knows nothing of what it serves.
  */
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { DEFAULT_CIPHERS, type SecureContext, type TLSSocket } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
-import type { ConnectionCount } from '#apiserver/http/connection-count.js';
 import { Connections } from '#apiserver/http/connections.js';
 import type { ApiRequest, ApiResponse, PromptHandler, UpgradeHandler } from '#apiserver/http/exchange.js';
 import { Http1Requests } from '#apiserver/http/http1-requests.js';
@@ -41,10 +40,6 @@ export interface ServerOptions {
   readonly host: string;
   /** 0: the system picks one. */
   readonly port: number;
-  /** A listening socket instead, as `Server.listen` takes it. */
-  readonly handle?: object | undefined;
-  /** For servers that share a socket. */
-  readonly connections?: ConnectionCount | undefined;
   readonly tls: TLSMaterial;
   readonly handler: PromptHandler;
   readonly upgrade: UpgradeHandler;
@@ -127,13 +122,12 @@ export class HttpsServer {
 
   /** Resolves with the address once connections are accepted. */
   async listen(): Promise<AddressInfo> {
-    const { host, port, handle = { host, port }, connections } = this.#options;
+    const { host, port } = this.#options;
     const server = this.#server;
     await new Promise<void>((resolve, reject) => {
       server.once('error', reject);
-      server.listen(handle, () => {
+      server.listen({ host, port }, () => {
         server.off('error', reject);
-        connections?.listening();
         resolve();
       });
     });
@@ -193,13 +187,6 @@ export class HttpsServer {
       (request, response) => http1.serve(request, response, false),
     );
     server.setTimeout(0);
-    const { connections } = this.#options;
-    if (connections !== undefined) {
-      server.on('connection', (socket: Socket) => {
-        socket.once('close', () => connections.closed());
-        connections.opened();
-      });
-    }
     // Whoever asks first whether to send a body is told to when the body is wanted.
     server.on('checkContinue', (request, response) => http1.serve(request, response, true));
     server.on('upgrade', (request, socket, head) => void http1.upgrade(request, socket, head));

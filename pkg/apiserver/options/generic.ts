@@ -123,7 +123,7 @@ export const genericServerOptions = {
     min: 0,
     section,
     meaning:
-      'Threads that serve requests. 0: half as many as the machine has cores, eight at most, and one on machines with fewer than four. With one, it is the thread that does everything else, too.',
+      'Processes that serve requests, each with a cache of its own. 0: half as many as the machine has cores, eight at most, and one on machines with fewer than four.',
   },
   'cloud-provider-gce-l7lb-src-cidrs': {
     type: 'strings',

@@ -44,7 +44,7 @@ const positive: readonly NumberOption[] = [
 const maxGoawayChance = 0.02;
 const highestPort = 65_535;
 
-/** More threads than any machine gains by. */
+/** More workers than any machine gains by. */
 const maxWorkers = 64;
 
 export const serverRules: Rule<ApiServerValues> = (values) => [

@@ -11,27 +11,6 @@ export interface InFlightLimits {
   readonly mutating: number;
 }
 
-/** Where requests under way are counted. */
-export interface InFlightCounts {
-  /** Of this server, whatever threads it has. */
-  total(kind: InFlightKind): number;
-  /** Of this thread. */
-  own(kind: InFlightKind): number;
-  add(kind: InFlightKind, by: 1 | -1): void;
-}
-
-/** The counts of a server in one thread. */
-function ownCounts(): InFlightCounts {
-  const counts = { readOnly: 0, mutating: 0 };
-  return {
-    total: (kind) => counts[kind],
-    own: (kind) => counts[kind],
-    add: (kind, by) => {
-      counts[kind] += by;
-    },
-  };
-}
-
 const readVerbs = new Set(['get', 'list', 'watch']);
 
 type InFlightRequest = Pick<RequestContext, 'info' | 'user' | 'request'>;
@@ -42,25 +21,22 @@ export interface MaxInFlightOptions {
   readonly exemptGroup: string;
   /** Told of each request that is refused. */
   readonly refused: (kind: InFlightKind, context: InFlightRequest) => void;
-  /** Absent: its own. */
-  readonly counts?: InFlightCounts | undefined;
 }
 
 export class MaxInFlight {
   readonly #limits: InFlightLimits;
   readonly #exemptGroup: string;
   readonly #refused: (kind: InFlightKind, context: InFlightRequest) => void;
-  readonly #counts: InFlightCounts;
+  readonly #counts: Record<InFlightKind, number> = { readOnly: 0, mutating: 0 };
 
-  constructor({ limits, exemptGroup, refused, counts = ownCounts() }: MaxInFlightOptions) {
-    this.#counts = counts;
+  constructor({ limits, exemptGroup, refused }: MaxInFlightOptions) {
     this.#limits = limits;
     this.#exemptGroup = exemptGroup;
     this.#refused = refused;
   }
 
   get current(): { readonly readOnly: number; readonly mutating: number } {
-    return { readOnly: this.#counts.own('readOnly'), mutating: this.#counts.own('mutating') };
+    return { ...this.#counts };
   }
 
   /**
@@ -72,18 +48,16 @@ export class MaxInFlight {
     if (isLongRunning(info) || request.user !== undefined) return () => undefined;
     const kind = readVerbs.has(info.verb) ? 'readOnly' : 'mutating';
     const limit = this.#limits[kind];
-    // Counted first: of several threads that come at once, none takes a place that there is not.
-    this.#counts.add(kind, 1);
-    if (limit > 0 && this.#counts.total(kind) > limit && !user.groups.includes(this.#exemptGroup)) {
-      this.#counts.add(kind, -1);
+    if (limit > 0 && this.#counts[kind] >= limit && !user.groups.includes(this.#exemptGroup)) {
       this.#refused(kind, context);
       throw tooManyRequests('Too many requests, please try again later.', 1);
     }
+    this.#counts[kind]++;
     let left = false;
     return () => {
       if (left) return;
       left = true;
-      this.#counts.add(kind, -1);
+      this.#counts[kind]--;
     };
   }
 }

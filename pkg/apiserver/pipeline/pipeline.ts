@@ -23,7 +23,7 @@ import type { AfterTimeout } from '#apiserver/http/request-failures.js';
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
 import { isLongRunning } from '#apiserver/pipeline/long-running.js';
-import { type InFlightCounts, type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
+import { type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
 import { traced } from '#apiserver/pipeline/traced.js';
 import { type Responder, toStatus } from '#apiserver/representation/respond.js';
@@ -39,8 +39,6 @@ export interface PipelineOptions {
   readonly authorizer: Authorizer;
   readonly responder: Responder;
   readonly limits: InFlightLimits;
-  /** Of the requests that the limits hold for; absent: those that this pipeline counts. */
-  readonly inFlight?: InFlightCounts | undefined;
   readonly metrics: RequestMetrics;
   /** Absent: nothing is recorded. */
   readonly auditor?: Auditor | undefined;
@@ -79,10 +77,9 @@ export class Pipeline {
 
   constructor(options: PipelineOptions) {
     this.#options = options;
-    const { limits, dialect, metrics, inFlight: counts } = options;
+    const { limits, dialect, metrics } = options;
     this.#inFlight = new MaxInFlight({
       limits,
-      counts,
       exemptGroup: dialect.groups.masters,
       refused: (kind, { request, info }) => metrics.dropped(kind, request, info),
     });

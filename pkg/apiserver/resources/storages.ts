@@ -16,9 +16,7 @@ import { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { ByteKeeper } from '#storage/cache/byte-keeper.js';
 import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
-import type { CacheFeed, FedCache } from '#storage/cache/feed.js';
 import { readHistory } from '#storage/cache/read-history.js';
-import type { StateObserver } from '#storage/cache/state.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import { forgetResource, type StorageMetrics } from '#storage/metrics.js';
@@ -42,10 +40,6 @@ export interface ResourceStoragesOptions {
   readonly prefix?: string;
   /** How often caches that have changed compare themselves with the store; absent: as caches do by themselves. */
   readonly selfCheckPeriodMs?: number;
-  /** What is told of all that the cache with this key prefix takes in. */
-  readonly observer?: (prefix: string) => StateObserver;
-  /** Keeps the caches, and tells them what happened before they were filled; absent: the store's own list and watch. */
-  readonly feed?: (cache: FedCache) => CacheFeed;
   /** Parses served bytes; absent: JSON as it is. */
   readonly decode?: Decode;
   /** How values are stored, by the resource's name with its group (`secrets`, `deployments.apps`); others are stored as they are. */
@@ -65,7 +59,6 @@ export class ResourceStorages {
   readonly #stored: ReadonlyMap<string, Stored>;
   readonly #stop = new AbortController();
   readonly #root: string;
-  readonly #readsHistory: boolean;
   /** Makes the cache of a custom resource. */
   readonly #makeCustom: (group: string, resource: string, prefix: string) => WatchCache;
   /** Those of custom resources, by their qualified names. */
@@ -75,8 +68,7 @@ export class ResourceStorages {
   readonly #log: Logger;
 
   constructor(options: ResourceStoragesOptions) {
-    const { store, prefix = '/registry', transformers, gate, decode = jsonDecoder(), observer, ...rest } = options;
-    this.#readsHistory = options.feed === undefined;
+    const { store, prefix = '/registry', transformers, gate, decode = jsonDecoder(), ...rest } = options;
     this.stores = store instanceof ResourceStores ? store : new ResourceStores(store);
     this.#root = prefix;
     this.#metrics = options.metrics;
@@ -84,16 +76,13 @@ export class ResourceStorages {
     this.#log = options.log;
     // Every cache listens to it.
     setMaxListeners(0, this.#stop.signal);
-    // Bytes that several threads read are where all of them find them.
-    const keeper = new ByteKeeper({ compresses: options.observer === undefined && options.feed === undefined });
+    const keeper = new ByteKeeper({ compresses: true });
     this.#makeCustom = (group, name, own) => {
-      // A thread that serves follows these by itself: the main thread does not know which ones somebody wants.
-      const { feed: _, ...following } = rest;
       const resource = `${name}.${group}`;
       const transformer = transformers?.get(resource);
       const place = { store: this.#storeFor(group, name), prefix: own };
       const countedAs = `/${group}/${name}`;
-      return new WatchCache({ ...following, ...place, resource, countedAs, transformer, keeper, decode });
+      return new WatchCache({ ...rest, ...place, resource, countedAs, transformer, keeper, decode });
     };
     const versions = new Map<string, ResourceInfo[]>();
     for (const info of schemeFor(options.dialect).resources) {
@@ -110,11 +99,7 @@ export class ResourceStorages {
         const place = { store: this.#storeFor(form.groupName, name), prefix: `${prefix}/${name}/` };
         const bulk = strategyFor(form.declaration).bulk?.(options.dialect);
         const own = { ...place, resource, transformer, awaitsHistory: true, bulk };
-        const observed = observer === undefined ? {} : { observer: observer(own.prefix) };
-        return [
-          name,
-          { form, cache: new WatchCache({ ...rest, ...own, ...observed, keeper, decode: decodeOf(form, decode) }) },
-        ];
+        return [name, { form, cache: new WatchCache({ ...rest, ...own, keeper, decode: decodeOf(form, decode) }) }];
       }),
     );
   }
@@ -210,7 +195,7 @@ export class ResourceStorages {
     else signal.addEventListener('abort', stop, { once: true });
     await Promise.all([
       ...[...this.#stored.values()].map(({ cache }) => cache.start(this.#stop.signal)),
-      this.#readsHistory ? this.#readHistory(this.#stop.signal) : undefined,
+      this.#readHistory(this.#stop.signal),
     ]);
     signal.removeEventListener('abort', stop);
   }

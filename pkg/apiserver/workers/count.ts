@@ -2,8 +2,8 @@
 
 /**
  * `asked`: the option, 0 for as many as suit the machine. The half of the cores, since a server is seldom alone on its
- * machine (etcd works as much as it does), but no more than eight: the thread that follows etcd tells each of them of every
- * write. Fewer than four cores: one, which is the main thread itself and costs nothing on top.
+ * machine (etcd works as much as it does), but no more than eight: each follows every write of etcd. Fewer than four cores:
+ * one, which needs no supervisor.
  */
 export function workerCount(asked: number, cores: number): number {
   if (asked > 0) return asked;

@@ -1,5 +1,4 @@
-/** What the main thread of an API server and its workers tell each other. */
-import type { MessagePort } from 'node:worker_threads';
+/** What the supervisor of an API server and its worker processes tell each other, as JSON. */
 
 /** A metric as prom-client gives it as JSON. */
 export interface MetricData {
@@ -10,36 +9,30 @@ export interface MetricData {
   readonly values: readonly object[];
 }
 
-/** What a worker is given when it starts; together with the command line that is all it needs. */
-export interface WorkerData {
+/** What a worker is told at its start. The rest it reads from the command line, which is the supervisor's. */
+export interface WorkerPlace {
   readonly index: number;
+  /** How many workers share the server's limits. */
   readonly workers: number;
-  /** See `ControlBlock`. */
-  readonly control: SharedArrayBuffer;
-  /** A descriptor of the listening socket, to be copied. */
-  readonly descriptor: number;
-  /** Where the main thread tells of the objects. */
-  readonly feed: MessagePort;
-  /** Of the whole server, where it has one: see `newIdentity`. */
-  readonly identity?: string | undefined;
-  /** Accept connections before there is anything to serve: none but this one will answer them. */
-  readonly early: boolean;
+  /** The other workers serve already: this one accepts connections when it can serve them. */
+  readonly othersServe: boolean;
 }
 
 export type ToWorker =
   | { readonly type: 'stop' }
-  /** To be answered with `metrics`. */
+  /** The worker answers with `metrics`. */
   | { readonly type: 'collect'; readonly id: number }
   /** The answer to `gather`. */
   | { readonly type: 'gathered'; readonly id: number; readonly metrics: readonly (readonly MetricData[])[] }
   | { readonly type: 'verbosity'; readonly level: number };
 
 export type FromWorker =
-  /** The feed can begin. */
-  | { readonly type: 'following' }
-  | { readonly type: 'ready' }
+  /** The event loop of the worker runs. */
+  | { readonly type: 'beat' }
+  /** The worker serves. */
+  | { readonly type: 'serving' }
   | { readonly type: 'metrics'; readonly id: number; readonly metrics: readonly MetricData[] }
-  /** Asks for the metrics of all other threads. */
+  /** Asks for the metrics of all other processes. */
   | { readonly type: 'gather'; readonly id: number }
-  /** Was told to log more or less. */
+  /** A client has changed the verbosity of the log. */
   | { readonly type: 'verbosity'; readonly level: number };

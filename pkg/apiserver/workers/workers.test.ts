@@ -1,6 +1,5 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import t from 'tap';
-import { ControlBlock } from '#apiserver/workers/control-block.js';
 import { workerCount } from '#apiserver/workers/count.js';
 import { aggregate, metricsOf, remaining } from '#apiserver/workers/metrics.js';
 import { PlainHistogram } from '#daemon/metrics/plain-series.js';
@@ -21,31 +20,8 @@ t.test('as many workers as suit the machine', async (t) => {
   for (const [asked, cores, count] of cases) t.equal(workerCount(asked, cores), count, `${asked} of ${cores}`);
 });
 
-t.test('what threads count together', async (t) => {
-  const one = new ControlBlock(3);
-  const other = new ControlBlock(3, one.memory);
-  one.count(0, 'readOnly', 1);
-  other.count(2, 'readOnly', 1);
-  other.count(2, 'connections', 1);
-  t.equal(one.total('readOnly'), 2);
-  t.equal(one.own(2, 'readOnly'), 1);
-  one.clear(2);
-  t.equal(other.total('readOnly'), 1, 'nothing is left of one that is gone');
-  t.equal(other.total('connections'), 0);
-  const before = one.beats(1);
-  other.beat(1);
-  t.not(one.beats(1), before);
-  t.equal(one.beats(0), 0);
-  one.tell('bootstrapped');
-  t.same([other.bootstrapped, other.stopping], [true, false]);
-  // It has more than another that serves, and pauses; the other may be held, so it does not wait for long.
-  for (const worker of [0, 1]) one.setServing(worker, true);
-  for (let i = 0; i < 5; i++) one.count(0, 'connections', 1);
-  one.letOthersAccept(0);
-});
-
-t.test('metrics of several threads are those of one server', async (t) => {
-  const threads = [1, 2].map((n) => {
+t.test('metrics of several processes are those of one server', async (t) => {
+  const processes = [1, 2].map((n) => {
     const registry = new Registry();
     new Counter({ name: 'requests_total', help: 'Requests.', labelNames: ['code'], registers: [registry] }).inc(
       { code: '200' },
@@ -62,7 +38,7 @@ t.test('metrics of several threads are those of one server', async (t) => {
     histogram.labels('GET').observe(2 * n);
     return registry;
   });
-  const metrics = await Promise.all(threads.map(metricsOf));
+  const metrics = await Promise.all(processes.map(metricsOf));
   const gone = remaining(metrics[0] ?? []);
   const text = await metricsText(aggregate(structuredClone([...metrics, gone])));
   t.match(text, 'requests_total{code="200"} 4\n', 'also of one that is gone');

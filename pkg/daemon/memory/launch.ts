@@ -5,7 +5,7 @@
  * is emptied four times as often, which costs the same in all as long as hardly anything is alive then. Of the API server's
  * writes some is, those that wait for etcd: with half of it a write takes a twelfth less than with a quarter.
  */
-export function semiSpaceMb(program: string): number {
+function semiSpaceMb(program: string): number {
   return program === 'orch-apiserver' ? 8 : 4;
 }
 

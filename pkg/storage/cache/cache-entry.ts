@@ -295,11 +295,7 @@ export class CacheEntry implements Entry, Warm, Compressible {
 
   #cool(known: { readonly matchesNothing: boolean }): void {
     this.#isWarm = false;
-    // What is in memory of several threads is there once for all of them.
-    const isElsewhere = this.#json?.buffer instanceof SharedArrayBuffer;
-    if (this.#shared === undefined && this.unreadable === undefined && !isElsewhere) {
-      this.#shared = this.#spared(known);
-    }
+    if (this.#shared === undefined && this.unreadable === undefined) this.#shared = this.#spared(known);
     if (this.#shared !== undefined) this.#json = undefined;
     if (this.#encodedName === undefined) return;
     this.#encodedBytes = this.#cooled(this.#encodedName, this.#encodedBytes as Bytes);

@@ -11,21 +11,6 @@ import type { CacheState, Write } from '#storage/cache/state.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import { prefixEnd, type Revision, type Store, StoreError, type StoreEvent } from '#storage/store.js';
 
-/** What keeps a cache's state equal to the store. */
-export interface CacheFeed {
-  /** Runs until the signal aborts. */
-  run(signal: AbortSignal): Promise<void>;
-  /** Fills the cache again: what it holds is not to be trusted. */
-  refill(): void;
-}
-
-/** What a feed keeps, as it needs to know it. */
-export interface FedCache {
-  readonly state: CacheState;
-  readonly prefix: string;
-  readonly context: EntryContext;
-}
-
 export interface FeedOptions {
   readonly store: Store;
   readonly prefix: string;
@@ -49,7 +34,7 @@ const pageBytes = 2 * 1024 * 1024;
 const retryBaseMs = 100;
 const retryMaxMs = 5000;
 
-export class Feed implements CacheFeed {
+export class Feed {
   readonly #options: FeedOptions;
   /** Ends the present round of listing and following. */
   #round = new AbortController();

@@ -20,27 +20,12 @@ import { watchTooOld } from '#storage/errors.js';
 import { SortedMap } from '#storage/sorted-map.js';
 import { type Revision, revisionOf } from '#storage/store.js';
 
-/** Is told of all that a state takes in, so that it can be passed on. Called within the same turn; must not throw. */
-export interface StateObserver {
-  /** Called once, before everything else. */
-  observe(state: CacheState): void;
-  /** The next change, in the order of their revisions. */
-  changed(change: Change): void;
-  /** Nothing is missing up to the state's revision. */
-  advanced(): void;
-  /** The state was read anew: all of it may be other than it was. */
-  replaced(): void;
-  /** What happened before is at hand, as far as it will be. */
-  settled(): void;
-}
-
 export interface CacheStateOptions {
   readonly clock: Clock;
   readonly historyCapacity: number;
   readonly historyMaxBytes: number;
   readonly historyMaxAgeMs: number;
   readonly sameObject: (a: CacheEntry, b: CacheEntry) => boolean;
-  readonly observer?: StateObserver | undefined;
 }
 
 /** A write of this server that the watch has not delivered; without an entry a deletion. */
@@ -86,7 +71,6 @@ export class CacheState {
       maxAgeMs: options.historyMaxAgeMs,
     });
     this.snapshots = new Snapshots({ clock: options.clock, capacity: 4, maxAgeMs: options.historyMaxAgeMs });
-    options.observer?.observe(this);
   }
 
   get filled(): boolean {
@@ -141,7 +125,6 @@ export class CacheState {
       if (change === undefined) continue;
       this.#changedAt = write.revision;
       this.ring.add(change);
-      this.#options.observer?.changed(change);
       this.watchers.offer(change);
     }
     this.#advance(revision);
@@ -180,7 +163,6 @@ export class CacheState {
       this.watchers.offer(change);
     }
     this.#filled = true;
-    this.#options.observer?.replaced();
     this.#advance(revision);
   }
 
@@ -189,11 +171,6 @@ export class CacheState {
     const before = past.events.filter((event) => revisionOf(event) <= this.#filledAt);
     const known = (key: string, revision: Revision) => this.known(key, revision);
     const { changes, floor } = changesOfHistory({ ...past, events: before }, known);
-    this.prepend(changes, floor);
-  }
-
-  /** The same for changes as another state has them; all after `floor`. Those after the filling are known already. */
-  prepend(changes: readonly Change[], floor: Revision): void {
     if (!this.#filled || this.ring.floor !== this.#filledAt || floor >= this.#filledAt) return;
     this.ring.prepend(
       changes.filter(({ revision }) => revision <= this.#filledAt),
@@ -206,7 +183,6 @@ export class CacheState {
     if (this.#historySettled) return;
     this.#historySettled = true;
     this.#history.resolve();
-    this.#options.observer?.settled();
   }
 
   /** Resolves when all is remembered that will be (true), or when the signal aborts. */
@@ -269,7 +245,6 @@ export class CacheState {
 
   #advance(revision: Revision): void {
     if (revision > this.#revision) this.#revision = revision;
-    this.#options.observer?.advanced();
     for (const waiting of this.#waiting) {
       if (waiting.revision <= this.#revision) waiting.done();
     }

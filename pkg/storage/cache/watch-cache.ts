@@ -6,10 +6,10 @@ import type { Omissions } from '#apimachinery/codec/json/outline.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { ByteKeeper } from '#storage/cache/byte-keeper.js';
 import { type CacheEntry, type Decode, type EntryContext, jsonDecoder } from '#storage/cache/cache-entry.js';
-import { type CacheFeed, type FedCache, Feed } from '#storage/cache/feed.js';
+import { Feed } from '#storage/cache/feed.js';
 import { CacheReads } from '#storage/cache/reads.js';
 import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
-import { CacheState, type StateObserver } from '#storage/cache/state.js';
+import { CacheState } from '#storage/cache/state.js';
 import { type WatchEnvironment, WatchSession } from '#storage/cache/watch-session.js';
 import { CacheWrites } from '#storage/cache/writes.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
@@ -35,10 +35,6 @@ export interface WatchCacheOptions {
   readonly store: Store;
   /** How values are stored; absent: as they are. */
   readonly transformer?: ValueTransformer | undefined;
-  /** Keeps the cache equal to the store; absent: by the store's own list and watch. */
-  readonly feed?: ((cache: FedCache) => CacheFeed) | undefined;
-  /** Is told of all that the cache takes in. */
-  readonly observer?: StateObserver | undefined;
   /** Somebody will call `remember`; watches from before the cache was filled wait for that. */
   readonly awaitsHistory?: boolean;
   /** The resource's key prefix, with a slash at its end: `/registry/pods/`. */
@@ -91,14 +87,14 @@ export class WatchCache implements ResourceStorage {
   readonly #options: WatchCacheOptions & typeof defaults & { readonly context: EntryContext };
   readonly #state: CacheState;
   #watching: WatchEnvironment | undefined;
-  readonly #feed: CacheFeed;
+  readonly #feed: Feed;
   readonly #reads: CacheReads;
   readonly #writes: CacheWrites;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
   constructor(given: WatchCacheOptions) {
-    const { transformer, awaitsHistory = false, resource, clock, metrics, observer } = given;
+    const { transformer, awaitsHistory = false, resource, clock, metrics } = given;
     const measured = new MeasuredStore(given.store, { resource, clock, metrics });
     const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
     const { decode = jsonDecoder(), keeper = new ByteKeeper(), bulk } = given;
@@ -109,10 +105,10 @@ export class WatchCache implements ResourceStorage {
     this.prefix = options.prefix;
     const { historyCapacity, historyMaxBytes, historyMaxAgeMs } = options;
     const sameObject = (a: CacheEntry, b: CacheEntry) => uidOf(a) === uidOf(b);
-    const state = new CacheState({ clock, historyCapacity, historyMaxBytes, historyMaxAgeMs, sameObject, observer });
+    const state = new CacheState({ clock, historyCapacity, historyMaxBytes, historyMaxAgeMs, sameObject });
     this.#state = state;
     if (!awaitsHistory) state.settleHistory();
-    this.#feed = given.feed?.({ state, prefix: options.prefix, context }) ?? new Feed({ ...options, state });
+    this.#feed = new Feed({ ...options, state });
     const countedAs = options.countedAs ?? `/${options.prefix.split('/').at(-2)}`;
     this.#reads = new CacheReads({ ...options, state, countedAs });
     this.#writes = new CacheWrites({ ...options, state });

@@ -3,7 +3,6 @@
  * there are, for each the number of own bytes before it (two bytes, the low one first) and its index (one byte), then all
  * own bytes.
  */
-import { copyMemory } from '#apimachinery/copy-memory.js';
 
 /** For each stretch. */
 export const entryBytes = 3;
@@ -16,9 +15,6 @@ const loopBytes = 128;
 export abstract class StretchSource {
   #tail: { readonly stretch: number; readonly from: number; readonly bytes: Uint8Array } | undefined;
   #begun: { readonly stretch: number; readonly prefix: Buffer; readonly begins: boolean } | undefined;
-
-  /** Whether threads share its memory: known of all stretches, it need not be asked of each that is copied. */
-  abstract readonly isShared: boolean;
 
   abstract stretchAt(index: number): Uint8Array;
 
@@ -76,14 +72,13 @@ export function copyPacked(
     }
     const part = skip === 0 ? stretch : source.tail(index, skip);
     skip = 0;
-    if (source.isShared) copyMemory(part, target, to);
-    else target.set(part, to);
+    target.set(part, to);
     to += part.length;
   }
   copyPart(packed, ownAt + skip, end, target, to);
 }
 
 export function copyPart(source: Uint8Array, start: number, end: number, target: Buffer, at: number): void {
-  if (end - start > loopBytes) copyMemory(source.subarray(start, end), target, at);
+  if (end - start > loopBytes) target.set(source.subarray(start, end), at);
   else for (let from = start, to = at; from < end; from++, to++) target[to] = source[from] as number;
 }

@@ -1,5 +1,4 @@
 /** Bytes that need not lie in one piece, so that what many objects have in common is in memory once. */
-import { copyMemory } from '#apimachinery/copy-memory.js';
 
 export interface Segmented {
   readonly length: number;
@@ -24,7 +23,7 @@ export function joined(bytes: Bytes): Buffer {
 
 /** Copies what comes behind the first `from` bytes to `target` at `at`. */
 export function copyBytes(bytes: Bytes, target: Buffer, at: number, from = 0): void {
-  if (isWhole(bytes)) copyMemory(from === 0 ? bytes : bytes.subarray(from), target, at);
+  if (isWhole(bytes)) target.set(from === 0 ? bytes : bytes.subarray(from), at);
   else bytes.copyTo(target, at, from);
 }
 

@@ -25,7 +25,6 @@ export interface Run {
 }
 
 export class Template extends StretchSource {
-  readonly isShared = false;
   readonly bytes: Buffer;
   /** Parts of the bytes that others have too. Only grows. */
   readonly stretches: Buffer[] = [];

@@ -16,23 +16,21 @@ export interface Costs {
   readonly joinedEvent: number;
   /** For each MB. */
   readonly list: number;
-  /** One change of etcd, in the one thread that follows it: decoded, stored where all workers see it. */
+  /** One change of etcd, in each worker: decoded, kept, matched with the watches. */
   readonly follow: number;
-  /** One change, in each worker: whom it concerns. */
-  readonly notice: number;
   /** A pod in memory. */
   readonly podBytes: number;
   /** A watch without events, with its part of a connection. */
   readonly watchBytes: number;
-  /** A server without objects; a further worker. */
-  readonly baseBytes: number;
+  /** A worker without objects; the supervisor of several workers. */
   readonly workerBytes: number;
+  readonly supervisorBytes: number;
 }
 
 /**
  * Until a run of `access` gives others. Measured in one quiet run on two cores of an AMD EPYC: create, get, update, patch,
  * watchEvent and list; the limits of the benchmarks of memory: podBytes and watchBytes; on a busy machine: joinedEvent (1 µs
- * for 660 bytes, and slices are larger), baseBytes and workerBytes. Assumed: the rest.
+ * for 660 bytes, and slices are larger), workerBytes and supervisorBytes. Assumed: the rest.
  */
 export const defaultCosts: Costs = {
   create: 1.04,
@@ -44,11 +42,10 @@ export const defaultCosts: Costs = {
   joinedEvent: 0.003,
   list: 1.2,
   follow: 0.1,
-  notice: 0.01,
   podBytes: 5000,
   watchBytes: 15_000,
-  baseBytes: 85e6,
-  workerBytes: 36e6,
+  workerBytes: 110e6,
+  supervisorBytes: 70e6,
 };
 
 /** A row of `access --json`, as far as the model reads it. */

@@ -101,10 +101,8 @@ export interface Demand {
   readonly eventsPerSecond: number;
   /** Cores that workers are busy with, without what each of them does for every change. */
   readonly workerCores: number;
-  /** Cores that each worker is busy with only to see whom changes concern. */
-  readonly noticeCores: number;
-  /** Part of its core that the following thread is busy. */
-  readonly followerCores: number;
+  /** Part of its core that each worker is busy with following all changes. */
+  readonly followCores: number;
 }
 
 const sum = (all: readonly Activity[], of: (activity: Activity) => number) =>
@@ -119,8 +117,7 @@ export function demand(all: readonly Activity[], costs: Costs): Demand {
     changesPerSecond,
     eventsPerSecond,
     workerCores: (serving + eventsPerSecond * costs.watchEvent) / 1000,
-    noticeCores: (changesPerSecond * costs.notice) / 1000,
-    followerCores: (changesPerSecond * costs.follow) / 1000,
+    followCores: (changesPerSecond * costs.follow) / 1000,
   };
 }
 
@@ -128,16 +125,18 @@ export function demand(all: readonly Activity[], costs: Costs): Demand {
 export const fullAt = 0.7;
 
 /** Least number of workers that are not too busy; undefined: none is enough. */
-export function workersNeeded({ workerCores, noticeCores }: Demand): number | undefined {
-  const left = fullAt - noticeCores;
+export function workersNeeded({ workerCores, followCores }: Demand): number | undefined {
+  const left = fullAt - followCores;
   return left <= 0 ? undefined : Math.max(1, Math.ceil(workerCores / left));
 }
 
-/** Changes a second at which the one following thread is too busy. */
-export const followerBound = ({ follow }: Costs): number => (fullAt * 1000) / follow;
+/** Changes a second that keep a worker too busy to serve: more workers do not help then. */
+export const followBound = ({ follow }: Costs): number => (fullAt * 1000) / follow;
 
 export function memoryBytes(size: ClusterSize, costs: Costs, workers: number): number {
   const { nodes, pods, churn } = size;
   const objects = pods * costs.podBytes + nodes * nodeBytes + churn * eventsPerPod * eventLifetimeS * eventBytes;
-  return costs.baseBytes + workers * costs.workerBytes + objects + nodes * watchesPerNode * costs.watchBytes;
+  const watches = nodes * watchesPerNode * costs.watchBytes;
+  // Each worker has a cache of its own, and a part of the watches.
+  return (workers > 1 ? costs.supervisorBytes : 0) + workers * (costs.workerBytes + objects) + watches;
 }

@@ -5,7 +5,7 @@ import {
   type Activity,
   activities,
   demand,
-  followerBound,
+  followBound,
   largest,
   workersNeeded,
 } from '#test/bench/scale-model/load.js';
@@ -27,15 +27,15 @@ test('demand adds up', async (t) => {
     { name: 'writes', perSecond: 100, serveMs: 1, changes: 1, watchers: 10 },
     { name: 'reads', perSecond: 50, serveMs: 2, changes: 0, watchers: 0 },
   ];
-  const costs = { ...defaultCosts, watchEvent: 0.1, follow: 0.5, notice: 0.2 };
+  const costs = { ...defaultCosts, watchEvent: 0.1, follow: 0.5 };
   const found = demand(all, costs);
   t.match(found, { requestsPerSecond: 150, changesPerSecond: 100, eventsPerSecond: 1000 });
-  const rounded = [found.workerCores, found.noticeCores, found.followerCores].map((cores) => cores.toFixed(3));
-  t.same(rounded, ['0.300', '0.020', '0.050']);
+  const rounded = [found.workerCores, found.followCores].map((cores) => cores.toFixed(3));
+  t.same(rounded, ['0.300', '0.050']);
   t.equal(workersNeeded(found), 1);
   t.equal(workersNeeded({ ...found, workerCores: 6.81 }), 11);
-  t.equal(workersNeeded({ ...found, noticeCores: 0.7 }), undefined, 'every worker has its hands full with looking');
-  t.equal(followerBound(costs), 1400);
+  t.equal(workersNeeded({ ...found, followCores: 0.7 }), undefined, 'following takes all that a worker has');
+  t.equal(followBound(costs), 1400);
 });
 
 test('leases are of nodes, endpoint slices go to all of them', async (t) => {
@@ -46,11 +46,10 @@ test('leases are of nodes, endpoint slices go to all of them', async (t) => {
 
 test('the simulation is as busy as the paper says, and a thread that is too busy falls behind', async (t) => {
   const all: Activity[] = [{ name: 'writes', perSecond: 200, serveMs: 4, changes: 1, watchers: 100 }];
-  const costs = { ...defaultCosts, watchEvent: 0.01, joinedEvent: 0.01, follow: 1, notice: 0 };
+  const costs = { ...defaultCosts, watchEvent: 0.01, joinedEvent: 0.01, follow: 1 };
   const run = (workers: number) => simulate({ activities: all, costs, workers, seconds: 20, random: seededRandom(7) });
   const two = run(2);
-  t.ok(Math.abs(two.busiestWorker - 0.5) < 0.05, `${two.busiestWorker}`);
-  t.ok(Math.abs(two.follower - 0.2) < 0.02, `${two.follower}`);
+  t.ok(Math.abs(two.busiestWorker - 0.7) < 0.05, `${two.busiestWorker}`);
   t.ok(two.servedP99Ms > 4 && two.servedP99Ms < 40);
   t.ok(run(1).servedP99Ms > 5 * two.servedP99Ms, 'one worker has exactly all that it can do');
 });
@@ -58,7 +57,7 @@ test('the simulation is as busy as the paper says, and a thread that is too busy
 test('many watchers are told several things at once when there is no time for each', async (t) => {
   const all: Activity[] = [{ name: 'writes', perSecond: 100, serveMs: 0.1, changes: 1, watchers: 1000 }];
   const run = (joinedEvent: number) => {
-    const costs = { ...defaultCosts, watchEvent: 0.02, joinedEvent, follow: 0.1, notice: 0 };
+    const costs = { ...defaultCosts, watchEvent: 0.02, joinedEvent, follow: 0.1 };
     return simulate({ activities: all, costs, workers: 1, seconds: 20, random: seededRandom(7) });
   };
   t.ok(run(0.02).busiestWorker > 1, 'nothing is spared');

@@ -1,8 +1,7 @@
 /**
  * By simulation: requests come at random moments to workers, whose connections are spread evenly; each change goes through
- * etcd to the one following thread, and from there to every worker, which tells its watchers. Where those are many, what
- * happens while they are being told, and during the rest behind that, is told to them together. What a thread does is not
- * interrupted: all else waits for it.
+ * etcd to every worker, which tells its watchers. Where those are many, what happens while they are being told, and during
+ * the rest behind that, is told to them together. What a worker does is not interrupted: all else waits for it.
  */
 import { KeyedHeap } from '#apimachinery/collections/keyed-heap.js';
 import type { Costs } from '#test/bench/scale-model/costs.js';
@@ -24,7 +23,6 @@ export interface SimulationOptions {
 export interface Simulated {
   /** Part of the time that the busiest worker was busy; 1 and more: it falls behind. */
   readonly busiestWorker: number;
-  readonly follower: number;
   /** From a request's coming until the worker has done its part, 50 and 99 of 100; ms. */
   readonly servedP50Ms: number;
   readonly servedP99Ms: number;
@@ -48,7 +46,6 @@ interface Crowd {
 interface Task {
   readonly id: number;
   readonly atMs: number;
-  /** -1: the following thread. */
   readonly thread: number;
   readonly workMs: number;
   readonly done: (endMs: number) => void;
@@ -69,7 +66,6 @@ class Thread {
 export function simulate(options: SimulationOptions): Simulated {
   const { activities, costs, workers, seconds, random, etcdMs = 2, watchersPerTurn = 64 } = options;
   const threads = Array.from({ length: workers }, () => new Thread());
-  const follower = new Thread();
   const endMs = seconds * 1000;
   const tasks = new KeyedHeap<Task, number>({ keyOf: ({ id }) => id, before: (a, b) => a.atMs < b.atMs });
   let ids = 0;
@@ -109,29 +105,22 @@ export function simulate(options: SimulationOptions): Simulated {
     };
     turn(crowd.watchers, atMs, extraMs);
   };
-  const tell = (thread: number, name: string, watchers: number, atMs: number, sinceMs: number) => {
+  const tell = (thread: number, name: string, watchers: number, atMs: number) => {
     const key = `${thread} ${name}`;
     const many = watchers > watchersPerTurn;
     const crowd = (many ? crowds.get(key) : undefined) ?? { thread, watchers, busy: false, waiting: [] };
     if (many) crowds.set(key, crowd);
-    crowd.waiting.push(sinceMs);
-    if (crowd.busy) add({ atMs, thread, workMs: costs.notice, done: () => undefined });
-    else begin(crowd, atMs, costs.notice);
+    crowd.waiting.push(atMs);
+    if (crowd.busy) add({ atMs, thread, workMs: costs.follow, done: () => undefined });
+    else begin(crowd, atMs, costs.follow);
   };
   const changed = ({ name, watchers }: Activity, sinceMs: number) => {
-    add({
-      atMs: sinceMs,
-      thread: -1,
-      workMs: costs.follow,
-      done(doneMs) {
-        const first = Math.floor(random() * workers);
-        for (let i = 0; i < workers; i++) {
-          // What does not divide evenly is of some workers, each time others.
-          const share = Math.floor(watchers / workers) + ((i + first) % workers < watchers % workers ? 1 : 0);
-          tell(i, name, share, doneMs, sinceMs);
-        }
-      },
-    });
+    const first = Math.floor(random() * workers);
+    for (let i = 0; i < workers; i++) {
+      // What does not divide evenly is of some workers, each time others.
+      const share = Math.floor(watchers / workers) + ((i + first) % workers < watchers % workers ? 1 : 0);
+      tell(i, name, share, sinceMs);
+    }
   };
   for (const activity of activities) {
     const { changes, perSecond, serveMs } = activity;
@@ -151,11 +140,10 @@ export function simulate(options: SimulationOptions): Simulated {
     }
   }
   for (let task = tasks.pop(); task !== undefined && task.atMs < endMs; task = tasks.pop()) {
-    task.done((threads[task.thread] ?? follower).take(task.atMs, task.workMs));
+    task.done((threads[task.thread] as Thread).take(task.atMs, task.workMs));
   }
   return {
     busiestWorker: Math.max(...threads.map(({ busyMs }) => busyMs)) / endMs,
-    follower: follower.busyMs / endMs,
     servedP50Ms: percentile(served, 0.5),
     servedP99Ms: percentile(served, 0.99),
     toldP99Ms: percentile(told, 0.99),

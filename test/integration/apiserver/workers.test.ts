@@ -1,4 +1,4 @@
-/** An API server in several threads, of which some are held or die. */
+/** An API server of several processes, of which some are held or die. */
 import t, { type Test } from 'tap';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { definitionsEverywhere } from '#test/integration/apiserver/workers/definitions.js';
@@ -23,7 +23,7 @@ interface ConfigMap {
 
 void t.test('an API server with two workers', async (t) => {
   // The store's history is compacted all the while; what watches resume from is the server's own.
-  // Workers keep what the main thread has yet to put on record from being written.
+  // Workers wait for what another one has yet to put on record.
   const gates = '--feature-gates=APIServerIdentity=true,StorageVersionAPI=true';
   const argv = ['--etcd-compaction-interval', long ? '10s' : '1s', gates];
   const server = await startServerProcess({ workers: 2, teardown: (task) => t.teardown(task), argv });
@@ -122,7 +122,7 @@ async function allEnd(t: Test, server: ServerProcess): Promise<void> {
   server.child.kill('SIGTERM');
   for await (const _ of watch);
   t.same(await server.exited, [0, null]);
-  t.equal(server.log.split('"Stopped" code=0').length - 1, 3, 'all threads ended by themselves');
+  t.equal(server.log.split('"Stopped" code=0').length - 1, 3, 'all processes ended by themselves');
   t.equal(server.log.split('Signal received').length - 1, 1, 'one tells of the signal');
 }
 

@@ -1,21 +1,33 @@
-/** The API server with workers that can be held by a request, and that die when the process gets SIGUSR2. */
-import { Worker } from 'node:worker_threads';
-import { workerLimits } from '#apiserver/workers/worker-pool.js';
+/** The API server with workers that can be held by a request, and that die when the supervisor gets SIGUSR2. */
+import { writeSync } from 'node:fs';
+import type { SpawnWorker, WorkerProcess } from '#apiserver/workers/supervisor.js';
 import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
+import { forkingWorkers, runWorker, workerPlace } from '#cmd/orch-apiserver/worker-process.js';
 import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 
+const standardError = 2;
+
 const guarded = guard(process);
-const workers: Worker[] = [];
-process.on('SIGUSR2', () => void workers.shift()?.terminate());
-const program = apiServerProgram(guarded, (workerData, transferList) => {
-  const worker = new Worker(new URL('./held-worker.js', import.meta.url), {
-    argv: process.argv.slice(2),
-    workerData,
-    transferList: [...transferList],
-    resourceLimits: workerLimits,
+const place = workerPlace(process.env);
+if (place === undefined) {
+  const workers: WorkerProcess[] = [];
+  process.on('SIGUSR2', () => workers.shift()?.kill());
+  const fork = forkingWorkers();
+  const spawn: SpawnWorker = (at) => {
+    const worker = fork(at);
+    workers.push(worker);
+    return worker;
+  };
+  process.exitCode = await run(apiServerProgram(guarded, spawn), guarded);
+} else {
+  const code = await runWorker(guarded, place, {
+    '/planted/hold': async ({ info }) => {
+      writeSync(standardError, 'holding\n');
+      const end = performance.now() + Number(info.query.get('ms'));
+      while (performance.now() < end);
+      return { status: 200, headers: { 'content-type': 'text/plain' }, body: Buffer.from('held\n') };
+    },
   });
-  workers.push(worker);
-  return worker;
-});
-process.exitCode = await run(program, guarded);
+  process.exit(code);
+}

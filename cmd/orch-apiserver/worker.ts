@@ -1,4 +1,0 @@
-/** A thread of the API server that serves requests: see `WorkerPool`. */
-import { runWorker } from '#cmd/orch-apiserver/run-worker.js';
-
-await runWorker();

@@ -1,0 +1,289 @@
+/**
+ * An API server of several processes. Each worker is a whole API server with a cache of its own, as several servers on one
+ * etcd are, and all accept connections of one socket. The supervisor serves nothing: it starts the workers, replaces one
+ * whose event loop is held or that has died, and puts their metrics together.
+ *
+ * The first worker starts alone, so that what the cluster needs is made once, and a mistake in the options is told once.
+ */
+import type { Registry } from 'prom-client';
+import { deferred } from '#apimachinery/async/deferred.js';
+import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { Liveness } from '#apiserver/workers/liveness.js';
+import type { FromWorker, MetricData, ToWorker, WorkerPlace } from '#apiserver/workers/messages.js';
+import { aggregate, metricsOf, remaining } from '#apiserver/workers/metrics.js';
+import type { Daemon } from '#daemon/daemon.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { counter, gauge } from '#daemon/metrics/metric.js';
+
+/** A process that serves, as its supervisor sees it. */
+export interface WorkerProcess {
+  readonly pid: number;
+  /** A message to a process that has ended is dropped. */
+  send(message: ToWorker): void;
+  onMessage(listener: (message: FromWorker) => void): void;
+  /** Called once. `code` is null after a signal. */
+  onExit(listener: (code: number | null) => void): void;
+  /** Ends it at once. */
+  kill(): void;
+}
+
+/** Starts a process that serves in that place. */
+export type SpawnWorker = (place: WorkerPlace) => WorkerProcess;
+
+export interface WorkerSupervisorOptions {
+  readonly name: string;
+  readonly count: number;
+  readonly spawn: SpawnWorker;
+  /** Time in which the last requests end after the server was told to stop. */
+  readonly shutdownMs: number;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: Registry;
+  /** Of the supervisor's log; set when a client changes it. */
+  readonly verbosity: { level: number };
+}
+
+type EndReason = 'held' | 'died';
+
+/** One process in one place. */
+interface Running {
+  readonly index: number;
+  readonly worker: WorkerProcess;
+  readonly exited: Promise<void>;
+  /** Undefined before the first beat. */
+  beats: number | undefined;
+  serving: boolean;
+  held: boolean;
+  metrics: readonly MetricData[];
+}
+
+/**
+ * A worker that does not come back to its event loop for so long is replaced. Longer than any request should take, shorter
+ * than the time in which leaders renew their leases (10 s), whose connections may be on it.
+ */
+const heldMs = 5000;
+const lookMs = 500;
+/** The metrics of a worker that does not answer for so long are its last ones. */
+const gatherMs = 1000;
+const retryMs = 100;
+const retryMaxMs = 10_000;
+/** A worker that ran for so long had no trouble at its start. */
+const settledMs = 30_000;
+
+export class WorkerSupervisor implements Daemon {
+  readonly name: string;
+  readonly #options: WorkerSupervisorOptions;
+  readonly #running = new Map<number, Running>();
+  readonly #liveness = new Liveness({ heldMs, periodMs: lookMs });
+  readonly #closing = new AbortController();
+  readonly #ready = deferred();
+  readonly #restarts;
+  /** What workers have counted that are gone. */
+  #departed: (readonly MetricData[])[] = [];
+  /** By the worker's place: starts in a row that failed. */
+  readonly #attempts = new Map<number, number>();
+  readonly #gathering = new Map<number, (metrics: readonly MetricData[]) => void>();
+  #nextGathering = 1;
+  #hasServed = false;
+  #closed: Promise<void> | undefined;
+
+  constructor(options: WorkerSupervisorOptions) {
+    this.#options = options;
+    this.name = options.name;
+    const { metrics } = options;
+    const serving = () => [...this.#running.values()].filter((running) => running.serving).length;
+    gauge(metrics, {
+      name: 'apiserver_workers',
+      help: 'Processes that serve requests.',
+      collect() {
+        this.set(serving());
+      },
+    });
+    this.#restarts = counter(metrics, {
+      name: 'apiserver_worker_restarts_total',
+      help: 'Workers that were replaced, by the reason: held by something for too long, or died.',
+      labelNames: ['reason'],
+    });
+    for (const reason of ['held', 'died']) this.#restarts.inc({ reason }, 0);
+    // A failure is told by `start`.
+    this.#ready.promise.catch(() => undefined);
+  }
+
+  async start(signal: AbortSignal): Promise<void> {
+    const stop = () => void this.close();
+    signal.addEventListener('abort', stop, { once: true });
+    if (signal.aborted) stop();
+    try {
+      if (!this.#closing.signal.aborted) this.#start(0);
+      await this.#supervise();
+    } finally {
+      signal.removeEventListener('abort', stop);
+      await this.close();
+    }
+    // The first worker could not serve, and has said why.
+    await this.#ready.promise;
+  }
+
+  ready(): Promise<void> {
+    return this.#ready.promise;
+  }
+
+  close(): Promise<void> {
+    this.#closed ??= this.#close();
+    return this.#closed;
+  }
+
+  async #close(): Promise<void> {
+    const { clock, log, shutdownMs } = this.#options;
+    this.#closing.abort();
+    const running = [...this.#running.values()];
+    for (const { worker } of running) worker.send({ type: 'stop' });
+    const ended = new AbortController();
+    const all = Promise.all(running.map(({ exited }) => exited)).then(() => ended.abort());
+    await clock.sleep(shutdownMs, ended.signal);
+    for (const { worker, index } of this.#running.values()) {
+      log.warn({ worker: index, pid: worker.pid }, 'Worker does not end, stopping it at once');
+      worker.kill();
+    }
+    await all;
+    if (!this.#hasServed) this.#ready.reject(new Error('closed before it was ready'));
+  }
+
+  #start(index: number): void {
+    const { spawn, count: workers, clock } = this.#options;
+    const worker = spawn({ index, workers, othersServe: this.#hasServed });
+    const startedMs = clock.monotonic();
+    const exited = deferred();
+    const running: Running = {
+      index,
+      worker,
+      exited: exited.promise,
+      beats: undefined,
+      serving: false,
+      held: false,
+      metrics: [],
+    };
+    this.#running.set(index, running);
+    worker.onExit((code) => {
+      this.#ended(running, code, clock.monotonic() - startedMs);
+      exited.resolve();
+    });
+    worker.onMessage((message) => this.#hear(running, message, startedMs));
+  }
+
+  #hear(running: Running, message: FromWorker, startedMs: number): void {
+    switch (message.type) {
+      case 'beat':
+        running.beats = (running.beats ?? 0) + 1;
+        break;
+      case 'serving':
+        this.#serves(running, startedMs);
+        break;
+      case 'metrics':
+        running.metrics = message.metrics;
+        this.#gathering.get(message.id)?.(message.metrics);
+        break;
+      case 'gather':
+        void this.#answerGather(running, message.id);
+        break;
+      case 'verbosity':
+        this.#options.verbosity.level = message.level;
+        for (const other of this.#running.values()) if (other !== running) other.worker.send(message);
+        break;
+    }
+  }
+
+  #serves(running: Running, startedMs: number): void {
+    const { log, clock, count } = this.#options;
+    const { index, worker } = running;
+    running.serving = true;
+    log.info({ worker: index, pid: worker.pid, ms: Math.round(clock.monotonic() - startedMs) }, 'Worker serves');
+    if (this.#hasServed) return;
+    this.#hasServed = true;
+    this.#ready.resolve();
+    if (this.#closing.signal.aborted) return;
+    for (let other = 0; other < count; other++) if (other !== index) this.#start(other);
+  }
+
+  async #answerGather(running: Running, id: number): Promise<void> {
+    const { metrics, log } = this.#options;
+    try {
+      const own = await metricsOf(metrics);
+      const others = [...this.#running.values()].filter((each) => each !== running);
+      const theirs = await Promise.all(others.map((each) => this.#collect(each)));
+      running.worker.send({ type: 'gathered', id, metrics: [own, ...theirs, ...this.#departed] });
+    } catch (err) {
+      log.warn({ err }, 'Cannot read the metrics of the supervisor');
+      running.worker.send({ type: 'gathered', id, metrics: [] });
+    }
+  }
+
+  /** A worker's metrics, or its last ones when it does not answer. */
+  #collect(running: Running): Promise<readonly MetricData[]> {
+    if (running.beats === undefined) return Promise.resolve(running.metrics);
+    const id = this.#nextGathering++;
+    return new Promise((resolve) => {
+      const done = (metrics: readonly MetricData[]) => {
+        timer.cancel();
+        this.#gathering.delete(id);
+        resolve(metrics);
+      };
+      const timer = this.#options.clock.setTimer(() => done(running.metrics), gatherMs);
+      this.#gathering.set(id, done);
+      running.worker.send({ type: 'collect', id });
+    });
+  }
+
+  /** Starts another one, unless the server ends or never served. */
+  #ended(running: Running, code: number | null, ranMs: number): void {
+    const { log, clock } = this.#options;
+    const { signal } = this.#closing;
+    const { index } = running;
+    this.#running.delete(index);
+    if (signal.aborted) return;
+    if (!this.#hasServed) {
+      this.#ready.reject(new Error('the API server could not serve: its log says why'));
+      this.#closing.abort();
+      return;
+    }
+    const reason: EndReason = running.held ? 'held' : 'died';
+    this.#restarts.inc({ reason });
+    void this.#depart(running.metrics);
+    const attempt = ranMs >= settledMs ? 0 : (this.#attempts.get(index) ?? 0) + 1;
+    this.#attempts.set(index, attempt);
+    const delayMs = attempt === 0 ? 0 : exponentialDelayMs(attempt, retryMs, retryMaxMs);
+    log.error({ worker: index, reason, code, delayMs }, 'Worker has ended, starting another');
+    void clock.sleep(delayMs, signal).then(() => {
+      if (!signal.aborted) this.#start(index);
+    });
+  }
+
+  /** Keeps what a worker had counted when it was last asked: a server's counters do not go back. */
+  async #depart(metrics: readonly MetricData[]): Promise<void> {
+    const all = [...this.#departed, remaining(metrics)];
+    this.#departed = all;
+    const merged = remaining(await metricsOf(aggregate(all)));
+    this.#departed = [merged, ...this.#departed.filter((each) => !all.includes(each))];
+  }
+
+  async #supervise(): Promise<void> {
+    const { clock, log } = this.#options;
+    const { signal } = this.#closing;
+    while (!signal.aborted) {
+      await clock.sleep(lookMs, signal);
+      if (signal.aborted) return;
+      const beats = new Map<number, number>();
+      for (const { index, beats: count, held } of this.#running.values()) {
+        if (count !== undefined && !held) beats.set(index, count);
+      }
+      for (const index of this.#liveness.look(beats, clock.monotonic())) {
+        const running = this.#running.get(index);
+        if (running === undefined) continue;
+        running.held = true;
+        log.error({ worker: index, heldMs }, 'Worker is held by something that does not end, stopping it');
+        running.worker.kill();
+      }
+    }
+  }
+}
