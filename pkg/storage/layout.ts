@@ -20,6 +20,9 @@ export interface StorableObject {
 }
 
 const metadataStart = Buffer.from('"metadata":{');
+const headMembers = [Buffer.from('"kind":"'), Buffer.from('"apiVersion":"')] as const;
+const quotationMark = '"'.charCodeAt(0);
+const comma = ','.charCodeAt(0);
 /** In so many bytes the start of metadata is found by a plain loop, as long as apiVersion and kind are no longer than usual. */
 const headBytes = 256;
 /** Where a version's bytes are put together that are only copied from. */
@@ -260,10 +263,24 @@ class StoredWriter {
 
 /** True for what can be an object as this program and 1.24 store it in JSON; does not parse. */
 export function isStoredLayout(bytes: Buffer): boolean {
-  if (bytes[0] !== openingBrace || spliceOffset(bytes) < 0) return false;
+  if (bytes[0] !== openingBrace || !startsWithHead(bytes)) return false;
   // 1.24 ends the JSON of its objects with a line feed.
   const last = bytes[bytes.length - 1] === lineFeed ? bytes.length - 2 : bytes.length - 1;
   return bytes[last] === closingBrace;
+}
+
+/** Whether nothing but `kind` and `apiVersion` is before the metadata: others may have a part of that name in them. */
+function startsWithHead(bytes: Buffer): boolean {
+  let at = 1;
+  for (let i = 0; i < headMembers.length && !isMetadataStart(bytes, at); i++) {
+    const member = headMembers.find((start) => isAt(bytes, at, start));
+    if (member === undefined) return false;
+    // Names of kinds and versions have no quotes in them.
+    const end = bytes.indexOf(quotationMark, at + member.length);
+    if (end < 0 || bytes[end + 1] !== comma) return false;
+    at = end + 2;
+  }
+  return isMetadataStart(bytes, at);
 }
 
 /** Where `{` of the object's metadata ends; -1 when the bytes are not in the stored layout. */
@@ -275,7 +292,11 @@ function spliceOffset(bytes: Buffer): number {
 }
 
 function isMetadataStart(bytes: Buffer, from: number): boolean {
-  for (let i = 0; i < metadataStart.length; i++) if (bytes[from + i] !== metadataStart[i]) return false;
+  return isAt(bytes, from, metadataStart);
+}
+
+function isAt(bytes: Buffer, from: number, part: Buffer): boolean {
+  for (let i = 0; i < part.length; i++) if (bytes[from + i] !== part[i]) return false;
   return true;
 }
 

@@ -33,7 +33,7 @@ const specs: Readonly<Record<string, JSONSchemaProps>> = {
 };
 const types = new Map<string, TypeInfo>(
   Object.entries(specs).map(([version, spec]) => {
-    const schema = new Structural(object({ spec, status: object({ ready: text }) }), dialect, false);
+    const schema = new Structural(object({ spec, status: object({ ready: text }) }), dialect);
     const type = customType({ schema, scheme, name: `${group}.${version}.Site`, kind: 'Site', version });
     return [`${group}/${version}`, type];
   }),

@@ -51,7 +51,7 @@ export interface FieldInfo {
   readonly doc: string | undefined;
 }
 
-/** Drops, in place, what an object's schema does not know, and tells of each path. */
+/** Drops, in place, what an object's schema does not know, and tells of each path. May throw a DecodeError. */
 export type Prune = (object: object, dropped: (path: string) => void) => void;
 
 export interface TypeInfo {

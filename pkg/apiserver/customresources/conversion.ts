@@ -5,6 +5,11 @@
  */
 import { fillCustomDefaults, lacksDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
 import { pruneObject, wouldPrune } from '#api/apiextensions/v1/customresource/pruning.js';
+import {
+  coerceResources,
+  readMetadata,
+  wouldCoerceResources,
+} from '#api/apiextensions/v1/customresource/resource-metadata.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
 import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
@@ -37,16 +42,24 @@ export class StoredForms {
   #currentVersion(object: ApiObjectShape): string {
     const version = this.versionOf(object);
     if (version === undefined) return object.apiVersion ?? '';
-    const { schema, apiVersion } = version;
-    return wouldPrune(object, schema) || lacksDefaults(object, schema) ? '' : apiVersion;
+    const { schema, apiVersion, metadataType } = version;
+    const isChanged =
+      readMetadata(object.metadata, metadataType) !== object.metadata ||
+      wouldPrune(object, schema) ||
+      wouldCoerceResources(object, schema, metadataType) ||
+      lacksDefaults(object, schema);
+    return isChanged ? '' : apiVersion;
   }
 
   /** The object as its own version has it by now, sharing nothing that might be changed. */
   settled(object: ApiObjectShape): ApiObjectShape {
-    const schema = this.versionOf(object)?.schema;
-    if (schema === undefined) return object;
+    const version = this.versionOf(object);
+    if (version === undefined) return object;
+    const { schema, metadataType } = version;
     const own = copyJson(object);
+    own.metadata = readMetadata(own.metadata, metadataType);
     pruneObject(own, schema);
+    coerceResources(own, schema, { type: metadataType, dropInvalid: true });
     fillCustomDefaults(own, schema);
     return own;
   }

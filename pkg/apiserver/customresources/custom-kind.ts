@@ -30,6 +30,7 @@ export interface CustomVersion {
   /** `stable.example.com/v1`. */
   readonly apiVersion: string;
   readonly schema: Structural;
+  readonly metadataType: TypeInfo;
   readonly type: TypeInfo;
   readonly strategy: Strategy;
 }
@@ -105,13 +106,14 @@ export class CustomKind {
     const { group, kind, namespaced } = this;
     const { name, subresources } = version;
     const declared = version.schema?.openAPIV3Schema ?? {};
-    const schema = new Structural(declared, scheme.dialect, spec.preserveUnknownFields === true);
+    const schema = new Structural(declared, scheme.dialect, spec.preserveUnknownFields === true ? 'all' : undefined);
     const strategy = customStrategy({ version, schema, namespaced, patterns });
     const scale = subresources?.scale;
     return {
       name,
       apiVersion: this.apiVersion(name),
       schema,
+      metadataType: scheme.type('meta.v1.ObjectMeta'),
       type: customType({ schema, scheme, name: `${group}.${name}.${kind}`, kind, version: name }),
       strategy: scale === undefined ? strategy : { ...strategy, scaleParts: scaleParts(scale) },
     };

@@ -6,7 +6,8 @@ import { FieldSets } from '#storage/cache/field-sets.js';
 import { RecurringValues } from '#storage/cache/recurring-values.js';
 import { UnkeptEntry } from '#storage/cache/unkept-entry.js';
 import { unreadableEntry } from '#storage/errors.js';
-import { isStoredLayout, type PartParser, parseParts, splice, spliceInto, unsplice } from '#storage/layout.js';
+import { type PartParser, parseParts, splice, spliceInto, unsplice } from '#storage/layout.js';
+import { laidOut } from '#storage/relayout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import { CompressedBytes } from '#storage/segments/compressed-bytes.js';
 import { maxSharedBytes } from '#storage/segments/packed.js';
@@ -81,11 +82,12 @@ export class CacheEntry implements Entry, Warm, Compressible {
    * One that is only kept for now, as most of what is read from the store: its bytes are never in one piece of their own
    * where they can be shared. The value is copied.
    */
-  static kept(kv: KeyValue, context: EntryContext): CacheEntry {
-    const { key, value, modRevision } = kv;
+  static kept(stored: KeyValue, context: EntryContext): CacheEntry {
     const { keeper } = context;
-    if (keeper === undefined || kv.unreadable !== undefined || !isStoredLayout(value))
-      return new CacheEntry(kv, context);
+    const value = keeper === undefined || stored.unreadable !== undefined ? undefined : laidOut(stored.value);
+    if (keeper === undefined || value === undefined) return new CacheEntry(stored, context);
+    const kv = value === stored.value ? stored : { ...stored, value };
+    const { key, modRevision } = kv;
     const json = spliceInto(scratch, value, modRevision);
     if (json !== undefined && !keeper.compresses(json.length)) return CacheEntry.#keptOnce(kv, context, json);
     const shared = json && keeper.match(key, 'json', json);
@@ -112,12 +114,12 @@ export class CacheEntry implements Entry, Warm, Compressible {
 
   /** The value is copied; with `given`, which is what `kept` of an equal entry was, it is not looked at. */
   constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, context: EntryContext, given?: Bytes) {
-    const readable = given !== undefined || isStoredLayout(value);
+    const layout = given === undefined && unreadable === undefined ? laidOut(value) : value;
     this.#key = key;
     this.revision = modRevision;
     this.stale = stale;
-    this.unreadable = unreadable ?? (readable ? undefined : 'the stored data is not an object in JSON');
-    const line = given ?? splice(value, modRevision, lineFeed);
+    this.unreadable = unreadable ?? (layout !== undefined ? undefined : 'the stored data is not an object in JSON');
+    const line = given ?? splice(layout ?? value, modRevision, lineFeed);
     this.#context = context;
     this.#isWarm = given === undefined;
     if (isWhole(line)) {

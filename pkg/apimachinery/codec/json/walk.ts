@@ -137,7 +137,7 @@ export class JsonWalk {
       if (key === 'apiVersion' || key === 'kind') object[key] = this.#undeclared(type, key, member);
       else if (key === 'metadata') {
         const field = type.byName.get(key);
-        object[key] = member === null || field === undefined ? undefined : this.#field(field, member);
+        object[key] = member === null || field === undefined ? undefined : this.#metadata(field, member);
       } else this.members += checkDepth(member, maxDepth - 1);
       this.#path.pop();
     }
@@ -149,6 +149,19 @@ export class JsonWalk {
       if (this.unknown !== undefined && this.unknown.length < this.#limit) this.unknown.push(path);
     });
     return result;
+  }
+
+  /**
+   * Of an object of a custom kind, as 1.24 reads them: by themselves, and what they do not know goes without a word. An
+   * applied configuration is held to what is declared.
+   */
+  #metadata(field: FieldInfo, value: unknown): unknown {
+    if (this.#keepZeros || field.type === undefined) return this.#field(field, value);
+    const walk = new JsonWalk({ collectUnknown: false, limit: 0, canonical: this.#canonical });
+    if (this.#canonical?.has(value) === true) return value;
+    const metadata = walk.root(field.type, value);
+    this.members += walk.members;
+    return metadata;
   }
 
   #undeclared(type: TypeInfo, key: string, member: unknown): unknown {

@@ -8,6 +8,8 @@ export interface Step {
   readonly contentType?: string;
   readonly accept?: string;
   readonly body?: unknown;
+  /** Of requests for a key of the store itself, which get the value of the body and have no answer: `/registry/…`. */
+  readonly isStored?: true;
   /** Repeated until the answer has this text, where something takes its time. Its answer is not compared. */
   readonly until?: string;
 }
@@ -102,6 +104,11 @@ export function applied(path: string, manager: string, body: object, force = fal
     contentType: 'application/apply-patch+yaml',
     body,
   };
+}
+
+/** Puts a value into the store, as others may have left it there. */
+export function stored(key: string, value: object): Step {
+  return { method: 'PUT', path: key, isStored: true, body: value };
 }
 
 export function merged(path: string, manager: string, body: object): Step {

@@ -3,6 +3,7 @@
  * a schema instead of a declaration. Fields are made when first asked for.
  */
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
+import { coerceResources } from '#api/apiextensions/v1/customresource/resource-metadata.js';
 import { objectFields } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
@@ -21,7 +22,11 @@ export interface CustomTypeOptions {
 
 /** The type of a custom kind's objects. */
 export function customType({ schema, scheme, name, kind, version }: CustomTypeOptions): TypeInfo {
-  const prune: Prune = (object, dropped) => pruneObject(object, schema, dropped);
+  const rules = { type: scheme.type('meta.v1.ObjectMeta'), dropInvalid: false };
+  const prune: Prune = (object, dropped) => {
+    pruneObject(object, schema, dropped);
+    coerceResources(object, schema, rules);
+  };
   const names = { name, shortName: kind, goName: `${version}.${kind}` };
   return new CustomType({ ...names, schema, scheme, isRoot: true, isInPreserving: false }, prune);
 }

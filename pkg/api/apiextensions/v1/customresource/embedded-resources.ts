@@ -7,7 +7,7 @@ import { validateObjectMeta } from '#api/meta/v1/objectmeta/validation.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { addAll, invalidEach, required } from '#apimachinery/validation/failure.js';
+import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { dns1035LabelErrors, pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -37,7 +37,8 @@ function within(value: unknown, schema: Structural, place: Place): FieldFailure[
       if (typeof member !== 'object' || member === null) continue;
       const known = schema.member(name);
       if (!(known instanceof Structural)) continue;
-      const at = path === undefined ? FieldPath.of(name) : path.child(name);
+      const isKey = !schema.properties.has(name);
+      const at = path === undefined ? FieldPath.of(name) : isKey ? path.key(name) : path.child(name);
       addAll(failures, within(member, known, { path: at, dialect }));
     }
   }
@@ -47,17 +48,24 @@ function within(value: unknown, schema: Structural, place: Place): FieldFailure[
 function validateResource(value: Record<string, unknown>, path: FieldPath, dialect: Dialect): FieldFailure[] {
   const failures: FieldFailure[] = [];
   for (const name of ['apiVersion', 'kind']) {
-    if (typeof value[name] !== 'string' || value[name] === '') {
-      failures.push(required(path.child(name), 'must not be empty'));
-    }
+    const text = value[name];
+    if (text === undefined) failures.push(required(path.child(name), 'must not be empty'));
+    else if (typeof text !== 'string') failures.push(invalidValue(path.child(name), text, 'must be a string'));
+    else if (text === '') failures.push(invalidValue(path.child(name), text, 'must not be empty'));
   }
-  const { kind, metadata } = value;
-  if (typeof kind === 'string' && kind !== '') {
-    addAll(failures, invalidEach(path.child('kind'), kind, dns1035LabelErrors(kind.toLowerCase())));
+  const { apiVersion, kind, metadata } = value;
+  if (typeof apiVersion === 'string' && apiVersion.split('/').length > 2) {
+    failures.push(invalidValue(path.child('apiVersion'), apiVersion, `unexpected GroupVersion string: ${apiVersion}`));
+  }
+  const kindErrors = typeof kind === 'string' && kind !== '' ? dns1035LabelErrors(kind.toLowerCase()) : [];
+  if (kindErrors.length > 0) {
+    const why = `may have mixed case, but should otherwise match: ${kindErrors.join(',')}`;
+    failures.push(invalidValue(path.child('kind'), kind, why));
   }
   if (isMembers(metadata)) {
-    const { name = '', generateName = '', namespace = '' } = metadata as ObjectMeta;
-    const meta = { ...metadata, name: name === '' && generateName === '' ? 'x' : name || 'x' } as ObjectMeta;
+    const { name = '', namespace = '' } = metadata as ObjectMeta;
+    // One without a name is not refused for that.
+    const meta = { ...metadata, name: name || 'fakename' } as ObjectMeta;
     const rules = { dialect, namespaced: namespace !== '', name: pathSegmentErrors };
     addAll(failures, validateObjectMeta(meta, rules, path.child('metadata')));
   }

@@ -9,64 +9,69 @@ import { isMembers, type Structural } from '#api/apiextensions/v1/structural/str
 /** Told of each member that is dropped: `spec.parts[0].colour`. */
 export type Dropped = (path: string) => void;
 
-const nobody: Dropped = () => undefined;
-
 /** In place. The members that every object of the API has are left alone. */
-export function pruneObject(object: object, schema: Structural, dropped: Dropped = nobody): void {
-  pruneMembers(object as Record<string, unknown>, schema, { path: '', isResource: true, dropped });
+export function pruneObject(object: object, schema: Structural, dropped: Dropped = () => undefined): void {
+  if (schema.keepsAll) return;
+  const drop = (members: Members, name: string, path: string) => {
+    delete members[name];
+    dropped(path);
+    return 'go on' as const;
+  };
+  new Walk(drop, true).members(object as Members, schema, { path: '', isResource: true });
 }
 
 /** True when pruning would take something away. */
 export function wouldPrune(object: object, schema: Structural): boolean {
-  return hasUnknown(object as Record<string, unknown>, schema, true);
+  if (schema.keepsAll) return false;
+  return new Walk(() => 'stop', false).members(object as Members, schema, { path: '', isResource: true }) === 'stop';
 }
+
+type Members = Record<string, unknown>;
+type Next = 'go on' | 'stop';
+/** Told of a member that is not known. */
+type Unknown = (members: Members, name: string, path: string) => Next;
 
 interface Place {
   readonly path: string;
   readonly isResource: boolean;
-  readonly dropped: Dropped;
 }
 
-function pruneValue(value: unknown, schema: Structural | undefined, path: string, dropped: Dropped): void {
-  if (Array.isArray(value)) {
-    const items = schema?.items;
-    for (let i = 0; i < value.length; i++) pruneValue(value[i], items, `${path}[${i}]`, dropped);
-  } else if (isMembers(value)) {
-    pruneMembers(value, schema, { path, isResource: schema?.isResource === true, dropped });
+class Walk {
+  readonly #unknown: Unknown;
+  readonly #hasPaths: boolean;
+
+  /** `hasPaths`: false where the paths are not asked for, which are long to make. */
+  constructor(unknown: Unknown, hasPaths: boolean) {
+    this.#unknown = unknown;
+    this.#hasPaths = hasPaths;
   }
-}
 
-function pruneMembers(
-  members: Record<string, unknown>,
-  schema: Structural | undefined,
-  { path, isResource, dropped }: Place,
-): void {
-  for (const name of Object.keys(members)) {
-    if (isResource && objectFields.has(name)) continue;
-    const known = schema?.member(name);
-    const at = path === '' ? name : `${path}.${name}`;
-    if (known === true) continue;
-    if (known !== undefined) pruneValue(members[name], known, at, dropped);
-    else if (schema?.preservesUnknown !== true) {
-      delete members[name];
-      dropped(at);
+  members(members: Members, schema: Structural | undefined, { path, isResource }: Place): Next {
+    for (const name of Object.keys(members)) {
+      if (isResource && objectFields.has(name)) continue;
+      const known = schema?.member(name);
+      const at = this.#hasPaths ? (path === '' ? name : `${path}.${name}`) : '';
+      let next: Next = 'go on';
+      if (known !== undefined) next = this.#value(members[name], known === true ? undefined : known, at);
+      else if (schema?.preservesUnknown !== true) next = this.#unknown(members, name, at);
+      if (next === 'stop') return 'stop';
     }
+    return 'go on';
   }
-}
 
-function hasUnknown(value: unknown, schema: Structural | undefined, isResource: boolean): boolean {
-  if (Array.isArray(value)) {
-    const items = schema?.items;
-    return value.some((element) => hasUnknown(element, items, items?.isResource === true));
+  #value(value: unknown, schema: Structural | undefined, path: string): Next {
+    if (isMembers(value)) return this.members(value, schema, { path, isResource: schema?.isResource === true });
+    if (Array.isArray(value)) return this.#elements(value, schema, path);
+    return 'go on';
   }
-  if (!isMembers(value)) return false;
-  for (const name in value) {
-    if (isResource && objectFields.has(name)) continue;
-    const known = schema?.member(name);
-    if (known === true) continue;
-    if (known === undefined) {
-      if (schema?.preservesUnknown !== true) return true;
-    } else if (hasUnknown(value[name], known, known.isResource)) return true;
+
+  #elements(list: readonly unknown[], schema: Structural | undefined, path: string): Next {
+    const items = schema?.preservesUnknown === true ? schema.preservingItems : schema?.items;
+    // Whatever stands in a list that keeps everything stays as it is.
+    if (items === undefined && schema?.preservesUnknown === true) return 'go on';
+    for (let i = 0; i < list.length; i++) {
+      if (this.#value(list[i], items, this.#hasPaths ? `${path}[${i}]` : '') === 'stop') return 'stop';
+    }
+    return 'go on';
   }
-  return false;
 }

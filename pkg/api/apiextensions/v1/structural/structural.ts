@@ -11,6 +11,8 @@ export class Structural {
   readonly schema: JSONSchemaProps;
   /** Members that the schema does not name are kept. */
   readonly preservesUnknown: boolean;
+  /** So are those at every depth: the definition as a whole says so. */
+  readonly keepsAll: boolean;
   /** The value has `apiVersion`, `kind` and `metadata` of its own. */
   readonly isResource: boolean;
   readonly intOrString: boolean;
@@ -23,15 +25,18 @@ export class Structural {
   #properties: ReadonlyMap<string, Structural> | undefined;
   #additional: Structural | boolean | undefined;
   #items: Structural | undefined;
+  #preservingItems: Structural | undefined;
   #hasDefaults: boolean | undefined;
+  #hasResources: boolean | undefined;
   #hasValidations: boolean | undefined;
 
-  /** `keepAll`: the definition as a whole keeps what its schema does not name. */
-  constructor(schema: JSONSchemaProps, dialect: Dialect, keepAll = false) {
+  /** `keeps`: what is not named is kept at every depth, or by the value itself and by its elements. */
+  constructor(schema: JSONSchemaProps, dialect: Dialect, keeps?: 'all' | 'items') {
     const extensions = extensionsOf(schema, dialect);
     this.schema = schema;
     this.#dialect = dialect;
-    this.preservesUnknown = keepAll || extensions.preserveUnknownFields === true;
+    this.keepsAll = keeps === 'all';
+    this.preservesUnknown = keeps !== undefined || extensions.preserveUnknownFields === true;
     this.isResource = extensions.embeddedResource;
     this.intOrString = extensions.intOrString;
     this.listType = listTypeOf(extensions.listType);
@@ -78,6 +83,14 @@ export class Structural {
     return this.#items;
   }
 
+  /** The items of a list that keeps what is in it: they keep members, too. */
+  get preservingItems(): Structural | undefined {
+    const { items } = this;
+    if (items === undefined || items.preservesUnknown) return items;
+    this.#preservingItems ??= new Structural(items.schema, this.#dialect, 'items');
+    return this.#preservingItems;
+  }
+
   /** Of a member: undefined where nothing is known of it, true where anything is allowed. */
   member(name: string): Structural | true | undefined {
     const found = this.properties.get(name) ?? this.additional;
@@ -88,6 +101,12 @@ export class Structural {
   get hasDefaults(): boolean {
     this.#hasDefaults ??= this.default !== undefined || this.parts.some((part) => part.hasDefaults);
     return this.#hasDefaults;
+  }
+
+  /** Whether this value or one below it is an object of its own. */
+  get hasResources(): boolean {
+    this.#hasResources ??= this.isResource || this.parts.some((part) => part.hasResources);
+    return this.#hasResources;
   }
 
   /** Whether there are rules for this value or one below it. */

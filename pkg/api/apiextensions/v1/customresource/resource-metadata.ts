@@ -1,0 +1,170 @@
+/**
+ * Metadata of objects inside of custom objects: what ObjectMeta does not know goes, as it does for the object itself.
+ * Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/{algorithm,coerce}.go.
+ */
+import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
+import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { JsonWalk } from '#apimachinery/codec/json/walk.js';
+import { copyJson } from '#apimachinery/copy.js';
+import { goSyntax } from '#apimachinery/errors/go-value.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { jsonEqual, setMember } from '#apimachinery/patch/json-values.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
+
+export interface MetadataRules {
+  /** `meta.v1.ObjectMeta`. */
+  readonly type: TypeInfo;
+  /** What is of a wrong type is dropped: it was stored at a time when nobody looked. */
+  readonly dropInvalid: boolean;
+}
+
+/**
+ * The object's own metadata as they are read out of the store: what is of a wrong type, or unknown, is not there. The very
+ * same object where nothing is wrong.
+ */
+export function readMetadata(metadata: object, type: TypeInfo): object {
+  if (isUsual(metadata)) return metadata;
+  const coerced = coercedMetadata(copyJson(metadata), { type, dropInvalid: true }) as ObjectMeta;
+  // So that old objects have one, as in 1.24.
+  if (coerced.generation === undefined) coerced.generation = 1;
+  return jsonEqual(coerced, metadata) ? metadata : coerced;
+}
+
+const texts: ReadonlySet<string> = new Set(['name', 'generateName', 'namespace', 'selfLink', 'uid', 'resourceVersion']);
+const times: ReadonlySet<string> = new Set(['creationTimestamp', 'deletionTimestamp']);
+const numbers: ReadonlySet<string> = new Set(['generation', 'deletionGracePeriodSeconds']);
+const secondsTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
+
+/** Metadata in which nothing can be wrong, as nearly all are: said without a copy. */
+function isUsual(metadata: object): boolean {
+  const members = metadata as Readonly<Record<string, unknown>>;
+  if (members.generation === undefined) return false;
+  for (const name in members) {
+    if (!isRight(name, members[name])) return false;
+  }
+  return true;
+}
+
+function isRight(name: string, value: unknown): boolean {
+  if (texts.has(name)) return isText(value);
+  if (times.has(name)) return typeof value === 'string' && secondsTime.test(value);
+  if (numbers.has(name)) return Number.isSafeInteger(value);
+  if (name === 'labels' || name === 'annotations') return isMembers(value) && Object.values(value).every(isText);
+  if (!Array.isArray(value)) return false;
+  if (name === 'finalizers') return value.every(isText);
+  const parts = partsOf[name];
+  return parts !== undefined && value.every((part) => isMembers(part) && hasOnly(part, parts));
+}
+
+/** Types of the members of owners and of managers. */
+const partsOf: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  ownerReferences: {
+    apiVersion: 'string',
+    kind: 'string',
+    name: 'string',
+    uid: 'string',
+    controller: 'boolean',
+    blockOwnerDeletion: 'boolean',
+  },
+  managedFields: {
+    manager: 'string',
+    operation: 'string',
+    apiVersion: 'string',
+    fieldsType: 'string',
+    fieldsV1: 'object',
+    subresource: 'string',
+    time: 'string',
+  },
+};
+
+function hasOnly(part: Readonly<Record<string, unknown>>, types: Readonly<Record<string, string>>): boolean {
+  for (const name in part) {
+    const value = part[name];
+    if (value === null || value === '' || typeof value !== types[name]) return false;
+    if (name === 'time' && !secondsTime.test(value as string)) return false;
+  }
+  return true;
+}
+
+const isText = (value: unknown): boolean => typeof value === 'string';
+
+/** True when something would be changed. */
+export function wouldCoerceResources(object: object, schema: Structural, type: TypeInfo): boolean {
+  if (!schema.hasResources) return false;
+  const own = copyJson(object);
+  coerceResources(own, schema, { type, dropInvalid: true });
+  return !jsonEqual(own, object);
+}
+
+/** In place. Throws a DecodeError for what is of a wrong type, unless that is dropped. */
+export function coerceResources(object: object, schema: Structural, rules: MetadataRules): void {
+  within(object, schema, { path: undefined, rules });
+}
+
+/**
+ * The metadata with what ObjectMeta knows, in canonical form. Invalid members are dropped one by one; what is no object at
+ * all stays as it is.
+ */
+function coercedMetadata(metadata: unknown, { type, dropInvalid }: MetadataRules): unknown {
+  const read = (value: object) => new JsonWalk({ collectUnknown: false, limit: 0 }).root(type, value) as object;
+  if (metadata === null) return {};
+  if (!dropInvalid || !isMembers(metadata)) return dropInvalid ? metadata : read(metadata as object);
+  const coerced = {};
+  for (const [name, value] of Object.entries(metadata)) {
+    try {
+      Object.assign(coerced, read({ [name]: value }));
+    } catch (error) {
+      if (!(error instanceof DecodeError)) throw error;
+    }
+  }
+  return coerced;
+}
+
+interface Place {
+  /** Undefined at the root, whose own metadata are not looked at. */
+  readonly path: FieldPath | undefined;
+  readonly rules: MetadataRules;
+}
+
+function within(value: unknown, schema: Structural, { path, rules }: Place): void {
+  if (!schema.hasResources) return;
+  if (Array.isArray(value)) {
+    const { items } = schema;
+    if (items === undefined) return;
+    value.forEach((element, i) => {
+      within(element, items, { path: (path ?? FieldPath.of()).index(i), rules });
+    });
+  } else if (isMembers(value)) {
+    if (schema.isResource && path !== undefined) coerceResource(value, path, rules);
+    for (const name of Object.keys(value)) {
+      const known = schema.member(name);
+      if (!(known instanceof Structural)) continue;
+      const at =
+        path === undefined ? FieldPath.of(name) : schema.properties.has(name) ? path.child(name) : path.key(name);
+      within(value[name], known, { path: at, rules });
+    }
+  }
+}
+
+function coerceResource(resource: Record<string, unknown>, path: FieldPath, rules: MetadataRules): void {
+  for (const name of ['apiVersion', 'kind']) {
+    const value = resource[name];
+    if (!Object.hasOwn(resource, name) || typeof value === 'string') continue;
+    if (!rules.dropInvalid) throw invalid(path.child(name), value, 'must be a string');
+    delete resource[name];
+  }
+  if (!Object.hasOwn(resource, 'metadata')) return;
+  const { metadata } = resource;
+  try {
+    setMember(resource, 'metadata', coercedMetadata(metadata, rules));
+  } catch (error) {
+    if (error instanceof DecodeError) throw invalid(path.child('metadata'), metadata, messageOf(error));
+    throw error;
+  }
+}
+
+function invalid(path: FieldPath, value: unknown, why: string): DecodeError {
+  return new DecodeError(`${path}: Invalid value: ${value === null ? '"null"' : goSyntax(value)}: ${why}`);
+}
