@@ -79,7 +79,11 @@ export function apiServerArguments(options: ApiServerArguments): string[] {
     'nodeagent-certificate-authority': files.ca,
     'nodeagent-preferred-address-types': ['InternalIP', 'Hostname'],
     'requestheader-client-ca-file': files.frontProxyCa,
+    // As kubeadm has them: extension API servers take from the cluster how the front proxy names users.
     'requestheader-allowed-names': 'front-proxy-client',
+    'requestheader-username-headers': 'X-Remote-User',
+    'requestheader-group-headers': 'X-Remote-Group',
+    'requestheader-extra-headers-prefix': 'X-Remote-Extra-',
     'proxy-client-cert-file': files.frontProxyCertificate,
     'proxy-client-key-file': files.frontProxyKey,
     // The machine of the API server need not be a node, where cluster IPs lead anywhere.

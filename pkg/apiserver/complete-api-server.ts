@@ -255,7 +255,8 @@ export class CompleteApiServer implements Daemon {
       groupHeaders: values['requestheader-group-headers'],
       extraHeaderPrefixes: values['requestheader-extra-headers-prefix'],
     };
-    return publishAuthentication(this.#client, facts, signal);
+    const { clock } = this.#parts.dependencies;
+    return publishAuthentication({ client: this.#client, clock }, facts, signal);
   }
 
   #newIdentity(): ServerIdentity | undefined {

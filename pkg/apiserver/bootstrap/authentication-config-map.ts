@@ -1,9 +1,13 @@
-/** Tells extension API servers and other daemons, in a ConfigMap, how this server recognizes users. */
+/** Tells extension API servers and other daemons, in a ConfigMap, how the cluster's API servers recognize users. */
 import { configmaps } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
+import { certificatesInPem, encodePem } from '#apimachinery/asn1/pem.js';
+import type { Clock } from '#apimachinery/clock.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { authenticationConfigMap } from '#apiserver/bootstrap/bindings.js';
 import type { Client } from '#client/client.js';
+import { parseJsonList } from '#daemon/serving/json-list.js';
+import { certificateTimes } from '#pki/x509.js';
 
 export interface AuthenticationFacts {
   /** PEM; undefined when there are none. */
@@ -15,35 +19,87 @@ export interface AuthenticationFacts {
   readonly extraHeaderPrefixes: readonly string[];
 }
 
+/** How long past its end a certificate stays published, as in 1.24. */
+const expirySlackMs = 300_000;
+const maxTries = 10;
+
+/** Adds the facts of this server to those that the cluster's other servers have published. Rejects with the client's errors. */
 export async function publishAuthentication(
-  client: Client,
+  { client, clock }: { readonly client: Client; readonly clock: Clock },
   facts: AuthenticationFacts,
   signal: AbortSignal,
 ): Promise<void> {
-  const data: Record<string, string> = {};
-  if (facts.clientCA !== undefined) data['client-ca-file'] = facts.clientCA;
-  if (facts.requestHeaderCA !== undefined) {
-    data['requestheader-client-ca-file'] = facts.requestHeaderCA;
-    data['requestheader-allowed-names'] = JSON.stringify(facts.allowedNames);
-    data['requestheader-username-headers'] = JSON.stringify(facts.usernameHeaders);
-    data['requestheader-group-headers'] = JSON.stringify(facts.groupHeaders);
-    data['requestheader-extra-headers-prefix'] = JSON.stringify(facts.extraHeaderPrefixes);
-  }
-  if (Object.keys(data).length === 0) return;
   const namespace = client.dialect.namespaces.system;
-  const own = client.resource<ConfigMap>(configmaps);
-  try {
-    const found = await own.get(authenticationConfigMap, { namespace, signal });
-    const merged = { ...found.data, ...data };
-    if (JSON.stringify(merged) !== JSON.stringify(found.data))
-      await own.update({ ...found, data: merged }, { namespace, signal });
-  } catch (error) {
-    if (isConflict(error)) return;
-    if (!isNotFound(error)) throw error;
-    await own
-      .create({ metadata: { name: authenticationConfigMap, namespace }, data }, { namespace, signal })
-      .catch((failure: unknown) => {
-        if (!isAlreadyExists(failure)) throw failure;
-      });
+  const resource = client.resource<ConfigMap>(configmaps);
+  for (let tries = 1; ; tries++) {
+    try {
+      const published = await resource.get(authenticationConfigMap, { namespace, signal });
+      const data = combinedData(published.data ?? {}, facts, clock.now());
+      if (!sameData(data, published.data ?? {})) await resource.update({ ...published, data }, { namespace, signal });
+      return;
+    } catch (error) {
+      if (isNotFound(error)) {
+        const data = combinedData({}, facts, clock.now());
+        if (Object.keys(data).length === 0) return;
+        try {
+          await resource.create(
+            { metadata: { name: authenticationConfigMap, namespace }, data },
+            { namespace, signal },
+          );
+          return;
+        } catch (failure) {
+          if (!isAlreadyExists(failure) || tries >= maxTries) throw failure;
+        }
+      } else if (!isConflict(error) || tries >= maxTries) throw error;
+    }
   }
+}
+
+/**
+ * What is published: the facts of all servers together, without certificates that have expired; of the headers nothing
+ * without an authority of front proxies. Other members stay. `now` in ms since the epoch. Pure.
+ */
+export function combinedData(
+  published: Readonly<Record<string, string>>,
+  facts: AuthenticationFacts,
+  now: number,
+): Record<string, string> {
+  const data: Record<string, string> = { ...published };
+  const clientCA = combinedBundle(published['client-ca-file'], facts.clientCA, now);
+  if (clientCA !== '') data['client-ca-file'] = clientCA;
+  const requestHeaderCA = combinedBundle(published['requestheader-client-ca-file'], facts.requestHeaderCA, now);
+  if (requestHeaderCA === '') return data;
+  data['requestheader-client-ca-file'] = requestHeaderCA;
+  const lists = {
+    'requestheader-allowed-names': facts.allowedNames,
+    'requestheader-username-headers': facts.usernameHeaders,
+    'requestheader-group-headers': facts.groupHeaders,
+    'requestheader-extra-headers-prefix': facts.extraHeaderPrefixes,
+  };
+  for (const [key, values] of Object.entries(lists))
+    data[key] = JSON.stringify([...new Set([...parseJsonList(published[key]), ...values])]);
+  return data;
+}
+
+/** The certificates of both, each once; empty where there are none. */
+function combinedBundle(published: string | undefined, own: string | undefined, now: number): string {
+  const blocks = [published, own]
+    .flatMap((text) => certificatesInPem(text ?? ''))
+    .filter((der) => endOf(der) > now - expirySlackMs)
+    .map((der) => encodePem('CERTIFICATE', der));
+  return [...new Set(blocks)].join('');
+}
+
+/** When a certificate expires, in ms since the epoch. What cannot be read (the ConfigMap is anyone's who may write it) has expired. */
+function endOf(der: Buffer): number {
+  try {
+    return certificateTimes(der).notAfter;
+  } catch {
+    return -Infinity;
+  }
+}
+
+function sameData(one: Readonly<Record<string, string>>, other: Readonly<Record<string, string>>): boolean {
+  const keys = Object.keys(one);
+  return keys.length === Object.keys(other).length && keys.every((key) => one[key] === other[key]);
 }
