@@ -45,15 +45,21 @@ function jsonError(status: Status): readonly Buffer[] {
   return [head('ERROR'), Buffer.from(JSON.stringify(status)), lineEnd];
 }
 
-/** The object of a bookmark: nothing but its kind and version. */
-function bookmarkObject(server: FrameSource, resource: ServedResource, event: Bookmark) {
+/** The object of a bookmark, in the form of the other events: nothing but its kind and version. */
+function bookmarkObject(
+  server: FrameSource,
+  resource: ServedResource,
+  event: Bookmark,
+  transform: Transform | undefined,
+): object {
   const annotations =
     event.initialEventsEnd === true ? { annotations: { [server.dialect.bookmarkAnnotation]: 'true' } } : {};
-  return {
+  const object = {
     kind: resource.declaration.kind,
     apiVersion: resource.apiVersion,
     metadata: { resourceVersion: String(event.revision), ...annotations },
   };
+  return transform === undefined ? object : partialOf(object, transform);
 }
 
 function formOf(resource: ServedResource, transform: Transform | undefined): string {
@@ -74,9 +80,8 @@ export function jsonFrames(
     form: `json ${formOf(resource, transform)}`,
     event(event) {
       if (event.type !== 'BOOKMARK') return [heads[event.type], bytes(event.entry), lineEnd];
-      const object = bookmarkObject(server, resource, event);
-      const shown = transform === undefined ? object : partialOf(object, transform);
-      return [heads.BOOKMARK, Buffer.from(JSON.stringify(shown)), lineEnd];
+      const object = bookmarkObject(server, resource, event, transform);
+      return [heads.BOOKMARK, Buffer.from(JSON.stringify(object)), lineEnd];
     },
     error: jsonError,
   };
@@ -119,7 +124,8 @@ export function protobufFrames(
   return {
     form: `protobuf ${formOf(resource, transform)}`,
     event(event) {
-      if (event.type === 'BOOKMARK') return [codec.protobufEvent('BOOKMARK', bookmarkObject(server, resource, event))];
+      if (event.type === 'BOOKMARK')
+        return [codec.protobufEvent('BOOKMARK', bookmarkObject(server, resource, event, transform))];
       return codec.protobufEventParts(event.type, type, protobufMessageOf(items, event.entry));
     },
     error: (status) => [codec.protobufEvent('ERROR', status)],

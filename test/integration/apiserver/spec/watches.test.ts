@@ -174,6 +174,14 @@ t.test('watches', withEtcd, async (t) => {
     await a.delete(`${path}/x`);
     t.same(shown(await resumed.until(1)), ['DELETED x']);
     resumed.close();
+    // Bookmarks have the form of the other events.
+    const form = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
+    const metadata = await a.get(
+      `${path}?watch=1&resourceVersion=${version}&timeoutSeconds=3&allowWatchBookmarks=true`,
+      { accept: `${dialect.protobufMediaType};stream=watch;${form}` },
+    );
+    t.ok(metadata.text.includes('BOOKMARK') && metadata.text.includes('PartialObjectMetadata'));
+    t.notOk(/\bConfigMap\b/.test(metadata.text));
   });
 
   await covers(t, ['6.2', '4.6 watch unset'], 'sendInitialEvents: the state, then a marked bookmark', async (t) => {
