@@ -2,6 +2,7 @@
 import type { LookupAddress } from 'node:dns';
 import type { LookupFunction } from 'node:net';
 import type { ConnectionOptions } from 'node:tls';
+import { trusted } from '#apimachinery/net/trusted.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { Address } from '#apiserver/service-routing/address.js';
 
@@ -43,14 +44,14 @@ export function dialTarget({ host, port, addresses }: Backend): {
 
 export function tlsOptions(
   tls: BackendTLS,
-): Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'> {
-  return {
+): Pick<ConnectionOptions, 'allowPartialTrustChain' | 'ca' | 'cert' | 'key' | 'rejectUnauthorized' | 'servername'> {
+  return trusted({
     rejectUnauthorized: tls.ca !== undefined || tls.systemTrust === true,
     ...(tls.serverName === undefined ? {} : { servername: tls.serverName }),
     ...(tls.ca === undefined ? {} : { ca: tls.ca }),
     ...(tls.cert === undefined ? {} : { cert: tls.cert }),
     ...(tls.key === undefined ? {} : { key: tls.key }),
-  };
+  });
 }
 
 /**

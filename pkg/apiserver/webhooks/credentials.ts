@@ -3,6 +3,7 @@
  * `util/webhook/authentication.go`).
  */
 import { createSecureContext, type SecureContext } from 'node:tls';
+import { trusted } from '#apimachinery/net/trusted.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#client/http/credentials.js';
 
 export interface WebhookUser {
@@ -52,11 +53,13 @@ export class Prover {
     const [material, bearer] = await Promise.all([tls.current(), token?.token()]);
     if (this.#known?.material !== material) {
       const { cert, key } = material;
-      const context = createSecureContext({
-        ...(this.#ca === undefined ? {} : { ca: this.#ca }),
-        ...(cert === undefined ? {} : { cert }),
-        ...(key === undefined ? {} : { key }),
-      });
+      const context = createSecureContext(
+        trusted({
+          ...(this.#ca === undefined ? {} : { ca: this.#ca }),
+          ...(cert === undefined ? {} : { cert }),
+          ...(key === undefined ? {} : { key }),
+        }),
+      );
       this.#known = { material, context };
     }
     const authorization = bearer === undefined || bearer === '' ? {} : { authorization: `Bearer ${bearer}` };

@@ -7,6 +7,7 @@
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
+import { trusted } from '#apimachinery/net/trusted.js';
 import type { TlsMaterial } from '#client/http/credentials.js';
 import { socks5 } from '#client/http/socks5.js';
 import { TransportError } from '#client/http/transport-error.js';
@@ -124,11 +125,9 @@ export class Dialer {
   }
 
   #secureContext(): SecureContext {
-    this.#context ??= createSecureContext({
-      ca: this.#material?.ca,
-      cert: this.#material?.cert,
-      key: this.#material?.key,
-    });
+    this.#context ??= createSecureContext(
+      trusted({ ca: this.#material?.ca, cert: this.#material?.cert, key: this.#material?.key }),
+    );
     return this.#context;
   }
 }

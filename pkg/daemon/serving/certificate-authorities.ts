@@ -12,17 +12,18 @@ export class CertificateAuthorities {
   }
 
   /**
-   * Whether the certificate is for clients, valid at `nowMs`, and signed by an authority of the bundle. Intermediate
-   * authorities must be in the bundle.
+   * Whether the certificate is for clients, valid at `nowMs`, and signed by an authority of the bundle or in it itself.
+   * Intermediate authorities must be in the bundle.
    */
   verifies(certificate: X509Certificate, nowMs: number): boolean {
     if (!isCurrent(certificate, nowMs) || !isForClients(certificate)) return false;
     return this.#authorities.some(
       (authority) =>
-        authority.ca &&
-        isCurrent(authority, nowMs) &&
-        certificate.checkIssued(authority) &&
-        certificate.verify(authority.publicKey),
+        certificate.raw.equals(authority.raw) ||
+        (authority.ca &&
+          isCurrent(authority, nowMs) &&
+          certificate.checkIssued(authority) &&
+          certificate.verify(authority.publicKey)),
     );
   }
 }

@@ -6,6 +6,7 @@ import { Deadlines } from '#apimachinery/async/deadlines.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import { trusted } from '#apimachinery/net/trusted.js';
 import { encodeHeaders, type HeaderField } from '#http2/hpack.js';
 import { Http2Session } from '#http2/session.js';
 import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage/etcd/grpc/call.js';
@@ -227,7 +228,9 @@ export class GrpcEndpoint {
     const secure = protocol === 'https:';
     const at = { host, port: Number(port === '' ? (secure ? 443 : 80) : port), noDelay: true };
     const servername = isIP(host) === 0 ? { servername: host } : {};
-    const socket = secure ? connectTls({ ...tls, ...at, ...servername, ALPNProtocols: ['h2'] }) : connectTcp(at);
+    const socket = secure
+      ? connectTls({ ...trusted(tls ?? {}), ...at, ...servername, ALPNProtocols: ['h2'] })
+      : connectTcp(at);
     let failure: Error | undefined;
     const onError = (error: Error) => {
       failure = error;
