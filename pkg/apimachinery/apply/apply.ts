@@ -66,6 +66,16 @@ export interface ApplyResult {
 /** The configuration with canonical values; zero values stay, since the applier wants them. Throws 400. */
 export function* readApplied(request: Configuration): Steps<JsonObject> {
   const walk = new JsonWalk({ collectUnknown: true, limit: 10, keepZeros: true });
+  const { apiVersion, kind } = asObject(request.applied);
+  if (apiVersion !== request.apiVersion) {
+    const given = typeof apiVersion === 'string' ? apiVersion : '';
+    throw badRequest(
+      `Incorrect version specified in apply patch. Specified patch version: ${given}, expected: ${request.apiVersion}`,
+    );
+  }
+  if (kind !== request.type.shortName) {
+    throw refusal(request, `no corresponding type for ${versionKind(request)}`);
+  }
   let applied: JsonObject;
   try {
     // The walk works in place.
@@ -84,23 +94,20 @@ export function* readApplied(request: Configuration): Steps<JsonObject> {
   const unknown = walk.unknown ?? [];
   if (unknown.length > 0)
     throw refusal(request, unknown.map((path) => `.${path}: field not declared in schema`).join('\n'));
-  const { apiVersion = '', kind = '' } = applied;
-  if (apiVersion !== request.apiVersion) {
-    throw badRequest(
-      `Incorrect version specified in apply patch. Specified patch version: ${String(apiVersion)}, expected: ${request.apiVersion}`,
-    );
-  }
-  if (kind !== request.type.shortName) {
-    throw refusal(request, `no corresponding type for ${request.apiVersion}, Kind=${String(kind)}`);
-  }
   if (entriesOf(applied) !== undefined) throw badRequest('metadata.managedFields must be nil');
   return applied;
 }
 
 function refusal(request: Configuration, why: string): Error {
   const { namespace = '', name = '' } = asObject(asObject(request.applied).metadata);
-  const where = `${String(namespace)}/${String(name)}; ${request.apiVersion}, Kind=${request.type.shortName}`;
+  const where = `${String(namespace)}/${String(name)}; ${versionKind(request)}`;
   return badRequest(`failed to create typed patch object (${where}): ${why}`);
+}
+
+/** Version and kind of a configuration as messages of 1.24 name them: `/v1, Kind=Pod`. */
+function versionKind({ applied, apiVersion }: Configuration): string {
+  const { kind } = asObject(applied);
+  return `${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${typeof kind === 'string' ? kind : ''}`;
 }
 
 /** Fields of which the live object still holds what client-side apply put there, in the version that is applied now. */

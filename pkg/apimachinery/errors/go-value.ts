@@ -1,5 +1,5 @@
 /** JSON values as Go prints what its decoders make of them, for messages that 1.24 writes with `%T`, `%v` and `%#v`. */
-import { cut } from '#apimachinery/errors/shown.js';
+import { cut, quoted } from '#apimachinery/errors/shown.js';
 
 /** `%T`. */
 export function goTypeOf(value: unknown): string {
@@ -15,6 +15,13 @@ export function goTypeOf(value: unknown): string {
     default:
       return 'map[string]interface {}';
   }
+}
+
+/** What Go's JSON decoder calls a value that it cannot put where it should go: `cannot unmarshal array into …`. */
+export function jsonName(value: unknown): string {
+  if (value === null) return 'null';
+  if (Array.isArray(value)) return 'array';
+  return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
 /** `%v`: `map[a:1 b:[x y]]`. Cut where it gets long. */
@@ -38,11 +45,11 @@ function textOf(value: unknown): string {
 
 function syntaxOf(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)';
-  if (typeof value === 'string') return JSON.stringify(value);
+  if (typeof value === 'string') return quoted(value);
   if (typeof value !== 'object') return String(value);
   const parts = Array.isArray(value)
     ? value.map(syntaxOf)
-    : inOrder(value).map(([name, member]) => `${JSON.stringify(name)}:${syntaxOf(member)}`);
+    : inOrder(value).map(([name, member]) => `${quoted(name)}:${syntaxOf(member)}`);
   return `${goTypeOf(value)}{${parts.join(', ')}}`;
 }
 

@@ -203,16 +203,17 @@ export function invalid(
   const shownName = cut(name, maxPlaceChars);
   if (name !== '') details.name = shownName;
   if (kind.group !== '') details.group = kind.group;
-  details.kind = kind.kind;
+  if (kind.kind !== '') details.kind = kind.kind;
   details.causes = causes;
   return failure(422, 'Invalid', `${title} "${shownName}" is invalid: ${body}`, details);
 }
 
-/** 422 Invalid for a well-formed request that cannot be carried out (a patch that does not fit); `why` says it. */
+/**
+ * 422 Invalid for a well-formed request that cannot be carried out (a patch that does not fit). 1.24 does not tell clients
+ * why: `why` is the error's cause.
+ */
 export function unprocessable(why: string): StatusError {
-  return failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {
-    causes: [{ reason: 'UnexpectedServerResponse', message: why }],
-  });
+  return failure(422, 'Invalid', 'the server rejected our request due to an error in our request', {}, why);
 }
 
 /** 405 MethodNotAllowed. */
@@ -241,7 +242,7 @@ export function unsupportedMediaType(accepted: string[]): StatusError {
 
 /** 413 RequestEntityTooLarge. */
 export function requestEntityTooLarge(message: string): StatusError {
-  return failure(413, 'RequestEntityTooLarge', `Request entity is too large: ${message}`);
+  return failure(413, 'RequestEntityTooLarge', `Request entity too large: ${message}`);
 }
 
 /** 410 Expired: a resource version or continue token older than the kept history. */

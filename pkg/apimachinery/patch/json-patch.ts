@@ -1,9 +1,12 @@
 /**
- * JSON patch (RFC 6902), with the limits and the negative indexes of release 1.24.
+ * JSON patch (RFC 6902) as release 1.24 carries it out (github.com/evanphx/json-patch 4.12), which is more lenient than the
+ * standard: `replace` sets what is not there, a value that is left out is null, `copy` of what is not there gives null, and
+ * what stands before the first slash of a path does not count.
  *
  * Why not fast-json-patch: it changes the document in place or clones all of it, where this copies only what changes;
  * and it has neither negative indexes nor a bound on what `copy` makes.
  */
+import { jsonName } from '#apimachinery/errors/go-value.js';
 import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
 import {
   checkValueDepth,
@@ -26,42 +29,31 @@ const maxShifted = 100_000_000;
 
 type Container = JsonObject | unknown[];
 
-interface Operation {
-  readonly op: 'add' | 'remove' | 'replace' | 'move' | 'copy' | 'test';
-  readonly path: string;
-  readonly from: string;
-  readonly value: unknown;
+/** What stands in an operation; absent members differ from those that are null. */
+type Operation = Readonly<JsonObject>;
+
+/** A member that is a string; the other operations of the patch may be carried out before it is asked for. */
+function textOf(operation: Operation, name: 'path' | 'from'): string {
+  const text = member(operation, name);
+  if (typeof text !== 'string') throw unprocessable(`operation has no ${name}`);
+  return text;
 }
 
-const needsValue = new Set(['add', 'replace', 'test']);
-const needsFrom = new Set(['move', 'copy']);
-const operations = new Set(['add', 'remove', 'replace', 'move', 'copy', 'test']);
-
-function readOperation(value: unknown, index: number): Operation {
-  if (!isObject(value)) throw badRequest(`error decoding patch: operation ${index}: not an object`);
-  // 1.24 reads operations as any objects, and finds out what they lack when it carries them out.
-  const refuse = (why: string) => unprocessable(`operation ${index}: ${why}`);
-  const { op, path, from = '' } = value;
-  if (typeof op !== 'string' || !operations.has(op)) throw refuse(`unexpected kind: ${JSON.stringify(op)}`);
-  if (typeof path !== 'string') throw refuse('no path');
-  if (typeof from !== 'string' || (needsFrom.has(op) && !Object.hasOwn(value, 'from'))) throw refuse('no from');
-  if (needsValue.has(op) && !Object.hasOwn(value, 'value')) throw refuse('no value');
-  return { op: op as Operation['op'], path, from, value: value.value };
+/** The value of an operation; null where it has none. */
+function operand(operation: Operation): unknown {
+  return member(operation, 'value') ?? null;
 }
 
-/** The steps of a JSON pointer (RFC 6901). */
-function steps(pointer: string): string[] {
-  if (pointer === '') return [];
-  if (!pointer.startsWith('/')) throw unprocessable(`path ${JSON.stringify(pointer)} does not begin with a slash`);
-  return pointer
-    .slice(1)
-    .split('/')
-    .map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+/** The steps of a JSON pointer (RFC 6901), at least one. */
+function steps(pointer: string): [string, ...string[]] {
+  const [, first, ...others] = pointer.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
+  if (first === undefined) throw unprocessable(`doc is missing path: ${JSON.stringify(pointer)}`);
+  return [first, ...others];
 }
 
-/** Index into a list; negative ones count from the end (`end` is one behind the last place that may be named). */
+/** Index into a list, as Go's `strconv.Atoi` reads it; negative ones count from `end`, which none may reach. */
 function indexOf(step: string, end: number, path: string): number {
-  if (!/^-?(0|[1-9][0-9]*)$/.test(step)) throw unprocessable(`${path}: ${JSON.stringify(step)} is no index`);
+  if (!/^[+-]?\d+$/.test(step)) throw unprocessable(`${path}: ${JSON.stringify(step)} is no index`);
   const number = Number(step);
   const index = number < 0 ? end + number : number;
   if (index < 0 || index >= end) throw unprocessable(`${path}: index ${step} is out of bounds`);
@@ -94,6 +86,7 @@ class Document {
     return this.#root;
   }
 
+  /** Undefined for a member that is not there. */
   get(path: string): unknown {
     let value = this.#root;
     for (const step of steps(path)) value = child(asContainer(value, path), step, path);
@@ -102,15 +95,13 @@ class Document {
 
   add(path: string, value: unknown): void {
     const at = this.#holder(path);
-    if (at === undefined) this.#root = value;
-    else if (!Array.isArray(at.holder)) setMember(at.holder, at.last, value);
+    if (!Array.isArray(at.holder)) setMember(at.holder, at.last, value);
     else if (at.last === '-') at.holder.push(value);
     else this.#splice(at.holder, indexOf(at.last, at.holder.length + 1, path), 0, value);
   }
 
   remove(path: string): unknown {
     const at = this.#holder(path);
-    if (at === undefined) throw unprocessable('the whole document cannot be removed');
     if (Array.isArray(at.holder)) return this.#splice(at.holder, indexOf(at.last, at.holder.length, path), 1);
     const value = member(at.holder, at.last);
     if (value === undefined) throw unprocessable(`${path}: unable to remove nonexistent key`);
@@ -120,37 +111,35 @@ class Document {
 
   replace(path: string, value: unknown): void {
     const at = this.#holder(path);
-    if (at === undefined) this.#root = value;
-    else if (Array.isArray(at.holder)) at.holder[indexOf(at.last, at.holder.length, path)] = value;
-    else if (member(at.holder, at.last) === undefined)
-      throw unprocessable(`${path}: replace operation does not apply: missing key`);
+    if (Array.isArray(at.holder)) at.holder[indexOf(at.last, at.holder.length, path)] = value;
     else setMember(at.holder, at.last, value);
   }
 
-  move(from: string, path: string): void {
-    if (path.startsWith(`${from}/`)) throw unprocessable(`${path}: cannot move a value into itself`);
-    this.add(path, this.remove(from));
+  /** Anything but an object or a list leaves the document as it is. */
+  replaceAll(value: unknown): void {
+    if (value === undefined) throw unprocessable('replace operation has no value');
+    if (typeof value === 'object' && value !== null) this.#root = value;
   }
 
   copy(from: string, path: string): void {
     const value = this.get(from);
-    if (value === undefined) throw unprocessable(`${from}: nothing to copy`);
-    const text = JSON.stringify(value);
-    this.#copied += text.length;
+    const text = value === undefined ? '' : JSON.stringify(value);
+    this.#copied += Buffer.byteLength(text);
     if (this.#copied > maxCopiedBytes) throw unprocessable('copy operations add too much to the document');
-    this.add(path, JSON.parse(text));
+    this.add(path, value === undefined ? null : JSON.parse(text));
   }
 
+  /** Absent members are equal to null. */
   test(path: string, value: unknown): void {
-    const actual = this.get(path) ?? null;
-    if (!jsonEqual(actual, value)) throw unprocessable(`testing value ${path} failed: test failed`);
+    const actual = path === '' ? this.#root : (this.get(path) ?? null);
+    if (value === undefined || !jsonEqual(actual, value))
+      throw unprocessable(`testing value ${path} failed: test failed`);
   }
 
   /** What holds the last step of a path, to be changed. */
-  #holder(path: string): { holder: Container; last: string } | undefined {
+  #holder(path: string): { holder: Container; last: string } {
     const all = steps(path);
-    const last = all.pop();
-    if (last === undefined) return undefined;
+    const last = all.pop() as string;
     let holder = this.#owned(asContainer(this.#root, path));
     this.#root = holder;
     for (const step of all) {
@@ -180,26 +169,46 @@ class Document {
 }
 
 function carryOut(document: Document, operation: Operation): void {
-  switch (operation.op) {
+  const path = () => textOf(operation, 'path');
+  const from = () => textOf(operation, 'from');
+  const op = member(operation, 'op');
+  switch (op) {
     case 'add':
-      document.add(operation.path, operation.value);
+      document.add(path(), operand(operation));
       return;
     case 'remove':
-      document.remove(operation.path);
+      document.remove(path());
       return;
     case 'replace':
-      document.replace(operation.path, operation.value);
+      if (path() === '') document.replaceAll(member(operation, 'value'));
+      else document.replace(path(), operand(operation));
       return;
-    case 'move':
-      document.move(operation.from, operation.path);
+    case 'move': {
+      const value = document.remove(from());
+      document.add(path(), value);
       return;
+    }
     case 'copy':
-      document.copy(operation.from, operation.path);
+      document.copy(from(), path());
       return;
     case 'test':
-      document.test(operation.path, operation.value);
+      document.test(path(), member(operation, 'value'));
       return;
+    default:
+      throw unprocessable(`unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`);
   }
+}
+
+/** Operations that are null have nothing in them. Throws 400 for what is no list of objects. */
+function operationsOf(patch: unknown): readonly Operation[] {
+  if (patch === null) return [];
+  if (!Array.isArray(patch))
+    throw badRequest(`json: cannot unmarshal ${jsonName(patch)} into Go value of type jsonpatch.Patch`);
+  return patch.map((operation: unknown) => {
+    if (isObject(operation)) return operation;
+    if (operation === null) return {};
+    throw badRequest(`json: cannot unmarshal ${jsonName(operation)} into Go value of type jsonpatch.Operation`);
+  });
 }
 
 /**
@@ -208,14 +217,14 @@ function carryOut(document: Document, operation: Operation): void {
  * not apply (a failed `test` among them).
  */
 export function jsonPatch(target: unknown, patch: unknown): unknown {
-  if (!Array.isArray(patch)) throw badRequest('error decoding patch: not a list of operations');
-  if (patch.length > maxOperations) {
+  const operations = operationsOf(patch);
+  if (operations.length > maxOperations) {
     throw requestEntityTooLarge(
-      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${patch.length}`,
+      `The allowed maximum operations in a JSON patch is ${maxOperations}, got ${operations.length}`,
     );
   }
   checkValueDepth(patch);
   const document = new Document(target);
-  for (const operation of patch.map(readOperation)) carryOut(document, operation);
+  for (const operation of operations) carryOut(document, operation);
   return document.root;
 }

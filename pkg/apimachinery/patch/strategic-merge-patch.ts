@@ -3,11 +3,12 @@
  * `$patch: replace|delete`, `$retainKeys`, `$deleteFromPrimitiveList/<list>` and `$setElementOrder/<list>`. Semantics
  * of release 1.24 (apimachinery/pkg/util/strategicpatch/patch.go).
  */
-import { shownJson } from '#apimachinery/errors/shown.js';
-import { badRequest, unprocessable } from '#apimachinery/errors/status.js';
+import { goText, goTypeOf, jsonName } from '#apimachinery/errors/go-value.js';
+import { badRequest, type StatusError, unclassified, unprocessable } from '#apimachinery/errors/status.js';
 import { Identities } from '#apimachinery/patch/identities.js';
 import {
   checkPatchDepth,
+  checkValueDepth,
   isObject,
   type JsonObject,
   jsonEqual,
@@ -25,11 +26,16 @@ const orderPrefix = '$setElementOrder/';
 
 /**
  * The patched object; neither it nor the patch is changed, and what the patch leaves alone is shared. `type` is the
- * object's type, undefined where there is no schema (everything is then merged as by a merge patch). Throws 400
- * BadRequest for malformed directives, 422 for elements without their merge key.
+ * object's type, undefined where there is no schema (everything is then merged as by a merge patch). A patch that is null
+ * changes nothing. Throws 400 for what is no object and for some malformed directives, 500 for others and for elements
+ * without their merge key.
  */
 export function strategicMergePatch(target: unknown, patch: unknown, type: TypeInfo | undefined): unknown {
-  if (!isObject(patch)) throw badRequest('a strategic merge patch must be an object');
+  if (patch === null) return target;
+  if (!isObject(patch)) {
+    throw badRequest(`json: cannot unmarshal ${jsonName(patch)} into Go value of type map[string]interface {}`);
+  }
+  checkValueDepth(patch);
   return mergeObject(isObject(target) ? target : {}, patch, schemaOfType(type), 0);
 }
 
@@ -39,9 +45,9 @@ function mergeObject(target: JsonObject, patch: JsonObject, schema: PatchSchema,
   if (directive === 'delete') return {};
   if (directive === 'replace') {
     const { [patchDirective]: _, ...rest } = patch;
-    return mergeObject({}, rest, schema, depth);
+    return rest;
   }
-  if (directive !== undefined) throw badRequest(`unknown patch type found: ${JSON.stringify(directive)}`);
+  if (directive !== undefined) throw unknownDirective(directive, patch);
   const result = retainKeys(target, patch);
   const keys = Object.keys(patch);
   const hasOrders = keys.some((key) => key.startsWith(orderPrefix));
@@ -71,9 +77,8 @@ function retainKeys(target: JsonObject, patch: JsonObject): JsonObject {
 }
 
 function deleteFromList(result: JsonObject, key: string, value: unknown): void {
-  if (!Array.isArray(value)) throw badRequest('invalid patch format of primitive list');
   const list = member(result, key);
-  if (!Array.isArray(list)) return;
+  if (!Array.isArray(value) || !Array.isArray(list)) return;
   const identities = new Identities();
   const gone = new Set(value.map((element) => identities.keyOf(element)));
   result[key] = list.filter((element) => !gone.has(identities.keyOf(element)));
@@ -81,11 +86,25 @@ function deleteFromList(result: JsonObject, key: string, value: unknown): void {
 
 function mergeValue(target: unknown, patch: unknown, schema: PatchSchema, depth: number): unknown {
   checkPatchDepth(depth);
-  if (isObject(patch)) return mergeObject(isObject(target) ? target : {}, patch, schema, depth);
-  if (!Array.isArray(patch)) return patch;
-  if (schema.mergeList) return mergeList(Array.isArray(target) ? target : [], patch, schema, depth);
-  // Replaced as a whole; what its elements hold is still a patch's language.
-  return patch.map((element) => mergeValue(undefined, element, schemaOfType(schema.type), depth + 1));
+  if (isObject(patch) && isObject(target)) return mergeObject(target, patch, schema, depth);
+  if (Array.isArray(patch) && Array.isArray(target)) {
+    return schema.mergeList ? mergeList(target, patch, schema, depth) : patch;
+  }
+  // What has nothing to be merged with is taken as it is, but for nulls: directives in it are members like others.
+  return withoutNulls(patch);
+}
+
+function withoutNulls(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(withoutNulls);
+  if (!isObject(value)) return value;
+  const result: JsonObject = {};
+  for (const key of Object.keys(value)) if (value[key] !== null) setMember(result, key, withoutNulls(value[key]));
+  return result;
+}
+
+function unknownDirective(directive: unknown, patch: JsonObject): StatusError {
+  const shown = typeof directive === 'string' ? directive : `%!s(${goTypeOf(directive)}=${goText(directive)})`;
+  return unclassified(`unknown patch type: ${shown} in map: ${goText(patch)}`);
 }
 
 /** A list whose order the patch gives: `$setElementOrder/<list>` with or without `<list>` beside it. */
@@ -96,32 +115,38 @@ function mergeOrdered(
   context: { value: unknown; schema: PatchSchema; depth: number },
 ): void {
   const order = context.value;
-  if (!Array.isArray(order)) throw badRequest('invalid patch format of setElementOrder list');
   const schema = memberSchema(context.schema, key);
   const { mergeKey } = schema;
   const target = member(result, key);
   const changes = member(patch, key);
-  if (changes === null) {
-    delete result[key];
-    return;
+  for (const list of [order, target, changes]) {
+    if (list !== undefined && !Array.isArray(list)) {
+      const type = list === null ? '%!s(<nil>)' : goTypeOf(list);
+      throw unclassified(`expected a []interface {}, but received a ${type}`);
+    }
   }
   if (target === undefined && changes === undefined) return;
-  const original = Array.isArray(target) ? target : [];
-  if (Array.isArray(changes)) checkOrder(changes, order, mergeKey);
-  const merged = changes === undefined ? original : mergeValue(original, changes, schema, context.depth + 1);
-  result[key] = Array.isArray(merged) ? inOrder(merged, order, original, mergeKey) : merged;
+  const original = (target ?? []) as readonly unknown[];
+  const named = order as readonly unknown[];
+  if (changes !== undefined) checkOrder(changes as readonly unknown[], named, mergeKey);
+  const merged = (
+    changes === undefined ? original : mergeValue(target, changes, schema, context.depth + 1)
+  ) as readonly unknown[];
+  if (mergeKey !== undefined && merged.length > 0) for (const element of named) keyOf(element, mergeKey);
+  result[key] = inOrder(merged, named, original, mergeKey);
 }
 
 /** The patch's elements must stand in the order that the directive gives. */
 function checkOrder(changes: readonly unknown[], order: readonly unknown[], mergeKey: string | undefined): void {
+  if (order.length === 0) return;
   let at = 0;
   for (const change of changes) {
     if (isObject(change) && member(change, patchDirective) !== undefined) continue;
     const wanted = identity(change, mergeKey);
     while (at < order.length && !jsonEqual(identity(order[at], mergeKey), wanted)) at++;
     if (at === order.length) {
-      throw badRequest(
-        `The order in patch list:\n${shownJson(changes)}\n doesn't match $setElementOrder list:\n${shownJson(order)}\n`,
+      throw unclassified(
+        `The order in patch list:\n${goText(changes)}\n doesn't match $setElementOrder list:\n${goText(order)}\n`,
       );
     }
   }
@@ -134,6 +159,7 @@ function mergeList(
   depth: number,
 ): unknown[] {
   const { mergeKey } = schema;
+  checkElements(target, patch);
   if (![...target, ...patch].some(isObject)) {
     const merged = [...target];
     const identities = new Identities();
@@ -145,28 +171,38 @@ function mergeList(
     }
     return inOrder(merged, patch, target, undefined);
   }
-  if (mergeKey === undefined) throw unprocessable('cannot merge lists without merge key');
+  if (mergeKey === undefined) throw unclassified(`cannot merge lists without merge key for ${schema.type?.goName}`);
   const { kept, changes, replace } = applyElementDirectives(target, patch, mergeKey);
   const elementSchema = schema.type === undefined ? unknownSchema : schemaOfType(schema.type);
   // What replaces a list is taken as it is: elements with the same key stay apart, as the addresses of a node do.
-  if (replace) return changes.map((change) => mergeValue(undefined, change, elementSchema, depth + 1));
+  if (replace) return [...changes];
   const merged = [...kept];
   const identities = new Identities();
   const places = new Map(identities.firstIndexes(kept.map((element) => identity(element, mergeKey))));
   for (const change of changes) {
     const key = identities.keyOf(keyOf(change, mergeKey));
     const at = places.get(key);
-    const value = mergeValue(at === undefined ? undefined : merged[at], change, elementSchema, depth + 1);
+    const value = at === undefined ? change : mergeValue(merged[at], change, elementSchema, depth + 1);
     if (at === undefined) places.set(key, merged.push(value) - 1);
     else merged[at] = value;
   }
   return inOrder(merged, changes, kept, mergeKey);
 }
 
+/** Elements of both lists must be of one type, and be no lists. */
+function checkElements(target: readonly unknown[], patch: readonly unknown[]): void {
+  const all = [...target, ...patch];
+  if (all.some(Array.isArray) && all.every(Array.isArray)) throw unprocessable('lists of lists are not supported');
+  const type = goTypeOf(all[0]);
+  if (all.some((element) => element === null || goTypeOf(element) !== type)) {
+    throw unclassified(`list element types are not identical: ${goText([target, patch])}`);
+  }
+}
+
 function keyOf(element: unknown, mergeKey: string): unknown {
   const key = isObject(element) ? member(element, mergeKey) : undefined;
   if (key === undefined) {
-    throw unprocessable(`map: ${shownJson(element)} does not contain declared merge key: ${mergeKey}`);
+    throw unclassified(`map: ${goText(element)} does not contain declared merge key: ${mergeKey}`);
   }
   return key;
 }
@@ -186,7 +222,8 @@ function applyElementDirectives(
     if (directive === undefined) changes.push(element);
     else if (directive === 'replace') replace = true;
     else if (directive === 'delete') gone.add(identities.keyOf(keyOf(element, mergeKey)));
-    else throw badRequest(`unknown patch type found: ${JSON.stringify(directive)}`);
+    else if (directive === 'merge') throw unclassified('merging lists cannot yet be specified in the patch');
+    else throw unknownDirective(directive, element as JsonObject);
   }
   const kept =
     gone.size === 0 ? target : target.filter((other) => !gone.has(identities.keyOf(identity(other, mergeKey))));

@@ -11,6 +11,7 @@ import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
+import { jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
@@ -69,19 +70,24 @@ export function patchKind(context: RequestContext, kinds: readonly PatchKind[]):
 function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Steps<Patch> {
   const kind = patchKind(context, kinds);
   const text = context.request.body.toString();
-  const { value: body, repeated } = yield* kind === 'apply' ? yaml(text) : json(text);
-  if (kind !== 'json' && (typeof body !== 'object' || body === null || Array.isArray(body))) {
-    throw badRequest('error decoding patch: not an object');
+  const { value: body, repeated } = yield* kind === 'apply' ? yaml(text) : json(text, kind);
+  // What is no object at all: 1.24 says it of other patches where it carries them out.
+  if (kind === 'merge' && (typeof body !== 'object' || body === null)) throw badRequest(notMergePatch);
+  if (kind === 'apply' && body !== null && !isObject(body)) {
+    const why = `json: cannot unmarshal ${jsonName(body)} into Go value of type map[string]interface {}`;
+    throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   }
   context.audit?.requestedValue(body);
   return { kind, body, text, repeatedKeys: context.request.repeatedKeys ?? repeated };
 }
 
-function* json(text: string): Steps<ReadYAML> {
+const notMergePatch = 'Invalid JSON Patch';
+
+function* json(text: string, kind: PatchKind): Steps<ReadYAML> {
   try {
     return { value: yield* parseJSONSteps(text), repeated: [] };
   } catch (error) {
-    throw badRequest(`error decoding patch: ${messageOf(error)}`, error);
+    throw badRequest(kind === 'merge' ? notMergePatch : messageOf(error), error);
   }
 }
 

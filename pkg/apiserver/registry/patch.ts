@@ -1,6 +1,11 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { inSteps } from '#apimachinery/async/steps.js';
-import { badRequest, type FieldFailure, invalid, statusOf } from '#apimachinery/errors/status.js';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { goText, jsonName } from '#apimachinery/errors/go-value.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { type FieldFailure, invalid, statusOf } from '#apimachinery/errors/status.js';
+import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
+import { isObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -94,11 +99,11 @@ function* patched(operation: Operation, { patch, current, fields, canonical, opt
   if (!canonical) {
     const object = yield* applyPatch(patch, current, fields);
     yield;
-    return normalized(operation, { options, object, found });
+    return normalized(operation, { options, patch, object, found });
   }
   const { value, shared } = yield* applyPatchSharing(patch, current, fields);
   yield;
-  return normalized(operation, { options, object: value, canonical: shared, found });
+  return normalized(operation, { options, patch, object: value, canonical: shared, found });
 }
 
 async function apply(operation: Operation, { patch, profile, options }: PatchRun): Promise<Mutated> {
@@ -121,7 +126,7 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
       const object = await registry.managedFields.applyInSteps({ ...request, live }, pause);
       tellRepeatedKeys(context, patch, options.fieldValidation);
       await pause();
-      return normalized(operation, { options, object });
+      return normalized(operation, { options, patch, object });
     },
     ...(profile.subresource === ''
       ? {
@@ -129,7 +134,7 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
             const applied = await registry.managedFields.applyInSteps(request, () => betweenSteps(operation));
             tellRepeatedKeys(context, patch, options.fieldValidation);
             await betweenSteps(operation);
-            const object = normalized(operation, { options, object: applied });
+            const object = normalized(operation, { options, patch, object: applied });
             return createInstead(operation, { object, namespace, options, trackFields: false });
           },
         }
@@ -137,8 +142,13 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
   });
 }
 
+/** What 1.24 reads of an object first of all, as its decoder names it. */
+const versionAndKind =
+  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
+
 interface Outcome {
   readonly options: WriteOptions;
+  readonly patch: Patch;
   readonly object: unknown;
   /** Members that the patch has left alone, of an object that was in canonical form. */
   readonly canonical?: ReadonlySet<unknown>;
@@ -160,18 +170,27 @@ function normalized(operation: Operation, outcome: Outcome): ApiObjectShape {
  * it: 422 for a patch that was well-formed by itself. An applied configuration has been checked before it was merged.
  */
 export function patchedObject({ registry, context }: Operation, type: TypeRef, outcome: Outcome): ApiObjectShape {
-  const { options, object, canonical, found = [] } = outcome;
-  if (typeof object !== 'object' || object === null) throw badRequest('the patch does not leave an object');
-  const refusal = (why: string) =>
-    invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), JSON.stringify(object), why)]);
+  const { options, patch, object, canonical, found = [] } = outcome;
+  const strategic = patch.kind === 'strategic';
+  const refusal = (why: string) => {
+    const shown = strategic ? goText(patch.body) : JSON.stringify(object);
+    return invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), shown, why)]);
+  };
+  if (!isObject(object)) {
+    const what = `json: cannot unmarshal ${jsonName(object)} into Go value of type ${versionAndKind}`;
+    throw refusal(`couldn't get version/kind; json parse error: ${what}`);
+  }
+  // 1.24 converts what comes of a strategic patch, and does not ask it what it is.
+  if (strategic) Object.assign(object, type);
   const strict = options.fieldValidation === 'Strict';
   let decoded: Decoded;
   try {
     decoded = registry.codec.normalize(object, type, strict ? 'Warn' : options.fieldValidation, canonical);
   } catch (error) {
-    const status = statusOf(error);
-    if (status?.code !== 400) throw error;
-    throw refusal(status.message ?? '');
+    if (statusOf(error)?.code !== 400) throw error;
+    const { cause } = error as Error;
+    const failure = strategic ? conversionFailure(registry.codec.typeOf(type), object) : undefined;
+    throw refusal(failure ?? messageOf(cause instanceof DecodeError ? cause : error));
   }
   const warnings = [...found, ...decoded.warnings];
   if (strict && warnings.length > 0) throw refusal(`strict decoding error: ${warnings.join(', ')}`);

@@ -80,15 +80,14 @@ export function requireUID(resource: ServedResource, object: ApiObjectShape, cur
 /** The body's name and namespace must be those of the path; absent ones are filled in. */
 function requireName(resource: ServedResource, object: ApiObjectShape, path: ObjectName): void {
   const { metadata } = object;
+  if (resource.declaration.namespaced) {
+    if ((metadata.namespace ?? '') === '') metadata.namespace = path.namespace;
+    if (metadata.namespace !== path.namespace) {
+      throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+    }
+  }
   if ((metadata.name ?? '') === '') metadata.name = path.name;
   if (metadata.name !== path.name) {
     throw badRequest(`the name of the object (${metadata.name}) does not match the name on the URL (${path.name})`);
-  }
-  if (!resource.declaration.namespaced) return;
-  if ((metadata.namespace ?? '') === '') metadata.namespace = path.namespace;
-  if (metadata.namespace !== path.namespace) {
-    throw badRequest(
-      `the namespace of the object (${metadata.namespace}) does not match the namespace on the request (${path.namespace})`,
-    );
   }
 }

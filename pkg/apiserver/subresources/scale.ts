@@ -83,7 +83,7 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
     // As it was written: zero is a number of replicas, too.
     const applied = allSteps(readApplied({ type: fields, apiVersion, applied: patch.body })) as JsonObject & Scale;
     tellRepeatedKeys(context, patch, options.fieldValidation);
-    const wanted: Scale = patchedObject(operation, type, { options, object: copyJson(applied) });
+    const wanted: Scale = patchedObject(operation, type, { options, patch, object: copyJson(applied) });
     requireOwnName(resource, wanted, context.info);
     const application = {
       context,
@@ -108,7 +108,7 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
     async apply(current, pause) {
       const object = await inSteps(applyPatch(patch, scaleOf(resource, current, type), fields), pause);
       await pause();
-      return scaled(resource, current, patchedObject(operation, type, { options, object, found }));
+      return scaled(resource, current, patchedObject(operation, type, { options, patch, object, found }));
     },
   };
 }

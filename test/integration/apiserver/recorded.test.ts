@@ -15,12 +15,14 @@ import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 import { applyDeduced } from '#test/integration/apiserver/recorded/apply-deduced.js';
+import { jsonPatches } from '#test/integration/apiserver/recorded/json-patches.js';
+import { malformedPatches } from '#test/integration/apiserver/recorded/malformed-patches.js';
 import { preserved } from '#test/integration/apiserver/recorded/preserved.js';
 import { type Case, comparable, type RecordedAnswer, type Step } from '#test/integration/apiserver/recorded/step.js';
 import { storedOdd } from '#test/integration/apiserver/recorded/stored-odd.js';
 import { call } from '#test/integration/apiserver/server.js';
 
-const cases: readonly Case[] = [applyDeduced, preserved, storedOdd];
+const cases: readonly Case[] = [applyDeduced, preserved, storedOdd, jsonPatches, malformedPatches];
 const testdata = fileURLToPath(new URL('../../../../test/integration/apiserver/recorded/testdata/', import.meta.url));
 
 type Headers = Readonly<Record<string, string>>;
@@ -127,7 +129,10 @@ for (const one of cases) {
       writeFileSync(file, `[\n${lines.join(',\n')}\n]\n`);
       return;
     }
-    const recorded = JSON.parse(readFileSync(file, 'utf8')) as RecordedAnswer[];
+    const recorded = (JSON.parse(readFileSync(file, 'utf8')) as RecordedAnswer[]).map((answer) => ({
+      ...answer,
+      body: comparable(answer.body),
+    }));
     const answers = await answersTo(one, await askHere(t));
     for (const [i, answer] of answers.entries()) t.strictSame(answer, recorded[i], `${i} ${answer.request}`);
     t.equal(answers.length, recorded.length);

@@ -357,7 +357,7 @@ t.test('patch languages', async (t) => {
   t.equal(odd.headers['warning'], '299 - "unknown field \\"spec.oddity\\""');
   t.equal((await send('merge-patch+json', { spec: { replicas: 'many' } })).status, 422);
   t.equal((await send('merge-patch+json', { metadata: { name: 'other' } })).status, 400);
-  t.equal((await send('merge-patch+json', [])).status, 400);
+  t.equal((await send('merge-patch+json', [])).status, 422);
   t.equal((await call(server, 'PATCH', `${deployments}/none`, { ...patch('merge-patch+json'), body: {} })).status, 404);
 });
 

@@ -148,7 +148,11 @@ t.test('refusals', async (t) => {
     ['meta.v1.ObjectMeta', { creationTimestamp: '' }, 'parsing time "" as'],
     ['coordination.v1.LeaseSpec', { renewTime: '2020-01-01T00:00:00Z' }, '.000000Z07:00"'],
     ['core.v1.Secret', { data: { a: '*' } }, 'illegal base64 data at input byte 0'],
-    ['core.v1.ServicePort', { targetPort: true }, 'json: cannot unmarshal bool into Go value of type int32'],
+    [
+      'core.v1.ServicePort',
+      { targetPort: true },
+      'json: cannot unmarshal bool into Go struct field ServicePort.targetPort of type int32',
+    ],
   ];
   for (const [type, value, message] of rows) {
     t.throws(() => decode(type, value), { code: 400, reason: 'BadRequest' });

@@ -9,7 +9,7 @@ const map = (count: number) => Array.from({ length: count }, (_, i) => `"key${i}
 const check = (text: string) => () => checkSize(Buffer.from(text));
 
 t.test('texts of too many parts are refused before they are parsed', async (t) => {
-  const refused = { code: 413, message: /^Request entity is too large: limit is \d+ / };
+  const refused = { code: 413, message: /^Request entity too large: limit is \d+ / };
   t.throws(check(`{"a":[${list('{}', maxObjects)}]}`), refused);
   t.throws(check(`{"a":{${map(maxEntries + 1)}}}`), refused);
   t.throws(check(`{"a":[${list(`{${map(200)}}`, 2000)}]}`), refused);

@@ -8,6 +8,7 @@
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/json/times.js';
 import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.js';
+import { jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
@@ -70,12 +71,11 @@ export class JsonWalk {
         if (typeof value === 'number') return reword(canonicalQuantity, String(value));
         throw this.#mismatch(value, type.goName);
       case 'duration':
-        if (typeof value !== 'string')
-          throw new DecodeError(`json: cannot unmarshal ${nameOf(value)} into Go value of type string`);
+        if (typeof value !== 'string') throw this.#mismatch(value, 'string');
         return reword(canonicalDuration, value);
       case 'intOrString':
         if (typeof value === 'string' || isInt32(value)) return value;
-        throw new DecodeError(`json: cannot unmarshal ${nameOf(value)} into Go value of type int32`);
+        throw this.#mismatch(value, 'int32');
       case 'rawJSON':
         this.members += checkDepth(value, maxDepth - this.#path.length);
         return value;
@@ -267,9 +267,7 @@ export class JsonWalk {
   }
 
   #time(value: unknown, canonical: (text: string) => string | null | undefined, layout: string): string | undefined {
-    if (typeof value !== 'string') {
-      throw new DecodeError(`json: cannot unmarshal ${nameOf(value)} into Go value of type string`);
-    }
+    if (typeof value !== 'string') throw this.#mismatch(value, 'string');
     const text = canonical(value);
     if (text === undefined) {
       const shown = JSON.stringify(value);
@@ -315,7 +313,7 @@ export class JsonWalk {
         : `Go struct field ${this.#owner.shortName}.${names.join('.')}`;
     const number = typeof value === 'number' && goType !== 'string' && goType !== 'bool' && /^u?int/.test(goType);
     return new DecodeError(
-      `json: cannot unmarshal ${number ? `number ${value}` : nameOf(value)} into ${into} of type ${goType}`,
+      `json: cannot unmarshal ${number ? `number ${value}` : jsonName(value)} into ${into} of type ${goType}`,
     );
   }
 }
@@ -333,12 +331,6 @@ function reword(canonical: (text: string) => string, text: string): string {
 
 function isInt32(value: unknown): boolean {
   return typeof value === 'number' && (value | 0) === value;
-}
-
-function nameOf(value: unknown): string {
-  if (value === null) return 'null';
-  if (Array.isArray(value)) return 'array';
-  return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
 function goScalar(scalar: Scalar): string {

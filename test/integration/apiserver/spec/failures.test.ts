@@ -163,7 +163,7 @@ t.test('failures', withEtcd, async (t) => {
       apiVersion: 'v1',
       metadata: {},
       status: 'Failure',
-      message: 'Request entity is too large: limit is 3145728',
+      message: 'Request entity too large: limit is 3145728',
       reason: 'RequestEntityTooLarge',
       code: 413,
     });
@@ -179,8 +179,8 @@ t.test('failures', withEtcd, async (t) => {
       message: '',
     };
     for (const [bytes, message] of [
-      [1.7 * megabyte, 'Request entity is too large: etcdserver: request is too large'],
-      [2.5 * megabyte, /^Request entity is too large: grpc: .* message larger than max/],
+      [1.7 * megabyte, 'Request entity too large: etcdserver: request is too large'],
+      [2.5 * megabyte, /^Request entity too large: grpc: .* message larger than max/],
     ] as const) {
       const large = { ...event, message: 'y'.repeat(bytes) };
       const refused = await client.post('/api/v1/namespaces/failures/events', large);

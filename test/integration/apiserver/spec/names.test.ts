@@ -141,7 +141,7 @@ t.test('names', withEtcd, async (t) => {
       const put = (await client.put(`${path}/meta`, turned)).json;
       t.same(put, next, 'nor does another order of members');
       const versioned = await client.post(path, configMap('v', {}, { resourceVersion: '5' }));
-      t.match(versioned.json, { code: 400, message: 'resourceVersion should not be set on objects to be created' });
+      t.match(versioned.json, { code: 500, message: 'resourceVersion should not be set on objects to be created' });
       const elsewhere = await client.post(path, configMap('e', {}, { namespace: 'other' }));
       t.match(elsewhere.json, {
         code: 400,

@@ -107,7 +107,8 @@ t.test('patches', withEtcd, async (t) => {
     t.equal(none.spec.template.spec.nodeSelector, undefined);
     for (const directive of ['merge', 'odd']) {
       const { json } = await client.patch(url, strategicPatch, { metadata: { annotations: { $patch: directive } } });
-      t.match(json, { status: 'Failure', code: 400, message: `unknown patch type found: "${directive}"` });
+      const message = `unknown patch type: ${directive} in map: map[$patch:${directive}]`;
+      t.match(json, { status: 'Failure', code: 500, message });
     }
   });
 

@@ -17,8 +17,8 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objec
 import { copyField } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import type { Steps } from '#apimachinery/async/steps.js';
-import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { Patterns } from '#apimachinery/patterns/pattern.js';
 import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
@@ -128,5 +128,5 @@ function* validateRules(
 
 /** Whether two objects are the same but for their metadata. */
 function sameBody(a: ApiObjectShape, b: ApiObjectShape): boolean {
-  return semanticEqual({ ...a, metadata: undefined }, { ...b, metadata: undefined });
+  return jsonEqual({ ...a, metadata: undefined }, { ...b, metadata: undefined });
 }

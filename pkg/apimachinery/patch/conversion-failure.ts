@@ -1,0 +1,88 @@
+/**
+ * Why the outcome of a strategic merge patch is no object of its type, in the words of 1.24, which converts such outcomes
+ * instead of decoding them (apimachinery/pkg/runtime/converter.go).
+ */
+import { goTypeOf, jsonName } from '#apimachinery/errors/go-value.js';
+import { isObject } from '#apimachinery/patch/json-values.js';
+import type { Scalar } from '#apimachinery/schema/schema.js';
+import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+
+/** Types whose JSON has a decoder of its own in 1.24, with what that one decodes a value of another type into. */
+const decoded: Readonly<Partial<Record<TypeInfo['shape'], string>>> = {
+  time: 'string',
+  microTime: 'string',
+  duration: 'string',
+  intOrString: 'int32',
+};
+
+/** The first failure; undefined where what decoders say of the object is what 1.24 says, too. */
+export function conversionFailure(type: TypeInfo, value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (type.shape === 'struct')
+    return isObject(value) ? structFailure(type, value) : notRestored('struct', value, 'from:');
+  const into = decoded[type.shape];
+  const fits = typeof value === 'string' || (into === 'int32' && typeof value === 'number');
+  return into === undefined || fits
+    ? undefined
+    : `json: cannot unmarshal ${jsonName(value)} into Go value of type ${into}`;
+}
+
+function structFailure(type: TypeInfo, object: Readonly<Record<string, unknown>>): string | undefined {
+  for (const [name, field] of type.byName) {
+    if (!Object.hasOwn(object, name)) continue;
+    const failure = fieldFailure(field, object[name]);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+function fieldFailure(field: FieldInfo, value: unknown): string | undefined {
+  if (value === null || value === undefined) return undefined;
+  if (field.container === 'single') return valueFailure(field, value);
+  if (field.container === 'list') {
+    return Array.isArray(value) ? firstFailure(field, value) : notRestored('slice', value, 'from');
+  }
+  return isObject(value) ? firstFailure(field, Object.values(value)) : notRestored('map', value, 'from');
+}
+
+function firstFailure(field: FieldInfo, values: readonly unknown[]): string | undefined {
+  for (const value of values) {
+    const failure = valueFailure(field, value);
+    if (failure !== undefined) return failure;
+  }
+  return undefined;
+}
+
+function valueFailure({ type, scalar }: FieldInfo, value: unknown): string | undefined {
+  if (type !== undefined) return conversionFailure(type, value);
+  return scalar === undefined || value === null || value === undefined ? undefined : scalarFailure(scalar, value);
+}
+
+function notRestored(into: string, value: unknown, word: string): string {
+  return `cannot restore ${into} ${word} ${kindOf(value)}`;
+}
+
+/** Go's kind of a JSON value. */
+function kindOf(value: unknown): string {
+  if (Array.isArray(value)) return 'slice';
+  return isObject(value) ? 'map' : goTypeOf(value);
+}
+
+const numbers: ReadonlySet<string> = new Set(['int32', 'int64', 'uint32', 'uint64', 'float32', 'float64']);
+
+function scalarFailure(scalar: Scalar, value: unknown): string | undefined {
+  if (scalar === 'bytes') return typeof value === 'string' ? undefined : notRestored('slice', value, 'from');
+  const into = scalar === 'double' ? 'float64' : scalar === 'float' ? 'float32' : scalar;
+  const from = kindOf(value);
+  if (from === into || (from === 'int64' && fits(value as number, scalar))) return undefined;
+  // Go converts whole numbers to text, as the character of that code.
+  const convertible = numbers.has(from) && (numbers.has(into) || (into === 'string' && from === 'int64'));
+  return convertible ? `cannot convert ${from} to ${into}` : `unrecognized type: ${into}`;
+}
+
+/** Whether a whole number has a place in the type. 1.24 takes others cut to their last bits, which is refused here. */
+function fits(value: number, scalar: Scalar): boolean {
+  if (scalar === 'int32') return (value | 0) === value;
+  if (scalar === 'uint32') return value >>> 0 === value;
+  return scalar === 'int64' || (scalar === 'uint64' && value >= 0);
+}
