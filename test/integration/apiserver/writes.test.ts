@@ -36,6 +36,17 @@ declare namespace Tap {
 
 const patch = (type: string) => ({ headers: { 'content-type': `application/${type}` } });
 
+t.test("create: what the server itself puts into an object is not its creator's", async (t) => {
+  const server = await startServer(t);
+  const { json } = await create(t, server, '/api/v1/namespaces', {
+    apiVersion: 'v1',
+    kind: 'Namespace',
+    metadata: { name: 'mine', labels: { one: '1' } },
+  });
+  t.equal(json.spec.finalizers.length, 1);
+  t.strictSame(Object.keys(json.metadata.managedFields[0].fieldsV1), ['f:metadata']);
+});
+
 t.test('create: names and namespaces', async (t) => {
   const server = await startServer(t);
   const generated = await create(t, server, configmaps, configMap({ generateName: 'web-' }));

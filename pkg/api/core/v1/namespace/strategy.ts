@@ -15,14 +15,17 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 export const namespaceStrategy: Strategy<Namespace> = kindStrategy<Namespace>(namespaces, {
   name: dns1123LabelErrors,
   defaults: (namespace, context) => labelWithName(namespace, context.dialect),
-  prepareForCreate(namespace, context) {
+  prepareForCreate(namespace) {
     namespace.status = { phase: 'Active' };
-    const finalizer = context.dialect.namespaceFinalizer;
-    const finalizers = namespace.spec.finalizers ?? [];
-    if (!finalizers.includes(finalizer)) namespace.spec.finalizers = [...finalizers, finalizer];
   },
-  // A generated name is known only now.
-  completeCreate: (namespace, context) => labelWithName(namespace, context.dialect),
+  completeCreate(namespace, { dialect }) {
+    // After the client's fields are known: this one is not among them.
+    const finalizers = namespace.spec.finalizers ?? [];
+    if (!finalizers.includes(dialect.namespaceFinalizer))
+      namespace.spec.finalizers = [...finalizers, dialect.namespaceFinalizer];
+    // A generated name is known only now.
+    labelWithName(namespace, dialect);
+  },
   prepareForUpdate(namespace, old) {
     copyField(namespace.spec, old.spec, 'finalizers');
   },
