@@ -28,6 +28,7 @@ import { type FollowedCertificate, followCertificate } from '#apiserver/follow-c
 import type { ApiHandler } from '#apiserver/http/exchange.js';
 import { ServerIdentity } from '#apiserver/identity/server-identity.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import { etcdRoot } from '#apiserver/options/etcd.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { serveUntil } from '#apiserver/serve-until.js';
 import { StorageVersions } from '#apiserver/storageversions/keep-versions.js';
@@ -290,7 +291,7 @@ export class CompleteApiServer implements Daemon {
         recorder.record({ apiVersion: 'v1', kind: 'Service', ...service }, 'Warning', reason, message),
     });
     const periodMs = values['etcd-compaction-interval'];
-    const root = values['etcd-prefix'].replace(/\/$/, '');
+    const root = etcdRoot(values['etcd-prefix']);
     const service = this.#apiService();
     await Promise.all([
       repair.run(signal),
@@ -363,7 +364,7 @@ export class CompleteApiServer implements Daemon {
         ip === undefined || port === undefined || values['endpoint-reconciler-type'] === 'none'
           ? undefined
           : { ip, port },
-      leasePrefix: `${values['etcd-prefix'].replace(/\/$/, '')}${serverLeases}`,
+      leasePrefix: `${etcdRoot(values['etcd-prefix'])}${serverLeases}`,
     });
   }
 

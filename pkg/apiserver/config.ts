@@ -39,6 +39,7 @@ import { buildWebhookClient } from '#apiserver/config/webhook-client.js';
 import { newIdentity } from '#apiserver/identity/server-identity.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { apiEnablement } from '#apiserver/options/api-enablement.js';
+import { etcdRoot } from '#apiserver/options/etcd.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -126,7 +127,7 @@ async function serverParts(setup: ApiServerSetup, ownPort: () => number | undefi
     { clock, random, log, metrics: storageMetrics, registry: metrics, tracer },
     setup.store,
   );
-  const prefix = values['etcd-prefix'].replace(/\/$/, '');
+  const prefix = etcdRoot(values['etcd-prefix']);
   const transformers = await buildEncryption(values, { dialect, clock, metrics: storageMetrics });
   const gates = new FeatureGates(values['feature-gates']);
   const gate = (name: string): boolean => gates.enabled(name as FeatureGateName);

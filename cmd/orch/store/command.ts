@@ -1,6 +1,8 @@
 /** `orch etcd`: what fills the store, and how its members are. */
+
 import { resolve } from 'node:path';
 import { stderr, stdout } from 'node:process';
+import { etcdRoot } from '#apiserver/options/etcd.js';
 import { dataDir } from '#cmd/orch/context/data-dir.js';
 import { etcdOptions } from '#cmd/orch/context/etcd-options.js';
 import { layoutOf } from '#cmd/orch/context/layout.js';
@@ -45,7 +47,7 @@ export async function etcd(argv: readonly string[]): Promise<number> {
         const { access } = chooseEtcd(values, layoutOf(resolve(values['data-dir'])));
         const store = openStore(access);
         try {
-          const prefix = `${values['etcd-prefix'].replace(/\/+$/, '')}/`;
+          const prefix = `${etcdRoot(values['etcd-prefix'])}/`;
           const usage = await measureUsage(store, prefix, progress);
           if (stderr.isTTY) stderr.write('\r\u001b[2K');
           stdout.write(values.output === 'json' ? jsonOf(usage) : tablesOf(usage, values.top));

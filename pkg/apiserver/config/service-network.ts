@@ -1,4 +1,5 @@
 /** From options to the allocation of cluster IPs and node ports. */
+
 import type { Registry } from 'prom-client';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
@@ -7,6 +8,7 @@ import { clusterIPMetrics, type RangeMetrics } from '#apiserver/allocators/range
 import { RangeRegistry, reservedPart } from '#apiserver/allocators/range-registry.js';
 import { ServiceAllocator, type ServiceAllocatorOptions } from '#apiserver/allocators/service-allocator.js';
 import { forOption } from '#apiserver/config/files.js';
+import { etcdRoot } from '#apiserver/options/etcd.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { Store } from '#storage/store.js';
@@ -42,7 +44,7 @@ export function buildServiceNetwork(setup: ServiceNetworkSetup): ServiceNetwork 
   if (ranges.length > maxFamilies || families.size < ranges.length)
     throw new OptionsError([`--${option}: must be one CIDR, or two of different families`]);
   const registry = (name: string, range: string, size: number, told?: RangeMetrics) => {
-    const key = `${values['etcd-prefix'].replace(/\/$/, '')}/ranges/${name}`;
+    const key = `${etcdRoot(values['etcd-prefix'])}/ranges/${name}`;
     const reserved = reservedPart(size);
     return new RangeRegistry({ store, key, range, size, random, reserved, ...(told && { metrics: told }) });
   };

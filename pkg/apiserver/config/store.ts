@@ -1,6 +1,8 @@
 /** From options to etcd. */
+
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
+import { etcdRoot } from '#apiserver/options/etcd.js';
 import { parseOverride } from '#apiserver/options/etcd-overrides.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
@@ -70,7 +72,7 @@ async function storeOpener(
     new EtcdStore({
       endpoints,
       ...(tls === undefined ? {} : { tls: () => tls.readOrKnown() }),
-      root: values['etcd-prefix'].replace(/\/$/, ''),
+      root: etcdRoot(values['etcd-prefix']),
       leaseReuseSeconds: values['lease-reuse-duration-seconds'],
       leaseRetired: (keys) => metrics.leaseObjects.observe(keys),
       healthTimeoutMs: values['etcd-healthcheck-timeout'],

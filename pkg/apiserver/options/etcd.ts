@@ -1,4 +1,5 @@
 /** Options of the store. */
+import { posix } from 'node:path';
 import type { OptionTable } from '#daemon/options/option.js';
 
 const section = 'Etcd';
@@ -87,3 +88,8 @@ export const etcdOptions = {
     meaning: 'Events kept of single resources, resource.group#size.',
   },
 } as const satisfies OptionTable;
+
+/** What keys in etcd begin with, without a slash behind it; one before it need not be given. */
+export function etcdRoot(prefix: string): string {
+  return posix.join('/', prefix).replace(/\/$/, '');
+}

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { etcdRoot } from '#apiserver/options/etcd.js';
 import { type ApiServerValues, apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules, apiServerRules } from '#apiserver/options/rules.js';
 import { OptionsError } from '#daemon/options/errors.js';
@@ -181,7 +182,6 @@ t.test('values that are refused', async (t) => {
     [['--etcd-servers-overrides=/events#http://a:1#b'], /^--etcd-servers-overrides invalid, /],
     [['--etcd-servers-overrides=/events#here'], /^--etcd-servers-overrides: "here" is not of the form scheme/],
     [['--etcd-certfile=/a'], /^--etcd-certfile and --etcd-keyfile must be given together$/],
-    [['--etcd-prefix=registry'], /^--etcd-prefix must begin with \/$/],
     [['--storage-backend=etcd2'], /must be one of/],
     [['--watch-cache-sizes=pods'], /^--watch-cache-sizes: "pods"/],
     [['--service-cluster-ip-range=10.0.0.0'], /^--service-cluster-ip-range: "10.0.0.0" is no CIDR$/],
@@ -242,4 +242,17 @@ t.test('what is missing is said at once; the store may come from outside', async
   ];
   t.same(messages([], []), [...missing, '--etcd-servers must be specified']);
   t.throws(() => validateOptions(parse([]), apiServerRules), new OptionsError(missing));
+});
+
+t.test('the prefix of keys in etcd begins with a slash and ends without one, however it is given', (t) => {
+  for (const [prefix, root] of [
+    ['/registry', '/registry'],
+    ['registry', '/registry'],
+    ['/a/b/', '/a/b'],
+    ['//a', '/a'],
+    ['/', ''],
+    ['', ''],
+  ] as const)
+    t.equal(etcdRoot(prefix), root, prefix);
+  t.end();
 });

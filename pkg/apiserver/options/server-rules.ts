@@ -113,7 +113,6 @@ function storeErrors(values: ApiServerValues): string[] {
   for (const override of values['etcd-servers-overrides']) {
     messages.push(...overrideErrors(override));
   }
-  if (!values['etcd-prefix'].startsWith('/')) messages.push('--etcd-prefix must begin with /');
   for (const size of values['watch-cache-sizes']) {
     if (!/^[^#]+#\d+$/.test(size)) {
       messages.push(`--watch-cache-sizes: ${JSON.stringify(size)} is not of the form resource[.group]#size`);
