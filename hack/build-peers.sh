@@ -14,24 +14,15 @@ declare -A constructors=(
   [kubelet]=NewKubeletCommand
   [kube-proxy]=NewProxyCommand
 )
-module=k8s.io/kubernetes
+source hack/release-module.sh
+module=$release
 out=$(realpath -m "${OUT:-.tools/peers}")
-# Where this one is older, newer compilers make programs of it that panic.
-reflect2=github.com/modern-go/reflect2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 export GOFLAGS=-mod=mod
 cd "$work"
 
-list=$(go mod download -json "$module@v1.$version" | sed -n 's/^\s*"GoMod": "\(.*\)",$/\1/p')
-{
-  printf 'module peers\n\ngo 1.18\n\nrequire %s v1.%s\n\nreplace (\n' "$module" "$version"
-  # What the module replaces holds only where it is the main one; its own parts are published with versions of their own.
-  sed -n "\\,^\t$reflect2 ,d; s/^\t\(\S* => \S* v\S*\)$/\t\1/p" "$list"
-  printf '\t%s => %s v1.0.2\n' $reflect2 $reflect2
-  sed -n "s|^\t\(k8s.io/[a-z-]*\) => \./staging/.*|\t\1 => \1 v0.$version|p" "$list"
-  echo ')'
-} >go.mod
+release_go_mod peers "$version" >go.mod
 
 # Since 1.23 the daemons leave to a library what each did for itself before.
 if [ "${version%%.*}" -ge 23 ]; then
@@ -87,7 +78,5 @@ if [[ " ${names[*]} " == *" kube-apiserver "* && ! -e $published/$generated ]]; 
   cp "derived/$module/$generated" "kubernetes/$generated"
 fi
 mkdir -p "$out"
-stamp=k8s.io/component-base/version.git
-# Old libraries reach into the runtime in ways that newer linkers refuse unless told otherwise.
-go build -o "$out/" -ldflags "-s -w -checklinkname=0 -X ${stamp}Version=v1.$version -X ${stamp}Major=1 -X ${stamp}Minor=${version%.*}" ./...
+go build -o "$out/" -ldflags "$release_ldflags $(release_stamp "$version")" ./...
 echo "PEER_APISERVER=$out/kube-apiserver PEER_CONTROLLER_MANAGER=$out/kube-controller-manager PEER_SCHEDULER=$out/kube-scheduler PEER_NODE_AGENT=$out/kubelet PEER_PROXY=$out/kube-proxy"

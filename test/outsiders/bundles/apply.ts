@@ -1,0 +1,102 @@
+/** Applies a bundle of manifests twice to a server of its own, as its users do. */
+import { mkdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { isObject } from '#apimachinery/patch/json-values.js';
+import { type RunResult, run } from '#test/e2e/harness.js';
+import { type Command, startApiServer } from '#test/integration/peers/implementations.js';
+import { nameOf } from '#test/outsiders/bundles/objects.js';
+import { Ends } from '#test/outsiders/ends.js';
+
+export type Mode = 'client-side' | 'server-side';
+
+export interface Applied {
+  /** Why not all of it could be applied. */
+  readonly problem: string | undefined;
+  /** The objects that the second time changed, with what the client or the server says of it. */
+  readonly changedAgain: ReadonlyMap<string, string>;
+  /** What the server has then, by `nameOf`. */
+  readonly objects: ReadonlyMap<string, unknown>;
+}
+
+/** What needs what another part of the bundle defines is applied when that is there. */
+const attempts = 5;
+const kubectlMs = 300_000;
+const missingNamespace = /namespaces "([^"]+)" not found/g;
+
+/** To a new server; that and all of its files are gone in the end. */
+export async function applyBundle(server: Command, kubectl: string, path: string, mode: Mode): Promise<Applied> {
+  const ends = new Ends();
+  try {
+    const { adminConfig, folder } = await startApiServer(ends, server);
+    const cache = join(folder, 'cache');
+    await mkdir(cache);
+    ends.teardown(() => rm(cache, { recursive: true, force: true }));
+    const ask = (...args: string[]) =>
+      run(kubectl, [`--cache-dir=${cache}`, ...args], { env: { KUBECONFIG: adminConfig }, timeoutMs: kubectlMs });
+    const files = ['-R', '-f', path];
+    const apply = () => ask('apply', ...(mode === 'server-side' ? ['--server-side'] : []), ...files);
+    const problem = await applyOnce(ask, apply);
+    await ask('wait', '--for=condition=Established', 'customresourcedefinitions', '--all', '--timeout=60s');
+    const before = await objectsOf(ask, files);
+    const again = await apply();
+    const after = await objectsOf(ask, files);
+    const changedAgain = mode === 'server-side' ? changedBetween(before, after) : notUnchanged(again);
+    return { problem, changedAgain, objects: after };
+  } finally {
+    await ends.end();
+  }
+}
+
+type Ask = (...args: string[]) => Promise<RunResult>;
+
+async function applyOnce(ask: Ask, apply: () => Promise<RunResult>): Promise<string | undefined> {
+  let problem: string | undefined;
+  for (let attempt = 0; attempt < attempts; attempt++) {
+    const { code, stderr } = await apply();
+    if (code === 0) return undefined;
+    const same = problem === errorsOf(stderr);
+    problem = errorsOf(stderr);
+    const namespaces = new Set([...stderr.matchAll(missingNamespace)].map(([, name]) => name ?? ''));
+    for (const namespace of namespaces) await ask('create', 'namespace', namespace);
+    if (same && namespaces.size === 0) break;
+    await ask('wait', '--for=condition=Established', 'customresourcedefinitions', '--all', '--timeout=60s');
+  }
+  return problem;
+}
+
+/** Without warnings. */
+function errorsOf(stderr: string): string {
+  return stderr
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('Warning:'))
+    .sort()
+    .join('\n');
+}
+
+function notUnchanged({ stdout }: RunResult): Map<string, string> {
+  const lines = stdout.split('\n').map((line) => /^(\S+) (.*)$/.exec(line));
+  return new Map(
+    lines.flatMap((match) => (match === null || match[2] === 'unchanged' ? [] : [[match[1] ?? '', match[2] ?? '']])),
+  );
+}
+
+async function objectsOf(ask: Ask, files: readonly string[]): Promise<Map<string, unknown>> {
+  const { stdout } = await ask('get', '--ignore-not-found', '--show-managed-fields', '-o', 'json', ...files);
+  if (stdout === '') return new Map();
+  const answer: unknown = JSON.parse(stdout);
+  const items = isObject(answer) && Array.isArray(answer['items']) ? answer['items'] : [answer];
+  return new Map(items.map((item) => [nameOf(item), item]));
+}
+
+function changedBetween(
+  before: ReadonlyMap<string, unknown>,
+  after: ReadonlyMap<string, unknown>,
+): Map<string, string> {
+  const versionOf = (object: unknown) =>
+    (object as { metadata?: { resourceVersion?: string } } | undefined)?.metadata?.resourceVersion;
+  const changed = new Map<string, string>();
+  for (const [name, object] of after) {
+    if (versionOf(object) !== versionOf(before.get(name))) changed.set(name, 'changed');
+  }
+  return changed;
+}

@@ -1,0 +1,67 @@
+/** Objects as two servers have them after the same requests: what may differ is taken out. Pure. */
+import { isDeepStrictEqual } from 'node:util';
+import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
+
+/** Chosen by each server for itself. */
+const ownToMetadata = ['uid', 'resourceVersion', 'creationTimestamp'];
+const chosenOfServices = ['clusterIP', 'clusterIPs', 'healthCheckNodePort'];
+const uid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+const time = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/;
+const shownLength = 80;
+
+/** `KIND NAMESPACE/NAME` of an object. */
+export function nameOf(object: unknown): string {
+  const { kind, metadata } = object as { kind?: string; metadata?: { namespace?: string; name?: string } };
+  return `${kind ?? '?'} ${metadata?.namespace === undefined ? '' : `${metadata.namespace}/`}${metadata?.name ?? '?'}`;
+}
+
+/** Paths of an object's fields that differ between two servers, at most `limit`. */
+export function differences(one: unknown, other: unknown, limit: number): string[] {
+  const out: string[] = [];
+  compare(comparable(one), comparable(other), '', out);
+  return out.slice(0, limit);
+}
+
+function comparable(object: unknown): JsonObject {
+  const { kind, metadata, spec, status, ...rest } = object as Record<'metadata' | 'spec', JsonObject> & JsonObject;
+  const common = { ...metadata };
+  for (const field of ownToMetadata) delete common[field];
+  // Entries of the same second are sorted by their managers, and seconds end where they do.
+  if (Array.isArray(common['managedFields']))
+    common['managedFields'] = [...common['managedFields']].sort((a, b) => (entryName(a) < entryName(b) ? -1 : 1));
+  const own = { ...spec };
+  if (kind === 'Service') {
+    if (own['clusterIP'] !== 'None') for (const field of chosenOfServices) delete own[field];
+    own['ports'] = (own['ports'] as JsonObject[] | undefined)?.map(({ nodePort: _, ...port }) => port);
+  }
+  const withoutUids = replaceTexts({ spec: own, ...rest }, uid, 'a uid') as JsonObject;
+  return { kind, ...withoutUids, ...(replaceTexts({ metadata: common, status }, time, 'a time') as JsonObject) };
+}
+
+function entryName(entry: unknown): string {
+  const { manager, operation, subresource, apiVersion } = entry as Record<string, string>;
+  return JSON.stringify([operation, manager, subresource, apiVersion]);
+}
+
+function replaceTexts(value: unknown, pattern: RegExp, by: string): unknown {
+  if (typeof value === 'string') return pattern.test(value) ? by : value;
+  if (Array.isArray(value)) return value.map((item) => replaceTexts(item, pattern, by));
+  if (!isObject(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceTexts(item, pattern, by)]));
+}
+
+function compare(one: unknown, other: unknown, path: string, out: string[]): void {
+  if (isObject(one) && isObject(other)) {
+    for (const key of new Set([...Object.keys(one), ...Object.keys(other)]))
+      compare(one[key], other[key], `${path}.${key}`, out);
+  } else if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
+    for (const [index, item] of one.entries()) compare(item, other[index], `${path}[${index}]`, out);
+  } else if (!isDeepStrictEqual(one, other)) {
+    out.push(`${path}: ${brief(one)}, there ${brief(other)}`);
+  }
+}
+
+function brief(value: unknown): string {
+  const text = JSON.stringify(value) ?? 'absent';
+  return text.length > shownLength ? `${text.slice(0, shownLength)}…` : text;
+}

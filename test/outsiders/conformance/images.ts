@@ -1,0 +1,149 @@
+/**
+ * The images of the conformance suite, made of its published programs and of this machine's: no registry is asked. Servers
+ * of pages are busybox's, which is all that the suite wants of them.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { basename, join } from 'node:path';
+import { type ImageDefinition, imageArchive } from '#nodeagent/images/archive.js';
+import type { TarEntry } from '#nodeagent/images/tar.js';
+import { librariesOf, pathOf, programFile } from '../../../hack/images/runtime-files.js';
+
+const busybox = '/bin/busybox';
+const setUserId = 0o4755;
+
+/** Where hack/build-outsiders.sh has put what they are made of. */
+export interface ImageParts {
+  /** `agnhost` and other programs of the suite. */
+  readonly bin: string;
+  /** Unpacked packages of Debian. */
+  readonly debian: string;
+  /** The published module. */
+  readonly release: string;
+}
+
+/** An OCI archive with those of these images that can be made. @param names Full references, as the suite lists them. */
+export function conformanceImages(names: readonly string[], parts: ImageParts): Buffer {
+  const makers = makersOf(parts);
+  const images = names.flatMap((name): ImageDefinition[] => {
+    const make = makers[baseOf(name)];
+    return make === undefined ? [] : [{ name, ...make }];
+  });
+  return imageArchive(images, { arch: process.arch });
+}
+
+/** The last part of the repository. */
+function baseOf(name: string): string {
+  return /([^/:]+):[^/:]+$/.exec(name)?.[1] ?? name;
+}
+
+function makersOf({ bin, debian, release }: ImageParts): Readonly<Record<string, Omit<ImageDefinition, 'name'>>> {
+  const shell = shellFiles();
+  const own = (name: string, at = name): TarEntry[] => {
+    const source = join(bin, name);
+    return [...libraries([source], ''), programFile(source, at)];
+  };
+  const tools = ['bash', 'curl', 'ss'].map(pathOf).map((path) => ({ path, root: '' }));
+  for (const name of ['usr/bin/dig', 'usr/bin/nslookup', 'usr/bin/host', 'usr/bin/iperf', 'bin/nc.openbsd'])
+    tools.push({ path: join(debian, name), root: debian });
+  const toolFiles = tools.flatMap(({ path, root }) => [
+    ...libraries([path], root),
+    programFile(path, `usr/bin/${basename(path, '.openbsd')}`),
+  ]);
+  const agnhostFiles: TarEntry[] = [
+    ...own('agnhost'),
+    { type: 'link', path: 'agnhost-2', target: 'agnhost' },
+    { type: 'directory', path: 'uploads', mode: 0o777 },
+    ...['localhost.crt', 'localhost.key'].map((name) => textOf(release, `test/images/agnhost/porter/${name}`, name)),
+  ];
+  const below = [shell, distinct(toolFiles)];
+  const agnhost = { below, files: distinct(agnhostFiles), entrypoint: ['/agnhost'], cmd: ['pause'] };
+  const pages = (kind: string) => ({
+    ...agnhost,
+    files: [
+      ...agnhost.files,
+      ...['data.json', `${kind}.jpg`].map((name) => textOf(release, `test/images/${kind}/html/${name}`, name)),
+    ],
+    cmd: ['test-webserver'],
+  });
+  const web = { below: [shell], files: [], entrypoint: [], cmd: ['/bin/httpd', '-f', '-p', '80', '-h', '/www'] };
+  const plain = { below: [shell], files: [], entrypoint: [], cmd: ['/bin/sh'] };
+  return {
+    agnhost,
+    'jessie-dnsutils': { ...agnhost, entrypoint: [], cmd: [] },
+    pause: { files: agnhost.files, entrypoint: ['/agnhost', 'pause'], user: '65535:65535' },
+    kitten: pages('kitten'),
+    nautilus: pages('nautilus'),
+    busybox: plain,
+    nonroot: { ...plain, user: '1234' },
+    nonewprivs: {
+      below: [shell],
+      files: [
+        ...own('nonewprivs', 'usr/local/bin/nnp').map((file) =>
+          file.path === 'usr/local/bin/nnp' && file.type === 'file' ? { ...file, mode: setUserId } : file,
+        ),
+      ],
+      entrypoint: [],
+      cmd: ['/usr/local/bin/nnp'],
+    },
+    httpd: web,
+    nginx: web,
+    etcd: {
+      below: [shell],
+      files: [...libraries([pathOf('etcd')], ''), programFile(pathOf('etcd'), 'usr/local/bin/etcd')],
+      entrypoint: [],
+    },
+    'sample-apiserver': { files: own('sample-apiserver'), entrypoint: ['/sample-apiserver'] },
+  };
+}
+
+function textOf(release: string, path: string, name: string): TarEntry {
+  return { type: 'file', path: name, mode: 0o644, data: readFileSync(join(release, path)) };
+}
+
+/** Shared libraries at the paths where the loader looks; `root` is not part of them. */
+function libraries(programs: readonly string[], root: string): TarEntry[] {
+  return programs.flatMap(librariesOf).map((path) => programFile(path, path.replace(root, '').replace(/^\//, '')));
+}
+
+function distinct(files: readonly TarEntry[]): TarEntry[] {
+  return [...new Map(files.map((file) => [file.path, file])).values()];
+}
+
+/** A busybox with all of its names, and what programs expect of a system. */
+function shellFiles(): TarEntry[] {
+  const directory = (path: string, mode = 0o755): TarEntry => ({ type: 'directory', path, mode });
+  const text = (path: string, content: string): TarEntry => ({
+    type: 'file',
+    path,
+    mode: 0o644,
+    data: Buffer.from(content),
+  });
+  const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');
+  const folders = [
+    'bin',
+    'dev',
+    'etc',
+    'proc',
+    'root',
+    'sys',
+    'usr',
+    'usr/bin',
+    'usr/local',
+    'usr/local/bin',
+    'var',
+    'www',
+  ];
+  return [
+    ...folders.map((path) => directory(path)),
+    directory('tmp', 0o1777),
+    programFile(busybox, 'bin/busybox'),
+    ...applets
+      .filter((name) => name !== 'busybox')
+      .map((name): TarEntry => ({ type: 'link', path: `bin/${name}`, target: 'busybox' })),
+    text('etc/passwd', 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n'),
+    text('etc/group', 'root:x:0:\nnobody:x:65534:\n'),
+    text('etc/nsswitch.conf', 'hosts: files dns\n'),
+    text('www/index.html', '<html><body><h1>It works!</h1></body></html>\n'),
+  ];
+}

@@ -1,0 +1,50 @@
+/** Runs the suites of others that are named, and prints what they came to; see `hack/outsiders.sh`. */
+import { kubectls } from '#test/e2e/harness.js';
+import { peer } from '#test/integration/peers/implementations.js';
+import { recordsIn } from '#test/outsiders/bundles/records.js';
+import { runBundles } from '#test/outsiders/bundles/suite.js';
+import { formatReport, type SuiteResult } from '#test/outsiders/report.js';
+import { apiextensions } from '#test/outsiders/suites/apiextensions.js';
+import { conformance } from '#test/outsiders/suites/conformance.js';
+import { controllerRuntime } from '#test/outsiders/suites/controller-runtime.js';
+import { kubectlScript } from '#test/outsiders/suites/kubectl.js';
+
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+
+async function bundles(folder: string | undefined, only: readonly string[]): Promise<SuiteResult> {
+  if (folder === undefined) throw new Error('bundles: no folder');
+  const kubectl = process.env['KUBECTL'] ?? (await kubectls()).at(-1);
+  if (kubectl === undefined)
+    return { suite: 'bundles', passed: 0, failures: [], skipped: 0, note: 'kubectl is missing' };
+  return runBundles(folder, only, {
+    kubectl,
+    peer: peer('PEER_APISERVER'),
+    objects: process.env['OBJECTS'] === '1',
+    recorded: recordsIn(process.env['PEER_RECORDS']),
+    say,
+  });
+}
+
+const suites: Readonly<Record<string, () => Promise<SuiteResult>>> = {
+  apiextensions,
+  conformance: () => conformance(process.env['FOCUS'] ?? ''),
+  'controller-runtime': controllerRuntime,
+  kubectl: () => kubectlScript((process.env['WHAT'] ?? '').split(' ').filter((group) => group !== '')),
+};
+
+// What is running then ends with it.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
+
+const [first, ...more] = process.argv.slice(2);
+const names = first === undefined ? Object.keys(suites) : [first, ...more];
+const results: SuiteResult[] = [];
+if (first === 'bundles') results.push(await bundles(more[0], more.slice(1)));
+else {
+  for (const name of names) {
+    const suite = suites[name];
+    if (suite === undefined) throw new Error(`no suite ${name}; there are bundles, ${Object.keys(suites).join(', ')}`);
+    results.push(await suite());
+  }
+}
+say(formatReport(results));
+if (results.some(({ failures }) => failures.length > 0)) process.exitCode = 1;

@@ -1,0 +1,83 @@
+/**
+ * The conformance suite of release 1.24 on a cluster of two machines (network namespaces) with real containers. First what
+ * can run side by side, then what needs the cluster for itself.
+ */
+import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { layoutOf } from '#cmd/orch/context/layout.js';
+import { ownRanges, rangeArguments, root, whyNoServices } from '#test/e2e/harness.js';
+import { type Host, makeHosts } from '#test/e2e/hosts.js';
+import { conformanceImages } from '#test/outsiders/conformance/images.js';
+import { readGoOutput } from '#test/outsiders/go-output.js';
+import type { SuiteResult } from '#test/outsiders/report.js';
+import { runLogged } from '#test/outsiders/run-logged.js';
+import { inSurroundings, type Surroundings } from '#test/outsiders/surroundings.js';
+
+const startMs = 300_000;
+const alone = '\\[(Serial|Disruptive)\\]';
+
+/** @param focus A regular expression that names of tests match; all of the conformance suite if it is empty. */
+export async function conformance(focus: string): Promise<SuiteResult> {
+  const impossible = whyNoServices();
+  if (impossible !== undefined) return { suite: 'conformance', passed: 0, failures: [], skipped: 0, note: impossible };
+  return inSurroundings('conformance', async (surroundings) => {
+    const { built, folder, ends, log } = surroundings;
+    const network = makeHosts([2]);
+    ends.teardown(() => network.destroy());
+    const [first, second] = network.hosts as [Host, Host];
+    const config = await startMachines(surroundings, first, second);
+    const suite = join(built, 'bin', 'conformance.test');
+    const wanted = focus === '' ? '\\[Conformance\\]' : focus;
+    const runPart = (name: string, nodes: number, more: readonly string[]) => {
+      const options = [`--kubeconfig=${config}`, `--kubectl-path=${join(built, 'bin', 'kubectl')}`, '--provider=local'];
+      const args = [`-nodes=${nodes}`, '-noColor', `-focus=${wanted}`, ...more, suite, '--', ...options];
+      const command = first.command(join(built, 'bin', 'ginkgo'), args);
+      return runLogged(...command, { cwd: folder, log: log.replace(/(\.log)$/, `-${name}$1`) });
+    };
+    const parts = [
+      await runPart('together', 4, [`-skip=${alone}`]),
+      ...(focus === ''
+        ? [await runPart('alone', 1, [`-focus=\\[Conformance\\].*${alone}|${alone}.*\\[Conformance\\]`])]
+        : []),
+    ];
+    // Ginkgo's own program prints no verdict of Go.
+    return readGoOutput(parts.map((part) => `${part}\n--- FAIL: ginkgo\n`).join(''));
+  });
+}
+
+/** A cluster of both, with the suite's images; the path of the administrator's configuration. */
+async function startMachines({ built, folder, ends }: Surroundings, first: Host, second: Host): Promise<string> {
+  const dirOf = (host: Host) => join(folder, host === first ? '1' : '2');
+  const orch = join(root, 'bin', 'orch');
+  const ok = async (host: Host, program: string, args: readonly string[], env: Record<string, string> = {}) => {
+    const { code, stdout, stderr } = await host.run(program, args, { env, timeoutMs: startMs });
+    if (code !== 0) throw new Error(`${program} ${args.join(' ')} ended with ${code}: ${stdout}${stderr}`);
+    return stdout;
+  };
+  for (const host of [first, second]) {
+    await mkdir(dirOf(host));
+    ends.teardown(async () => {
+      if (existsSync(layoutOf(dirOf(host)).settings))
+        await ok(host, orch, ['down', '--delete', '--data-dir', dirOf(host)]);
+    });
+  }
+  const archive = join(folder, 'images.tar');
+  const images = await promisify(execFile)(join(built, 'bin', 'conformance.test'), ['--list-images']);
+  const names = images.stdout.split('\n').filter((name) => name !== '');
+  const parts = { bin: join(built, 'bin'), debian: join(built, 'debian'), release: join(built, 'kubernetes') };
+  await writeFile(archive, conformanceImages(names, parts));
+  const at = (host: Host) => ['--data-dir', dirOf(host), '--node-ip', host.address];
+  const ranges = rangeArguments(await ownRanges());
+  await ok(first, orch, ['up', '--detach', '--dialect=kubernetes', '--runtime=containerd', ...at(first), ...ranges]);
+  const config = layoutOf(dirOf(first)).clientConfig;
+  const ctl = join(root, 'bin', 'orchctl');
+  const env = { KUBECONFIG: config, ORCHCONFIG: config };
+  const line = (await ok(first, ctl, ['token', 'create', '--print-join-command'], env)).trim().split(' ').slice(1);
+  const joining = line.filter((word) => word !== '--detach');
+  await ok(second, orch, [...joining, '--detach', ...at(second), '--node-name', 'second']);
+  for (const host of [first, second]) await ok(host, ctl, ['image', 'load', archive, '--data-dir', dirOf(host)], env);
+  return config;
+}
