@@ -97,7 +97,10 @@ function singularName({ declaration, edition }: ServedResource): string {
   return edition === undefined ? '' : declaration.singular;
 }
 
-/** One group version's resources with their subresources, in the order of their names. */
+/**
+ * One group version's resources in the order of their names, each before its subresources: those of built-in kinds by name,
+ * those of definitions as 1.24 adds them, the status first.
+ */
 export function resourceDocuments(
   table: ResourceTable,
   group: string,
@@ -105,8 +108,8 @@ export function resourceDocuments(
   dialect: Dialect,
 ): ApiResourceDocument[] {
   const documents: ApiResourceDocument[] = [];
-  for (const resource of table.of(group, version)) {
-    const { declaration } = resource;
+  for (const resource of [...table.of(group, version)].sort(byName)) {
+    const { declaration, edition } = resource;
     documents.push({
       name: declaration.resource,
       singularName: singularName(resource),
@@ -115,9 +118,21 @@ export function resourceDocuments(
       verbs: declaration.verbs,
       ...(declaration.shortNames === undefined ? {} : { shortNames: declaration.shortNames }),
       ...(declaration.categories === undefined ? {} : { categories: declaration.categories }),
-      ...(declaration.verbs.includes('list') ? { storageVersionHash: storageVersionHash(resource) } : {}),
+      ...(isStored(declaration.verbs) ? { storageVersionHash: storageVersionHash(resource) } : {}),
     });
-    for (const declared of declaration.subresources ?? []) documents.push(subresource(resource, declared, dialect));
+    const declared = [...(declaration.subresources ?? [])];
+    const ordered = declared.sort((a, b) => (a.name < b.name ? -1 : 1));
+    if (edition !== undefined) ordered.reverse();
+    for (const each of ordered) documents.push(subresource(resource, each, dialect));
   }
-  return documents.sort((a, b) => (a.name < b.name ? -1 : 1));
+  return documents;
+}
+
+function byName({ declaration: a }: ServedResource, { declaration: b }: ServedResource): number {
+  return a.resource < b.resource ? -1 : 1;
+}
+
+/** True for resources whose objects are in the store: others are put together for each answer. */
+function isStored(verbs: readonly string[]): boolean {
+  return verbs.includes('list') && verbs.includes('create');
 }

@@ -27,6 +27,7 @@ const statuses: Readonly<Record<string, object>> = {
   ingresses: ingress,
   jobs: { active: 2 },
   namespaces: condition('NamespaceDeletionContentFailure'),
+  networkpolicies: condition('Accepted'),
   nodes: condition('Ready'),
   persistentvolumeclaims: { phase: 'Lost' },
   persistentvolumes: { phase: 'Failed', message: 'lost' },
@@ -198,7 +199,7 @@ async function approval(t: Test, fixture: Fixture): Promise<void> {
 t.test('views of the stored object', async (t) => {
   const server = await startServer(t, {
     dialect,
-    dependencies: { gate: gateFor(everyCase, 'ServerSideFieldValidation') },
+    dependencies: { gate: gateFor(everyCase, 'ServerSideFieldValidation', 'NetworkPolicyStatus') },
   });
   const views = new Set(['status', 'scale', 'approval', 'finalize', 'ephemeralcontainers']);
   for (const given of everyCase) {

@@ -67,7 +67,7 @@ export const declaration = defineTypes({
       namespaced: false,
       shortNames: ['csr'],
       subresources: ['approval', 'status'],
-      columns: ['Name', 'Age', 'SignerName', 'Requestor', 'Condition'],
+      columns: ['Name', 'Age', 'SignerName', 'Requestor', 'RequestedDuration', 'Condition'],
     },
   ],
 });

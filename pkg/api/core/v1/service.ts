@@ -74,7 +74,6 @@ export const declaration = defineTypes({
     {
       resource: 'services',
       kind: 'Service',
-      verbs: ['create', 'delete', 'get', 'list', 'patch', 'update', 'watch'],
       shortNames: ['svc'],
       categories: ['all'],
       subresources: [{ name: 'proxy', kind: 'ServiceProxyOptions', verbs: ['create', 'delete', 'get', 'patch', 'update'] }, 'status'],

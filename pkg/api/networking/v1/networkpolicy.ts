@@ -47,6 +47,7 @@ export const declaration = defineTypes({
       resource: 'networkpolicies',
       kind: 'NetworkPolicy',
       shortNames: ['netpol'],
+      subresources: ['status'],
       columns: ['Name', 'Pod-Selector', 'Age'],
     },
   ],

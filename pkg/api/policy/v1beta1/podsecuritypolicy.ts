@@ -121,7 +121,7 @@ export const declaration = defineTypes({
       namespaced: false,
       shortNames: ['psp'],
       deprecation: { since: '1.21', until: '1.25' },
-      columns: ['Name', 'Priv', 'Caps', 'Selinux', 'RunAsUser', 'FsGroup', 'SupGroup', 'ReadOnlyRootFs', 'Volumes'],
+      columns: ['Name', 'Priv', 'Caps', 'SELinux', 'RunAsUser', 'FsGroup', 'SupGroup', 'ReadOnlyRootFs', 'Volumes'],
     },
   ],
 });

@@ -28,7 +28,7 @@ export const declaration = defineTypes({
       resource: 'csidrivers',
       kind: 'CSIDriver',
       namespaced: false,
-      columns: ['Name', { name: 'AttachRequired', type: 'boolean' }, { name: 'PodInfoOnMount', type: 'boolean' }, 'Modes', 'Age'],
+      columns: ['Name', { name: 'AttachRequired', type: 'boolean' }, { name: 'PodInfoOnMount', type: 'boolean' }, { name: 'StorageCapacity', type: 'boolean' }, 'TokenRequests', { name: 'RequiresRepublish', type: 'boolean' }, 'Modes', 'Age'],
     },
   ],
 });

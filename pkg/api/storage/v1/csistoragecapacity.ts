@@ -14,7 +14,6 @@ export const declaration = defineTypes({
     {
       resource: 'csistoragecapacities',
       kind: 'CSIStorageCapacity',
-      columns: ['Name', 'StorageClassName', 'Capacity'],
     },
   ],
 });

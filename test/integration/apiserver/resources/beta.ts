@@ -72,7 +72,7 @@ export const betaCases: readonly AnyCase[] = [
     cells: {
       Priv: 'false',
       Caps: '',
-      Selinux: 'RunAsAny',
+      SELinux: 'RunAsAny',
       RunAsUser: 'MustRunAsNonRoot',
       FsGroup: 'RunAsAny',
       SupGroup: 'MustRunAs',

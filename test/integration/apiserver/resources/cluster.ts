@@ -121,7 +121,14 @@ export const clusterCases: readonly AnyCase[] = [
       'spec.volumeLifecycleModes': ['Persistent'],
     },
     invalid: { change: { 'spec.volumeLifecycleModes': ['Forever'] }, causes: ['spec.volumeLifecycleModes'] },
-    cells: { AttachRequired: true, PodInfoOnMount: false, Modes: 'Persistent' },
+    cells: {
+      AttachRequired: true,
+      PodInfoOnMount: false,
+      StorageCapacity: false,
+      TokenRequests: '<unset>',
+      RequiresRepublish: false,
+      Modes: 'Persistent',
+    },
   }),
   resourceCase({
     resource: csinodes,
@@ -135,7 +142,7 @@ export const clusterCases: readonly AnyCase[] = [
     example: () => ({ metadata, storageClassName: 'fast', capacity: '10Gi' }),
     defaults: {},
     invalid: { change: { storageClassName: '' }, causes: ['storageClassName'] },
-    cells: { StorageClassName: 'fast', Capacity: '10Gi' },
+    cells: {},
   }),
   resourceCase({
     resource: storageclasses,

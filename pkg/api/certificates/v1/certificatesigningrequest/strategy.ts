@@ -8,7 +8,7 @@ import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.j
 import { getCondition } from '#api/meta/v1/condition/conditions.js';
 import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
-import { age } from '#api/table/age.js';
+import { age, humanDuration } from '#api/table/age.js';
 import { CertificateRequestError, readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -45,9 +45,14 @@ export const certificateSigningRequestStrategy: Strategy<CertificateSigningReque
       age(request.metadata.creationTimestamp, context.now),
       request.spec.signerName || '<none>',
       request.spec.username ?? '',
+      requestedDuration(request),
       stateText(request),
     ],
   });
+
+function requestedDuration({ spec: { expirationSeconds } }: CertificateSigningRequest): string {
+  return expirationSeconds === undefined ? '<none>' : humanDuration(expirationSeconds * 1000);
+}
 
 /** Who asks is who makes the request, whatever the request says. */
 function setRequester({ spec }: CertificateSigningRequest, { user }: StrategyContext): void {

@@ -1,4 +1,5 @@
 /** What is particular to network policies. */
+import { validateConditions } from '#api/meta/v1/condition/validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { declaration as schema } from '#api/networking/v1/networkpolicy.js';
 import { networkpolicies } from '#api/networking/v1/resources.gen.js';
@@ -23,6 +24,7 @@ export const networkPolicyStrategy: Strategy<NetworkPolicy> = kindStrategy<Netwo
   generationFields: ['spec'],
   defaults: defaultPolicy,
   validate: (policy) => validatePolicy(policy),
+  validateStatusUpdate: ({ status }) => validateConditions(status?.conditions, FieldPath.of('status', 'conditions')),
   cells: (policy, context) => [
     policy.metadata.name ?? '',
     formatLabelSelector(policy.spec.podSelector),

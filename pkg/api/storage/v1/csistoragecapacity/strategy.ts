@@ -32,6 +32,5 @@ export const csiStorageCapacityStrategy: Strategy<CSIStorageCapacity> = kindStra
         nodeKeyWarnings(key, context.dialect, topologyPath.child('matchExpressions').index(i).child('key')),
       ),
     ],
-    cells: (object) => [object.metadata.name ?? '', object.storageClassName ?? '', object.capacity ?? '<unset>'],
   },
 );
