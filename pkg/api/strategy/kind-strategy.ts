@@ -151,6 +151,7 @@ function lifecycle<T extends ApiObjectShape>(rules: KindRules<T>): Lifecycle<T> 
     ...(rules.terminating && { terminating: rules.terminating }),
     ...(rules.cleanUp && { cleanUp: rules.cleanUp }),
     ...(rules.bulk && { bulk: rules.bulk }),
+    ...(rules.upgraded && { upgraded: rules.upgraded }),
     ...(rules.scaleSelector && { scaleSelector: rules.scaleSelector }),
   };
 }

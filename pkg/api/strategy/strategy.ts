@@ -76,6 +76,11 @@ export interface Lifecycle<T extends ApiObjectShape = ApiObjectShape> {
    * there are none.
    */
   bulk?(dialect: Dialect): Omissions;
+  /**
+   * Stored bytes of a version that is not served any more as those of the stored version; the very same ones where they
+   * are. Absent: there is none.
+   */
+  upgraded?(stored: Buffer, dialect: Dialect): Buffer;
   /** Which objects its scale counts, where `spec.selector` is not that label selector. */
   scaleSelector?(object: T): LabelSelector | undefined;
 }

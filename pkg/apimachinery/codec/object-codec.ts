@@ -1,7 +1,7 @@
 /** Objects of a scheme in any encoding: what the API server and its clients read and write. */
 
 import { allSteps, type Steps } from '#apimachinery/async/steps.js';
-import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import {
   type Decoded,
   decodeJSON,
@@ -151,11 +151,13 @@ export class ObjectCodec {
   }
 
   #kindOf(object: JsonObject, text: () => string, expected: KindInfo | undefined): KindInfo {
-    const kind = textOf(object.kind) || (expected?.kind ?? '');
-    const apiVersion = textOf(object.apiVersion) || (expected?.apiVersion ?? '');
+    // Objects of custom kinds name theirs, as 1.24 asks of what it has no types for.
+    const assumed = expected?.type.prune === undefined ? expected : undefined;
+    const kind = textOf(object.kind) || (assumed?.kind ?? '');
+    const apiVersion = textOf(object.apiVersion) || (assumed?.apiVersion ?? '');
+    if (expected !== undefined && assumed === undefined) requireNames(expected, { apiVersion, kind, object }, text);
     if (kind === '') throw badRequest(`Object 'Kind' is missing in '${excerpt(text())}'`);
     if (apiVersion === '') throw badRequest(`Object 'apiVersion' is missing in '${excerpt(text())}'`);
-    if (expected?.type.prune !== undefined) checkCustom(expected, { apiVersion, kind, object });
     const info = this.scheme.kind(apiVersion, kind) ?? this.#custom?.kind(apiVersion, kind);
     if (info === undefined) {
       throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
@@ -210,8 +212,10 @@ interface Named {
   readonly object: JsonObject;
 }
 
-/** As 1.24 says it of custom objects: 400 for another version, 422 for another kind. */
-function checkCustom(expected: KindInfo, { apiVersion, kind, object }: Named): void {
+/** As 1.24 says it of custom objects: 400 for none and for another version, 422 for another kind. */
+function requireNames(expected: KindInfo, { apiVersion, kind, object }: Named, text: () => string): void {
+  if (kind === '')
+    throw decodeFailure(expected.type, new DecodeError(`Object 'Kind' is missing in '${excerpt(text())}'`));
   if (apiVersion !== expected.apiVersion) throw otherVersion(apiVersion, expected);
   if (kind === expected.kind) return;
   const { metadata } = object;

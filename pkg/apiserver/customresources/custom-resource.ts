@@ -11,6 +11,8 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { renaming, type StoredForms, versionsOfKind } from '#apiserver/customresources/conversion.js';
 import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { type ConversionWebhooks, WebhookConversion } from '#apiserver/customresources/webhook-conversion.js';
+import { compareVersions } from '#apiserver/discovery/priorities.js';
+import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import type { CustomResource } from '#apiserver/resources/resource-table.js';
 import type { ServedConversion, StoredVersionOf } from '#apiserver/resources/served-conversion.js';
 import type { DescribedResource } from '#apiserver/resources/served-resource.js';
@@ -18,6 +20,9 @@ import type { ResourceStorage } from '#storage/resource-storage.js';
 
 const verbs = ['delete', 'deletecollection', 'get', 'list', 'patch', 'create', 'update', 'watch'];
 const subresourceVerbs = ['get', 'patch', 'update'];
+
+/** One for all, since making errors is not cheap. */
+const definitionChanged = new Error('the definition of the resource has changed');
 
 export interface CustomResourceOptions {
   readonly definition: CustomResourceDefinition;
@@ -42,6 +47,7 @@ export class ServedCustomResource implements CustomResource {
   readonly deprecationWarning: string | undefined;
   readonly kindInfo: KindInfo;
   readonly stored: StoredVersionOf;
+  readonly retired = new LazyAbort();
   readonly #kind: CustomKind;
   readonly #forms: StoredForms;
   readonly #webhooks: ConversionWebhooks;
@@ -64,10 +70,15 @@ export class ServedCustomResource implements CustomResource {
     this.isTerminating = isTerminating;
     this.edition = edition;
     this.deprecationWarning = version.deprecated
-      ? (version.deprecationWarning ?? `${this.apiVersion} ${kind.kind} is deprecated`)
+      ? (version.deprecationWarning ?? deprecationWarning(definition, version.name))
       : undefined;
     this.kindInfo = new CustomKindInfo(kind, version.name);
     this.stored = new CustomStoredVersion(kind);
+  }
+
+  /** Another state of the definition has taken its place. */
+  retire(): void {
+    this.retired.abort(definitionChanged);
   }
 
   get type(): TypeInfo {
@@ -119,6 +130,17 @@ class CustomStoredVersion implements StoredVersionOf {
   get strategy(): Strategy {
     return this.#kind.require(this.#kind.storageVersion).strategy;
   }
+}
+
+/** Names the best of the later versions that are served and not deprecated themselves. */
+function deprecationWarning({ spec }: CustomResourceDefinition, version: string): string {
+  const { group, names, versions } = spec;
+  const text = `${group}/${version} ${names.kind} is deprecated`;
+  const [successor] = versions
+    .filter(({ name, served, deprecated }) => served && deprecated !== true && compareVersions(name, version) < 0)
+    .map(({ name }) => name)
+    .sort(compareVersions);
+  return successor === undefined ? text : `${text}; use ${group}/${successor} ${names.kind}`;
 }
 
 class CustomKindInfo implements KindInfo {

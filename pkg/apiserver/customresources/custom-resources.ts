@@ -31,6 +31,8 @@ interface Served {
   readonly uid: string;
   /** What it is made of, to tell whether a change of the definition is one. */
   readonly edition: string;
+  /** What its objects look like, to whoever watches them. */
+  readonly form: string;
   readonly resources: readonly ServedCustomResource[];
   readonly storage: LazyStorage;
 }
@@ -132,7 +134,9 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
     const storage = old?.storage ?? storages.custom(definition.spec.group, definition.spec.names.plural);
     const resources = this.#resources(definition, storage, edition);
     this.#replace(old?.resources ?? [], resources);
-    this.#served.set(name, { uid, edition, resources, storage });
+    const form = formOf(definition);
+    this.#served.set(name, { uid, edition, form, resources, storage });
+    if (old?.form !== form) for (const resource of old?.resources ?? []) resource.retire();
   }
 
   removed(definition: CustomResourceDefinition): void {
@@ -186,9 +190,12 @@ export class CustomResources implements Follower<CustomResourceDefinition> {
 
 /** Changes with all that matters to serving: the spec has its generation, and of the status the names count. */
 function editionOf(definition: CustomResourceDefinition): string {
-  const { metadata, status, spec } = definition;
-  const names = JSON.stringify(status?.acceptedNames ?? spec.names);
-  return `${metadata.uid} ${metadata.generation} ${isTerminating(definition)} ${names}`;
+  return `${formOf(definition)} ${isTerminating(definition)}`;
+}
+
+/** The same without whether it is going: who watches is to see its objects go. */
+function formOf({ metadata, status, spec }: CustomResourceDefinition): string {
+  return `${metadata.uid} ${metadata.generation} ${JSON.stringify(status?.acceptedNames ?? spec.names)}`;
 }
 
 function revisionOf({ metadata }: CustomResourceDefinition): bigint {

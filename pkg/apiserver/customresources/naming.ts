@@ -4,15 +4,18 @@
  * establish/establishing_controller.go,apiapproval/apiapproval_controller.go,
  * nonstructuralschema/nonstructuralschema_controller.go}.
  */
+
 import {
   isEstablished,
   type NewCondition,
   withCondition,
   withoutCondition,
 } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
+import { validateStructure } from '#api/apiextensions/v1/customresourcedefinition/structural-validation.js';
 import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '#api/apiextensions/v1/types.gen.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Of a definition, what it may take from others. */
 export interface NamedDefinition {
@@ -44,7 +47,7 @@ export function planStatus(input: NamingInput): CustomResourceDefinition {
   // What was established once stays so, whatever becomes of its names.
   if (!isEstablished(next)) next = withCondition(next, established(conflict !== undefined), now);
   next = approval(next, dialect, now);
-  return structure(next, now);
+  return structure(next, dialect, now);
 }
 
 function established(inConflict: boolean): NewCondition {
@@ -126,6 +129,16 @@ function withNames(definition: CustomResourceDefinition, names: CustomResourceDe
   return { ...definition, status: { ...definition.status, acceptedNames: names } } as CustomResourceDefinition;
 }
 
+/** Only definitions of former times have schemas that are no structures. */
+function violationsOf({ spec }: CustomResourceDefinition, dialect: Dialect): string[] {
+  const ofSchemas = spec.versions.flatMap(({ schema }, i) => {
+    const path = FieldPath.of('spec', 'versions').index(i).child('schema', 'openAPIV3Schema');
+    return schema?.openAPIV3Schema === undefined ? [] : validateStructure(schema.openAPIV3Schema, dialect, path);
+  });
+  const texts = ofSchemas.map(({ field = '', message }) => `${field}: ${message}`).sort();
+  return ['spec.preserveUnknownFields: Invalid value: true: must be false', ...new Set(texts)];
+}
+
 function sorted(names: CustomResourceDefinitionNames): unknown[] {
   return Object.entries(names).sort(([a], [b]) => (a < b ? -1 : 1));
 }
@@ -154,10 +167,11 @@ function approval(definition: CustomResourceDefinition, dialect: Dialect, now: s
 }
 
 /** All that can be wrong with the structure of a definition of today is what it keeps from former times. */
-function structure(definition: CustomResourceDefinition, now: string): CustomResourceDefinition {
+function structure(definition: CustomResourceDefinition, dialect: Dialect, now: string): CustomResourceDefinition {
   const type = 'NonStructuralSchema';
   if (definition.spec.preserveUnknownFields === true) {
-    const message = 'spec.preserveUnknownFields: Invalid value: true: must be false';
+    const violations = violationsOf(definition, dialect);
+    const message = violations.length === 1 ? `${violations[0]}` : `[${violations.join(', ')}]`;
     return withCondition(definition, { type, status: 'True', reason: 'Violations', message }, now);
   }
   return isConditionTrue(definition.status?.conditions, type) ? withoutCondition(definition, type) : definition;

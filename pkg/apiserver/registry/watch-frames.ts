@@ -72,7 +72,8 @@ export class WatchFrames extends PushedBody implements WatchListener {
     this.#cancellation = cancellation;
     this.#beginning = options;
     for (const signal of [cancellation, registry.closing]) signal.addEventListener('abort', this, { once: true });
-    if (cancellation.aborted || registry.closing.aborted) this.#expire();
+    resource.retired?.addEventListener('abort', this);
+    if (cancellation.aborted || registry.closing.aborted || resource.retired?.aborted === true) this.#expire();
   }
 
   start(sink: BodySink): void {
@@ -135,6 +136,7 @@ export class WatchFrames extends PushedBody implements WatchListener {
   #expire(): void {
     this.#cancellation.removeEventListener('abort', this);
     this.#registry.closing.removeEventListener('abort', this);
+    this.#resource.retired?.removeEventListener('abort', this);
     this.#end.abort(watchOver);
   }
 

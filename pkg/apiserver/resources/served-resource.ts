@@ -4,6 +4,7 @@ import type { Strategy } from '#api/strategy/strategy.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps, type Pause, type Steps } from '#apimachinery/async/steps.js';
+import type { Cancellation } from '#apimachinery/cancellation.js';
 import { withNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
 import { badRequest, type Qualified } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -47,6 +48,8 @@ export interface ServedResource {
   readonly isTerminating?: boolean;
   /** Tells apart what is kept of entries under the definitions that a custom kind has had. */
   readonly edition?: string;
+  /** Of a custom kind: aborts when another state of its definition takes its place; watches end then, as in 1.24. */
+  readonly retired?: Cancellation;
   /** Of a custom kind: with a type that is made for who asks, and goes with him. Throws 404 when the version is gone. */
   described?(): DescribedResource;
 }

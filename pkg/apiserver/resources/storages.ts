@@ -97,8 +97,11 @@ export class ResourceStorages {
         const resource = qualified(name, form);
         const transformer = transformers?.get(resource);
         const place = { store: this.#storeFor(form.groupName, name), prefix: `${prefix}/${name}/` };
-        const bulk = strategyFor(form.declaration).bulk?.(options.dialect);
-        const own = { ...place, resource, transformer, awaitsHistory: true, bulk };
+        const strategy = strategyFor(form.declaration);
+        const bulk = strategy.bulk?.(options.dialect);
+        const upgraded =
+          strategy.upgraded && ((stored: Buffer) => strategy.upgraded?.(stored, options.dialect) ?? stored);
+        const own = { ...place, resource, transformer, awaitsHistory: true, bulk, upgraded };
         return [name, { form, cache: new WatchCache({ ...rest, ...own, keeper, decode: decodeOf(form, decode) }) }];
       }),
     );

@@ -108,6 +108,8 @@ export class ResourceRouter {
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
     // Across namespaces there is only reading.
     const homeless = resource.declaration.namespaced && info.namespace === '' && !readVerbs.has(info.verb);
+    // The paths of custom resources are no routes of the server's own, which would not allow the method.
+    if (homeless && resource.edition !== undefined) throw pathNotFound();
     if (nameless || homeless || !resource.declaration.verbs.includes(info.verb)) {
       throw methodNotServed(resource.qualified, info.verb);
     }

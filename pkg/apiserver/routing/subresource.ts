@@ -1,6 +1,6 @@
 /** Subresources that are views of the stored object. */
 
-import { pathNotFound } from '#apimachinery/errors/status.js';
+import { notFound, pathNotFound } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { getObject } from '#apiserver/registry/get.js';
 import type { Operation } from '#apiserver/registry/operation.js';
@@ -15,7 +15,9 @@ export async function serveSubresource(operation: Operation): Promise<ApiRespons
   const { context, resource } = operation;
   const { info } = context;
   const declared = resource.declaration.subresources?.find(({ name }) => name === info.subresource);
-  if (declared === undefined) throw pathNotFound();
+  if (declared === undefined) {
+    throw resource.edition === undefined ? pathNotFound() : notFound(resource.qualified, info.name);
+  }
   if (!declared.verbs.includes(info.verb)) throw methodNotServed(resource.qualified, info.verb);
   const handler = operationOf(resource, info.subresource);
   if (handler !== undefined) return handler(operation);

@@ -41,11 +41,25 @@ export interface EntryContext {
   readonly keeper?: ByteKeeper;
   /** What outlines leave out; absent: nothing. */
   readonly bulk?: Omissions | undefined;
+  /** Stored bytes as they would be stored today; absent: they always are. */
+  readonly upgraded?: ((stored: Buffer) => Buffer) | undefined;
 }
 
 /** For entries that share with each other alone. */
 export function entryContext(decode: Decode = jsonDecoder()): EntryContext {
   return { decode, keeper: new ByteKeeper() };
+}
+
+/** Stored bytes in the layout that is read; undefined where there is none. */
+function readable(stored: Buffer, { upgraded }: EntryContext): Buffer | undefined {
+  const value = laidOut(stored);
+  if (value === undefined || upgraded === undefined) return value;
+  try {
+    return upgraded(value);
+  } catch {
+    // What a parser says quotes the text.
+    return undefined;
+  }
 }
 
 const lineFeed = '\n';
@@ -84,7 +98,7 @@ export class CacheEntry implements Entry, Warm, Compressible {
    */
   static kept(stored: KeyValue, context: EntryContext): CacheEntry {
     const { keeper } = context;
-    const value = keeper === undefined || stored.unreadable !== undefined ? undefined : laidOut(stored.value);
+    const value = keeper === undefined || stored.unreadable !== undefined ? undefined : readable(stored.value, context);
     if (keeper === undefined || value === undefined) return new CacheEntry(stored, context);
     const kv = value === stored.value ? stored : { ...stored, value };
     const { key, modRevision } = kv;
@@ -114,7 +128,7 @@ export class CacheEntry implements Entry, Warm, Compressible {
 
   /** The value is copied; with `given`, which is what `kept` of an equal entry was, it is not looked at. */
   constructor({ key, value, modRevision, stale = false, unreadable }: KeyValue, context: EntryContext, given?: Bytes) {
-    const layout = given === undefined && unreadable === undefined ? laidOut(value) : value;
+    const layout = given === undefined && unreadable === undefined ? readable(value, context) : value;
     this.#key = key;
     this.revision = modRevision;
     this.stale = stale;

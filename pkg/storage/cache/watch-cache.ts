@@ -54,6 +54,8 @@ export interface WatchCacheOptions {
   readonly decode?: Decode;
   /** What outlines of its objects leave out; absent: nothing. */
   readonly bulk?: Omissions | undefined;
+  /** See `EntryContext`. */
+  readonly upgraded?: EntryContext['upgraded'];
   /** Shared by all caches of a server; absent: one of its own. */
   readonly keeper?: ByteKeeper;
   /** How long a read waits for a version or for the cache to fill. 1.24 blocks 3 s. */
@@ -97,8 +99,8 @@ export class WatchCache implements ResourceStorage {
     const { transformer, awaitsHistory = false, resource, clock, metrics } = given;
     const measured = new MeasuredStore(given.store, { resource, clock, metrics });
     const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
-    const { decode = jsonDecoder(), keeper = new ByteKeeper(), bulk } = given;
-    const context = { decode, keeper, bulk };
+    const { decode = jsonDecoder(), keeper = new ByteKeeper(), bulk, upgraded } = given;
+    const context = { decode, keeper, bulk, upgraded };
     const options = { ...defaults, ...given, store, context };
     this.#options = options;
     metrics.cacheCapacity.set({ resource }, options.historyCapacity);

@@ -86,6 +86,8 @@ function definition(dialect: Dialect) {
 }
 
 const cronTab = (name: string, spec: object, more: object = {}) => ({
+  apiVersion: `${group}/v1`,
+  kind: 'CronTab',
   metadata: { name },
   spec: { cron: '* *', ...spec },
   ...more,
@@ -291,7 +293,8 @@ async function subresources(t: Test, call: Call): Promise<void> {
 async function versions(t: Test, call: Call): Promise<void> {
   const beta = objects.replace('/v1/', '/v1beta1/');
   t.match(await call('GET', `${beta}/a`), { apiVersion: `${group}/v1beta1`, spec: { replicas: 4 } });
-  const made = await call('POST', beta, { metadata: { name: 'loose' }, anything: { goes: true }, spec: { cron: '*' } });
+  const names = { apiVersion: `${group}/v1beta1`, kind: 'CronTab', metadata: { name: 'loose' } };
+  const made = await call('POST', beta, { ...names, anything: { goes: true }, spec: { cron: '*' } });
   t.match(made, { apiVersion: `${group}/v1beta1`, spec: { cron: '*', image: 'img', replicas: 1 } });
   t.equal(made.anything, undefined, 'what is stored is held to the schema of the stored version when it is read');
   t.match(await call('GET', `${objects}/loose`), { apiVersion: `${group}/v1`, spec: { cron: '*', image: 'img' } });

@@ -15,6 +15,7 @@ import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 import { applyDeduced } from '#test/integration/apiserver/recorded/apply-deduced.js';
+import { ofDefinitions } from '#test/integration/apiserver/recorded/definitions.js';
 import { jsonPatches } from '#test/integration/apiserver/recorded/json-patches.js';
 import { malformedPatches } from '#test/integration/apiserver/recorded/malformed-patches.js';
 import { preserved } from '#test/integration/apiserver/recorded/preserved.js';
@@ -22,7 +23,7 @@ import { type Case, comparable, type RecordedAnswer, type Step } from '#test/int
 import { storedOdd } from '#test/integration/apiserver/recorded/stored-odd.js';
 import { call } from '#test/integration/apiserver/server.js';
 
-const cases: readonly Case[] = [applyDeduced, preserved, storedOdd, jsonPatches, malformedPatches];
+const cases: readonly Case[] = [applyDeduced, preserved, storedOdd, ofDefinitions, jsonPatches, malformedPatches];
 const testdata = fileURLToPath(new URL('../../../../test/integration/apiserver/recorded/testdata/', import.meta.url));
 
 type Headers = Readonly<Record<string, string>>;
@@ -107,7 +108,8 @@ async function askHere(t: Test): Promise<Ask> {
   const { server } = await startCompleteServer(t, { dialect: kubernetesDialect, argv: [...argv, ...off], store });
   return async ({ method, path, isStored }, headers, body) => {
     if (isStored === true) {
-      await store.create(path, Buffer.from(body ?? ''));
+      // Definitions are stored elsewhere.
+      await store.create(path.replace('/apiextensions.k8s.io/', '/'), Buffer.from(body ?? ''));
       return { status: 0, warning: undefined, text: '' };
     }
     const answer = await call(server, method, path, {

@@ -189,7 +189,7 @@ t.test('definitions', (t) => {
           deprecationWarning: 'a\u0007',
         },
       ],
-      'spec.versions[0].deprecationWarning: Invalid value: "a\\u0007": must only contain printable UTF-8 characters; non-printable character found at index 1',
+      'spec.versions[0].deprecationWarning: Invalid value: "a\\a": must only contain printable UTF-8 characters; non-printable character found at index 1',
     ],
     [
       'spec.versions',
@@ -741,17 +741,12 @@ t.test('schemas', (t) => {
         properties: { b: { type: 'string' } },
         allOf: [{ properties: { b: { minLength: 1 }, c: { minLength: 1 } } }],
       },
-      'spec.validation.openAPIV3Schema.properties[a].properties[c]: Required value: because it is defined in spec.validation.openAPIV3Schema.properties[a].allOf[0].properties[c]',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { type: 'array', items: { type: 'string' }, not: { items: { maxLength: 3 } } },
     ],
-    [
-      'spec.versions.0.schema.openAPIV3Schema.properties.a',
-      { type: 'string', not: { items: { maxLength: 3 } } },
-      'spec.validation.openAPIV3Schema.properties[a].items: Required value: because it is defined in spec.validation.openAPIV3Schema.properties[a].not.items',
-    ],
+    ['spec.versions.0.schema.openAPIV3Schema.properties.a', { type: 'string', not: { items: { maxLength: 3 } } }],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       {

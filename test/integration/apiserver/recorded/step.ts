@@ -40,18 +40,18 @@ const changing: ReadonlySet<string> = new Set([
 /** An object in a message, of which the order of members differs. */
 const shownObject = /Invalid value: "\{(?:[^"\\]|\\.)*\}": /g;
 
+/** Texts for people are in every server's own words. */
+function isOwn(name: string, value: unknown): boolean {
+  return typeof value === 'string' && (changing.has(name) || name === 'description');
+}
+
 /** The body as both servers have it. */
 export function comparable(value: unknown): unknown {
   if (typeof value === 'string') return value.replace(shownObject, 'Invalid value: <object>: ');
   if (Array.isArray(value)) return isManagers(value) ? inAnyOrder(value.map(comparable)) : value.map(comparable);
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return Object.fromEntries(
-    members.map(([name, member]) => [
-      name,
-      changing.has(name) && typeof member === 'string' ? '*' : comparable(member),
-    ]),
-  );
+  return Object.fromEntries(members.map(([name, member]) => [name, isOwn(name, member) ? '*' : comparable(member)]));
 }
 
 /** Managers stand in the order of their times, which differs where a second begins between two requests. */

@@ -3,6 +3,7 @@
  * customresource/tableconvertor/tableconvertor.go.
  */
 import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
+import { canonical } from '#api/apiextensions/v1/customresource/list-items.js';
 import type { CustomResourceColumnDefinition } from '#api/apiextensions/v1/types.gen.js';
 import type { ApiObjectShape, TableRowCells } from '#api/meta/object.js';
 import { age } from '#api/table/age.js';
@@ -53,7 +54,7 @@ function cellOf(type: string, value: unknown, now: number): string | number | bo
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'string':
-      return typeof value === 'object' ? JSON.stringify(value) : String(value);
+      return typeof value === 'object' ? canonical(value) : String(value);
     case 'date':
       if (typeof value !== 'string') return null;
       return Number.isNaN(Date.parse(value)) ? '<invalid>' : age(value, now);

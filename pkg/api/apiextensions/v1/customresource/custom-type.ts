@@ -5,6 +5,7 @@
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
 import { coerceResources } from '#api/apiextensions/v1/customresource/resource-metadata.js';
 import { objectFields } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
+import { isStructural } from '#api/apiextensions/v1/customresourcedefinition/structural-validation.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
@@ -95,7 +96,7 @@ class CustomType implements TypeInfo {
       const meta = { type: scheme.type('meta.v1.ObjectMeta'), pointer: !isRoot };
       fields.set('metadata', fieldOf('metadata', meta, fields.size));
     }
-    for (const [key, property] of schema.properties) {
+    for (const [key, property] of isTyped(schema) ? schema.properties : []) {
       if (fields.has(key) || (isRoot && objectFields.has(key))) continue;
       fields.set(
         key,
@@ -104,6 +105,11 @@ class CustomType implements TypeInfo {
     }
     return fields;
   }
+}
+
+/** Where definitions of former times keep everything, a schema that is no structure says nothing of types. */
+function isTyped(schema: Structural): boolean {
+  return !schema.keepsAll || isStructural(schema.schema, schema.dialect);
 }
 
 interface FieldPlace extends Pick<Part, 'scheme' | 'name' | 'isInPreserving'> {

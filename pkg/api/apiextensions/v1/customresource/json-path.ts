@@ -1,30 +1,61 @@
 /**
  * Paths into custom objects, as columns and scales name them: the simple JSON paths that 1.24 allows there (`.spec.size`,
- * `.metadata.annotations['a.b']`, `.status.conditions[?(@.type=="Ready")].status`, `.items[0]`, `[*]`). Source: 1.24,
+ * `.metadata.annotations['a.b']`, `.status.conditions[?(@.type=="Ready")].status`, `.items[0]`,
+ * `[-1:]`, `[*]`, `..name`). Source: 1.24,
  * staging/src/k8s.io/client-go/util/jsonpath.
  */
 import { isMembers } from '#api/apiextensions/v1/structural/structural.js';
 
 type Step =
   | { readonly kind: 'member'; readonly name: string }
-  | { readonly kind: 'index'; readonly index: number }
+  | Slice
   | { readonly kind: 'all' }
-  | { readonly kind: 'where'; readonly path: readonly Step[]; readonly equals: boolean; readonly value: unknown };
+  /** Members of that name at any depth. */
+  | { readonly kind: 'deep'; readonly name: string }
+  /** What each of the paths leads to, one after the other. */
+  | { readonly kind: 'union'; readonly paths: readonly (readonly Step[])[] }
+  | Filter;
+
+/** `[start:end:step]`, where what is absent is that of a whole list; a single index is a slice of one. */
+interface Slice {
+  readonly kind: 'slice';
+  readonly start: number | undefined;
+  readonly end: number | undefined;
+  readonly step: number | undefined;
+  /** The end follows from a single index. */
+  readonly isIndex: boolean;
+}
+
+interface Filter {
+  readonly kind: 'where';
+  readonly path: readonly Step[];
+  readonly operator: string;
+  readonly value: unknown;
+}
 
 /** Longer ones are no paths of columns. */
 const maxSteps = 100;
 
+/** A path that cannot be followed leads nowhere, whatever other elements have. */
+class NoSuchPath extends Error {}
+
 export class JsonPath {
-  readonly #steps: readonly Step[];
+  readonly #steps: readonly Step[] | undefined;
 
   /** Of a text that is no such path, nothing is found. */
   constructor(text: string) {
-    this.#steps = parse(text) ?? [{ kind: 'index', index: -1 }];
+    this.#steps = parse(text);
   }
 
   /** The first value at the path; undefined where there is none. */
   first(object: unknown): unknown {
-    return find([object], this.#steps)[0];
+    if (this.#steps === undefined) return undefined;
+    try {
+      return find([object], this.#steps)[0];
+    } catch (error) {
+      if (error instanceof NoSuchPath) return undefined;
+      throw error;
+    }
   }
 }
 
@@ -35,34 +66,69 @@ export function membersOf(path: string): readonly string[] {
 
 function find(values: readonly unknown[], steps: readonly Step[]): readonly unknown[] {
   let found = values;
-  for (const step of steps) found = found.flatMap((value) => apply(value, step));
+  for (const step of steps) {
+    found =
+      step.kind === 'union'
+        ? step.paths.flatMap((path) => find(found, path))
+        : found.flatMap((value) => apply(value, step));
+  }
   return found;
 }
 
-function apply(value: unknown, step: Step): readonly unknown[] {
+function apply(value: unknown, step: Exclude<Step, { kind: 'union' }>): readonly unknown[] {
   switch (step.kind) {
     case 'member':
       return isMembers(value) && Object.hasOwn(value, step.name) ? [value[step.name]] : [];
-    case 'index': {
-      if (!Array.isArray(value)) return [];
-      const at = step.index < 0 ? value.length + step.index : step.index;
-      return at >= 0 && at < value.length ? [value[at]] : [];
-    }
+    case 'slice':
+      return value === null ? [] : sliced(value, step);
     case 'all':
       return Array.isArray(value) ? value : isMembers(value) ? Object.values(value) : [];
+    case 'deep':
+      return [...deep(value, step.name)];
     case 'where':
-      return Array.isArray(value)
-        ? value.filter((element) => {
-            const [actual] = find([element], step.path);
-            return actual !== undefined && (actual === step.value) === step.equals;
-          })
-        : [];
+      if (!Array.isArray(value)) throw new NoSuchPath();
+      return value.filter((element) => passes(element, step));
   }
 }
 
+function sliced(list: unknown, { start = 0, end, step = 1, isIndex }: Slice): readonly unknown[] {
+  if (!Array.isArray(list)) throw new NoSuchPath();
+  const from = start < 0 ? start + list.length : start;
+  const given = end ?? list.length;
+  const to = given < 0 || (given === 0 && isIndex) ? given + list.length : given;
+  if (from === to) return [];
+  if (from < 0 || from >= list.length || to < 0 || to > list.length || from > to || step <= 0) throw new NoSuchPath();
+  return list.slice(from, to).filter((_, i) => i % step === 0);
+}
+
+function* deep(value: unknown, name: string): Generator<unknown> {
+  if (isMembers(value) && Object.hasOwn(value, name)) yield value[name];
+  if (Array.isArray(value)) for (const element of value) yield* deep(element, name);
+  else if (isMembers(value)) for (const member of Object.values(value)) yield* deep(member, name);
+}
+
+function passes(element: unknown, { path, operator, value }: Filter): boolean {
+  const found = find([element], path);
+  if (operator === '') return found.length > 0;
+  if (found.length > 1) throw new NoSuchPath();
+  const [actual] = found;
+  if (actual === undefined) return false;
+  if (operator === '==') return actual === value;
+  if (operator === '!=') return actual !== value;
+  if (typeof actual !== typeof value || typeof actual === 'object') throw new NoSuchPath();
+  const [left, right] = [actual as number, value as number];
+  if (operator === '<') return left < right;
+  if (operator === '<=') return left <= right;
+  return operator === '>' ? left > right : left >= right;
+}
+
 const member = /^\.?((?:[^.[\]\\\s]|\\.)+)/;
-const bracketed = /^\[(?:'([^']*)'|"([^"]*)"|(-?\d+)|(\*))\]/;
-const filter = /^\[\?\(\s*@((?:\.[^\s=!<>()]+|\['[^']*'\])+)\s*(==|!=)\s*("[^"]*"|'[^']*'|-?[\d.]+|true|false)\s*\)\]/;
+const recursive = /^\.\.((?:[^.[\]\\\s]|\\.)+)/;
+const bracketed = /^\.?\[([^[\]?]*(?:'[^']*'|"[^"]*")?[^[\]?]*)\]/;
+const quoted = /^(?:'([^']*)'|"([^"]*)")$/;
+const range = /^(-?\d+)?(?::(-?\d+)?(?::(-?\d+)?)?)?$/;
+const filter =
+  /^\[\?\(\s*@((?:\.[^\s=!<>()]+|\['[^']*'\])+)\s*(?:(==|!=|<=|>=|<|>)\s*("[^"]*"|'[^']*'|-?[\d.]+|true|false)\s*)?\)\]/;
 
 function parse(text: string): readonly Step[] | undefined {
   const steps: Step[] = [];
@@ -78,26 +144,53 @@ function parse(text: string): readonly Step[] | undefined {
   return steps;
 }
 
-function next(text: string): { readonly step: Step; readonly length: number } | undefined {
+interface Parsed {
+  readonly step: Step;
+  readonly length: number;
+}
+
+function next(text: string): Parsed | undefined {
   const where = filter.exec(text);
   if (where !== null) {
     const path = parse(where[1] ?? '');
     if (path === undefined) return undefined;
-    const step = { kind: 'where', path, equals: where[2] === '==', value: literal(where[3] ?? '') } as const;
-    return { step, length: where[0].length };
+    const [, , operator = '', value = ''] = where;
+    return { step: { kind: 'where', path, operator, value: literal(value) }, length: where[0].length };
   }
-  const inBrackets = bracketed.exec(text.startsWith('.[') ? text.slice(1) : text);
+  const inBrackets = bracketed.exec(text);
   if (inBrackets !== null) {
-    const length = inBrackets[0].length + (text.startsWith('.[') ? 1 : 0);
-    const name = inBrackets[1] ?? inBrackets[2];
-    if (name !== undefined) return { step: { kind: 'member', name }, length };
-    if (inBrackets[4] !== undefined) return { step: { kind: 'all' }, length };
-    return { step: { kind: 'index', index: Number(inBrackets[3]) }, length };
+    const parts = (inBrackets[1] ?? '').match(/'[^']*'|"[^"]*"|[^,]+/g)?.map((part) => bracketStep(part.trim())) ?? [];
+    if (parts.length === 0 || parts.includes(undefined)) return undefined;
+    const [first, ...others] = parts as Step[];
+    if (first === undefined) return undefined;
+    const step: Step = others.length === 0 ? first : { kind: 'union', paths: [first, ...others].map((one) => [one]) };
+    return { step, length: inBrackets[0].length };
   }
+  const anywhere = recursive.exec(text);
+  if (anywhere !== null) return { step: { kind: 'deep', name: unescaped(anywhere[1]) }, length: anywhere[0].length };
   const named = member.exec(text);
   if (named === null) return undefined;
-  const name = (named[1] ?? '').replace(/\\(.)/g, '$1');
+  const name = unescaped(named[1]);
   return { step: name === '*' ? { kind: 'all' } : { kind: 'member', name }, length: named[0].length };
+}
+
+function bracketStep(text: string): Step | undefined {
+  if (text === '*') return { kind: 'all' };
+  const named = quoted.exec(text);
+  // Dots in quotes are dots all the same, unless they are escaped.
+  if (named !== null) {
+    const path = parse(`.${named[1] ?? named[2] ?? ''}`);
+    return path?.length === 1 ? path[0] : path && { kind: 'union', paths: [path] };
+  }
+  const bounds = range.exec(text);
+  if (bounds === null) return undefined;
+  const [start, end, step] = bounds.slice(1).map((bound) => (bound === undefined ? undefined : Number(bound)));
+  const isIndex = !text.includes(':');
+  return { kind: 'slice', start, end: isIndex && start !== undefined ? start + 1 : end, step, isIndex };
+}
+
+function unescaped(name = ''): string {
+  return name.replace(/\\(.)/g, '$1');
 }
 
 function literal(text: string): unknown {

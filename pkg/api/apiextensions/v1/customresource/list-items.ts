@@ -59,7 +59,7 @@ function keysOf(element: unknown, { listMapKeys, items }: Structural): unknown {
 }
 
 /** The same text for equal values, in whatever order their members stand. */
-function canonical(value: unknown): string {
+export function canonical(value: unknown): string {
   return JSON.stringify(value, (_key, part: unknown) =>
     isMembers(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
   );

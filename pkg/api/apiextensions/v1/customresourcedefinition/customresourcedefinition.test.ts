@@ -229,10 +229,6 @@ const schemas: [schema: object, failure?: RegExp][] = [
   [{ type: 'integer', default: 'x' }, /default: .*must be of type integer: "string"/],
   [{ type: 'string', anyOf: [{ type: 'string' }] }, /anyOf\[0\].type: Forbidden: must be empty to be structural/],
   [{ type: 'string', not: { description: 'x' } }, /not.description: Forbidden/],
-  [
-    { type: 'object', allOf: [{ properties: { b: { minLength: 1 } } }] },
-    /properties\[a\].properties\[b\]: Required value: because it is defined in/,
-  ],
 ];
 
 t.test('rules of schemas', (t) => {

@@ -16,7 +16,15 @@ export interface NarrowingRules {
 
 /** The narrowings of a schema and its pattern. The schema itself is not looked into. */
 export function validateNarrowings(schema: JSONSchemaProps, rules: NarrowingRules, path: FieldPath): FieldFailure[] {
-  const failures = validateValues(schema, rules, { path, isStructure: true });
+  return validateValues(schema, rules, { path, isStructure: true });
+}
+
+/**
+ * What the narrowings at the root of a schema speak of must be known outside of them. As in 1.24, those of its parts are
+ * not looked at.
+ */
+export function validateCompleteness(schema: JSONSchemaProps, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
   for (const [part, at] of narrowings(schema, path)) addAll(failures, validateComplete(part, schema, at, path));
   return failures;
 }

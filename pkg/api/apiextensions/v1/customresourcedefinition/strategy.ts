@@ -3,6 +3,7 @@
 import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
 import { dropDisabledValidations } from '#api/apiextensions/v1/customresourcedefinition/gated-validations.js';
 import { validateNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
+import { upgradedDefinition } from '#api/apiextensions/v1/customresourcedefinition/stored-v1beta1.js';
 import {
   validateDefinition,
   validateDefinitionUpdate,
@@ -25,6 +26,7 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
       metadata: { managedFields: true, annotations: { [annotations.lastApplied]: true } },
       spec: { versions: { '*': { schema: true } } },
     }),
+    upgraded: upgradedDefinition,
     terminating: (object) =>
       withCondition(
         object,

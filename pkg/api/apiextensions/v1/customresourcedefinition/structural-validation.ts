@@ -4,6 +4,7 @@
  */
 import {
   type NarrowingRules,
+  validateCompleteness,
   validateNarrowings,
 } from '#api/apiextensions/v1/customresourcedefinition/narrowing-validation.js';
 import { PatternVerdicts } from '#api/apiextensions/v1/customresourcedefinition/pattern-verdicts.js';
@@ -13,12 +14,41 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
-import type { FieldPath } from '#apimachinery/validation/path.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
 
 type Level = 'root' | 'items' | 'field';
 
 export function validateStructure(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath): FieldFailure[] {
-  return validateLevel(schema, 'root', { dialect, patterns: new PatternVerdicts() }, path);
+  const unreadable = unreadableMember(schema);
+  if (unreadable !== undefined) {
+    return [invalidValue(path, '', `OpenAPIV3Schema '${unreadable}' is not supported`)];
+  }
+  const failures = validateLevel(schema, 'root', { dialect, patterns: new PatternVerdicts() }, path);
+  addAll(failures, validateCompleteness(schema, path));
+  return failures;
+}
+
+/** Whether types follow from the schema. */
+export function isStructural(schema: JSONSchemaProps, dialect: Dialect): boolean {
+  return validateStructure(schema, dialect, FieldPath.of()).length === 0;
+}
+
+/** A member with which no structure can be made, in the words of 1.24: others are refused before. */
+function unreadableMember(schema: JSONSchemaProps): string | undefined {
+  if ((schema.$schema ?? '') !== '') return 'schema';
+  for (const part of partsOf(schema)) {
+    const member = unreadableMember(part);
+    if (member !== undefined) return member;
+  }
+  return undefined;
+}
+
+function partsOf(schema: JSONSchemaProps): readonly JSONSchemaProps[] {
+  const { items, additionalProperties, properties = {}, allOf = [], anyOf = [], oneOf = [], not } = schema;
+  const single = [items, additionalProperties, not].filter(
+    (part): part is JSONSchemaProps => typeof part === 'object' && !Array.isArray(part),
+  );
+  return [...Object.values(properties), ...single, ...allOf, ...anyOf, ...oneOf];
 }
 
 const missingType: Readonly<Record<Level, string>> = {

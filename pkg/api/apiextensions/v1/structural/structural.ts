@@ -21,7 +21,7 @@ export class Structural {
   readonly isAtomic: boolean;
   /** Rules in CEL. */
   readonly validations: readonly ValidationRule[];
-  readonly #dialect: Dialect;
+  readonly dialect: Dialect;
   #properties: ReadonlyMap<string, Structural> | undefined;
   #additional: Structural | boolean | undefined;
   #items: Structural | undefined;
@@ -34,7 +34,7 @@ export class Structural {
   constructor(schema: JSONSchemaProps, dialect: Dialect, keeps?: 'all' | 'items') {
     const extensions = extensionsOf(schema, dialect);
     this.schema = schema;
-    this.#dialect = dialect;
+    this.dialect = dialect;
     this.keepsAll = keeps === 'all';
     this.preservesUnknown = keeps !== undefined || extensions.preserveUnknownFields === true;
     this.isResource = extensions.embeddedResource;
@@ -62,7 +62,7 @@ export class Structural {
     this.#properties ??= new Map(
       Object.entries(this.schema.properties ?? {}).map(([name, schema]) => [
         name,
-        new Structural(schema, this.#dialect),
+        new Structural(schema, this.dialect),
       ]),
     );
     return this.#properties;
@@ -72,14 +72,14 @@ export class Structural {
   get additional(): Structural | boolean | undefined {
     const { additionalProperties: given } = this.schema;
     if (typeof given !== 'object') return given === false ? undefined : given;
-    this.#additional ??= new Structural(given, this.#dialect);
+    this.#additional ??= new Structural(given, this.dialect);
     return this.#additional;
   }
 
   get items(): Structural | undefined {
     const { items } = this.schema;
     if (items === undefined || Array.isArray(items)) return undefined;
-    this.#items ??= new Structural(items, this.#dialect);
+    this.#items ??= new Structural(items, this.dialect);
     return this.#items;
   }
 
@@ -87,7 +87,7 @@ export class Structural {
   get preservingItems(): Structural | undefined {
     const { items } = this;
     if (items === undefined || items.preservesUnknown) return items;
-    this.#preservingItems ??= new Structural(items.schema, this.#dialect, 'items');
+    this.#preservingItems ??= new Structural(items.schema, this.dialect, 'items');
     return this.#preservingItems;
   }
 
