@@ -175,6 +175,7 @@ t.test('watches', withEtcd, async (t) => {
     t.same(shown(await resumed.until(1)), ['DELETED x']);
     resumed.close();
     // Bookmarks have the form of the other events.
+    await a.make('/api/v1/namespaces/elsewhere/secrets', { apiVersion: 'v1', kind: 'Secret', metadata: { name: 't' } });
     const form = 'as=PartialObjectMetadata;g=meta.k8s.io;v=v1';
     const metadata = await a.get(
       `${path}?watch=1&resourceVersion=${version}&timeoutSeconds=3&allowWatchBookmarks=true`,
