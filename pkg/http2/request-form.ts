@@ -1,9 +1,9 @@
 /**
  * Whether a request has the form that HTTP asks for (RFC 9113, 8.1 to 8.3 and 8.5). One that has not is not acted upon:
- * another program might read it in another way.
+ * another program might read it in another way. What Go's server (golang.org/x/net/http2) takes all the same is taken.
  */
 import type { HeaderField } from '#http2/hpack.js';
-import { BodyLength, fieldFault } from '#http2/message-form.js';
+import { BodyLength, connectionFields, fieldFault, strictFieldFault } from '#http2/message-form.js';
 
 const methodPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** Neither spaces nor what controls something. */
@@ -20,6 +20,13 @@ export interface RequestTarget {
 
 export class RequestForm {
   readonly #length = new BodyLength();
+  #invalid: string | undefined;
+  #encodings = 0;
+
+  /** Why the request is answered with 400, in the words of Go's server; undefined: it is not. */
+  get invalid(): string | undefined {
+    return this.#invalid;
+  }
 
   /** Of the body, where the headers say it. */
   get length(): number | undefined {
@@ -40,13 +47,15 @@ export class RequestForm {
       const fault = this.#fieldFault(fields[at] as HeaderField);
       if (fault !== undefined) return fault;
     }
-    return targetFault(target) ?? (ends ? this.#length.end() : undefined) ?? target;
+    // Whatever length was announced: there is no body.
+    if (ends) this.#length.expected = 0;
+    return targetFault(target) ?? target;
   }
 
   /** What is wrong with the fields behind the body. */
   trailers(fields: readonly HeaderField[]): string | undefined {
     for (const field of fields) {
-      const fault = fieldFault(field);
+      const fault = strictFieldFault(field);
       if (fault !== undefined) return fault;
     }
     return this.#length.end();
@@ -64,11 +73,25 @@ export class RequestForm {
 
   #fieldFault(field: HeaderField): string | undefined {
     const [name, value] = field;
-    const fault = fieldFault(field);
-    if (fault !== undefined) return fault;
-    if (name === 'te' && value !== 'trailers') return 'a header of HTTP/1.1';
-    return name === 'content-length' ? this.#length.announced(value) : undefined;
+    if (connectionFields.has(name)) this.#invalid ??= `request header "${canonical(name)}" is not valid in HTTP/2`;
+    else if (name === 'te') this.#transferEncoding(value);
+    // The frames tell where the body ends; a length that cannot be is one of nothing.
+    else if (name === 'content-length' && this.#length.expected === undefined) {
+      if (this.#length.announced(value) !== undefined) this.#length.expected = 0;
+    }
+    return fieldFault(field);
   }
+
+  #transferEncoding(value: string): void {
+    this.#encodings += 1;
+    if (this.#encodings === 1 && (value === '' || value === 'trailers')) return;
+    this.#invalid ??= 'request header "TE" may only be "trailers" in HTTP/2';
+  }
+}
+
+/** As Go writes names: `Keep-Alive`. */
+function canonical(name: string): string {
+  return name.replace(/(^|-)[a-z]/g, (begin) => begin.toUpperCase());
 }
 
 function pseudoFault(target: RequestTarget, [name, value]: HeaderField): string | undefined {

@@ -3,7 +3,7 @@
  * acted upon: another program might read it in another way.
  */
 import type { HeaderField } from '#http2/hpack.js';
-import { BodyLength, fieldFault } from '#http2/message-form.js';
+import { BodyLength, strictFieldFault } from '#http2/message-form.js';
 
 /** Three digits; 101 belongs to HTTP/1.1 alone. */
 const statusPattern = /^(?!101)[1-5][0-9][0-9]$/;
@@ -19,7 +19,7 @@ export class ResponseForm {
     if (this.#ended) return 'headers after trailers';
     for (let i = this.#begun ? 0 : 1; i < fields.length; i++) {
       const field = fields[i] as HeaderField;
-      const fault = fieldFault(field) ?? this.#lengthOf(field);
+      const fault = strictFieldFault(field) ?? this.#lengthOf(field);
       if (fault !== undefined) return fault;
     }
     if (this.#begun) {

@@ -32,6 +32,8 @@ export interface RequestHead {
   readonly fields: readonly HeaderField[];
   /** More than was allowed: the request is to be refused (431), its fields are not to be relied upon. */
   readonly tooLarge: boolean;
+  /** Why it is answered with 400; undefined: it is not. */
+  readonly invalid: string | undefined;
 }
 
 export interface ServerSessionHandler {
@@ -196,7 +198,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
     const stream = new ServerStream(this, streamId, form, ends);
     this.outgoing.opened(stream);
     this.streams.add(stream);
-    handler.request(stream, { target, fields, tooLarge: listBytes > maxHeaderBytes });
+    handler.request(stream, { target, fields, tooLarge: listBytes > maxHeaderBytes, invalid: form.invalid });
   }
 
   #refuse(streamId: number, code: number): void {

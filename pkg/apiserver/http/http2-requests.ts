@@ -59,8 +59,7 @@ export class Http2Requests implements ServerSessionHandler {
     stream.handler = exchange;
     const status = refusal(head);
     if (status !== undefined) {
-      exchange.head(status, { 'content-length': '0' });
-      exchange.end();
+      refuse(exchange, status, head.invalid ?? '');
       return;
     }
     // What is under way on it, this request too, goes on to its end.
@@ -74,9 +73,20 @@ export class Http2Requests implements ServerSessionHandler {
   }
 }
 
+/** As Go's server answers by itself. */
+function refuse(exchange: Http2Exchange, status: number, reason: string): void {
+  const body = Buffer.from(status === 400 ? `${reason}\n` : '');
+  const headers =
+    status === 400 ? { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' } : {};
+  exchange.head(status, { ...headers, 'content-length': String(body.length) });
+  if (body.length > 0) exchange.write(body);
+  exchange.end();
+}
+
 /** The status of what is no request of this server; undefined: it is one. */
-function refusal({ target, fields, tooLarge }: RequestHead): number | undefined {
+function refusal({ target, fields, tooLarge, invalid }: RequestHead): number | undefined {
   if (tooLarge) return 431;
+  if (invalid !== undefined) return 400;
   if (target.method === 'CONNECT') return 405;
   const expect = fields.find(([name]) => name === 'expect')?.[1];
   return expect === undefined || expect.toLowerCase() === '100-continue' ? undefined : 417;
