@@ -6,6 +6,7 @@ import { clientConnectionOptions } from '#daemon/options/groups/client-connectio
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
 import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/groups/leader-election.js';
+import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
 import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
 import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
 import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
@@ -30,6 +31,7 @@ export function controlLoopOptions(dialect: Dialect, { name, securePort }: Contr
     ...debuggingOptions,
     ...metricsOptions,
     ...loggingOptions,
+    ...legacyLoggingOptions,
     ...tracingOptions,
   };
   return withDialectNames(table, dialect);

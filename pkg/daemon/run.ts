@@ -8,6 +8,7 @@ import { createLogger } from '#daemon/log/create-logger.js';
 import { LineBuffer } from '#daemon/log/line-buffer.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
+import { withShownNames, withSpelledOptions } from '#daemon/options/dialect-names.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import { dialectArgument } from '#daemon/options/groups/generic.js';
@@ -61,15 +62,18 @@ export interface ProgramProcess extends ProcessSignals {
 /** Runs the program to its end and returns the exit code; ends the process itself only on a second signal. */
 export async function run<T extends OptionTable>(program: Program<T>, process: ProgramProcess): Promise<number> {
   const argv = process.argv.slice(2);
+  let spelled = (text: string) => text;
   try {
     const dialect = dialectFor(argv);
     const name = program.name(dialect);
     const table = program.options(dialect);
+    spelled = (text) => withSpelledOptions(text, table, dialect);
     const parsed = parseOptions(table, argv, { program: name });
     if (parsed.kind === 'help') {
       const { columns } = process.stdout;
       const width = columns === undefined ? {} : { columns: Math.min(columns, 160) };
-      process.stdout.write(helpText(table, { program: name, description: program.description, ...width }));
+      const shown = withShownNames(table, dialect);
+      process.stdout.write(spelled(helpText(shown, { program: name, description: program.description, ...width })));
       return 0;
     }
     if (parsed.kind === 'version') {
@@ -82,7 +86,7 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
     process.reportTo?.(log, flush);
     try {
       const warnings = program.isWorker === true ? [] : [...parsed.warnings, ...gateWarnings(program, parsed)];
-      for (const warning of warnings) log.warn(warning);
+      for (const warning of warnings) log.warn(spelled(warning));
       const { env, argv: commandLine } = process;
       const own = { dialect, log, verbosity, clock, random: Math.random, env, argv: commandLine };
       const daemon = await program.create({ ...parsed, ...own });
@@ -92,7 +96,7 @@ export async function run<T extends OptionTable>(program: Program<T>, process: P
       flush();
     }
   } catch (error) {
-    process.stderr.write(failureText(error, argv.length > 0));
+    process.stderr.write(failureText(error, argv.length > 0, spelled));
     return 1;
   }
 }
@@ -158,9 +162,9 @@ function flushing(process: ProgramProcess, flush: () => void): ProcessSignals {
 }
 
 /** One line per thing that is wrong; a stack only where nobody foresaw the failure. */
-function failureText(error: unknown, hint: boolean): string {
+function failureText(error: unknown, hint: boolean, spelled: (text: string) => string): string {
   if (error instanceof OptionsError) {
-    const lines = error.messages.map((message) => `Error: ${message}\n`).join('');
+    const lines = error.messages.map((message) => `Error: ${spelled(message)}\n`).join('');
     return hint ? `${lines}Run with --help for the options.\n` : lines;
   }
   if (!(error instanceof Error)) return `Error: ${String(error)}\n`;

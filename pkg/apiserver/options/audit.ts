@@ -136,6 +136,7 @@ export function auditOptions(dialect: Dialect) {
       meaning: 'Client config of the audit webhook.',
     },
     'audit-webhook-initial-backoff': {
+      aliases: ['audit-webhook-batch-initial-backoff'],
       type: 'duration',
       default: 10_000,
 

@@ -12,6 +12,7 @@ export const authenticationOptions = {
   },
   'api-audiences': {
     type: 'strings',
+    aliases: ['service-account-api-audiences'],
     section,
     meaning: 'Names of this API in tokens; the service account issuers when empty.',
   },

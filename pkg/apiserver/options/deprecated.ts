@@ -4,6 +4,21 @@ import type { OptionTable } from '#daemon/options/option.js';
 const section = 'Deprecated';
 
 export const deprecatedOptions = {
+  'cloud-provider-gce-lb-src-cidrs': {
+    type: 'strings',
+    inert: true,
+    deprecated: 'use --cloud-provider-gce-l7lb-src-cidrs.',
+    section,
+    meaning: 'Sources of a cloud provider’s load balancers.',
+  },
+  'enable-logs-handler': {
+    type: 'bool',
+    default: true,
+    inert: true,
+    deprecated: 'nothing serves logs.',
+    section,
+    meaning: 'Serve the files of logs.',
+  },
   'nodeagent-https': {
     type: 'bool',
     default: true,

@@ -50,9 +50,10 @@ export const etcdOptions = {
   'storage-media-type': {
     type: 'string',
     default: 'application/json',
-    oneOf: ['application/json'],
+    inert: 'objects are stored as JSON; those of other forms are read',
+    inertUnless: ['', 'application/json'],
     section,
-    meaning: 'Form in which objects are stored.',
+    meaning: 'Form in which objects are stored. Empty: JSON.',
   },
   'encryption-provider-config': {
     type: 'string',

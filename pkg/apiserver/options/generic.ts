@@ -133,6 +133,7 @@ export const genericServerOptions = {
   },
   'runtime-config': {
     type: 'map',
+    bareKeys: true,
     section: 'API enablement',
     meaning:
       'What of the API is turned on or off: `api/all`, `api/ga`, `api/beta` or `api/alpha`, all versions of that kind; `group/version` (`v1` for the core group); `group/version/resource`; each `=true|false`, the more particular overruling the others. Alpha versions are off unless told; a feature gate that is on turns its resources on.',

@@ -1,5 +1,6 @@
 /** What 1.24 refuses about request handling, serving, the store, Services and the server's part in the cluster. */
 
+import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { ipErrors } from '#apimachinery/validation/ip.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
 import { NodePortRange } from '#apiserver/allocators/node-ports.js';
@@ -42,6 +43,12 @@ const positive: readonly NumberOption[] = [
 ];
 
 const maxGoawayChance = 0.02;
+const storedForms: readonly string[] = [
+  'application/json',
+  'application/yaml',
+  orchDialect.protobufMediaType,
+  kubernetesDialect.protobufMediaType,
+];
 const highestPort = 65_535;
 
 /** More workers than any machine gains by. */
@@ -112,6 +119,10 @@ function storeErrors(values: ApiServerValues): string[] {
   }
   for (const override of values['etcd-servers-overrides']) {
     messages.push(...overrideErrors(override));
+  }
+  const form = values['storage-media-type'];
+  if (form !== '' && !storedForms.includes(form)) {
+    messages.push(`--storage-media-type: unable to find serializer for ${JSON.stringify(form)}`);
   }
   for (const size of values['watch-cache-sizes']) {
     if (!/^[^#]+#\d+$/.test(size)) {

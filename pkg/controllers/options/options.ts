@@ -1,6 +1,7 @@
 /** The controller manager's options, all in one table. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { controlLoopOptions, controlLoopRules } from '#control-loop/options.js';
+import { deprecatedOptions } from '#controllers/options/deprecated.js';
 import { gatedControllers, unknownControllers } from '#controllers/options/names.js';
 import { nodeOptions, nodeRules } from '#controllers/options/nodes.js';
 import { clusterNameOptions, concurrencyOptions, selectionOptions } from '#controllers/options/selection.js';
@@ -25,6 +26,7 @@ export function controllerManagerOptions(dialect: Dialect) {
     ...autoscalerOptions,
     ...signingOptions,
     ...featureGateOptions,
+    ...deprecatedOptions,
   };
   return withDialectNames(table, dialect);
 }

@@ -23,6 +23,7 @@ export const signingOptions = {
   'cluster-signing-cert-file': file('PEM certificate of the authority that issues certificates for the cluster.'),
   'cluster-signing-key-file': file('PEM key, RSA or ECDSA, of the authority that issues certificates for the cluster.'),
   'cluster-signing-duration': {
+    aliases: ['experimental-cluster-signing-duration'],
     type: 'duration',
     min: 0,
     default: 31_536_000_000,

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { productOption, withDialectNames } from '#daemon/options/dialect-names.js';
+import { productOption, withDialectNames, withShownNames, withSpelledOptions } from '#daemon/options/dialect-names.js';
 import { helpText } from '#daemon/options/help.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
@@ -47,4 +47,22 @@ t.test('a name that the table has already is not taken twice', async (t) => {
   const both = { ...table, kubeconfig: { type: 'string', section: 'A', meaning: 'Another file.' } } as const;
   const named: OptionTable = withDialectNames(both, kubernetesDialect);
   t.equal(named['orchconfig']?.aliases, undefined);
+});
+
+t.test('texts speak of options by the names of the dialect', async (t) => {
+  const text = 'Flag --orch-api-qps and --nodeagent-port=1, not --nothing or --authorization-mode';
+  const section = 'Test';
+  const declared = (type: 'string' | 'int') => ({ type, section, meaning: 'For the test.' });
+  const table = {
+    'orch-api-qps': declared('int'),
+    'nodeagent-port': declared('int'),
+    'authorization-mode': declared('string'),
+  };
+  t.equal(withSpelledOptions(text, withDialectNames(table, orchDialect), orchDialect), text);
+  t.equal(
+    withSpelledOptions(text, withDialectNames(table, kubernetesDialect), kubernetesDialect),
+    'Flag --kube-api-qps and --kubelet-port=1, not --nothing or --authorization-mode',
+  );
+  const shown = withShownNames(withDialectNames(table, kubernetesDialect), kubernetesDialect);
+  t.same(Object.keys(shown), ['kube-api-qps', 'kubelet-port', 'authorization-mode']);
 });

@@ -19,6 +19,32 @@ export function productOption(dialect: Dialect, name: string): string {
     .join('-');
 }
 
+/** The name by which command lines of the dialect know the option. */
+function shownName(name: string, { aliases = [] }: OptionDeclaration, dialect: Dialect): string {
+  if (dialect === orchDialect) return name;
+  const spelled = productOption(dialect, name);
+  return aliases.find((alias) => alias === spelled || alias.startsWith(`${dialect.product}-`)) ?? name;
+}
+
+/** The table as help texts of the dialect show it: by its names, which are no longer others. */
+export function withShownNames(table: OptionTable, dialect: Dialect): OptionTable {
+  const entries = Object.entries(table).map(([name, declaration]): [string, OptionDeclaration] => {
+    const shown = shownName(name, declaration, dialect);
+    const aliases = declaration.aliases?.filter((alias) => alias !== shown) ?? [];
+    return [shown, { ...declaration, aliases }];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** The text with each option of the table that it speaks of (`--name`) in the spelling of the dialect. */
+export function withSpelledOptions(text: string, table: OptionTable, dialect: Dialect): string {
+  if (dialect === orchDialect) return text;
+  return text.replace(/--([a-z0-9]+(?:-[a-z0-9]+)*)/g, (written, name: string) => {
+    const declaration = Object.hasOwn(table, name) ? table[name] : undefined;
+    return declaration === undefined ? written : `--${shownName(name, declaration, dialect)}`;
+  });
+}
+
 /** The table in which every option also goes by its name in the dialect. Values keep the table's own names. */
 export function withDialectNames<T extends OptionTable>(table: T, dialect: Dialect): T {
   const entries = Object.entries(table).map(([name, declaration]): [string, OptionDeclaration] => {

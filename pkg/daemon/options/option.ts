@@ -34,10 +34,16 @@ export interface OptionDeclaration {
   readonly oneOf?: readonly string[];
   /** Smallest value of a number; of a duration in milliseconds. */
   readonly min?: number;
+  /** Of a number: words that stand for some, in capitals; they are read whatever their case is. */
+  readonly words?: Readonly<Record<string, number>>;
+  /** Of a map: a key may stand alone, for an empty value. */
+  readonly bareKeys?: true;
   /** Text that follows `has been deprecated, `. */
   readonly deprecated?: string;
   /** Nothing acts on it yet, or, where a text says why, ever: setting it logs a warning that says so. */
   readonly inert?: true | string;
+  /** Values of an inert option that come true all the same, and need no warning. */
+  readonly inertUnless?: readonly string[];
   readonly shorthand?: string;
   /** Other names that the command line may use for it; values and messages know the table's name alone. */
   readonly aliases?: readonly string[];

@@ -82,7 +82,7 @@ export function parseOptions<T extends OptionTable>(
     kind: 'run',
     values: deepFreeze(values) as OptionValues<T>,
     given: new Set(state.given.keys()),
-    warnings: warningsOf(table, state.given.keys()),
+    warnings: warningsOf(table, state.given),
     args: state.args,
   };
 }
@@ -160,14 +160,14 @@ function setValue(state: State, name: string, declaration: OptionDeclaration, te
   }
 }
 
-function warningsOf(table: OptionTable, names: Iterable<string>): string[] {
+function warningsOf(table: OptionTable, given: ReadonlyMap<string, unknown>): string[] {
   const warnings: string[] = [];
-  for (const name of names) {
+  for (const [name, value] of given) {
     const declaration = table[name];
     if (declaration?.deprecated !== undefined) {
       warnings.push(`Flag --${name} has been deprecated, ${declaration.deprecated}`);
     }
-    if (declaration?.inert !== undefined) {
+    if (declaration?.inert !== undefined && declaration.inertUnless?.includes(String(value)) !== true) {
       const why = declaration.inert === true ? 'nothing acts on it yet' : declaration.inert;
       warnings.push(`Flag --${name} has no effect: ${why}`);
     }

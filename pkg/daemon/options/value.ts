@@ -2,7 +2,7 @@
 
 import { formatDuration, parseDuration } from '#apimachinery/duration.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import type { OptionDeclaration, OptionType } from '#daemon/options/option.js';
+import type { OptionDeclaration } from '#daemon/options/option.js';
 
 /** The text is not a value of the option's type. */
 export class OptionValueError extends Error {
@@ -58,6 +58,17 @@ function splitCommas(text: string): string[] {
   return [...parts, part];
 }
 
+/** `a=1,b,c=`: as 1.24 reads its `--runtime-config`. */
+function parseBarePairs(text: string): [string, string][] {
+  return text
+    .split(',')
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      return at < 0 ? [pair.trim(), ''] : [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    });
+}
+
 function parsePairs(text: string): [string, string][] {
   // A single pair is taken whole, so that its key and its value may contain commas.
   const parts = text.split('=').length === 2 && !text.startsWith('"') ? [text] : splitCommas(text);
@@ -83,7 +94,7 @@ function duration(text: string): number {
  * first, so that the default is replaced and not added to). Throws OptionValueError.
  */
 export function parseValue(declaration: OptionDeclaration, text: string, previous: unknown): unknown {
-  const value = parseByType(declaration.type, text, previous);
+  const value = parseByType(declaration, text, previous);
   const { oneOf, min } = declaration;
   if (min !== undefined && typeof value === 'number' && value < min) {
     throw new OptionValueError(
@@ -100,7 +111,7 @@ export function parseValue(declaration: OptionDeclaration, text: string, previou
   return value;
 }
 
-function parseByType(type: OptionType, text: string, previous: unknown): unknown {
+function parseByType({ type, bareKeys, words = {} }: OptionDeclaration, text: string, previous: unknown): unknown {
   switch (type) {
     case 'string':
       return text;
@@ -111,13 +122,15 @@ function parseByType(type: OptionType, text: string, previous: unknown): unknown
     case 'bool':
       return parseBool(text);
     case 'int':
-      return parseInteger(text);
+      return words[text.toUpperCase()] ?? parseInteger(text);
     case 'float':
       return parseFloatStrict(text);
     case 'duration':
       return duration(text);
-    case 'map':
-      return { ...((previous as Record<string, string> | undefined) ?? {}), ...Object.fromEntries(parsePairs(text)) };
+    case 'map': {
+      const pairs = bareKeys === true ? parseBarePairs(text) : parsePairs(text);
+      return { ...((previous as Record<string, string> | undefined) ?? {}), ...Object.fromEntries(pairs) };
+    }
     case 'boolMap': {
       const pairs = parsePairs(text).map(([key, value]) => [key, parseBool(value)] as const);
       return { ...((previous as Record<string, boolean> | undefined) ?? {}), ...Object.fromEntries(pairs) };

@@ -49,6 +49,7 @@ const positive: readonly NumberOption[] = [
 ];
 
 const contentTypes: readonly string[] = [
+  '',
   'application/json',
   orchDialect.protobufMediaType,
   kubernetesDialect.protobufMediaType,

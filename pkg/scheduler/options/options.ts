@@ -7,6 +7,7 @@ import { debuggingOptions } from '#daemon/options/groups/debugging.js';
 import { featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
 import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/groups/leader-election.js';
+import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
 import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
 import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
 import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
@@ -66,6 +67,7 @@ export function schedulerOptions(dialect: Dialect) {
       'leader-elect-resource-namespace': 'leaderElection.resourceNamespace',
     }),
     ...loggingOptions,
+    ...legacyLoggingOptions,
     ...metricsOptions,
     ...tracingOptions,
     ...featureGateOptions,

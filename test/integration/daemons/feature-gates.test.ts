@@ -116,9 +116,52 @@ t.test('every gate has its maturity and default', async (t) => {
     seen.add(name);
     t.match(table[name], { stage, default: byDefault === 'true' }, name);
   }
+  const more = Object.entries(table).filter(([name]) => !seen.has(name));
   t.same(
-    Object.keys(table).filter((name) => !seen.has(name)),
+    more.filter(([, { stage }]) => stage === 'alpha' || stage === 'beta').map(([name]) => name),
     [],
+    'others are those that will go',
+  );
+});
+
+/** By their names in release 1.24, which also go on the command line; a star: locked to its default. */
+const released = `
+AdvancedAuditing CSIMigrationAzureDisk CSIMigrationOpenStack* CSIServiceAccountToken* CSIStorageCapacity*
+CSIVolumeFSGroupPolicy* CSRDuration* ConfigurableFSGroupPolicy* ControllerManagerLeaderMigration*
+DefaultPodTopologySpread* DryRun EfficientWatchResumption* EndpointSlice* EndpointSliceNodeName*
+EndpointSliceProxying* ExecProbeTimeout ExpandCSIVolumes ExpandInUsePersistentVolumes ExpandPersistentVolumes
+GenericEphemeralVolume* IPv6DualStack* IndexedJob* IngressClassNamespacedParams* NonPreemptingPriority*
+PodAffinityNamespaceSelector* PodDisruptionBudget* PodOverhead* PreferNominatedNode* RemoveSelfLink* SelectorIndex*
+ServerSideApply ServiceLBNodePortControl* ServiceLoadBalancerClass* StorageObjectInUseProtection* SuspendJob*
+TTLAfterFinished* VolumeSubpath* WatchBookmark* WindowsEndpointSliceProxying*
+`;
+
+t.test('gates of what is generally available are accepted, and locked ones keep their default', async (t) => {
+  const rule = (gates: Record<string, boolean>) => featureGateRules({ 'feature-gates': gates }, new Set());
+  for (const entry of released.trim().split(/\s+/)) {
+    const name = entry.replace('*', '');
+    const isLocked = entry.endsWith('*');
+    t.same(rule({ [name]: true }), [], name);
+    t.same(idleGateWarnings({ [name]: true }, []), [
+      `Setting GA feature gate ${name}=true. It will be removed in a future release.`,
+    ]);
+    const refused = `--feature-gates: cannot set feature gate ${name} to false, feature is locked to true`;
+    t.same(rule({ [name]: false }), isLocked ? [refused] : [], name);
+    if (!isLocked)
+      t.match(idleGateWarnings({ [name]: false }, [])[1], /^Feature gate \w+ has no effect/, 'what is done without');
+  }
+  t.same(rule({ DynamicKubeletConfig: true }), []);
+  t.match(idleGateWarnings({ DynamicKubeletConfig: true }, []), [/^Setting deprecated feature gate/, /no effect/]);
+  const names = `CSIMigrationAWS CSIMigrationAzureFile CSIMigrationGCE CSIMigrationPortworx CSIMigrationvSphere
+    DisableKubeletCloudCredentialProviders InTreePluginAWSUnregister InTreePluginAzureDiskUnregister
+    InTreePluginAzureFileUnregister InTreePluginGCEUnregister InTreePluginOpenStackUnregister
+    InTreePluginPortworxUnregister InTreePluginvSphereUnregister KubeletCredentialProviders KubeletInUserNamespace
+    KubeletPodResources KubeletPodResourcesGetAllocatable RotateKubeletServerCertificate WinDSR WinOverlay
+    WindowsHostProcessContainers`;
+  for (const name of names.split(/\s+/)) t.same(rule({ [name]: true }), [], name);
+  t.equal(
+    new FeatureGates({ RotateKubeletServerCertificate: false }).enabled('RotateNodeAgentServerCertificate'),
+    false,
   );
 });
 

@@ -32,9 +32,9 @@ export function clientConnectionOptions(defaults: {
     'orch-api-content-type': {
       type: 'string',
       default: defaults.contentType,
-      oneOf: [defaults.contentType, 'application/json'],
+      oneOf: [defaults.contentType, 'application/json', ''],
       section,
-      meaning: 'Media type of requests to the API server.',
+      meaning: 'Media type of requests to the API server. Empty: JSON.',
     },
   } as const satisfies OptionTable;
 }

@@ -1,9 +1,15 @@
 /** The feature gates of release 1.24: what is known, how mature it is and whether it is on unless told otherwise. */
 
 export interface FeatureGate {
-  readonly stage: 'alpha' | 'beta';
+  /** `ga` and `deprecated`: it will go in a later release. */
+  readonly stage: 'alpha' | 'beta' | 'ga' | 'deprecated';
   readonly default: boolean;
+  /** It can be set to its default alone. */
+  readonly locked?: true;
 }
+
+const ga = { stage: 'ga', default: true } as const;
+const locked = { ...ga, locked: true } as const;
 
 export const featureGateTable = {
   APIListChunking: { stage: 'beta', default: true },
@@ -104,6 +110,80 @@ export const featureGateTable = {
   AltOSDSR: { stage: 'alpha', default: false },
   AltOSOverlay: { stage: 'beta', default: true },
   AltOSHostProcessContainers: { stage: 'beta', default: true },
+  AdvancedAuditing: ga,
+  CSIMigrationCloudBDisk: ga,
+  DryRun: ga,
+  ExecProbeTimeout: ga,
+  ExpandCSIVolumes: ga,
+  ExpandInUsePersistentVolumes: ga,
+  ExpandPersistentVolumes: ga,
+  ServerSideApply: ga,
+  AltOSEndpointSliceProxying: locked,
+  CSIMigrationCloudE: locked,
+  CSIServiceAccountToken: locked,
+  CSIStorageCapacity: locked,
+  CSIVolumeFSGroupPolicy: locked,
+  CSRDuration: locked,
+  ConfigurableFSGroupPolicy: locked,
+  ControllerManagerLeaderMigration: locked,
+  DefaultPodTopologySpread: locked,
+  EfficientWatchResumption: locked,
+  EndpointSlice: locked,
+  EndpointSliceNodeName: locked,
+  EndpointSliceProxying: locked,
+  GenericEphemeralVolume: locked,
+  IPv6DualStack: locked,
+  IndexedJob: locked,
+  IngressClassNamespacedParams: locked,
+  NonPreemptingPriority: locked,
+  PodAffinityNamespaceSelector: locked,
+  PodDisruptionBudget: locked,
+  PodOverhead: locked,
+  PreferNominatedNode: locked,
+  RemoveSelfLink: locked,
+  SelectorIndex: locked,
+  ServiceLBNodePortControl: locked,
+  ServiceLoadBalancerClass: locked,
+  StorageObjectInUseProtection: locked,
+  SuspendJob: locked,
+  TTLAfterFinished: locked,
+  VolumeSubpath: locked,
+  WatchBookmark: locked,
+  DynamicNodeAgentConfig: { stage: 'deprecated', default: false },
 } as const satisfies Readonly<Record<string, FeatureGate>>;
 
 export type FeatureGateName = keyof typeof featureGateTable;
+
+/** Gates whose names in release 1.24 are of products and vendors: they go by both names. */
+const otherNames: Readonly<Record<string, FeatureGateName>> = {
+  CSIMigrationAWS: 'CSIMigrationCloudA',
+  CSIMigrationAzureDisk: 'CSIMigrationCloudBDisk',
+  CSIMigrationAzureFile: 'CSIMigrationCloudBFile',
+  CSIMigrationGCE: 'CSIMigrationCloudC',
+  CSIMigrationOpenStack: 'CSIMigrationCloudE',
+  CSIMigrationPortworx: 'CSIMigrationStorageA',
+  CSIMigrationvSphere: 'CSIMigrationCloudD',
+  DisableKubeletCloudCredentialProviders: 'DisableNodeAgentCloudCredentialProviders',
+  DynamicKubeletConfig: 'DynamicNodeAgentConfig',
+  InTreePluginAWSUnregister: 'InTreePluginCloudAUnregister',
+  InTreePluginAzureDiskUnregister: 'InTreePluginCloudBDiskUnregister',
+  InTreePluginAzureFileUnregister: 'InTreePluginCloudBFileUnregister',
+  InTreePluginGCEUnregister: 'InTreePluginCloudCUnregister',
+  InTreePluginOpenStackUnregister: 'InTreePluginCloudEUnregister',
+  InTreePluginPortworxUnregister: 'InTreePluginStorageAUnregister',
+  InTreePluginvSphereUnregister: 'InTreePluginCloudDUnregister',
+  KubeletCredentialProviders: 'NodeAgentCredentialProviders',
+  KubeletInUserNamespace: 'NodeAgentInUserNamespace',
+  KubeletPodResources: 'NodeAgentPodResources',
+  KubeletPodResourcesGetAllocatable: 'NodeAgentPodResourcesGetAllocatable',
+  RotateKubeletServerCertificate: 'RotateNodeAgentServerCertificate',
+  WinDSR: 'AltOSDSR',
+  WinOverlay: 'AltOSOverlay',
+  WindowsEndpointSliceProxying: 'AltOSEndpointSliceProxying',
+  WindowsHostProcessContainers: 'AltOSHostProcessContainers',
+};
+
+/** The table's name of a gate, or the name itself where there is no such gate. */
+export function gateName(name: string): string {
+  return Object.hasOwn(otherNames, name) ? (otherNames[name] ?? name) : name;
+}

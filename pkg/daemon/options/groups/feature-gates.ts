@@ -1,9 +1,20 @@
 /** The `--feature-gates` option and what it means. */
-import { type FeatureGate, type FeatureGateName, featureGateTable } from '#daemon/options/groups/feature-gate-table.js';
+import {
+  type FeatureGate,
+  type FeatureGateName,
+  featureGateTable,
+  gateName,
+} from '#daemon/options/groups/feature-gate-table.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 const gates: Readonly<Record<string, FeatureGate>> = featureGateTable;
+const families: ReadonlySet<string> = new Set(['AllAlpha', 'AllBeta']);
+
+function gateOf(name: string): FeatureGate | undefined {
+  const own = gateName(name);
+  return Object.hasOwn(gates, own) ? gates[own] : undefined;
+}
 
 export const featureGateOptions = {
   'feature-gates': {
@@ -11,26 +22,43 @@ export const featureGateOptions = {
     section: 'Generic',
     meaning: [
       'Switches for features, key=true|false, comma separated. AllAlpha and AllBeta stand for all of that stage. Gates:',
-      ...Object.entries(gates).map(([name, gate]) => `${name} (${gate.stage.toUpperCase()}, default=${gate.default})`),
+      // As in 1.24: the others will go.
+      ...Object.entries(gates)
+        .filter(([, { stage }]) => stage === 'alpha' || stage === 'beta')
+        .map(([name, gate]) => `${name} (${gate.stage.toUpperCase()}, default=${gate.default})`),
     ].join('\n'),
   },
 } as const satisfies OptionTable;
 
-/** Unknown gates are errors. */
+/** Unknown gates are errors, and locked ones that are not left at their default; in the words of 1.24. */
 export const featureGateRules: Rule<OptionValues<typeof featureGateOptions>> = (values) =>
-  Object.keys(values['feature-gates'])
-    .filter((name) => name !== 'AllAlpha' && name !== 'AllBeta' && !Object.hasOwn(gates, name))
-    .map((name) => `--feature-gates: unrecognized feature gate: ${name}`);
+  Object.entries(values['feature-gates']).flatMap(([name, on]) => {
+    if (families.has(name)) return [];
+    const gate = gateOf(name);
+    if (gate === undefined) return [`--feature-gates: unrecognized feature gate: ${name}`];
+    return gate.locked === undefined || gate.default === on
+      ? []
+      : [`--feature-gates: cannot set feature gate ${name} to ${on}, feature is locked to ${gate.default}`];
+  });
 
-/** One warning for each gate of the option's value that is not among those that act in the daemon. */
+/** One warning for each gate of the option's value that will go, or is not among those that act in the daemon. */
 export function idleGateWarnings(values: Readonly<Record<string, boolean>>, acting: readonly string[]): string[] {
   const acts = (name: string): boolean => {
-    if (name !== 'AllAlpha' && name !== 'AllBeta') return acting.includes(name);
+    if (!families.has(name)) return acting.includes(gateName(name));
     return acting.some((known) => gates[known]?.stage === (name === 'AllAlpha' ? 'alpha' : 'beta'));
   };
-  return Object.keys(values)
-    .filter((name) => !acts(name))
-    .map((name) => `Feature gate ${name} has no effect: nothing in this daemon depends on it yet`);
+  return Object.entries(values).flatMap(([name, on]) => {
+    const gate = gateOf(name);
+    const leaves = gate?.stage === 'ga' || gate?.stage === 'deprecated';
+    const stage = gate?.stage === 'ga' ? 'GA' : 'deprecated';
+    return [
+      ...(leaves ? [`Setting ${stage} feature gate ${name}=${on}. It will be removed in a future release.`] : []),
+      // What will go is as its default says, which is nothing to be warned of where that was meant.
+      ...(acts(name) || (leaves && gate?.default === on)
+        ? []
+        : [`Feature gate ${name} has no effect: nothing in this daemon depends on it yet`]),
+    ];
+  });
 }
 
 /** Which features are on. */
@@ -41,7 +69,7 @@ export class FeatureGates {
 
   /** `overrides`: the option's value; a gate named in it wins over AllAlpha and AllBeta. */
   constructor(overrides: Readonly<Record<string, boolean>> = {}) {
-    this.#overrides = overrides;
+    this.#overrides = Object.fromEntries(Object.entries(overrides).map(([name, on]) => [gateName(name), on]));
   }
 
   enabled(name: FeatureGateName): boolean {
@@ -57,7 +85,7 @@ export class FeatureGates {
     const own = this.#overrides[name];
     if (own !== undefined) return own;
     const gate: FeatureGate = featureGateTable[name];
-    const all = this.#overrides[gate.stage === 'alpha' ? 'AllAlpha' : 'AllBeta'];
-    return all ?? gate.default;
+    if (gate.stage === 'ga' || gate.stage === 'deprecated') return gate.default;
+    return this.#overrides[gate.stage === 'alpha' ? 'AllAlpha' : 'AllBeta'] ?? gate.default;
   }
 }

@@ -1,7 +1,11 @@
 /** Options of the logging library that 1.24 is leaving: still accepted, none has an effect. */
 import type { OptionTable } from '#daemon/options/option.js';
 
-const common = { section: 'Logs', deprecated: 'it will be removed in a future release', inert: true } as const;
+const common = {
+  section: 'Logs',
+  deprecated: 'it will be removed in a future release',
+  inert: 'logs go to standard error',
+} as const;
 
 export const legacyLoggingOptions = {
   'add-dir-header': { ...common, type: 'bool', meaning: "Add the source file's directory to the head of each line." },
@@ -28,6 +32,7 @@ export const legacyLoggingOptions = {
     ...common,
     type: 'int',
     default: 2,
+    words: { INFO: 0, WARNING: 1, ERROR: 2, FATAL: 3 },
     meaning: 'Lines of this severity and above go to standard error when logging to files.',
   },
 } as const satisfies OptionTable;
