@@ -46,7 +46,7 @@ export interface AuthenticationParts {
 
 /** Reads the files that the options name. Throws OptionsError. */
 export async function buildAuthentication(dependencies: AuthenticationDependencies): Promise<AuthenticationParts> {
-  const { values, dialect, clock, reader, metrics } = dependencies;
+  const { values, dialect, clock, reader, metrics, log } = dependencies;
   const authorities = await readClientAuthorities(values, { clock, metrics });
   const signing = await signingKey(values);
   const keys = await verifyingKeys(values, signing);
@@ -68,7 +68,7 @@ export async function buildAuthentication(dependencies: AuthenticationDependenci
       dialect,
       clock,
       members,
-      anonymous: values['anonymous-auth'],
+      anonymous: admitsAnonymous(values, log),
       metrics: new AuthenticationMetrics(metrics),
     }),
     tokens,
@@ -87,6 +87,16 @@ export async function buildAuthentication(dependencies: AuthenticationDependenci
     keys,
     authorities,
   };
+}
+
+/** Where everything is allowed, a request without credentials would be, too: 1.24 refuses those then, whatever is asked for. */
+function admitsAnonymous(values: ApiServerValues, log: Logger): boolean {
+  if (!values['anonymous-auth'] || !values['authorization-mode'].includes('AlwaysAllow'))
+    return values['anonymous-auth'];
+  log.warn(
+    'AnonymousAuth is not allowed with the AlwaysAllow authorizer. Resetting AnonymousAuth to false. You should use a different authorizer',
+  );
+  return false;
 }
 
 async function tokenKinds(

@@ -20,8 +20,9 @@ interface Answer {
 }
 
 /** Over a connection of its own; rejects where the server's certificate is none of `ca`. */
-function ask(port: number, path: string, ca: string, { certificate, privateKey }: KeyCertificate): Promise<Answer> {
-  const options = { port, host: '127.0.0.1', path, ca, cert: certificate, key: privateKey, agent: false };
+function ask(port: number, path: string, ca: string, pair: KeyCertificate | undefined): Promise<Answer> {
+  const client = pair === undefined ? {} : { cert: pair.certificate, key: pair.privateKey };
+  const options = { port, host: '127.0.0.1', path, ca, agent: false, ...client };
   return new Promise((resolve, reject) => {
     request(options, (response) => {
       let text = '';
@@ -73,4 +74,18 @@ t.test('another authority', async (t) => {
   await until(next.certificate, [200, 200]);
   await writeFile(old.certificateFile ?? '', next.certificate);
   await until(next.certificate, [401, 200]);
+});
+
+t.test('nobody is anonymous where everything is allowed', async (t) => {
+  const { pki, argv } = await clusterCredentials(t, dialect, 'token,user,1\n');
+  const statuses = async (...more: readonly string[]) => {
+    const server = await startCompleteServer(t, { dialect, argv: [...argv, ...more], listens: true });
+    const port = server.address?.port ?? 0;
+    const paths = ['/healthz', '/api/v1/namespaces'];
+    const { certificate } = pki.authority;
+    const answers = await Promise.all(paths.map((path) => ask(port, path, certificate, undefined)));
+    return answers.map(({ status }) => status);
+  };
+  t.same(await statuses(), [200, 403]);
+  t.same(await statuses('--authorization-mode=AlwaysAllow'), [401, 401]);
 });
