@@ -84,7 +84,7 @@ function userRoles(dialect: Dialect, role: MakeRole): ClusterRole[] {
       label('admin'),
     ),
     // As metrics-server brings it.
-    role('system:aggregated-metrics-reader', [`${read} | metrics | nodes pods`], {
+    role('system:aggregated-metrics-reader', [`${read} | metrics | pods nodes`], {
       ...label('admin'),
       ...label('edit'),
       ...label('view'),
