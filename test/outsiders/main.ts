@@ -25,9 +25,10 @@ async function bundles(folder: string | undefined, only: readonly string[]): Pro
   });
 }
 
+const focus = process.env['FOCUS'] ?? '';
 const suites: Readonly<Record<string, () => Promise<SuiteResult>>> = {
-  apiextensions,
-  conformance: () => conformance(process.env['FOCUS'] ?? ''),
+  apiextensions: () => apiextensions(focus),
+  conformance: () => conformance(focus),
   'controller-runtime': controllerRuntime,
   kubectl: () => kubectlScript((process.env['WHAT'] ?? '').split(' ').filter((group) => group !== '')),
 };

@@ -2,6 +2,12 @@
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
+/** Groups whose types are named after the servers that they came with. */
+const foreignHomes: Readonly<Record<string, string>> = {
+  apiextensions: 'apiextensions-apiserver',
+  apiregistration: 'kube-aggregator',
+};
+
 /** `io.k8s.api.apps.v1.Deployment`; the types that all groups share stand apart, as clients know it. */
 export function definitionName(type: Pick<TypeInfo, 'name' | 'shortName' | 'prune'>, dialect: Dialect): string {
   const root = dialect.apiDomain.split('.').reverse().join('.');
@@ -13,7 +19,8 @@ export function definitionName(type: Pick<TypeInfo, 'name' | 'shortName' | 'prun
   if (group === 'resource') return `${root}.apimachinery.pkg.api.resource.${tail}`;
   if (group === 'runtime') return `${root}.apimachinery.pkg.runtime.${tail}`;
   if (group === 'intstr') return `${root}.apimachinery.pkg.util.intstr.${tail}`;
-  return `${root}.api.${group}.${tail}`;
+  const home = foreignHomes[group];
+  return home === undefined ? `${root}.api.${group}.${tail}` : `${root}.${home}.pkg.apis.${group}.${tail}`;
 }
 
 /** `com.example.stable.v1.CronTab`. */

@@ -65,3 +65,18 @@ t.test('the unions that 1.24 tells of are told, under both prefixes, and no othe
     ].sort(),
   );
 });
+
+t.test('types are named after the servers that they came with', (t) => {
+  const { resources } = schemeFor(kubernetesDialect);
+  const nameOf = (resource: string) => {
+    const info = resources.find(({ declaration }) => declaration.resource === resource);
+    return info && definitionName(info.type, kubernetesDialect);
+  };
+  t.equal(nameOf('deployments'), 'io.k8s.api.apps.v1.Deployment');
+  t.equal(
+    nameOf('customresourcedefinitions'),
+    'io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition',
+  );
+  t.equal(nameOf('apiservices'), 'io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService');
+  t.end();
+});

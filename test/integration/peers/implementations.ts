@@ -185,9 +185,12 @@ function schedulerOptions(config: string, folder: string, port: number): string[
   ];
 }
 
+/** On machines that do other things, too. */
+const readyMs = 240_000;
+
 async function answering(client: RestClient, log: () => string): Promise<void> {
   let last: unknown;
-  for (const deadline = clock.monotonic() + 60_000; clock.monotonic() < deadline; await clock.sleep(200)) {
+  for (const deadline = clock.monotonic() + readyMs; clock.monotonic() < deadline; await clock.sleep(200)) {
     try {
       await (await client.open({ method: 'GET', path: '/readyz' })).body[Symbol.asyncIterator]().return?.(undefined);
       return;

@@ -70,7 +70,7 @@ function errorsOf(stderr: string): string {
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.startsWith('Warning:'))
     .sort()
-    .join('\n');
+    .join(' | ');
 }
 
 function notUnchanged({ stdout }: RunResult): Map<string, string> {

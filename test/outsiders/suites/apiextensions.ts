@@ -1,8 +1,12 @@
 /** The integration tests of k8s.io/apiextensions-apiserver, each with an API server of this project. */
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
+import { allWithin } from '#controllers/framework/bounded.js';
 import { startEtcd } from '#test/etcd.js';
 import { readGoOutput } from '#test/outsiders/go-output.js';
 import { writeDaemonScript } from '#test/outsiders/programs.js';
@@ -10,9 +14,12 @@ import type { SuiteResult } from '#test/outsiders/report.js';
 import { runLogged } from '#test/outsiders/run-logged.js';
 import { inSurroundings } from '#test/outsiders/surroundings.js';
 
-const timeout = '60m';
+const timeout = '20m';
+/** Each mostly waits. */
+const sideBySide = 3;
 
-export function apiextensions(): Promise<SuiteResult> {
+/** @param only A regular expression for names of tests; empty for all. */
+export function apiextensions(only: string): Promise<SuiteResult> {
   return inSurroundings('apiextensions', async ({ built, folder, ends, log }) => {
     const etcd = await startEtcd();
     ends.teardown(() => etcd.stop());
@@ -24,18 +31,23 @@ export function apiextensions(): Promise<SuiteResult> {
       `--service-account-signing-key-file=${serviceAccount.privateKeyFile}`,
     ]);
     const env = { OUTSIDERS_APISERVER: server, KUBE_INTEGRATION_ETCD_URL: etcd.endpoint };
-    const args = ['-test.v', `-test.timeout=${timeout}`];
     const module = join(built, 'apiextensions');
     let output = '';
     for (const [name, cwd] of [
       ['integration', join(module, 'test', 'integration')],
       ['conversion', join(module, 'test', 'integration', 'conversion')],
-    ] as const)
-      output += await runLogged(join(module, `${name}.test`), args, {
-        env,
-        cwd,
-        log: log.replace(/(\.log)$/, `-${name}$1`),
+    ] as const) {
+      const program = join(module, `${name}.test`);
+      const listed = (await promisify(execFile)(program, ['-test.list', '.'], { cwd })).stdout;
+      const tests = listed.split('\n').filter((test) => /^Test/.test(test) && (only === '' || new RegExp(only).test(test)));
+      // One that panics ends its process.
+      await allWithin(tests, sideBySide, async (test) => {
+        const args = ['-test.v', `-test.timeout=${timeout}`, `-test.run=^${test}$`];
+        const said = await runLogged(program, args, { env, cwd, log: join(folder, `${test}.log`) });
+        output += said;
       });
+    }
+    await writeFile(log, output);
     return readGoOutput(output);
   });
 }
