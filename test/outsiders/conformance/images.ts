@@ -138,8 +138,11 @@ function shellFiles(): TarEntry[] {
     ...folders.map((path) => directory(path)),
     directory('tmp', 0o1777),
     programFile(busybox, 'bin/busybox'),
+    // busybox's own prefers its applets to programs of the PATH, and drops variables that are no names to it.
+    ...libraries([pathOf('bash')], ''),
+    programFile(pathOf('bash'), 'bin/sh'),
     ...applets
-      .filter((name) => name !== 'busybox')
+      .filter((name) => name !== 'busybox' && name !== 'sh')
       .map((name): TarEntry => ({ type: 'link', path: `bin/${name}`, target: 'busybox' })),
     text('etc/passwd', 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n'),
     text('etc/group', 'root:x:0:\nnobody:x:65534:\n'),

@@ -39,7 +39,9 @@ export function apiextensions(only: string): Promise<SuiteResult> {
     ] as const) {
       const program = join(module, `${name}.test`);
       const listed = (await promisify(execFile)(program, ['-test.list', '.'], { cwd })).stdout;
-      const tests = listed.split('\n').filter((test) => /^Test/.test(test) && (only === '' || new RegExp(only).test(test)));
+      const tests = listed
+        .split('\n')
+        .filter((test) => /^Test/.test(test) && (only === '' || new RegExp(only).test(test)));
       // One that panics ends its process.
       await allWithin(tests, sideBySide, async (test) => {
         const args = ['-test.v', `-test.timeout=${timeout}`, `-test.run=^${test}$`];
