@@ -5,11 +5,13 @@ import type { Registry } from 'prom-client';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
+import type { Strategy } from '#api/strategy/strategy.js';
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { AdmissionMetrics } from '#apiserver/admission/metrics.js';
@@ -76,6 +78,8 @@ export interface ApiServerDependencies {
   /** Who asks webhooks, also those of admission. Closed by the server. */
   readonly webhooks: Pick<WebhookClient, 'post' | 'close'>;
   readonly hooks?: readonly WriteHook[];
+  /** Absent: the kinds' own. */
+  readonly strategyFor?: (resource: ResourceDeclaration) => Strategy;
   readonly virtualResources?: readonly VirtualResource[];
   /** By group and name: resources whose objects are made up when they are read, such as `core/componentstatuses`. */
   readonly unstored?: ReadonlyMap<string, ResourceStorage>;
@@ -234,7 +238,7 @@ export class ApiServer implements Daemon {
       codec,
       storages: dependencies.storages,
       unstored: dependencies.unstored ?? new Map(),
-      strategyFor,
+      strategyFor: dependencies.strategyFor ?? strategyFor,
       eventTTLSeconds: this.#options.eventTTLSeconds,
       gate: registry.gate,
       isEnabled: dependencies.isEnabled,

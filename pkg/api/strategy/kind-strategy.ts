@@ -8,6 +8,7 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objec
 import { anyGate, GatedFields } from '#api/strategy/gated-fields.js';
 import { immutablePaths, validateImmutablePaths } from '#api/strategy/immutable-fields.js';
 import type { Lifecycle, Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
@@ -156,7 +157,7 @@ function lifecycle<T extends ApiObjectShape>(rules: KindRules<T>): Lifecycle<T> 
   };
 }
 
-/** Makes everything but the metadata, and the named fields, what it is in `old`. The values are shared. */
+/** Makes everything but the metadata, and the named fields, a copy of what it is in `old`. */
 export function keepAllBut<T extends ApiObjectShape>(object: T, old: T, fields: readonly string[]): void {
   for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
     if (field !== 'metadata' && !fields.includes(field)) copyField(object, old, field);
@@ -169,12 +170,11 @@ const ofStatusUpdate: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'meta
 function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: GatedFieldsOf): Partial<Strategy<T>> {
   return {
     prepareForStatusUpdate(object, old, context) {
-      for (const field of Object.keys(object)) if (!ofStatusUpdate.has(field)) copyField(object, old, field);
-      for (const field of Object.keys(old)) if (!ofStatusUpdate.has(field)) copyField(object, old, field);
       carryGeneration(object, old);
       if (rules.statusUpdateKeepsLabels) copyField(object.metadata, old.metadata, 'labels');
       gated(context.scheme).drop(object, { gate: anyGate(context), old, part: 'status' });
       rules.prepareForStatusUpdate?.(object, old, context);
+      shareAllBut(object, old, ofStatusUpdate);
     },
     validateStatusUpdate: (object, old, context) =>
       joined(
@@ -192,15 +192,22 @@ function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: Ga
 type Fields = Record<string, unknown>;
 
 /**
- * Makes a field of `object` what it is in `old`, absent included. The value is shared, not copied; an object that has it
- * already may be shared itself, and is not written to.
+ * Makes a field of `object` a copy of what it is in `old`, absent included.
  */
 export function copyField<T extends object>(object: T, old: T, field: string): void {
   const value = (old as Fields)[field];
-  if (value === (object as Fields)[field] && value !== undefined) return;
-  if (value !== undefined) (object as Fields)[field] = value;
+  if (value !== undefined) (object as Fields)[field] = copyJson(value);
   // Deleting is slow even where there is nothing, and makes the object slow where there is.
   else if (field in object) delete (object as Fields)[field];
+}
+
+/**
+ * Makes all fields but the named ones what they are in `old`, and shares them with it: what puts an object back that nobody
+ * changes from then on.
+ */
+export function shareAllBut<T extends object>(object: T, old: T, fields: ReadonlySet<string>): void {
+  for (const field of Object.keys(object)) if (!fields.has(field) && !(field in old)) delete (object as Fields)[field];
+  for (const field of Object.keys(old)) if (!fields.has(field)) (object as Fields)[field] = (old as Fields)[field];
 }
 
 function carryGeneration(object: ApiObjectShape, old: ApiObjectShape): void {

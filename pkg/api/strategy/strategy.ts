@@ -46,7 +46,7 @@ export interface ScaleParts {
 
 /** An update of one part of an object, by a subresource of its own. */
 export interface PartUpdate<T extends ApiObjectShape = ApiObjectShape> {
-  /** Puts back, in place, whatever else the request changed. */
+  /** Puts back, in place, whatever else the request changed; that may be shared with `old`, as nobody changes it any more. */
   prepare(object: T, old: T, context: StrategyContext): void;
   validate(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
 }
@@ -96,13 +96,15 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
   completeCreate?(object: T, context: StrategyContext): void;
   /**
    * Resets what a client may not change on update (status stays the old one), in place; bumps generation when the spec
-   * changed. Members other than metadata that the request leaves alone are shared with `old`, and have been through here
-   * before: nothing may be left to change in them. The same holds for defaults, for admission and for `beforeUpdate`.
+   * changed.
    */
   prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
   validateCreate?(object: T, context: StrategyContext): readonly FieldFailure[];
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
-  /** Update of the status subresource: only status (and some metadata) may change. Absent: the kind has no status. */
+  /**
+   * Update of the status subresource: only status (and some metadata) may change. What it puts back may be shared with `old`.
+   * Absent: the kind has no status.
+   */
   prepareForStatusUpdate?(object: T, old: T, context: StrategyContext): void;
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   /**

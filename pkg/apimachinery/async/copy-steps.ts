@@ -32,11 +32,6 @@ export function* copyJsonSteps<T>(value: T, budget: StepBudget = new StepBudget(
   return copy as T;
 }
 
-/** A copy of a value of few parts, undefined for others: for those who know how to go on in steps. */
-export function copyIfSmall(value: unknown): unknown {
-  return isPart(value) ? smallCopy(value, { left: fewParts }) : value;
-}
-
 /** Undefined: there is no room for all parts. */
 function smallCopy(value: object, room: { left: number }): object | undefined {
   if (Array.isArray(value)) {
@@ -50,16 +45,16 @@ function smallCopy(value: object, room: { left: number }): object | undefined {
     }
     return list;
   }
-  const keys = Object.keys(value);
-  room.left -= keys.length;
-  if (room.left < 0) return undefined;
   const copy: JsonObject = {};
-  for (const key of keys) {
+  // Without a list of the names: plain values have no others than their own.
+  for (const key in value) {
+    if (--room.left < 0) return undefined;
     const member = (value as JsonObject)[key];
     if (member === undefined) continue;
     const own = isPart(member) ? smallCopy(member, room) : member;
     if (own === undefined) return undefined;
-    setOwn(copy, key, own);
+    if (key === '__proto__') setOwn(copy, key, own);
+    else copy[key] = own;
   }
   return copy;
 }

@@ -43,7 +43,7 @@ export interface DecodedObject {
   readonly kind: KindInfo;
   /** Texts for `Warning` headers. */
   readonly warnings: string[];
-  /** What the object's spec was known by: it is this one's frozen value. Field sets of managers may be frozen, too. */
+  /** What the object's spec was known by, of whose value it has a copy. */
   readonly known?: KnownMember;
 }
 

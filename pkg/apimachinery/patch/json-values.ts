@@ -40,7 +40,8 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   for (const key in a) {
     const value = a[key];
     if (value === undefined) continue;
-    if (!jsonEqual(value, member(b, key))) return false;
+    // No value is equal to what objects inherit, but for their prototype's.
+    if (!jsonEqual(value, key === '__proto__' ? member(b, key) : b[key])) return false;
     members++;
   }
   for (const key in b) if (b[key] !== undefined) members--;

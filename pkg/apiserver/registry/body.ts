@@ -9,7 +9,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
-import { type Codec, type Decoded, ownSpec, type TypeRef } from '#apiserver/resources/codec.js';
+import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
 
 export interface BodyReader {
   readonly dialect: Dialect;
@@ -33,13 +33,10 @@ export function readBody(
   expected: TypeRef,
   fieldValidation: FieldValidation,
 ): MaybePromise<ApiObjectShape> {
-  return andThen(readKnownBody(reader, context, expected, fieldValidation), ({ object, known }) => {
-    if (known !== undefined) ownSpec(object, known);
-    return object;
-  });
+  return andThen(readKnownBody(reader, context, expected, fieldValidation), ({ object }) => object);
 }
 
-/** The same for those who change a known spec only after `ownSpec`. */
+/** The same with what its spec was known by. */
 export function readKnownBody(
   reader: BodyReader,
   context: RequestContext,
@@ -57,7 +54,7 @@ export function readKnownBody(
     return decoded;
   };
   const options = { validation: fieldValidation, repeatedKeys };
-  if (!isLarge(context)) return read(reader.codec.decodeKnown(body, encoding, expected, options));
+  if (!isLarge(context)) return read(reader.codec.decode(body, encoding, expected, options));
   const steps = reader.codec.decodeSteps(body, encoding, expected, options);
   return inSteps(steps, () => betweenSteps({ registry: reader, context })).then(read);
 }

@@ -1,9 +1,9 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { copyField } from '#api/strategy/kind-strategy.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { andThen } from '#apimachinery/async/maybe-promise.js';
 import { formatTime } from '#apimachinery/clock.js';
 import type { KnownMember } from '#apimachinery/codec/json/known-members.js';
+import { copyJson } from '#apimachinery/copy.js';
 import {
   alreadyExists,
   badRequest,
@@ -21,6 +21,7 @@ import { type AdmissionCall, runAdmission } from '#apiserver/registry/admit.js';
 import { readKnownBody } from '#apiserver/registry/body.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
+import { takeEntries } from '#apiserver/registry/managed-fields.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -32,7 +33,6 @@ import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
-import { ownSpec } from '#apiserver/resources/codec.js';
 import { formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import { TransientEntry } from '#apiserver/resources/transient-entry.js';
@@ -49,7 +49,6 @@ export async function createObject(operation: Operation): Promise<ApiResponse> {
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const body = readKnownBody(registry, context, type, options.fieldValidation);
   const { object, known } = body instanceof Promise ? await body : body;
-  if (known !== undefined) ownSpec(object, known);
   const large = isLarge(context);
   if (large) await betweenSteps(operation);
   const outcome = await insert(operation, { object, known, options, namespace: context.info.namespace });
@@ -137,9 +136,11 @@ async function insert(
       await betweenSteps(operation);
       await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation));
     } else registry.managedFields.created(write);
-    if (original !== undefined) copyField(object.metadata, original.metadata, 'managedFields');
+    if (original !== undefined) takeEntries(object, original);
   }
   if (large) await betweenSteps(operation);
+  // What managers have is shared, and completing the object may change all of it.
+  if (strategy.completeCreate !== undefined) object.metadata = copyJson(object.metadata);
   for (let attempt = 1; ; attempt += 1) {
     if (generated) object.metadata.name = generateName(base, registry.random);
     strategy.completeCreate?.(object, asked);

@@ -2,7 +2,6 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { copyField } from '#api/strategy/kind-strategy.js';
 import type { PartUpdate } from '#api/strategy/strategy.js';
 import type { Pause } from '#apimachinery/async/steps.js';
 import { conflict, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
@@ -11,6 +10,7 @@ import { warn } from '#apiserver/http/context.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
+import { takeEntries } from '#apiserver/registry/managed-fields.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import { objectVersion } from '#apiserver/registry/resource-version.js';
@@ -42,9 +42,9 @@ export interface Mutation {
   readonly profile: UpdateProfile;
   readonly options: WriteOptions;
   /**
-   * The wanted object, whose metadata and changed parts are changed in place from then on; what it may share with the
-   * current one says the starting point. Its metadata.resourceVersion, when set, must be the current one. Not called for
-   * a missing object. `pause` comes between the steps of a change that has several.
+   * The wanted object, which is changed in place from then on and therefore shares nothing with the current one. Its
+   * metadata.resourceVersion, when set, must be the current one. Not called for a missing object. `pause` comes between the
+   * steps of a change that has several.
    */
   change(current: ApiObjectShape, start: StartingPoint, pause: Pause): ApiObjectShape | Promise<ApiObjectShape>;
   /** Creates the missing object, undefined when somebody else was faster; absent: 404. */
@@ -123,11 +123,6 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   if (large) await betweenSteps(operation, known);
   const object = await mutation.change(old, start, () => betweenSteps(operation, known));
   if (large) await betweenSteps(operation, known);
-  // What clients say about managers counts where they write the whole object.
-  if (profile.subresource !== '' && mutation.trackFields !== false) {
-    copyField(object.metadata, old.metadata, 'managedFields');
-  }
-  shareUnchanged(object, start);
   if (large) await betweenSteps(operation, known);
   checkIdentity(resource, object, old);
   const { strategy, declaration } = resource;
@@ -139,6 +134,11 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   dropRepeatedOwners(context, object, 'admitted');
   profile.prepare(object, old, asked);
   registry.codec.complete(object);
+  if (large) await betweenSteps(operation, known);
+  // What clients say about managers counts where they write the whole object.
+  if (profile.subresource !== '' && mutation.trackFields !== false) takeEntries(object, old);
+  // From here on the object is only read, but for what belongs to managers and hooks.
+  shareUnchanged(object, start);
   if (large) await betweenSteps(operation, known);
   let tooLarge = tooLargeToStore(context, object, { stored: known });
   if (mutation.trackFields !== false && tooLarge === undefined) {
@@ -158,12 +158,13 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
       const changed = registry.managedFields.changed(write);
       if (changed !== undefined) await changed;
     }
-    if (original !== undefined) copyField(object.metadata, original.metadata, 'managedFields');
+    if (original !== undefined) takeEntries(object, original);
     tooLarge = tooLargeToStore(context, object, { stored: known });
   }
   if (large) await betweenSteps(operation, known);
   const begun = beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
   const undo = begun instanceof Promise ? await begun : begun;
+  if (begun instanceof Promise) shareUnchanged(object, start);
   try {
     const validated = { object, old, found: profile.validate(object, old, asked), asked };
     const all = withRules(registry, strategy, validated);

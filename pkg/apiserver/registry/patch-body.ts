@@ -1,6 +1,6 @@
 /** The patch in a request's body and what it makes of an object. */
 
-import { copyIfSmall, copyJsonSteps } from '#apimachinery/async/copy-steps.js';
+import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { allSteps, inSteps, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
@@ -166,51 +166,40 @@ export function* applyPatch(patch: Patch, object: object, type: TypeInfo): Steps
 
 export interface Patched {
   readonly value: unknown;
-  /** Parts of `value` that are parts of the object, not to be modified. */
-  readonly shared: ReadonlySet<unknown>;
+  /** Parts of `value` that say what they said in the object. */
+  readonly unchanged: ReadonlySet<unknown>;
 }
 
-/**
- * The same, sharing with `object` those of its members that the patch leaves alone. The metadata are never shared, since
- * every write changes something in them; but what they hold about managers is.
- */
-export function* applyPatchSharing(patch: Patch, object: object, type: TypeInfo): Steps<Patched> {
+/** The same with those of its members that the patch leaves alone, which need no other look. */
+export function* applyPatchKnowing(patch: Patch, object: object, type: TypeInfo): Steps<Patched> {
   const patched = patchedBy(patch, object, type);
   yield;
-  const shared = new Set<unknown>();
+  const unchanged = new Set<unknown>();
   if (!isObject(patched)) {
-    return { value: patched === undefined ? undefined : yield* copyJsonSteps(patched), shared };
+    return { value: patched === undefined ? undefined : yield* copyJsonSteps(patched), unchanged };
   }
-  const large: { readonly into: JsonObject; readonly key: string; readonly part: unknown }[] = [];
-  const put = (into: JsonObject, key: string, part: unknown, before: unknown): void => {
-    if (typeof part === 'object' && part !== null && part === before) {
-      shared.add(part);
-      setMember(into, key, part);
-      return;
-    }
-    const own = copyIfSmall(part);
-    // What is copied in steps has its place among the members already.
-    setMember(into, key, own ?? null);
-    if (own === undefined) large.push({ into, key, part });
-  };
   const value: JsonObject = {};
   for (const key of Object.keys(patched)) {
-    const member = patched[key];
+    const part = patched[key];
+    if (part === undefined) continue;
     const before = (object as JsonObject)[key];
-    if (member === undefined) continue;
-    if (key !== 'metadata' || !isObject(member) || !isObject(before)) {
-      put(value, key, member, before);
-      continue;
-    }
-    const metadata: JsonObject = {};
-    value[key] = metadata;
-    for (const name of Object.keys(member)) {
-      if (member[name] !== undefined)
-        put(metadata, name, member[name], name === 'managedFields' ? before[name] : undefined);
-    }
+    const own = key === 'metadata' ? yield* ownMetadata(part, before, unchanged) : yield* copyJsonSteps(part);
+    if (part === before) unchanged.add(own);
+    setMember(value, key, own);
   }
-  for (const { into, key, part } of large) setMember(into, key, yield* copyJsonSteps(part));
-  return { value, shared };
+  return { value, unchanged };
+}
+
+/** What managers have that the patch leaves alone stays shared, since nobody writes into it. */
+function* ownMetadata(metadata: unknown, before: unknown, unchanged: Set<unknown>): Steps<unknown> {
+  if (!isObject(metadata) || !isObject(before)) return yield* copyJsonSteps(metadata);
+  const { managedFields, ...others } = metadata;
+  if (!Array.isArray(managedFields) || managedFields !== before['managedFields']) return yield* copyJsonSteps(metadata);
+  const own = yield* copyJsonSteps(others);
+  const entries = (managedFields as readonly unknown[]).map((entry) => (isObject(entry) ? { ...entry } : entry));
+  unchanged.add(entries);
+  own['managedFields'] = entries;
+  return own;
 }
 
 function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {

@@ -18,7 +18,7 @@ import { type Mutated, mutate, type UpdateProfile } from '#apiserver/registry/mu
 import type { Operation } from '#apiserver/registry/operation.js';
 import {
   applyPatch,
-  applyPatchSharing,
+  applyPatchKnowing,
   type Patch,
   patchFindings,
   patchKind,
@@ -101,9 +101,9 @@ function* patched(operation: Operation, { patch, current, fields, canonical, opt
     yield;
     return normalized(operation, { options, patch, object, found });
   }
-  const { value, shared } = yield* applyPatchSharing(patch, current, fields);
+  const { value, unchanged } = yield* applyPatchKnowing(patch, current, fields);
   yield;
-  return normalized(operation, { options, patch, object: value, canonical: shared, found });
+  return normalized(operation, { options, patch, object: value, canonical: unchanged, found });
 }
 
 async function apply(operation: Operation, { patch, profile, options }: PatchRun): Promise<Mutated> {

@@ -1,7 +1,10 @@
 /** Which part of an object a request may change. */
-import { keepAllBut } from '#api/strategy/kind-strategy.js';
+import { shareAllBut } from '#api/strategy/kind-strategy.js';
 import type { UpdateProfile } from '#apiserver/registry/mutate.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
+
+/** What an update of the status may bring. */
+const ofStatus: ReadonlySet<string> = new Set(['metadata', 'status']);
 
 /** The object itself. */
 export function mainProfile({ strategy }: ServedResource): UpdateProfile {
@@ -18,7 +21,7 @@ export function statusProfile({ strategy }: ServedResource): UpdateProfile {
     subresource: 'status',
     prepare: (object, old, context) => {
       if (strategy.prepareForStatusUpdate !== undefined) strategy.prepareForStatusUpdate(object, old, context);
-      else keepAllBut(object, old, ['status']);
+      else shareAllBut(object, old, ofStatus);
     },
     validate: (object, old, context) => strategy.validateStatusUpdate?.(object, old, context) ?? [],
   };

@@ -8,8 +8,6 @@ import { isPowerOfTwo } from '#apimachinery/codec/json/known-parts.js';
 import { deepFreeze } from '#apimachinery/codec/json/shared-values.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { identicalJson } from '#apimachinery/patch/identical.js';
-import { jsonEqual } from '#apimachinery/patch/json-values.js';
-import { ownSpec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { WriteHook } from '#apiserver/resources/write-hook.js';
 
@@ -26,22 +24,6 @@ export function settleSpec(object: ApiObjectShape, known: KnownMember): void {
     known.settled = copyJson(spec);
     deepFreeze(known.settled);
   }
-}
-
-/**
- * Gives an object as it came, whose spec is known, the spec of the stored object where that says the same, and one that may
- * be changed where it does not. Objects of one template have one spec, which is compared once.
- */
-export function takeStoredSpec(object: ApiObjectShape, known: KnownMember, old: ApiObjectShape): void {
-  const { spec } = old as ApiObjectShape & { spec?: unknown };
-  if (typeof spec === 'object' && spec !== null && Object.isFrozen(spec)) {
-    if (known.stored !== spec && jsonEqual(known.value, spec)) known.stored = spec;
-    if (known.stored === spec) {
-      (object as ApiObjectShape & { spec?: unknown }).spec = spec;
-      return;
-    }
-  }
-  ownSpec(object, known);
 }
 
 /** Whether a new object's spec stays what it is once it is prepared. */

@@ -13,9 +13,8 @@ export interface StartingPoint {
   /** As it is stored. Shared, not to be modified. */
   readonly object: ApiObjectShape;
   /**
-   * True: the object is in canonical form and has its defaults, and neither another walk nor other defaults, admission or
-   * preparation change in it what the request leaves alone. A new version may therefore share with it whatever it does
-   * not change, though what it does change has to be its own, since all these steps work in place.
+   * True: the object is in canonical form and has its defaults, and another walk changes nothing in what the request leaves
+   * alone.
    */
   readonly canonical: boolean;
   /** The version whose bytes may be used again; absent where there is none. */
@@ -45,14 +44,14 @@ export function startingPoint(
     return { object: copy, canonical: true };
   } catch (error) {
     // Not an object of its kind: whoever writes it anew puts it right.
-    if (statusOf(error)?.code === 400) return { object, canonical: false };
+    if (statusOf(error)?.code === 400) return { object: copyJson(object), canonical: false };
     throw error;
   }
 }
 
 /**
- * Lets a wanted object share, in place, what it has in common with a canonical starting point, since little is changed by
- * those who send the whole. Its metadata stay its own, but for what they say about managers.
+ * Lets an object that nobody changes any more share, in place, what it has in common with a canonical starting point: what is
+ * the same need not be looked at or written again. Its metadata stay its own, but for what they say about managers.
  */
 export function shareUnchanged(object: ApiObjectShape, { object: old, canonical }: StartingPoint): void {
   if (!canonical) return;

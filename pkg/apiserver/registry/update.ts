@@ -8,9 +8,8 @@ import type { ObjectName } from '#apiserver/registry/get.js';
 import { mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
-import { takeStoredSpec } from '#apiserver/registry/settled-spec.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
-import { type Decoded, ownSpec } from '#apiserver/resources/codec.js';
+import type { Decoded } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
@@ -36,8 +35,7 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
     return decoded;
   };
   const create = async (): Promise<Entry | undefined> => {
-    const { object, known } = await take();
-    if (known !== undefined) ownSpec(object, known);
+    const { object } = await take();
     return createInstead(operation, { object, namespace, options });
   };
   const creates = resource.strategy.allowCreateOnUpdate === true && profile.subresource === '';
@@ -46,11 +44,9 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
     name,
     profile,
     options,
-    async change(current, { canonical }) {
-      const { object, known } = await take();
+    async change(current) {
+      const { object } = await take();
       requireUID(resource, object, current);
-      if (known !== undefined && canonical) takeStoredSpec(object, known, current);
-      else if (known !== undefined) ownSpec(object, known);
       return object;
     },
     ...(creates && { create }),

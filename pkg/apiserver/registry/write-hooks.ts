@@ -1,6 +1,7 @@
 /** Runs the hooks of a write and takes their effects back when the write does not happen. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { copyJson } from '#apimachinery/copy.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Undo, WriteHook } from '#apiserver/resources/write-hook.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -12,10 +13,20 @@ export interface WriteHooks {
 
 type Begin = (hook: WriteHook) => Promise<Undo | undefined> | undefined;
 
-/** The undos, in the order in which the hooks ran. When one hook fails, those before it are undone. */
-function begin(server: WriteHooks, resource: ServedResource, call: Begin): MaybePromise<Undo[]> {
+/**
+ * The undos, in the order in which the hooks ran. When one hook fails, those before it are undone. Hooks write into the object,
+ * so that what it shares with others becomes its own first.
+ */
+function begin(
+  server: WriteHooks,
+  resource: ServedResource,
+  object: ApiObjectShape,
+  call: Begin,
+): MaybePromise<Undo[]> {
   const concerned = server.hooks.filter((hook) => hook.handles(resource.declaration));
-  return concerned.length === 0 ? [] : beginAll(server, concerned, call);
+  if (concerned.length === 0) return [];
+  Object.assign(object, copyJson(object));
+  return beginAll(server, concerned, call);
 }
 
 async function beginAll(server: WriteHooks, hooks: readonly WriteHook[], call: Begin): Promise<Undo[]> {
@@ -38,7 +49,7 @@ export function beginCreate(
   object: ApiObjectShape,
   dryRun: boolean,
 ): MaybePromise<Undo[]> {
-  return begin(server, resource, (hook) => hook.beforeCreate?.(object, { dryRun }));
+  return begin(server, resource, object, (hook) => hook.beforeCreate?.(object, { dryRun }));
 }
 
 export function beginUpdate(
@@ -46,7 +57,7 @@ export function beginUpdate(
   resource: ServedResource,
   { object, old, dryRun }: { object: ApiObjectShape; old: ApiObjectShape; dryRun: boolean },
 ): MaybePromise<Undo[]> {
-  return begin(server, resource, (hook) => hook.beforeUpdate?.(object, old, { dryRun }));
+  return begin(server, resource, object, (hook) => hook.beforeUpdate?.(object, old, { dryRun }));
 }
 
 /** Last first. A failure is logged: what stays claimed by it is found by the claims' own repair. */

@@ -12,7 +12,6 @@ import { envelopeAround } from '#apimachinery/codec/protobuf/envelope.js';
 import { encodeProtobuf, itemsNumber, protobufListEnds } from '#apimachinery/codec/protobuf/protobuf.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-frames.js';
-import { copyJson } from '#apimachinery/copy.js';
 import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -27,7 +26,7 @@ export interface Decoded {
   readonly object: ApiObjectShape;
   /** Texts for `Warning` headers: unknown and repeated fields, unless they are ignored. */
   readonly warnings: readonly string[];
-  /** What the object's spec was known by: it is this one's frozen value, see `ownSpec`. */
+  /** What the object's spec was known by, of whose value it has a copy. */
   readonly known?: KnownMember;
 }
 
@@ -40,11 +39,6 @@ export interface ReadOptions {
 
 /** Kinds that are not built in. */
 export type CustomKinds = Pick<Scheme, 'kind'>;
-
-/** Gives the object a spec that may be changed. */
-export function ownSpec(object: ApiObjectShape, known: KnownMember): void {
-  (object as ApiObjectShape & { spec?: unknown }).spec = copyJson(known.value);
-}
 
 export class Codec {
   /** Of the built-in kinds. */
@@ -60,14 +54,7 @@ export class Codec {
   }
 
   /** One object of the expected kind, which is also taken for what does not name its kind. Throws 400. */
-  decode(body: Buffer, encoding: Encoding, expected: TypeRef, options: ReadOptions): Omit<Decoded, 'known'> {
-    const { object, warnings, known } = this.decodeKnown(body, encoding, expected, options);
-    if (known !== undefined) ownSpec(object, known);
-    return { object, warnings };
-  }
-
-  /** The same for those who change a known spec only after `ownSpec`. */
-  decodeKnown(body: Buffer, encoding: Encoding, expected: TypeRef, options: ReadOptions): Decoded {
+  decode(body: Buffer, encoding: Encoding, expected: TypeRef, options: ReadOptions): Decoded {
     return shaped(this.#objects.decode(body, { ...options, encoding, expected: this.#kind(expected) }));
   }
 
@@ -87,7 +74,7 @@ export class Codec {
     encoding: Encoding,
     expected: readonly [TypeRef, ...TypeRef[]],
     options: ReadOptions,
-  ): Omit<Decoded, 'known'> {
+  ): Decoded {
     const [first, ...others] = expected;
     try {
       return this.decode(body, encoding, first, options);

@@ -61,13 +61,12 @@ export function inProcess(
     *toStored(object) {
       const converted = conversion.toStored(object, scheme);
       yield;
-      // Both work in place, and parts of the object may be those of a cached one. Metadata are the same in all versions.
-      const own = { ...converted, metadata: { ...converted.metadata } };
-      const parts = own as unknown as Record<string, unknown>;
-      for (const key of Object.keys(own)) if (key !== 'metadata') parts[key] = yield* copyJsonSteps(parts[key]);
-      const shared = new Set(Object.values(own.metadata).filter((part) => typeof part === 'object'));
+      // Both work in place, and parts of the object may be those of a cached one.
+      const own = yield* copyJsonSteps(converted);
       yield;
-      const { object: canonical } = codec.normalize(own, stored, 'Ignore', shared);
+      // Metadata are the same in all versions.
+      const settled = new Set(Object.values(own.metadata).filter((part) => typeof part === 'object'));
+      const { object: canonical } = codec.normalize(own, stored, 'Ignore', settled);
       yield;
       stored.strategy.defaults?.(canonical, { dialect: scheme.dialect, scheme, monotonic: () => 0, gate, now: 0 });
       return canonical;

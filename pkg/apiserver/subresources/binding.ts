@@ -48,11 +48,7 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
     // Binding is the system's own doing: it makes nobody the owner of the node's name.
     trackFields: false,
     profile: { subresource: 'binding', prepare: () => undefined, validate: () => [] },
-    change(current, { canonical }) {
-      // What is not canonical is brought into form in place.
-      const own = canonical ? current : copyJson(current);
-      return boundPod(own as Pod, binding, registry.clock.now());
-    },
+    change: (current) => boundPod(copyJson(current) as Pod, binding, registry.clock.now()),
   });
   annotateSpan(operation, entry);
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };

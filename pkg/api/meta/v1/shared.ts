@@ -59,9 +59,14 @@ export const declaration = defineTypes({
     Duration: shaped('duration', 'A length of time, such as `1h30m`.', {
       '~duration': required(1, 'int64'),
     }),
-    FieldsV1: shaped('rawJSON', 'A set of fields as a tree: `f:<name>` is a field, `k:<keys>` an entry of a list by its keys, `v:<value>` by its value, `i:<index>` by its place, `.` the node itself.', {
-      '~Raw': required(1, 'bytes'),
-    }),
+    FieldsV1: shaped(
+      'rawJSON',
+      'A set of fields as a tree: `f:<name>` is a field, `k:<keys>` an entry of a list by its keys, `v:<value>` by its value, `i:<index>` by its place, `.` the node itself.',
+      {
+        '~Raw': required(1, 'bytes'),
+      },
+      'Readonly<Record<string, unknown>>',
+    ),
     GetOptions: bareKind('Options of reading an object.', {
       resourceVersion: optional(1, 'string', 'How fresh the answer must be. Unset: the latest. `0`: anything the server has at hand. Otherwise: not older than this.'),
     }),

@@ -10,6 +10,7 @@ import { type KnownPart, KnownParts, objectAt } from '#apimachinery/codec/json/k
 import { deepFreeze } from '#apimachinery/codec/json/shared-values.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -32,8 +33,6 @@ export class KnownMember implements KnownPart<TypeInfo> {
   settled: object | undefined;
   /** How often something else was made of it. */
   otherwise = 0;
-  /** The frozen spec of stored objects that says the same. */
-  stored: object | undefined;
 
   constructor(of: TypeInfo, bytes: Buffer, value: JsonObject) {
     this.of = of;
@@ -43,7 +42,7 @@ export class KnownMember implements KnownPart<TypeInfo> {
 }
 
 export interface KnownDecoded extends Decoded {
-  /** What the spec was known by, whose frozen value the object has; absent: the object has a spec of its own. */
+  /** What the spec was known by, of whose value the object has a copy. */
   readonly known?: KnownMember;
 }
 
@@ -65,7 +64,10 @@ export class KnownMembers {
   });
   readonly #fieldSets = new KnownFieldSets();
 
-  /** The body's object, whose known parts are frozen; undefined where none is known, or anything else is odd. */
+  /**
+   * The body's object, which shares nothing with others but its managers' field sets, which are frozen; undefined where no part
+   * of it is known, or anything else is odd.
+   */
   decode(body: Buffer, type: TypeInfo, validation: FieldValidation): KnownDecoded | undefined {
     if (body.length < leastBytes || !type.isKind) return undefined;
     const at = type.byName.has('spec') ? body.indexOf(opening) : -1;
@@ -76,7 +78,8 @@ export class KnownMembers {
     for (const { start: from, part } of this.#fieldSets.in(body, start)) {
       placed.push({ name: 'fieldsV1', start: from, length: part.bytes.length, value: part.value });
     }
-    if (known !== undefined) placed.push({ name: 'spec', start, length: known.bytes.length, value: known.value });
+    if (known !== undefined)
+      placed.push({ name: 'spec', start, length: known.bytes.length, value: copyJson(known.value) });
     if (placed.length === 0) return undefined;
     const decoded = decodeAround(body, placed, type, validation);
     return decoded === undefined || known === undefined ? decoded : { ...decoded, known };

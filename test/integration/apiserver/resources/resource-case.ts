@@ -32,7 +32,15 @@ export interface AnyCase {
 export interface Draft {
   readonly apiVersion: string;
   readonly kind: string;
-  metadata: { name: string; namespace?: string; resourceVersion?: string; labels?: Record<string, string> };
+  metadata: {
+    name: string;
+    namespace?: string;
+    uid?: string;
+    resourceVersion?: string;
+    labels?: Record<string, string>;
+    annotations?: Record<string, string>;
+    finalizers?: string[];
+  };
   [field: string]: unknown;
 }
 

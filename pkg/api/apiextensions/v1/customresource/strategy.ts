@@ -14,9 +14,10 @@ import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { validateValue } from '#api/apiextensions/v1/values/validate.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
-import { copyField } from '#api/strategy/kind-strategy.js';
+import { copyField, shareAllBut } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import type { Steps } from '#apimachinery/async/steps.js';
+import { copyJson } from '#apimachinery/copy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { Patterns } from '#apimachinery/patterns/pattern.js';
@@ -31,6 +32,9 @@ export interface CustomStrategyOptions {
   /** Shared by all kinds. */
   readonly patterns: Patterns;
 }
+
+/** What an update of the status may bring. */
+const ofCustomStatus: ReadonlySet<string> = new Set(['metadata', 'status']);
 
 const metadataPath = FieldPath.of('metadata');
 
@@ -80,13 +84,12 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
       ? {
           prepareForStatusUpdate(object: ApiObjectShape, old: ApiObjectShape) {
             const { managedFields, resourceVersion } = object.metadata;
-            for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
-              if (field !== 'status' && field !== 'metadata') copyField(object, old, field);
-            }
             // The metadata stay as they are, but for what they say about managers.
-            object.metadata = { ...old.metadata };
+            const { managedFields: _, ...kept } = old.metadata;
+            object.metadata = copyJson(kept);
             if (managedFields !== undefined) object.metadata.managedFields = managedFields;
             if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;
+            shareAllBut(object, old, ofCustomStatus);
           },
           validateStatusUpdate: validateUpdate,
         }

@@ -1,0 +1,246 @@
+/** Every verb of a resource with the same large object again and again, since what comes again may take a shorter way. */
+import type { Test } from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { KindInfo } from '#apimachinery/schema/scheme.js';
+import type { ApiServer } from '#apiserver/apiserver.js';
+import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
+import { enlarged } from '#test/integration/apiserver/resources/enlarged.js';
+import type { AnyCase, Draft } from '#test/integration/apiserver/resources/resource-case.js';
+import { type Answer, call } from '#test/integration/apiserver/server.js';
+
+export type Media = 'json' | 'protobuf';
+
+export interface RepetitionOptions {
+  readonly server: ApiServer;
+  readonly dialect: Dialect;
+  readonly given: AnyCase;
+  /** Of what is added to the case's small object. */
+  readonly bytes: number;
+  /** Of every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+const sizes = [600, 6_000, 60_000];
+const repetitions = 3;
+
+/** A test per resource, all on one server with all that writes go through. */
+export function testLargeSpecs(t: Test, cases: readonly AnyCase[], dialect: Dialect): void {
+  t.test('objects of every size live as often as they like', { timeout: 600_000 }, async (t) => {
+    const { argv } = await clusterCredentials(t, dialect, 'secret,admin,1,"system:masters"\n');
+    const { server } = await startCompleteServer(t, { dialect, argv });
+    const headers = { authorization: 'Bearer secret' };
+    const account = { metadata: { name: 'default' } };
+    await call(server, 'POST', '/api/v1/namespaces/default/serviceaccounts', { headers, body: account });
+    for (const given of cases) {
+      const { resource, version } = given.resource;
+      await t.test(`${resource} ${version}`, { timeout: 120_000 }, async (t) => {
+        for (const bytes of sizes) {
+          const repetition = new Repetition(t, { server, dialect, given, bytes, headers });
+          for (const media of ['json', 'protobuf'] as const) {
+            for (let time = 0; time < repetitions; time++) await repetition.life(media);
+          }
+        }
+      });
+    }
+  });
+}
+
+export class Repetition {
+  readonly #t: Test;
+  readonly #options: RepetitionOptions;
+  readonly #codec: ObjectCodec;
+  readonly #kind: KindInfo;
+  readonly #collection: string;
+
+  constructor(t: Test, options: RepetitionOptions) {
+    const { dialect, given } = options;
+    const { resource } = given;
+    const scheme = schemeFor(dialect);
+    const apiVersion = dialect.apiVersion(resource.group, resource.version);
+    const kind = scheme.kind(apiVersion, resource.kind);
+    if (kind === undefined) throw new Error(`no kind ${resource.kind}`);
+    this.#t = t;
+    this.#options = options;
+    this.#codec = new ObjectCodec(scheme);
+    this.#kind = kind;
+    const prefix = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
+    this.#collection = `${prefix}${resource.namespaced ? '/namespaces/default' : ''}/${resource.resource}`;
+  }
+
+  get #draft(): Draft {
+    const { given, dialect, bytes } = this.#options;
+    return enlarged(given.object(dialect), given.resource.resource, bytes);
+  }
+
+  get #path(): string {
+    return `${this.#collection}/${this.#draft.metadata.name}`;
+  }
+
+  /**
+   * All writes as dry runs, whatever becomes of them: they must change nothing. Only creations where the object is not
+   * there.
+   */
+  async rehearse(media: Media): Promise<void> {
+    const draft = this.#draft;
+    const stored = await this.#stored();
+    await this.#try(media, 'POST', `${this.#collection}?dryRun=All`, draft);
+    if (stored.status === 200) {
+      const now: Draft = stored.json;
+      const labelled = { ...now, metadata: { ...now.metadata, labels: { rehearsed: 'yes' } } };
+      await this.#try(media, 'PUT', `${this.#path}?dryRun=All`, labelled);
+      await this.#try(media, 'PUT', `${this.#path}/status?dryRun=All`, labelled);
+      const labels = { metadata: { labels: { rehearsed: 'yes' } } };
+      const { apiVersion, kind } = this.#kind;
+      const patches: readonly (readonly [string, string, unknown])[] = [
+        ['merge-patch+json', '', labels],
+        ['strategic-merge-patch+json', '', labels],
+        ['json-patch+json', '', [{ op: 'add', path: '/metadata/labels', value: labels.metadata.labels }]],
+        ['apply-patch+yaml', '&fieldManager=rehearsal&force=true', { apiVersion, kind, ...labels }],
+      ];
+      for (const [type, query, body] of patches) {
+        const options = { headers: { ...this.#options.headers, 'content-type': `application/${type}` }, body };
+        await call(this.#options.server, 'PATCH', `${this.#path}?dryRun=All${query}`, options);
+      }
+    }
+    this.#t.equal((await this.#stored()).text, stored.text, 'dry runs change nothing');
+  }
+
+  #stored(): Promise<Answer> {
+    return call(this.#options.server, 'GET', this.#path, { headers: { ...this.#options.headers } });
+  }
+
+  /**
+   * From its creation, each step of it as a dry run first unless something else is to happen behind it, to its end; what it was.
+   * Throws for the first request that fails.
+   */
+  async life(media: Media, then?: () => Promise<void>): Promise<object> {
+    const draft = this.#draft;
+    const queries = then === undefined ? ['?dryRun=All', ''] : [''];
+    for (const query of queries) await this.#send(media, 'POST', `${this.#collection}${query}`, draft);
+    const created = await this.#read();
+    await then?.();
+    for (const query of queries) {
+      await this.#put(media, `${this.#path}${query}`, { labels: { put: 'yes' } });
+    }
+    this.#t.strictSame(this.#body(await this.#read()), this.#body(created), 'an update leaves the rest as it is');
+    await this.#patches();
+    const patched = await this.#read();
+    this.#t.match(patched.metadata.labels, {
+      merge: 'yes',
+      strategic: 'yes',
+      json: 'yes',
+      partly: 'yes',
+      apply: 'yes',
+    });
+    await this.#subresources(media);
+    this.#t.strictSame(this.#body(await this.#read()), this.#body(patched), 'so do subresources');
+    await this.#remove();
+    return this.#body(patched);
+  }
+
+  /** All but what differs from one life to the next. */
+  #body(object: Draft): object {
+    const text = JSON.stringify(object).replaceAll(object.metadata.uid ?? '', 'uid');
+    return Object.fromEntries(
+      Object.entries(JSON.parse(text) as Draft).filter(([name]) => name !== 'metadata' && name !== 'status'),
+    );
+  }
+
+  async #patches(): Promise<void> {
+    const { apiVersion, kind } = this.#kind;
+    const labels = (key: string) => ({ metadata: { labels: { [key]: 'yes' } } });
+    const { metadata, ...rest } = this.#draft;
+    const applied = { ...rest, apiVersion, kind, metadata: { ...metadata, ...labels('apply').metadata } };
+    await this.#patch('merge-patch+json', '', labels('merge'));
+    await this.#patch('strategic-merge-patch+json', '', labels('strategic'));
+    await this.#patch('json-patch+json', '', [{ op: 'add', path: '/metadata/labels/json', value: 'yes' }]);
+    await this.#patch('apply-patch+yaml', '?fieldManager=partly', { apiVersion, kind, ...labels('partly') });
+    await this.#patch('apply-patch+yaml', '?fieldManager=wholly&force=true', applied);
+  }
+
+  /** What each of them gives is put back, the status by every patch too. */
+  async #subresources(media: Media): Promise<void> {
+    for (const { name, verbs } of this.#options.given.resource.subresources ?? []) {
+      const url = `${this.#path}/${name}`;
+      if (name === 'status') {
+        const metadata = { annotations: { status: 'yes' } };
+        await this.#put(media, url, metadata);
+        await this.#patch('merge-patch+json', '/status', { metadata });
+        await this.#patch('strategic-merge-patch+json', '/status', { metadata });
+        await this.#patch('json-patch+json', '/status', []);
+      } else if (name === 'scale') {
+        const scale = (await this.#call('GET', url)).json as object;
+        await this.#call('PUT', url, { body: scale });
+      } else if (verbs?.includes('update') !== false && name !== 'token' && name !== 'proxy') {
+        await this.#put(media, url, {});
+      }
+    }
+  }
+
+  /** What is there, with other metadata; again where the server itself was faster. */
+  async #put(media: Media, url: string, metadata: Partial<Draft['metadata']>): Promise<void> {
+    for (;;) {
+      const now = await this.#read();
+      const answer = await this.#try(media, 'PUT', url, { ...now, metadata: { ...now.metadata, ...metadata } });
+      if (answer.status === 409) continue;
+      return this.#check(`PUT ${url}`, answer);
+    }
+  }
+
+  async #read(): Promise<Draft> {
+    return (await this.#call('GET', this.#path)).json as Draft;
+  }
+
+  #patch(type: string, suffix: string, body: unknown): Promise<Answer> {
+    return this.#call('PATCH', `${this.#path}${suffix}`, { headers: { 'content-type': `application/${type}` }, body });
+  }
+
+  async #send(media: Media, method: string, url: string, object: Draft): Promise<void> {
+    this.#check(`${method} ${url}`, await this.#try(media, method, url, object));
+  }
+
+  #try(media: Media, method: string, url: string, object: Draft): Promise<Answer> {
+    const { server, headers, dialect } = this.#options;
+    if (media === 'json') return call(server, method, url, { headers: { ...headers }, body: object });
+    const { protobufMediaType: type } = dialect;
+    const body = this.#codec.encode(object, this.#kind, 'protobuf');
+    return call(server, method, url, { headers: { ...headers, 'content-type': type, accept: type }, body });
+  }
+
+  /** With all that holds it. */
+  async #remove(): Promise<void> {
+    await this.#call('DELETE', `${this.#path}?propagationPolicy=Background&gracePeriodSeconds=0`);
+    const { server, given, headers = {} } = this.#options;
+    for (;;) {
+      const { status, json } = await call(server, 'GET', this.#path, { headers });
+      if (status === 404) return;
+      const { metadata, ...rest } = json as Draft;
+      // What held it may let go by itself meanwhile.
+      await this.#try('json', 'PUT', this.#path, { ...rest, metadata: { ...metadata, finalizers: [] } });
+      if (given.resource.resource !== 'namespaces') continue;
+      await this.#try('json', 'PUT', `${this.#path}/finalize`, { ...rest, metadata, spec: { finalizers: [] } });
+    }
+  }
+
+  async #call(
+    method: string,
+    url: string,
+    { headers = {}, body }: { headers?: Record<string, string>; body?: unknown } = {},
+  ): Promise<Answer> {
+    const { server, headers: always } = this.#options;
+    const answer = await call(server, method, url, { headers: { ...always, ...headers }, body });
+    this.#check(`${method} ${url}`, answer);
+    return answer;
+  }
+
+  #check(request: string, { status, text }: Answer): void {
+    if (status >= 300) throw new Error(`${request}: ${status} ${text.slice(0, 500)}`);
+  }
+}
+
+/** Those that a server has without being told. */
+export function withoutGate(cases: readonly AnyCase[]): readonly AnyCase[] {
+  return cases.filter(({ resource }) => resource.featureGate === undefined);
+}
