@@ -22,15 +22,9 @@ const fileMode = 0o644;
 export class ServiceAccountAdmission implements AdmissionPlugin {
   readonly name = 'ServiceAccount';
   readonly #options: ServiceAccountOptions;
-  /**
-   * The name of the volumes that are added. 1.24 makes up another one for each pod; of one name, pods of a template stay
-   * the same, and what they share is worked out and kept once.
-   */
-  readonly #volume: string;
 
   constructor(options: ServiceAccountOptions) {
     this.#options = options;
-    this.#volume = generateName(volumePrefix(options.dialect), options.random);
   }
 
   handles(attributes: AdmissionAttributes): boolean {
@@ -97,10 +91,10 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
   }
 
   #mount({ spec }: Pod): void {
-    const { dialect } = this.#options;
+    const { dialect, random } = this.#options;
     const prefix = volumePrefix(dialect);
     const present = spec.volumes?.find((volume) => volume.name.startsWith(prefix))?.name;
-    const name = present ?? this.#volume;
+    const name = present ?? generateName(prefix, random);
     let used = false;
     for (const container of [...(spec.initContainers ?? []), ...(spec.containers ?? [])])
       used = mountInto(container, name, dialect.serviceAccountPath) || used;
