@@ -6,9 +6,10 @@ import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
-import { selectsPods } from '#controllers/endpoint/members.js';
+import { selectedPods, selectsPods } from '#controllers/endpoint/members.js';
 import { planEndpoints } from '#controllers/endpoint/plan.js';
 import { ServicesOfPods } from '#controllers/endpoint/services-of-pods.js';
+import { TriggerTimes } from '#controllers/endpoint/trigger-times.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
@@ -30,6 +31,7 @@ export class EndpointController implements Controller {
   readonly #members: ServicesOfPods;
   readonly #endpoints: Informer<Endpoints>;
   readonly #loop: ReconcileLoop;
+  readonly #triggers = new TriggerTimes();
 
   constructor(context: ControllerContext, options: EndpointOptions) {
     this.#context = context;
@@ -66,14 +68,21 @@ export class EndpointController implements Controller {
     const { client, dialect, events } = this.#context;
     const service = this.#members.services.get(key);
     const current = this.#endpoints.get(key);
-    if (service === undefined) return this.#deleteLeftover(current);
+    if (service === undefined) {
+      this.#triggers.forget(key);
+      return this.#deleteLeftover(current);
+    }
     if (!selectsPods(service)) return done;
     const pods = this.#members.candidates(service);
-    const action = planEndpoints({ dialect, service, pods, current });
+    const triggered = this.#triggers.look(key, service, selectedPods(service, pods));
+    const action = planEndpoints({ dialect, service, pods, current, triggered });
     const resource = client.resource(endpointsType);
     try {
-      if (action.kind === 'create') await resource.create(action.endpoints);
-      else if (action.kind === 'update') await resource.update(action.endpoints);
+      if (action.kind === 'none') return done;
+      const { endpoints } = action;
+      const written = await (action.kind === 'create' ? resource.create(endpoints) : resource.update(endpoints));
+      // The key is looked at again only when the cache shows this: no update conflicts with the one before.
+      this.#loop.written.wrote(key, this.#endpoints, written);
       return done;
     } catch (error) {
       if (isNamespaceTerminating(error)) return done;

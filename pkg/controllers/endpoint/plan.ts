@@ -28,14 +28,21 @@ export interface EndpointsObservation {
   /** Of the service's namespace. */
   readonly pods: readonly Pod[];
   readonly current: Endpoints | undefined;
+  /** When what has changed since the last look has happened; undefined when nothing has. */
+  readonly triggered?: string | undefined;
 }
 
-export function planEndpoints({ dialect, service, pods, current }: EndpointsObservation): EndpointsAction {
+export function planEndpoints({ dialect, service, pods, current, triggered }: EndpointsObservation): EndpointsAction {
   const { subsets, truncated } = truncate(subsetsOf(service, pods));
   const labels: Record<string, string> = { ...service.metadata.labels };
   if (isHeadless(service)) labels[dialect.labels.headlessService] = '';
-  const { [dialect.annotations.overCapacity]: _old, ...others } = current?.metadata.annotations ?? {};
-  const annotations = truncated ? { ...others, [dialect.annotations.overCapacity]: 'truncated' } : others;
+  const { overCapacity, endpointsLastChange } = dialect.annotations;
+  const { [overCapacity]: capacity, [endpointsLastChange]: _last, ...others } = current?.metadata.annotations ?? {};
+  const annotations = {
+    ...others,
+    ...(triggered === undefined ? {} : { [endpointsLastChange]: triggered }),
+    ...(truncated ? { [overCapacity]: 'truncated' } : {}),
+  };
   if (current === undefined) {
     const { name = '', namespace = '' } = service.metadata;
     return { kind: 'create', endpoints: { metadata: { name, namespace, labels, annotations }, subsets } };
@@ -43,7 +50,7 @@ export function planEndpoints({ dialect, service, pods, current }: EndpointsObse
   const same =
     semanticEqual(current.subsets, subsets) &&
     semanticEqual(current.metadata.labels ?? {}, labels) &&
-    semanticEqual(current.metadata.annotations ?? {}, annotations);
+    (capacity === undefined) !== truncated;
   if (same) return { kind: 'none' };
   return { kind: 'update', endpoints: { ...current, metadata: { ...current.metadata, labels, annotations }, subsets } };
 }

@@ -7,11 +7,12 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
-import { familiesOf, isHeadless, selectsPods } from '#controllers/endpoint/members.js';
+import { familiesOf, isHeadless, selectedPods, selectsPods } from '#controllers/endpoint/members.js';
 import { ServicesOfPods } from '#controllers/endpoint/services-of-pods.js';
+import { TriggerTimes } from '#controllers/endpoint/trigger-times.js';
 import { desiredGroups, type EndpointGroup } from '#controllers/endpointslice/desired.js';
 import { executeSlicePlan } from '#controllers/endpointslice/execute.js';
-import { planSlices } from '#controllers/endpointslice/plan.js';
+import { planSlices, type SlicePlan } from '#controllers/endpointslice/plan.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
@@ -38,6 +39,7 @@ export class EndpointSliceController implements Controller {
   readonly #nodes: Informer<Node>;
   readonly #slices: Informer<EndpointSlice>;
   readonly #loop: ReconcileLoop;
+  readonly #triggers = new TriggerTimes();
 
   constructor(context: ControllerContext, options: EndpointSliceOptions) {
     this.#context = context;
@@ -108,10 +110,14 @@ export class EndpointSliceController implements Controller {
     const { dialect, events } = this.#context;
     const service = this.#members.services.get(key);
     // Its slices go with it: they are owned by it.
-    if (service === undefined) return done;
+    if (service === undefined) {
+      this.#triggers.forget(key);
+      return done;
+    }
     if (!selectsPods(service) || service.metadata.deletionTimestamp !== undefined) return done;
     const slices = this.#slices.byIndex(serviceIndex, key);
     const pods = this.#members.candidates(service);
+    const triggered = this.#triggers.look(key, service, selectedPods(service, pods));
     const plan = planSlices({
       groups: desiredGroups(dialect, service, pods, (name) => this.#nodes.get(name)),
       slices: slices.filter((slice) => slice.metadata.deletionTimestamp === undefined),
@@ -121,7 +127,13 @@ export class EndpointSliceController implements Controller {
     });
     try {
       const { client } = this.#context;
-      await executeSlicePlan({ client, key, plan, written: this.#loop.written, cache: this.#slices });
+      await executeSlicePlan({
+        client,
+        key,
+        plan: this.#withTrigger(plan, triggered),
+        written: this.#loop.written,
+        cache: this.#slices,
+      });
       return done;
     } catch (error) {
       if (isNamespaceTerminating(error)) return done;
@@ -129,6 +141,17 @@ export class EndpointSliceController implements Controller {
       events.record(service, 'Warning', 'FailedToUpdateEndpointSlices', message);
       return retry(error);
     }
+  }
+
+  /** What is written says when what it is written for has happened. */
+  #withTrigger({ creates, updates, deletes }: SlicePlan, triggered: string | undefined): SlicePlan {
+    const { endpointsLastChange } = this.#context.dialect.annotations;
+    const marked = (slice: EndpointSlice): EndpointSlice => {
+      const { [endpointsLastChange]: _last, ...others } = slice.metadata.annotations ?? {};
+      const annotations = triggered === undefined ? others : { ...others, [endpointsLastChange]: triggered };
+      return { ...slice, metadata: { ...slice.metadata, annotations } };
+    };
+    return { creates: creates.map(marked), updates: updates.map(marked), deletes };
   }
 
   #blank(service: Service, { addressType, ports }: Pick<EndpointGroup, 'addressType' | 'ports'>): EndpointSlice {

@@ -16,7 +16,7 @@ export interface SliceObservation {
   readonly groups: ReadonlyMap<string, EndpointGroup>;
   /** The slices of the service that this controller manages. */
   readonly slices: readonly EndpointSlice[];
-  /** A slice of the service without endpoints: name prefix, labels and owner. */
+  /** A slice of the service without endpoints: name prefix, labels, annotations where they are its, and owner. */
   readonly blank: (group: Pick<EndpointGroup, 'addressType' | 'ports'>) => EndpointSlice;
   readonly maxEndpoints: number;
   /** Families that have a slice even when there is nothing to put in. */
@@ -56,8 +56,8 @@ export function planSlices(observed: SliceObservation): SlicePlan {
       continue;
     }
     deletes = deletes.filter((slice) => slice !== placeholder);
-    if (placeholder.endpoints?.length > 0 || !labelsMatch(placeholder, wanted))
-      updates.push(relabel(placeholder, wanted, []));
+    if (placeholder.endpoints?.length > 0 || !isDescribed(placeholder, wanted))
+      updates.push(described(placeholder, wanted, []));
   }
   return { creates, updates, deletes };
 }
@@ -80,7 +80,7 @@ function planGroup(
     creates,
     updates: drafts
       .filter((draft) => draft.changed && draft.endpoints.length > 0)
-      .map((draft) => relabel(draft.slice, template, draft.endpoints)),
+      .map((draft) => described(draft.slice, template, draft.endpoints)),
     deletes: drafts.filter((draft) => draft.endpoints.length === 0).map((draft) => draft.slice),
   };
 }
@@ -88,7 +88,7 @@ function planGroup(
 /** The slice with those of its endpoints that are still wanted, in their present state; takes them from `waiting`. */
 function keepWanted(slice: EndpointSlice, template: EndpointSlice, waiting: Map<string, Endpoint>): Draft {
   const endpoints: Endpoint[] = [];
-  let changed = !labelsMatch(slice, template);
+  let changed = !isDescribed(slice, template);
   for (const old of slice.endpoints ?? []) {
     const id = endpointId(old);
     const wanted = waiting.get(id);
@@ -126,20 +126,23 @@ function takeAway(list: Endpoint[], taken: readonly Endpoint[]): Endpoint[] {
   return list.filter((endpoint) => !set.has(endpoint));
 }
 
-function labelsMatch(slice: EndpointSlice, template: EndpointSlice): boolean {
+function isDescribed(slice: EndpointSlice, template: EndpointSlice): boolean {
   return (
     semanticEqual(slice.metadata.labels ?? {}, template.metadata.labels ?? {}) &&
+    (template.metadata.annotations === undefined ||
+      semanticEqual(slice.metadata.annotations ?? {}, template.metadata.annotations)) &&
     semanticEqual(slice.metadata.ownerReferences, template.metadata.ownerReferences)
   );
 }
 
-function relabel(slice: EndpointSlice, template: EndpointSlice, endpoints: Endpoint[]): EndpointSlice {
-  const { labels, ownerReferences } = template.metadata;
+function described(slice: EndpointSlice, template: EndpointSlice, endpoints: Endpoint[]): EndpointSlice {
+  const { labels, annotations, ownerReferences } = template.metadata;
   return {
     ...slice,
     metadata: {
       ...slice.metadata,
       ...(labels === undefined ? {} : { labels }),
+      ...(annotations === undefined ? {} : { annotations }),
       ...(ownerReferences === undefined ? {} : { ownerReferences }),
     },
     endpoints,

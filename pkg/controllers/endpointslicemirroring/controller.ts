@@ -113,7 +113,9 @@ export class EndpointSliceMirroringController implements Controller {
     { addressType, ports }: Pick<EndpointGroup, 'addressType' | 'ports'>,
   ): EndpointSlice {
     const { dialect } = this.#context;
-    const { name = '', namespace = '', labels } = endpoints?.metadata ?? {};
+    const { name = '', namespace = '', labels, annotations = {} } = endpoints?.metadata ?? {};
+    const { endpointsLastChange, lastApplied } = dialect.annotations;
+    const { [endpointsLastChange]: _last, [lastApplied]: _applied, ...others } = annotations;
     return {
       metadata: {
         generateName: `${name}-`,
@@ -123,6 +125,7 @@ export class EndpointSliceMirroringController implements Controller {
           [dialect.labels.serviceName]: name,
           [dialect.labels.endpointSliceManagedBy]: mirrorManager(dialect),
         },
+        annotations: others,
         ...(endpoints === undefined
           ? {}
           : { ownerReferences: [controllerReference(dialect, endpointsType, endpoints)] }),
