@@ -22,6 +22,7 @@ import {
   silentAt,
   silentConditions,
 } from '#controllers/nodelifecycle/health.js';
+import { missingLabels } from '#controllers/nodelifecycle/labels.js';
 import { countEvictions, registerZones } from '#controllers/nodelifecycle/metrics.js';
 import { evictionDueMs, PodEvictor, type SeenReadiness } from '#controllers/nodelifecycle/pod-evictor.js';
 import { TaintManager } from '#controllers/nodelifecycle/taint-manager.js';
@@ -149,6 +150,7 @@ export class NodeLifecycleController implements Controller {
     const node = this.#nodes.get(name);
     const health = this.#health.get(name);
     if (node === undefined || health === undefined) return done;
+    await this.#label(node);
     const silentInMs = silentAt(health, node, this.#options.grace) - clock.monotonic();
     if (silentInMs <= 0) {
       const conditions = silentConditions(dialect, node, clock.now());
@@ -165,6 +167,14 @@ export class NodeLifecycleController implements Controller {
     const evictInMs = this.#options.taintManager ? undefined : await this.#evict(node, health);
     const due = [silentInMs, waitMs, evictInMs].filter((ms): ms is number => ms !== undefined && ms > 0);
     return due.length === 0 ? done : requeueAfter(Math.min(...due));
+  }
+
+  async #label(node: Node): Promise<void> {
+    const { client, dialect } = this.#context;
+    const labels = missingLabels(dialect, node);
+    if (Object.keys(labels).length === 0) return;
+    const { name = '' } = node.metadata;
+    await this.#write(() => client.resource(nodeType).patch(name, { metadata: { labels } }, { type: 'merge' }));
   }
 
   /** Milliseconds until the zone may give leave to evict, undefined when that is not waited for. */
@@ -215,11 +225,14 @@ export class NodeLifecycleController implements Controller {
     return leftMs > 0 ? { kind: 'wait', ms: leftMs } : this.#zones.leave(name, nowMs);
   }
 
-  /** Pods of a node that is not ready are not ready either, so that no service sends them anything. */
+  /**
+   * Pods of a node that is lost are not ready, so that no service sends them anything. An agent that says itself that its
+   * node is not ready says what its pods are, too.
+   */
   async #tellPods(node: Node): Promise<void> {
     const name = node.metadata.name ?? '';
     const ready = getNodeCondition(node.status, 'Ready');
-    if (ready === undefined || ready.status === 'True') {
+    if (ready?.status !== 'Unknown') {
       this.#told.delete(name);
       return;
     }
