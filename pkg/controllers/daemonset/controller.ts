@@ -140,7 +140,10 @@ export class DaemonSetController implements Controller {
     };
     const plan = planDaemonSet(observed, clock.now());
     const error = await this.#execute(set, plan, hashOf(current.revision, hashLabel));
-    await this.#writeStatus(set, { ...plan.status, collisionCount: current.collisionCount });
+    // Nothing has collided yet where there is no count.
+    const { collisionCount } = current;
+    const collisions = collisionCount === 0 && set.status?.collisionCount === undefined ? {} : { collisionCount };
+    await this.#writeStatus(set, { ...plan.status, ...collisions });
     if (error !== undefined) return retry(error);
     await this.#history.delete(set, excessRevisions(observed, revisions));
     const dueMs = Math.min(

@@ -3,7 +3,6 @@ import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.js';
-import { formatLabelSelector } from '#api/table/text.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
@@ -100,16 +99,11 @@ export class DisruptionController implements Controller {
   }
 
   async #expectedScale(budget: PodDisruptionBudget, pods: readonly Pod[]): Promise<number> {
-    const { events } = this.#context;
+    const { events, log } = this.#context;
     try {
       const { replicas, unmanaged } = await this.#scales.expected(pods);
-      if (unmanaged.length > 0) {
-        const message =
-          `Pods selected by this PodDisruptionBudget (selector: ${formatLabelSelector(budget.spec.selector)}) were found ` +
-          'to be unmanaged. As a result, the status of the PDB cannot be calculated correctly, which may result in ' +
-          'undefined behavior. To account for these pods please set ".spec.minAvailable" field of the PDB to an integer value.';
-        events.record(budget, 'Warning', 'UnmanagedPods', message);
-      }
+      if (unmanaged.length > 0)
+        log.debug({ budget: keyOf(budget), unmanaged }, 'the budget has pods without a controller');
       return replicas;
     } catch (error) {
       const message = `Failed to calculate the number of expected pods: ${messageOf(error)}`;

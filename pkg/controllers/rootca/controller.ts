@@ -63,7 +63,10 @@ export class RootCAController implements Controller {
     try {
       if (current === undefined) await client.resource(configmaps).create(wanted);
       else if (!this.#isRight(current)) {
-        const metadata = { ...current.metadata, annotations: wanted.metadata.annotations ?? {} };
+        const metadata = {
+          ...current.metadata,
+          annotations: { ...current.metadata.annotations, ...wanted.metadata.annotations },
+        };
         await client.resource(configmaps).update({ ...current, metadata, data: wanted.data ?? {} });
       }
     } catch (error) {
@@ -74,13 +77,18 @@ export class RootCAController implements Controller {
 
   #isRight(map: ConfigMap): boolean {
     const data = map.data ?? {};
+    if ((map.metadata.annotations?.[this.#context.dialect.annotations.description] ?? '') === '') return false;
     return data[dataKey] === this.#rootCA.current && Object.keys(data).length === 1;
   }
 
   #wanted(namespace: string): ConfigMap {
     const { dialect } = this.#context;
-    const description =
-      'Contains a CA bundle that can be used to verify the API server when using internal endpoints such as the internal service IP. No other usage is guaranteed.';
+    const { components, apiServiceName, displayName } = dialect;
+    const service = `${apiServiceName}.default.svc`;
+    const description = [
+      `Contains a CA bundle that can be used to verify the ${components.apiServer} when using internal endpoints such as the`,
+      `internal service IP or ${service}. No other usage is guaranteed across distributions of ${displayName} clusters.`,
+    ].join(' ');
     return {
       metadata: {
         name: dialect.rootCAConfigMap,

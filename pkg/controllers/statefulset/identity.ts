@@ -60,8 +60,7 @@ export function newStatefulPod(
   const { dialect, set, reference } = source;
   const { name = '', namespace = '' } = set.metadata;
   const made = podFromTemplate(revision.template, { name, namespace }, reference);
-  const { generateName: _generated, ...metadata } = made.metadata;
-  const pod = withIdentity(dialect, set, { ...made, metadata: { ...metadata, name: podName(set, ordinal) } });
+  const pod = withIdentity(dialect, set, { ...made, metadata: { ...made.metadata, name: podName(set, ordinal) } });
   return {
     ...pod,
     metadata: {
