@@ -32,6 +32,9 @@ const objectProperties: Readonly<Record<string, SchemaDocument>> = {
   },
 };
 
+const metadataDescription =
+  'What every object has besides: its name, labels, annotations and owners, or the version of a list.';
+
 /** Collects the definitions that one document needs, following references. */
 export class SchemaCollector {
   readonly schemas: Record<string, SchemaDocument> = {};
@@ -57,7 +60,9 @@ export class SchemaCollector {
       this.schemas[name] = {};
       if (type.prune !== undefined) this.customNames.add(name);
       const definition = this.#definition(type);
-      this.schemas[name] = type.doc === undefined ? definition : { description: type.doc, ...definition };
+      // Schemas of definitions have their own, as far as there is to be any.
+      const { doc } = type.prune === undefined ? type : {};
+      this.schemas[name] = doc === undefined ? definition : { description: doc, ...definition };
     }
     return { $ref: this.#version === 2 ? `#/definitions/${name}` : `#/components/schemas/${name}` };
   }
@@ -99,12 +104,17 @@ export class SchemaCollector {
   }
 
   #custom(type: TypeInfo, declared: object): SchemaDocument {
-    const published = publishedSchema(declared, this.#version, this.#dialect);
-    const metadata = type.byName.get('metadata')?.type;
-    if (metadata === undefined) return published;
-    // Next to a reference nothing else may stand.
-    const properties = { ...published.properties, ...objectProperties, metadata: this.reference(metadata) };
-    return { ...published, type: 'object', properties };
+    const metadata = this.#metadata(type.byName.get('metadata')?.type);
+    const ofObjects = { ...objectProperties, metadata };
+    return publishedSchema(declared, { version: this.#version, dialect: this.#dialect, ofObjects });
+  }
+
+  #metadata(type: TypeInfo | undefined): SchemaDocument {
+    if (type === undefined) return {};
+    const reference = this.reference(type);
+    // In the third version nothing else may stand next to a reference.
+    const schema: SchemaDocument = this.#version === 3 ? { allOf: [reference] } : reference;
+    return { ...schema, description: metadataDescription };
   }
 
   /** The definition of lists of a custom kind, which no type describes; a reference to it. */
@@ -114,12 +124,11 @@ export class SchemaCollector {
     if (this.schemas[name] === undefined) {
       const schema: SchemaDocument = {
         description: `${names.kind} is a list of ${type.shortName}`,
-        type: 'object',
         required: ['items'],
         properties: {
           ...objectProperties,
           items: { type: 'array', description: `List of ${type.shortName} objects.`, items },
-          metadata: this.#listMeta === undefined ? {} : this.reference(this.#listMeta),
+          metadata: this.#metadata(this.#listMeta),
         },
       };
       extend(schema, this.#dialect, 'group-version-kind', [names]);
@@ -131,6 +140,8 @@ export class SchemaCollector {
 
   #struct(type: TypeInfo): SchemaDocument {
     if (type.openAPISchema !== undefined) return this.#custom(type, type.openAPISchema);
+    // Of former times, with a schema from which no types follow.
+    if (type.prune !== undefined) return { type: 'object' };
     const properties: Record<string, SchemaDocument> = {};
     const required: string[] = [];
     if (type.isKind) Object.assign(properties, objectProperties);

@@ -27,11 +27,13 @@ const fixedPaths = [
   '/api',
   '/api/v1',
   '/apis',
+  '/apis/',
   '/healthz',
   '/livez',
   '/metrics',
   '/openapi/v2',
   '/openapi/v3',
+  '/openapi/v3/',
   '/readyz',
   '/version',
 ];
@@ -57,15 +59,20 @@ export function plainPaths(options: PlainPathsOptions): Endpoint {
   };
 }
 
+/** Paths of those who look into the server itself are not told of, as in 1.24. */
+const unlisted = /^\/(?:configz$|debug\/)/;
+
 /** What can be asked for, for people who look around. */
-function allPaths({ resources, remote, paths }: PlainPathsOptions): string[] {
+function allPaths({ resources, remote, paths, healthChecks }: PlainPathsOptions): string[] {
   const groups = groupsOf(resources, remote()).filter(({ name }) => name !== '');
   const versions = groups.flatMap(({ name, versions: served }) => [
     name,
     ...served.map((version) => `${name}/${version}`),
   ]);
   // Those of other rooms may stand for one of the fixed ones.
-  return [...new Set([...fixedPaths, ...versions.map((name) => `/apis/${name}`), ...Object.keys(paths)])].sort();
+  const checks = healthChecks.flatMap(({ name, endpoints }) => endpoints.map((endpoint) => `/${endpoint}/${name}`));
+  const own = Object.keys(paths).filter((path) => !unlisted.test(path));
+  return [...new Set([...fixedPaths, ...versions.map((name) => `/apis/${name}`), ...checks, ...own])].sort();
 }
 
 async function metricsResponse(registry: Registry): Promise<ApiResponse> {

@@ -144,8 +144,8 @@ async function discovery(t: Test, call: Call): Promise<void> {
       shortNames: ['ct'],
       categories: ['all'],
     },
-    { name: 'crontabs/scale', group: 'autoscaling', version: 'v1', kind: 'Scale' },
     { name: 'crontabs/status', kind: 'CronTab' },
+    { name: 'crontabs/scale', group: 'autoscaling', version: 'v1', kind: 'Scale' },
   ]);
   t.match(await call('GET', `/apis/${group}/v1alpha1`), { code: 404 }, 'not served');
 }
@@ -308,11 +308,13 @@ async function documentation(t: Test, call: Call): Promise<void> {
   const v2 = await call('GET', '/openapi/v2');
   t.match(v2.definitions[name], {
     description: 'A table of times.',
-    properties: { spec: { properties: { image: { default: 'img' } } } },
+    properties: { spec: { properties: { image: { type: 'string' } } } },
   });
   t.ok(v2.definitions[`${name}List`]);
   const v3 = await call('GET', `/openapi/v3/apis/${group}/v1`);
-  t.match(v3.components.schemas[name], { properties: { spec: { properties: { note: { nullable: true } } } } });
+  t.match(v3.components.schemas[name], {
+    properties: { spec: { properties: { note: { nullable: true }, image: { default: 'img' } } } },
+  });
   t.ok(v3.paths[`/apis/${group}/v1/namespaces/{namespace}/crontabs/{name}/scale`]);
 }
 

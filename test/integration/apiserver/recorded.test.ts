@@ -16,6 +16,7 @@ import { MemoryStore } from '#storage/memory/memory-store.js';
 import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
 import { applyDeduced } from '#test/integration/apiserver/recorded/apply-deduced.js';
 import { ofDefinitions } from '#test/integration/apiserver/recorded/definitions.js';
+import { documents } from '#test/integration/apiserver/recorded/documents.js';
 import { jsonPatches } from '#test/integration/apiserver/recorded/json-patches.js';
 import { malformedPatches } from '#test/integration/apiserver/recorded/malformed-patches.js';
 import { preserved } from '#test/integration/apiserver/recorded/preserved.js';
@@ -23,7 +24,15 @@ import { type Case, comparable, type RecordedAnswer, type Step } from '#test/int
 import { storedOdd } from '#test/integration/apiserver/recorded/stored-odd.js';
 import { call } from '#test/integration/apiserver/server.js';
 
-const cases: readonly Case[] = [applyDeduced, preserved, storedOdd, ofDefinitions, jsonPatches, malformedPatches];
+const cases: readonly Case[] = [
+  documents,
+  applyDeduced,
+  preserved,
+  storedOdd,
+  ofDefinitions,
+  jsonPatches,
+  malformedPatches,
+];
 const testdata = fileURLToPath(new URL('../../../../test/integration/apiserver/recorded/testdata/', import.meta.url));
 
 type Headers = Readonly<Record<string, string>>;
@@ -57,9 +66,18 @@ async function answersTo({ steps }: Case, ask: Ask): Promise<RecordedAnswer[]> {
     if (until !== undefined || step.isStored === true) continue;
     const { status, warning, text } = answer;
     const warnings = warning === undefined ? {} : { warnings: warning };
-    answers.push({ request: `${method} ${path}`, status, ...warnings, body: comparable(parsed(text)) });
+    answers.push({ request: `${method} ${path}`, status, ...warnings, body: comparable(partsOf(parsed(text), step)) });
   }
   return answers;
+}
+
+function partsOf(body: unknown, { parts }: Step): unknown {
+  if (parts === undefined) return body;
+  return parts.map((path) => {
+    let part = body;
+    for (const name of path) part = (part as Readonly<Record<string, unknown>> | undefined)?.[name];
+    return part ?? null;
+  });
 }
 
 function parsed(text: string): unknown {

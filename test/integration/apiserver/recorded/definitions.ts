@@ -78,6 +78,22 @@ const withoutNames: readonly unknown[] = [
   {},
 ];
 
+const oldVersions = 'versions.example.com';
+
+const versioned = definition(
+  oldVersions,
+  'versions',
+  'Version',
+  [
+    { name: 'v1', schema: { type: 'object' } },
+    { name: 'v1alpha1', schema: { type: 'object' }, deprecated: true },
+    { name: 'v1beta1', schema: { type: 'object' }, deprecated: true, deprecationWarning: 'in words of its own' },
+    { name: 'v1beta2', schema: { type: 'object' } },
+    { name: 'v2alpha1', schema: { type: 'object' }, deprecated: true },
+  ],
+  { scope: 'Cluster' },
+);
+
 const oldGroup = 'older.example.com';
 
 const beta = {
@@ -166,6 +182,14 @@ export const ofDefinitions: Case = {
     ...withoutNames.flatMap((body): Step[] => [
       { method: 'POST', path: objects, body },
       { method: 'PUT', path: `${objects}/a`, body },
+    ]),
+    // What the text of such an answer is, is another matter.
+    { method: 'POST', path: `/apis/${group}/v1/parts`, body: part, parts: [] },
+    { method: 'DELETE', path: `/apis/${group}/v1/parts`, parts: [] },
+    ...defined(oldVersions, 'versions', versioned),
+    ...['v1alpha1', 'v1beta1', 'v1beta2', 'v1', 'v2alpha1'].flatMap((version): Step[] => [
+      { method: 'GET', path: `/apis/${oldVersions}/${version}/versions`, until: '"items"' },
+      { method: 'GET', path: `/apis/${oldVersions}/${version}/versions/none` },
     ]),
     { method: 'GET', path: `${objects}/a/status` },
     { method: 'PUT', path: `${objects}/a/scale`, body: part },

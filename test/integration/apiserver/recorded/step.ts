@@ -8,6 +8,8 @@ export interface Step {
   readonly contentType?: string;
   readonly accept?: string;
   readonly body?: unknown;
+  /** The only parts of the answer that are compared, by their paths. */
+  readonly parts?: readonly (readonly string[])[];
   /** Of requests for a key of the store itself, which get the value of the body and have no answer: `/registry/…`. */
   readonly isStored?: true;
   /** Repeated until the answer has this text, where something takes its time. Its answer is not compared. */

@@ -73,7 +73,7 @@ class CustomType implements TypeInfo {
     this.doc = schema.schema.description;
     this.preserveUnknown = schema.preservesUnknown || part.isInPreserving;
     this.prune = prune;
-    this.openAPISchema = part.isRoot ? schema.schema : undefined;
+    this.openAPISchema = part.isRoot && isTyped(schema) ? schema.schema : undefined;
   }
 
   get byName(): ReadonlyMap<string, FieldInfo> {

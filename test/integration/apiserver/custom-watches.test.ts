@@ -1,0 +1,36 @@
+/** Watches of custom resources end when another state of their definition is served, as with 1.24, and at no other time. */
+import t from 'tap';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
+import { definition } from '#test/integration/apiserver/recorded/step.js';
+import { type Answer, call } from '#test/integration/apiserver/server.js';
+
+const group = 'watched.example.com';
+const definitions = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
+const objects = `/apis/${group}/v1/namespaces/default/birds`;
+const token = 'watched';
+
+t.test('a watch lasts as long as the form of its objects', async (t) => {
+  const { argv } = await clusterCredentials(t, kubernetesDialect, `${token},admin,1,"system:masters"\n`);
+  const off = ['--disable-admission-plugins', 'ServiceAccount'];
+  const { server } = await startCompleteServer(t, { dialect: kubernetesDialect, argv: [...argv, ...off] });
+  const ask = (method: string, path: string, body?: object, type = 'application/json'): Promise<Answer> =>
+    call(server, method, path, {
+      headers: { authorization: `Bearer ${token}`, 'content-type': type },
+      ...(body === undefined ? {} : { body }),
+    });
+  const change = (body: object) => ask('PATCH', `${definitions}/birds.${group}`, body, 'application/merge-patch+json');
+  await ask('POST', definitions, definition(group, 'birds', 'Bird', [{ schema: { type: 'object' } }]));
+  while ((await ask('GET', objects)).status !== 200) await new Promise(setImmediate);
+  const watching = ask('GET', `${objects}?watch=1&resourceVersion=0&timeoutSeconds=600`);
+  await change({ metadata: { labels: { a: 'b' } } });
+  const bird = (name: string) => ({ apiVersion: `${group}/v1`, kind: 'Bird', metadata: { name } });
+  await ask('POST', objects, bird('one'));
+  await change({ spec: { names: { shortNames: ['bd'] } } });
+  const { status, text } = await watching;
+  t.equal(status, 200);
+  t.match(text, /^\{"type":"ADDED",.*"name":"one"/, 'it was there after what changes nothing');
+  t.notMatch(text, /"type":"ERROR"/);
+  const next = ask('GET', `${objects}?watch=1&resourceVersion=0&timeoutSeconds=1`);
+  t.match((await next).text, /"name":"one"/);
+});
