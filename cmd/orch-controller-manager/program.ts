@@ -67,6 +67,7 @@ async function create(context: Context, facts: ProcessFacts): Promise<Daemon> {
     name,
     eventSource: name,
     metrics,
+    configz: { [dialect.controllerManagerConfigGroup]: values },
     openEtcdLock: (where) => openLeaderLock({ values, clock, random, ...where }),
     create: (dependencies) => {
       const series = controllerMetrics(metrics);

@@ -108,6 +108,8 @@ function makeDialect(w: Words) {
       apiVersion: `${w.schedulerIdentifier}.config.${w.api}/v1beta3`,
       kind: `${w.short.charAt(0).toUpperCase()}${w.short.slice(1)}SchedulerConfiguration`,
     },
+    /** Group of the controller manager's configuration. */
+    controllerManagerConfigGroup: `${w.short}controllermanager.config.${w.api}`,
     /** API version of the files that configure the API server. */
     apiServerConfigVersion: `apiserver.config.${w.api}/v1`,
     /** API versions of the file that configures tracing. */

@@ -10,7 +10,6 @@ import { setMaxListeners } from 'node:events';
 import type { AddressInfo } from 'node:net';
 import { aborted } from '#apimachinery/async/aborted.js';
 import { deferred } from '#apimachinery/async/deferred.js';
-import { serviceUnavailable } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
 import { builtInVersions, type LocalVersion } from '#apiserver/aggregation/registration/local-services.js';
@@ -20,6 +19,7 @@ import { keepAggregated } from '#apiserver/bootstrap/aggregation.js';
 import { ApiService } from '#apiserver/bootstrap/api-service.js';
 import { publishAuthentication } from '#apiserver/bootstrap/authentication-config-map.js';
 import { bootstrapCluster, bootstrapNamespaces } from '#apiserver/bootstrap/bootstrap.js';
+import { keepFlowSchemaStatus } from '#apiserver/bootstrap/flow-schema-status.js';
 import type { AuthenticationParts } from '#apiserver/config/authentication.js';
 import type { AuthorizationParts } from '#apiserver/config/authorization.js';
 import type { ServiceNetwork } from '#apiserver/config/service-network.js';
@@ -31,6 +31,7 @@ import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { etcdRoot } from '#apiserver/options/etcd.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { serveUntil } from '#apiserver/serve-until.js';
+import { StartupChecks } from '#apiserver/startup-checks.js';
 import { StorageVersions } from '#apiserver/storageversions/keep-versions.js';
 import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import type { Client } from '#client/client.js';
@@ -82,7 +83,7 @@ export class CompleteApiServer implements Daemon {
   readonly #builtIn: ReadonlyMap<string, LocalVersion>;
   readonly #identity: ServerIdentity | undefined;
   readonly #versions: StorageVersions | undefined;
-  #bootstrapped = false;
+  readonly #startup = new StartupChecks();
   #registering: Promise<void> | undefined;
   #work: Promise<void> | undefined;
   #closed: Promise<void> | undefined;
@@ -93,14 +94,8 @@ export class CompleteApiServer implements Daemon {
     setMaxListeners(0, this.#closing.signal);
     const { dependencies } = parts;
     const othersServe = parts.worker?.place.othersServe === true;
-    const bootstrapCheck = {
-      name: 'poststarthook/bootstrap',
-      endpoints: ['readyz', 'healthz'] as const,
-      check: async () => {
-        if (!this.#bootstrapped && !othersServe) throw serviceUnavailable("the cluster's own objects do not exist yet");
-      },
-    };
-    const healthChecks = [...(dependencies.healthChecks ?? []), bootstrapCheck];
+    const startup = this.#startup.checks(dependencies.dialect, () => othersServe);
+    const healthChecks = [...(dependencies.healthChecks ?? []), ...startup];
     this.server = new ApiServer(parts.options, {
       ...dependencies,
       healthChecks,
@@ -163,7 +158,9 @@ export class CompleteApiServer implements Daemon {
   async #serve(closing: AbortSignal): Promise<void> {
     try {
       await Promise.race([Promise.all([this.server.ready(), this.#authorize(closing)]), aborted(closing)]);
-      if (!closing.aborted) await this.#settle(closing);
+      if (closing.aborted) return;
+      this.#startup.done('filled', 'definitions');
+      await this.#settle(closing);
       if (!closing.aborted) await this.#keep(closing);
     } catch (error) {
       if (!closing.aborted) this.#ready.reject(error);
@@ -212,7 +209,7 @@ export class CompleteApiServer implements Daemon {
       }
     }
     await this.#register(signal);
-    this.#bootstrapped = true;
+    this.#startup.done('registered');
     log.info({ ms: Math.round(clock.monotonic() - started) }, "The cluster's own objects exist");
     this.#ready.resolve();
     this.#parts.worker?.serving();
@@ -241,8 +238,11 @@ export class CompleteApiServer implements Daemon {
     await this.#identity?.ensure(signal);
     await this.#versions?.ensure(signal);
     await bootstrapCluster({ client: this.#client, gate, log }, signal);
+    this.#startup.done('defaults');
     await this.#publishAuthentication(signal);
+    this.#startup.done('authentication');
     await this.#apiService().ensure(signal);
+    this.#startup.done('service');
   }
 
   #publishAuthentication(signal: AbortSignal): Promise<void> {
@@ -306,6 +306,7 @@ export class CompleteApiServer implements Daemon {
       this.#identity?.run(signal),
       this.#versions?.run(signal),
       keepAggregated({ reader, client: this.#client, clock, log }, signal),
+      keepFlowSchemaStatus({ reader, client: this.#client, clock, log }, signal),
       this.server.servesDefinitions
         ? new DefinitionController({ reader, client: this.#client, clock, turns, log }).run(signal)
         : undefined,

@@ -28,9 +28,11 @@ export class Health {
 
   /** Undefined for other paths. Throws 404 for a check that does not exist. */
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
-    const [root = '', name, ...more] = context.info.path.split('/').filter((part) => part !== '');
+    const [root = '', ...steps] = context.info.path.split('/').filter((part) => part !== '');
     const endpoint = endpoints.find((known) => known === root);
-    if (endpoint === undefined || more.length > 0) return undefined;
+    if (endpoint === undefined) return undefined;
+    // Names may have slashes.
+    const name = steps.length === 0 ? undefined : steps.join('/');
     const checks = this.#checks.filter((check) => check.endpoints.includes(endpoint));
     if (name === undefined) return this.#all(context, endpoint, checks);
     const check = checks.find((known) => known.name === name);

@@ -13,9 +13,9 @@ interface Priorities {
 const priorities: Readonly<Partial<Record<GroupKey, Priorities>>> = {
   // Whoever gathers the groups names its own first.
   apiregistration: { group: 20_000 },
-  core: { group: 18_000 },
+  core: { group: 18_000, versions: { v1: 1 } },
   apps: { group: 17_800 },
-  events: { group: 17_750 },
+  events: { group: 17_750, versions: { v1beta1: 5 } },
   authentication: { group: 17_700 },
   authorization: { group: 17_600 },
   autoscaling: { group: 17_500, versions: { v2: 30, v1: 15, v2beta1: 9, v2beta2: 1 } },
@@ -30,9 +30,9 @@ const priorities: Readonly<Partial<Record<GroupKey, Priorities>>> = {
   scheduling: { group: 16_600 },
   coordination: { group: 16_500 },
   node: { group: 16_300 },
-  discovery: { group: 16_200 },
-  flowcontrol: { group: 16_100 },
-  apiserverinternal: { group: 16_000 },
+  discovery: { group: 16_200, versions: { v1beta1: 12 } },
+  flowcontrol: { group: 16_100, versions: { v1beta2: 15, v1beta1: 12, v1alpha1: 9 } },
+  apiserverinternal: { group: 16_000, versions: { v1alpha1: 9 } },
   // As metrics-server registers them.
   metrics: { group: 100, versions: { v1beta1: 100 } },
 };

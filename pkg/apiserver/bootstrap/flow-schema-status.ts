@@ -1,0 +1,119 @@
+/** Keeps in the status of flow schemas whether the priority level that they name is there. */
+import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
+import type { FlowSchema, FlowSchemaCondition } from '#api/flowcontrol/v1beta2/types.gen.js';
+import { type Clock, formatTime } from '#apimachinery/clock.js';
+import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { Client } from '#client/client.js';
+import type { Logger } from '#daemon/log/logger.js';
+
+export interface FlowSchemaStatusOptions {
+  readonly reader: ObjectReader;
+  readonly client: Client;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
+
+/** Changes often come in groups: they are looked at together. */
+const settleMs = 200;
+const retryMs = 5000;
+
+/** Runs until the signal aborts. Writes nothing while every status is right. */
+export async function keepFlowSchemaStatus(options: FlowSchemaStatusOptions, signal: AbortSignal): Promise<void> {
+  const { reader, client, clock, log } = options;
+  const schemas = new Map<string, FlowSchema>();
+  const levels = new Set<string>();
+  let dirty = false;
+  let wake: (() => void) | undefined;
+  const changed = () => {
+    dirty = true;
+    wake?.();
+  };
+  const following: Follower<FlowSchema> = {
+    replaced(all) {
+      schemas.clear();
+      for (const schema of all) schemas.set(schema.metadata.name ?? '', schema);
+      changed();
+    },
+    changed(schema) {
+      schemas.set(schema.metadata.name ?? '', schema);
+      changed();
+    },
+    removed({ metadata }) {
+      schemas.delete(metadata.name ?? '');
+    },
+  };
+  signal.addEventListener('abort', () => wake?.(), { once: true });
+  try {
+    await Promise.all([
+      reader.follow(flowschemas, following, signal),
+      reader.follow(
+        prioritylevelconfigurations,
+        {
+          replaced(all) {
+            levels.clear();
+            for (const { metadata } of all) levels.add(metadata.name ?? '');
+            changed();
+          },
+          changed({ metadata }) {
+            const { size } = levels;
+            if (levels.add(metadata.name ?? '').size > size) changed();
+          },
+          removed({ metadata }) {
+            levels.delete(metadata.name ?? '');
+            changed();
+          },
+        },
+        signal,
+      ),
+    ]);
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  while (!signal.aborted) {
+    if (!dirty)
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    await clock.sleep(settleMs, signal);
+    if (signal.aborted) return;
+    dirty = false;
+    for (const schema of schemas.values()) {
+      const condition = danglingCondition(schema, levels, clock.now());
+      if (condition === undefined) continue;
+      try {
+        await client.resource(flowschemas).updateStatus(withCondition(schema, condition), { signal });
+      } catch (err) {
+        if (signal.aborted) return;
+        // What is there now comes as a change.
+        if (isConflict(err) || isNotFound(err)) continue;
+        log.warn({ err, flowSchema: schema.metadata.name }, 'Could not write the status of a flow schema');
+        dirty = true;
+      }
+    }
+    if (dirty) await clock.sleep(retryMs, signal);
+  }
+}
+
+/** The condition that the schema's status should have, in the words of 1.24; undefined: it has it. `now`: ms. Pure. */
+export function danglingCondition(
+  { spec, status }: FlowSchema,
+  levels: ReadonlySet<string>,
+  now: number,
+): FlowSchemaCondition | undefined {
+  const level = spec?.priorityLevelConfiguration?.name ?? '';
+  const exists = levels.has(level);
+  const state = exists ? 'False' : 'True';
+  const message = `This FlowSchema references the PriorityLevelConfiguration object named ${JSON.stringify(level)} ${
+    exists ? 'and it exists' : 'but there is no such object'
+  }`;
+  const reason = exists ? 'Found' : 'NotFound';
+  const last = status?.conditions?.find(({ type }) => type === 'Dangling');
+  if (last?.status === state && last.reason === reason && last.message === message) return undefined;
+  return { type: 'Dangling', status: state, lastTransitionTime: formatTime(now), reason, message };
+}
+
+function withCondition(schema: FlowSchema, condition: FlowSchemaCondition): FlowSchema {
+  const others = (schema.status?.conditions ?? []).filter(({ type }) => type !== condition.type);
+  return { ...schema, status: { ...schema.status, conditions: [...others, condition] } };
+}
