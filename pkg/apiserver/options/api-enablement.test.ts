@@ -37,6 +37,8 @@ t.test('what is on', async (t) => {
     ['a version', { 'apps/v1': 'false', 'autoscaling/v1': 'false' }, [pods, nodes, scalers, schemas, versions]],
     ['a version before its family', { 'api/all': 'false', 'apps/v1': '' }, [deployments]],
     ['core', { v1: 'false' }, [deployments, scalers, schemas, versions]],
+    ['core by its path', { 'api/v1': 'false' }, [deployments, scalers, schemas, versions]],
+    ['core, whatever of it', { 'v1/pods': 'false' }, [deployments, scalers, schemas, versions]],
     ['core with its slash', { '/v1': 'f' }, [deployments, scalers, schemas, versions]],
     ['a resource', { '/v1/pods': 'false' }, [nodes, deployments, scalers, schemas, versions]],
     [
@@ -60,7 +62,7 @@ t.test('what is on', async (t) => {
 t.test('what is unknown', async (t) => {
   const rows: [string, RegExp][] = [
     ['nothing.example.com/v1', /^--runtime-config: unknown api groups nothing\.example\.com$/],
-    ['v1/pods', /unknown api groups v1$/],
+    ['api/v2', /unknown api groups api$/],
     ['apps/v1beta1', /group version apps\/v1beta1 that has not been registered$/],
     ['apps/v7/deployments', /group version apps\/v7 that has not been registered$/],
     ['v2', /group version v2 that has not been registered$/],

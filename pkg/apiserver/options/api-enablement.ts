@@ -29,8 +29,12 @@ interface Subject {
   readonly resource: string | undefined;
 }
 
-/** `v1`, `/v1`, `apps/v1` or `apps/v1/deployments`; undefined for anything else. */
+/** Other forms of `/v1`: 1.24 takes what follows them for nothing. */
+const coreForms = /^(api\/)?v1(\/|$)/;
+
+/** `v1`, `/v1`, `api/v1`, `apps/v1` or `apps/v1/deployments`; undefined for anything else. */
 function subjectOf(key: string): Subject | undefined {
+  if (coreForms.test(key)) return { group: '', version: 'v1', resource: undefined };
   const parts = key.split('/');
   if (parts.length === 1) parts.unshift('');
   const [group = '', version = '', resource] = parts;

@@ -146,6 +146,7 @@ function apiServerOptions(
     '--service-cluster-ip-range=10.96.0.0/16',
     '--authorization-mode=Node,RBAC',
     '--enable-bootstrap-token-auth',
+    '--allow-privileged',
     `--client-ca-file=${pki.authority.certificateFile}`,
     `--kubelet-client-certificate=${pki.apiServerNodeAgentClient.certificateFile}`,
     `--kubelet-client-key=${pki.apiServerNodeAgentClient.privateKeyFile}`,
