@@ -109,6 +109,11 @@ function timeOf(contents: Buffer | undefined): number {
   return Date.parse(`${year}-${pair(0)}-${pair(1)}T${pair(2)}:${pair(3)}:${pair(4)}Z`);
 }
 
+/** Whether a certificate (DER) is of X.509's first version, which cannot say whether it is an authority's. */
+export function isVersionOne(der: Buffer): boolean {
+  return children(children(readOne(der))[0])[0]?.tag !== 0xa0;
+}
+
 /** Of a certificate (DER): serial number, algorithm, issuer, validity, subject, key, and what is optional. Throws `DerError`. */
 export function certificateFields(der: Buffer): DerElement[] {
   const body = children(children(readOne(der))[0]);

@@ -2,6 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { Registry } from 'prom-client';
 import t from 'tap';
 import { secrets } from '#api/core/v1/resources.gen.js';
+import { children, type DerElement, element, readOne } from '#apimachinery/asn1/der.js';
+import { encodePem } from '#apimachinery/asn1/pem.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { BearerTokenAuthenticator } from '#apiserver/authentication/bearer-token.js';
@@ -149,6 +151,22 @@ t.test('client certificates', async (t) => {
   await t.rejects(ask(der(foreign)), unauthorized, 'an authority itself');
   await t.rejects(ask(Buffer.from('garbage')), unauthorized, 'garbage');
   t.throws(() => new CertificatePool({ bundle: '', clock: realClock }), RangeError);
+});
+
+t.test('an authority of the first version of X.509 vouches for clients', async (t) => {
+  const now = Date.now();
+  const ca = await createAuthority({ commonName: 'ca', now });
+  const [content, ...signature] = children(readOne(der(ca)));
+  const old = children(content).filter((part) => part.tag !== 0xa0 && part.tag !== 0xa3);
+  const raw = ({ tag, contents }: DerElement) => element(tag, contents);
+  const certificate = element(0x30, element(0x30, ...old.map(raw)), ...signature.map(raw));
+  const pool = new CertificatePool({ bundle: encodePem('CERTIFICATE', certificate), clock: realClock });
+  const subject = { commonName: 'alice', organizations: [] };
+  const client = der(await issueCertificate(ca, { subject, usages: ['client'], now }));
+  t.match(pool.verify(client), { ok: true, subject: { commonName: 'alice' } });
+  const server = await issueCertificate(ca, { subject, usages: ['server'], now });
+  const other = new CertificatePool({ bundle: server.certificate, clock: realClock });
+  t.equal(other.verify(client).ok, false, 'one of today that is no authority does not');
 });
 
 t.test('a clock that was wrong is forgiven as soon as it is right', async (t) => {

@@ -8,7 +8,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { clientAuthOid } from '#pki/certificate.js';
 import type { DistinguishedName } from '#pki/distinguished-name.js';
 import { certificateSubject } from '#pki/ensure.js';
-import { certificateTimes } from '#pki/x509.js';
+import { certificateTimes, isVersionOne } from '#pki/x509.js';
 
 export interface CertificatePoolOptions {
   /** PEM bundle. */
@@ -28,6 +28,8 @@ interface Validity {
 
 interface Authority extends Validity {
   readonly certificate: X509Certificate;
+  /** Whether it may vouch for others: as in Go, those of X.509's first version may, which have no means to say so. */
+  readonly signs: boolean;
 }
 
 /** What holds of a certificate whatever the time is: the clock may be wrong now, and right the next time. */
@@ -96,7 +98,7 @@ export class CertificatePool {
       const usages = certificate.keyUsage as string[] | undefined;
       if (!usages?.some((usage) => usage === clientAuthOid || usage === anyUsageOid))
         return { refused: 'the certificate is not meant for clients' };
-      const authorities = this.#authorities.filter((authority) => hasSigned(authority.certificate, certificate));
+      const authorities = this.#authorities.filter((authority) => hasSigned(authority, certificate));
       if (authorities.length === 0) return { refused: unknownAuthority };
       return { subject: certificateSubject(der), validity: certificateTimes(der), authorities };
     } catch (error) {
@@ -110,18 +112,18 @@ function newCache(clock: Clock): LruCache<string, Checked> {
 }
 
 function authoritiesIn(bundle: string): Authority[] {
-  const authorities = certificatesInPem(bundle).map((der) => ({
-    certificate: new X509Certificate(der),
-    ...certificateTimes(der),
-  }));
+  const authorities = certificatesInPem(bundle).map((der) => {
+    const certificate = new X509Certificate(der);
+    return { certificate, signs: certificate.ca || isVersionOne(der), ...certificateTimes(der) };
+  });
   if (authorities.length === 0) throw new RangeError('the bundle of certificate authorities is empty');
   return authorities;
 }
 
 /** All in the pool are trusted, self-signed or not; also a client's own certificate, which vouches for itself alone. */
-function hasSigned(authority: X509Certificate, certificate: X509Certificate): boolean {
+function hasSigned({ certificate: authority, signs }: Authority, certificate: X509Certificate): boolean {
   if (certificate.raw.equals(authority.raw)) return true;
-  return authority.ca && certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
+  return signs && certificate.checkIssued(authority) && certificate.verify(authority.publicKey);
 }
 
 function isValid({ notBefore, notAfter }: Validity, now: number): boolean {
