@@ -62,6 +62,8 @@ build_kubectl() {
   release_programs k8s.io/kubernetes/cmd/kubectl k8s.io/kubernetes/cmd/kubectl-convert
   [ -e "$out/kubernetes/ready" ] && return
   copy_module "$release@v1.$version" "$out/kubernetes"
+  # Modules keep no modes.
+  find "$out/kubernetes/test/fixtures/pkg/kubectl/plugins" -type f -exec chmod +x {} +
   touch "$out/kubernetes/ready"
 }
 
