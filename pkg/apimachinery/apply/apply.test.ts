@@ -3,6 +3,7 @@ import { schemeFor } from '#api/scheme.js';
 import { type ApplyRequest, applyPatch } from '#apimachinery/apply/apply.js';
 import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
+import { prune } from '#apimachinery/apply/merge.js';
 import { decodeValue } from '#apimachinery/codec/json/json.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
@@ -381,4 +382,29 @@ t.test('references are one piece', async (t) => {
     },
     'f:spec': { 'f:imagePullSecrets': { '.': {}, 'k:{"name":"s"}': {} }, 'f:nodeSelector': {} },
   });
+});
+
+t.test('null and empty stay apart where neither has parts', (t) => {
+  const labelled = (labels: unknown) => deployment({ template: { metadata: { labels } } });
+  for (const [live, applied] of [
+    [null, null],
+    [{}, {}],
+    [null, {}],
+  ]) {
+    const { object } = applyPatch({
+      type,
+      apiVersion: 'apps/v1',
+      subresource: '',
+      live: labelled(live),
+      applied: labelled(applied),
+      manager: 'one',
+      force: false,
+      now: start,
+    });
+    t.strictSame(object['spec'], labelled(applied)['spec'], JSON.stringify([live, applied]));
+  }
+  const fields = { 'f:spec': { 'f:template': { 'f:metadata': { 'f:labels': {} } } } };
+  const live = labelled(null);
+  t.strictSame(prune(type, live, fields, fields), labelled(null), 'what stays of an earlier apply');
+  t.end();
 });

@@ -54,6 +54,8 @@ class Merge {
   }
 
   *#value(live: unknown, applied: unknown, declared: Structure): Steps<unknown> {
+    // Null and empty stay apart.
+    if (hasNoParts(live) && hasNoParts(applied)) return applied;
     const structure = mergedAs(declared, live, applied);
     switch (structure.kind) {
       case 'leaf':
@@ -141,6 +143,7 @@ function pruneMembers(object: JsonObject, { last, kept, keep }: PruneContext, me
 }
 
 function pruneValue(value: unknown, last: FieldSet, kept: FieldSet | undefined, declared: Structure): unknown {
+  if (hasNoParts(value)) return value;
   const structure = structureFor(declared, value);
   switch (structure.kind) {
     case 'leaf':
