@@ -86,6 +86,8 @@ build_controller_runtime() {
   release_programs k8s.io/kubernetes/cmd/kubectl
   [ -e "$out/controller-runtime/ready" ] && return
   copy_module sigs.k8s.io/controller-runtime@v0.12.3 "$out/controller-runtime"
+  # Modules keep no modes.
+  find "$out/controller-runtime" -name "*.sh" -exec chmod +x {} +
   pin "$out/controller-runtime" api apiextensions-apiserver apimachinery client-go component-base
   touch "$out/controller-runtime/ready"
 }

@@ -21,6 +21,8 @@ export interface Applied {
 /** What needs what another part of the bundle defines is applied when that is there. */
 const attempts = 5;
 const kubectlMs = 300_000;
+/** Warnings of the server, and what kubectl logs. */
+const noise = /^(Warning:|[EWI]\d{4} )/;
 const missingNamespace = /namespaces "([^"]+)" not found/g;
 
 /** To a new server; that and all of its files are gone in the end. */
@@ -64,11 +66,11 @@ async function applyOnce(ask: Ask, apply: () => Promise<RunResult>): Promise<str
   return problem;
 }
 
-/** Without warnings. */
+/** Without noise. */
 function errorsOf(stderr: string): string {
   return stderr
     .split('\n')
-    .filter((line) => line.trim() !== '' && !line.startsWith('Warning:'))
+    .filter((line) => line.trim() !== '' && !noise.test(line))
     .sort()
     .join(' | ');
 }

@@ -43,7 +43,7 @@ function makersOf({ bin, debian, release }: ImageParts): Readonly<Record<string,
     const source = join(bin, name);
     return [...libraries([source], ''), programFile(source, at)];
   };
-  const tools = ['bash', 'curl', 'ss'].map(pathOf).map((path) => ({ path, root: '' }));
+  const tools = ['bash', 'curl', 'getent', 'ss'].map(pathOf).map((path) => ({ path, root: '' }));
   for (const name of ['usr/bin/dig', 'usr/bin/nslookup', 'usr/bin/host', 'usr/bin/iperf', 'bin/nc.openbsd'])
     tools.push({ path: join(debian, name), root: debian });
   const toolFiles = tools.flatMap(({ path, root }) => [
