@@ -1,0 +1,16 @@
+#!/usr/bin/env bash
+# Records what another implementation's daemons do, for the tests that compare ours with them (hack/build-peers.sh makes such).
+# Usage: record-peer.sh controllers [SITUATION…] (PEER_CONTROLLER_MANAGER names its program; beginnings of names)
+set -euo pipefail
+cd "$(dirname "$0")/.."
+what=${1:-}
+case $what in
+controllers) main=dist/test/integration/controllers/peer/record/controllers.js ;;
+*)
+  sed -n 's/^# //p' "$0" >&2
+  exit 2
+  ;;
+esac
+hack/build.sh
+source hack/node.sh
+exec node "$main" "${@:2}"
