@@ -8,7 +8,7 @@ const scalarTypes: Record<string, string> = {
   bytes: 'string',
   bool: 'boolean',
   int32: 'number',
-  int64: 'number',
+  int64: 'number | bigint',
   uint32: 'number',
   uint64: 'number',
   double: 'number',

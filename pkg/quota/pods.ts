@@ -38,7 +38,7 @@ function isPodCharged({ metadata, status }: Pod, nowMs: number): boolean {
   if (status?.phase === 'Failed' || status?.phase === 'Succeeded') return false;
   const { deletionTimestamp, deletionGracePeriodSeconds } = metadata;
   if (deletionTimestamp === undefined || deletionGracePeriodSeconds === undefined) return true;
-  return nowMs <= parseTime(deletionTimestamp) + deletionGracePeriodSeconds * 1000;
+  return nowMs <= parseTime(deletionTimestamp) + Number(deletionGracePeriodSeconds) * 1000;
 }
 
 function hasCountedPrefix(name: string, dialect: Dialect): boolean {

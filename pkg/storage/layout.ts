@@ -6,6 +6,8 @@
  * Stored: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0",…`
  * Served: `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"17","name":"web-0",…`
  */
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import { maxSharedBytes } from '#storage/segments/packed.js';
 import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
@@ -57,7 +59,7 @@ export function storedForm(object: StorableObject, before?: StoredVersion): Stor
   for (const key of ['kind', 'apiVersion'] as const) {
     const value = object[key];
     if (value === undefined) continue;
-    writer.text(`${separator}"${key}":${JSON.stringify(value)}`);
+    writer.text(`${separator}"${key}":${toJSONText(value)}`);
     separator = ',';
   }
   writer.text(`${separator}"metadata":`);
@@ -68,7 +70,7 @@ export function storedForm(object: StorableObject, before?: StoredVersion): Stor
     if (value === undefined) continue;
     writer.text(`,${JSON.stringify(key)}:`);
     if (isLarge(value)) writer.value(value);
-    else writer.text(JSON.stringify(value));
+    else writer.text(toJSONText(value));
   }
   writer.text('}');
   return writer.finish();
@@ -77,9 +79,9 @@ export function storedForm(object: StorableObject, before?: StoredVersion): Stor
 /** Managed fields come last, as in 1.24. */
 function writeMetadata(writer: StoredWriter, metadata: NonNullable<StorableObject['metadata']>): void {
   const { resourceVersion: _, managedFields, ...kept } = metadata;
-  const text = JSON.stringify(kept);
+  const text = toJSONText(kept);
   if (!Array.isArray(managedFields)) {
-    writer.text(managedFields === undefined ? text : JSON.stringify({ ...kept, managedFields }));
+    writer.text(managedFields === undefined ? text : toJSONText({ ...kept, managedFields }));
     return;
   }
   writer.text(`${text.slice(0, -1)}${text.length > 2 ? ',' : ''}"managedFields":`);
@@ -95,7 +97,7 @@ function writeMetadata(writer: StoredWriter, metadata: NonNullable<StorableObjec
 function writeEntry(writer: StoredWriter, entry: unknown): void {
   const fields = fieldsOf(entry);
   if (fields === undefined) {
-    writer.text(JSON.stringify(entry) ?? 'null');
+    writer.text(toJSONText(entry));
     return;
   }
   let separator = '{';
@@ -104,7 +106,7 @@ function writeEntry(writer: StoredWriter, entry: unknown): void {
     if (value === undefined) continue;
     writer.text(`${separator}${JSON.stringify(key)}:`);
     if (value === fields) writer.fieldSet(fields);
-    else writer.text(JSON.stringify(value));
+    else writer.text(toJSONText(value));
     separator = ',';
   }
   writer.text('}');
@@ -168,7 +170,7 @@ export function parseParts(json: Buffer, parts: StoredParts, { fieldSetOf, share
     text += `${json.toString('utf8', at, start)}{}`;
     at = start + range.length;
   }
-  const object = JSON.parse(text + json.toString('utf8', at)) as StorableObject;
+  const object = parseJSONText(text + json.toString('utf8', at)) as StorableObject;
   let index = 0;
   const entries = object.metadata?.managedFields;
   for (const entry of Array.isArray(entries) ? (entries as readonly unknown[]) : []) {
@@ -185,7 +187,7 @@ export function parseParts(json: Buffer, parts: StoredParts, { fieldSetOf, share
 }
 
 /** Of values that are frozen: these are shared by many objects, see `KnownNodes` and `KnownMembers`. */
-const bytesOfFrozen = oncePer((value: object) => Buffer.from(JSON.stringify(value)));
+const bytesOfFrozen = oncePer((value: object) => Buffer.from(toJSONText(value)));
 
 /** Those of a version in one piece, until this is called again. */
 function passing(json: Bytes): Buffer {
@@ -225,7 +227,7 @@ class StoredWriter {
     this.#flush();
     this.#ranges.push(this.#size);
     const known = this.#bytesOf(value) ?? (Object.isFrozen(value) ? bytesOfFrozen(value) : undefined);
-    if (known === undefined) this.#append(JSON.stringify(value));
+    if (known === undefined) this.#append(toJSONText(value));
     else {
       this.#chunks.push(known);
       this.#size += known.length;

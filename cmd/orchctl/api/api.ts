@@ -2,9 +2,11 @@
 
 import type { Socket } from 'node:net';
 import type { Clock } from '#apimachinery/clock.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ApiObject } from '#client/client.js';
 import { readLines } from '#client/rest/lines.js';
 import type { RestClient } from '#client/rest/rest-client.js';
@@ -84,12 +86,12 @@ export class Api {
 
   /** Any request with a JSON answer. Throws a StatusError for a failure. */
   async json<R>(method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<R> {
-    const response = await this.send(method, path, body === undefined ? undefined : JSON.stringify(body), {
+    const response = await this.send(method, path, body === undefined ? undefined : toJSONText(body), {
       accept: 'application/json',
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     });
-    return JSON.parse((await collect(response)).toString('utf8')) as R;
+    return parseJSONText((await collect(response)).toString('utf8')) as R;
   }
 
   /**
@@ -189,7 +191,7 @@ export class Api {
     const path = withQuery(collectionPath(resource, scope), query);
     const response = await this.send('GET', path, undefined, { accept }, signal);
     for await (const line of readLines(response.body)) {
-      const message = JSON.parse(line.toString('utf8')) as WatchMessage<T>;
+      const message = parseJSONText(line.toString('utf8')) as WatchMessage<T>;
       if (message.type === 'ERROR') throw new StatusError(message.object as Status);
       yield message;
     }
@@ -287,7 +289,7 @@ async function collect(response: TransportResponse): Promise<Buffer> {
 
 export function failureOf(code: number, body: string): StatusError {
   try {
-    const status: unknown = JSON.parse(body);
+    const status: unknown = parseJSONText(body);
     const found = statusOf({ status });
     if (found?.kind === 'Status') return new StatusError(found);
   } catch {

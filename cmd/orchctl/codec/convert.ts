@@ -2,6 +2,7 @@
 
 import { schemeFor } from '#api/scheme.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-codec.js';
@@ -103,7 +104,7 @@ function readProtobuf(bytes: Buffer, codecs: readonly ObjectCodec[]): ReadObject
 
 function peekJSON(text: string): Partial<JsonObject> {
   try {
-    const value: unknown = JSON.parse(text);
+    const value: unknown = parseJSONText(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as JsonObject;
   } catch (error) {
     throw new DecodeError(`json: ${messageOf(error)}`, { cause: error });

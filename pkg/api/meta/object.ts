@@ -8,4 +8,4 @@ export interface ApiObjectShape {
 }
 
 /** One table row's cells, in the order of the resource's columns; null: there is nothing to show. */
-export type TableRowCells = (string | number | boolean | null)[];
+export type TableRowCells = (string | number | bigint | boolean | null)[];

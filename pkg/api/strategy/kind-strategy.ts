@@ -11,6 +11,7 @@ import type { Lifecycle, Strategy, StrategyContext } from '#api/strategy/strateg
 import { copyJson } from '#apimachinery/copy.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { successor } from '#apimachinery/int64.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import { fillDefaults } from '#apimachinery/schema/defaults.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -56,7 +57,11 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   readonly allowCreateOnUpdate?: boolean;
   /** Absent: allowed, as for almost every kind of 1.24. */
   readonly allowUnconditionalUpdate?: boolean;
-  defaultGracePeriodSeconds?(object: T, requested: number | undefined, context: StrategyContext): number;
+  defaultGracePeriodSeconds?(
+    object: T,
+    requested: number | bigint | undefined,
+    context: StrategyContext,
+  ): number | bigint;
   readonly defaultPropagation?: 'Background' | 'Orphan';
 }
 
@@ -94,7 +99,7 @@ export function kindStrategy<T extends ApiObjectShape>(
       rules.prepareForUpdate?.(object, old, context);
       carryGeneration(object, old);
       if (rules.generationFields?.some((field) => changed(object, old, field))) {
-        object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+        object.metadata.generation = successor(old.metadata.generation ?? 0);
       }
     },
     validateCreate: (object, context) =>

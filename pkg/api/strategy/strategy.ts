@@ -130,7 +130,11 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
   /** An update without resourceVersion overwrites whatever is there. */
   readonly allowUnconditionalUpdate?: boolean;
   /** Seconds until the object is really removed when the request says nothing; absent: removed at once. */
-  defaultGracePeriodSeconds?(object: T, requested: number | undefined, context: StrategyContext): number;
+  defaultGracePeriodSeconds?(
+    object: T,
+    requested: number | bigint | undefined,
+    context: StrategyContext,
+  ): number | bigint;
   /** Whether dependents are orphaned when a delete request does not say. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
 }

@@ -2,6 +2,7 @@
  * Server-side apply: a manager says what it wants, and the server works out the object. Semantics of release 1.24
  * (structured-merge-diff merge/update.go and apiserver endpoints/handlers/fieldmanager).
  */
+
 import { compare } from '#apimachinery/apply/compare.js';
 import { compareSteps } from '#apimachinery/apply/compare-steps.js';
 import { conflictError, type ManagerConflict } from '#apimachinery/apply/conflicts.js';
@@ -35,8 +36,10 @@ import { type ChangesOf, changesByVersion, pruned } from '#apimachinery/apply/ve
 import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 export interface ApplyRequest extends WriteInfo {
   /** Undefined when the object does not exist yet. */
@@ -118,7 +121,7 @@ function appliedByClient({ type, apiVersion }: ApplyRequest, live: JsonObject, a
   try {
     last = new JsonWalk({ collectUnknown: false, limit: 0, keepZeros: true }).root(
       type,
-      JSON.parse(text),
+      parseJSONText(text),
     ) as JsonObject;
   } catch {
     // The annotation is the client's own: an unreadable one allows nothing.
@@ -154,7 +157,7 @@ function refreshAnnotation(object: JsonObject, live: JsonObject, request: ApplyR
   const metadata = asObject(object.metadata);
   const annotations = {
     ...asObject(metadata.annotations),
-    [client.annotation]: `${JSON.stringify(request.applied)}\n`,
+    [client.annotation]: `${toJSONText(request.applied)}\n`,
   };
   return { ...object, metadata: { ...metadata, annotations } };
 }

@@ -1,4 +1,5 @@
 /** The names of the edges of field sets: the same ones come again and again. */
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
@@ -70,7 +71,7 @@ export class ElementEdges {
     for (const key of this.#keys) {
       const value = element[key.name] ?? key.default;
       if (value === undefined) continue;
-      const json = typeof value === 'number' ? `${value}` : JSON.stringify(value);
+      const json = typeof value === 'number' ? `${value}` : toJSONText(value);
       text += text === '' ? key.text + json : `,${key.text}${json}`;
     }
     return `k:{${text}}`;

@@ -3,6 +3,8 @@
  * `f:<field>`, `k:<keys of a list's element>`, `v:<value>` and `i:<index>`. A node without edges is a member; one with
  * edges is a member when it has the edge `.` too. Sets are values: operations give new ones and share what is the same.
  */
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 export interface FieldSet {
   readonly [element: string]: FieldSet;
@@ -246,8 +248,8 @@ export function pathText(path: readonly string[]): string {
 /** `{"name":"a"}` as `name="a"`; what a client wrote there may be no JSON at all. */
 function keysText(keys: string): string {
   try {
-    return Object.entries(JSON.parse(keys) as object)
-      .map(([key, value]) => `${key}=${JSON.stringify(value)}`)
+    return Object.entries(parseJSONText(keys) as object)
+      .map(([key, value]) => `${key}=${toJSONText(value)}`)
       .join(',');
   } catch {
     return keys;

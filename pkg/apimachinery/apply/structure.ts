@@ -4,6 +4,7 @@ import { ElementEdges, fieldEdge } from '#apimachinery/apply/edges.js';
 import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
 import { KnownNodes } from '#apimachinery/apply/known-nodes.js';
 import { saysNothing } from '#apimachinery/codec/json/walk.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -250,7 +251,7 @@ function makeStructure(field: FieldInfo): Structure {
 
 /** The edge to an element of a list that is no leaf. */
 export function elementOf(structure: ElementsStructure, element: unknown): string {
-  return structure.kind === 'list' ? structure.edges.edge(asObject(element)) : `v:${JSON.stringify(element)}`;
+  return structure.kind === 'list' ? structure.edges.edge(asObject(element)) : `v:${toJSONText(element)}`;
 }
 
 /** Whether two elements have the same edge; false where it takes a look at the edges, as keys are no scalars. */

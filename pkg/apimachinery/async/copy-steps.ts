@@ -1,6 +1,7 @@
 /** The same as `copyJson` for large values, in steps that each take some milliseconds. */
 import { StepBudget } from '#apimachinery/async/step-budget.js';
 import type { Steps } from '#apimachinery/async/steps.js';
+import { NumberLiteral } from '#apimachinery/number-literal.js';
 
 type JsonObject = Record<string, unknown>;
 
@@ -66,5 +67,5 @@ function setOwn(object: JsonObject, key: string, value: unknown): void {
 }
 
 function isPart(value: unknown): value is object {
-  return typeof value === 'object' && value !== null;
+  return typeof value === 'object' && value !== null && !(value instanceof NumberLiteral);
 }

@@ -1,7 +1,9 @@
 /** Conversions between types of the Common Expression Language (CEL). */
+
 import { toDuration, toInt, toTimestamp, toUint } from '#apimachinery/cel/numbers.js';
 import { formatDuration, formatTimestamp, parseDurationText, parseTimestamp } from '#apimachinery/cel/times.js';
 import { CelFailure, Duration, Timestamp, TypeName, typeNameOf, Uint, type Value } from '#apimachinery/cel/values.js';
+import { goFloat } from '#apimachinery/go-float.js';
 
 type Convert = (value: Value) => Value | undefined;
 
@@ -43,7 +45,7 @@ const conversions: Readonly<Record<string, Convert>> = {
     if (typeof value === 'string') return value;
     if (typeof value === 'bigint' || typeof value === 'boolean') return String(value);
     if (value instanceof Uint) return String(value.value);
-    if (typeof value === 'number') return formatDouble(value);
+    if (typeof value === 'number') return goFloat(value);
     if (value instanceof Timestamp) return formatTimestamp(value);
     if (value instanceof Duration) return formatDuration(value);
     return value instanceof Uint8Array ? decoded(value) : undefined;
@@ -106,27 +108,6 @@ function parseDouble(text: string): number | undefined {
   if (word === 'nan') return text.toLowerCase() === 'nan' ? Number.NaN : undefined;
   if (word !== 'inf' && word !== 'infinity') return undefined;
   return text.startsWith('-') ? -Infinity : Infinity;
-}
-
-/** As Go's `%g` has it. */
-function formatDouble(value: number): string {
-  if (Number.isNaN(value)) return 'NaN';
-  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
-  if (value === 0) return Object.is(value, -0) ? '-0' : '0';
-  const [digits = '', exponent = '0'] = value.toExponential().split('e');
-  const power = Number(exponent);
-  if (power >= -4 && power < 6) return expanded(digits, power);
-  const sign = power < 0 ? '-' : '+';
-  return `${digits}e${sign}${String(Math.abs(power)).padStart(2, '0')}`;
-}
-
-function expanded(mantissa: string, power: number): string {
-  const negative = mantissa.startsWith('-');
-  const digits = mantissa.replace(/[-.]/g, '');
-  const sign = negative ? '-' : '';
-  if (power < 0) return `${sign}0.${'0'.repeat(-power - 1)}${digits}`;
-  if (digits.length <= power + 1) return sign + digits.padEnd(power + 1, '0');
-  return `${sign}${digits.slice(0, power + 1)}.${digits.slice(power + 1)}`;
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });

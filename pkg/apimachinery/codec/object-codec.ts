@@ -27,6 +27,7 @@ import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeYAML, type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, invalid, type StatusError } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 
 /** Where the value was parsed before, `ParsedValue` tells what is known of it. */
@@ -144,7 +145,7 @@ export class ObjectCodec {
         `couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of an object`,
       );
     }
-    const kind = this.#kindOf(value as JsonObject, () => JSON.stringify(value), options.expected);
+    const kind = this.#kindOf(value as JsonObject, () => toJSONText(value), options.expected);
     this.#check(kind, options.expected);
     const { object, warnings } = decodeValue(value, kind.type, options.validation, options);
     return { object: named(kind, object), kind, warnings };
@@ -179,7 +180,7 @@ export class ObjectCodec {
         ? { kind: names.kind, apiVersion: names.apiVersion, ...object }
         : object;
     if (encoding === 'yaml') return encodeYAML(complete);
-    return options.pretty === true ? Buffer.from(`${JSON.stringify(complete, undefined, 2)}\n`) : encodeJSON(complete);
+    return options.pretty === true ? Buffer.from(`${toJSONText(complete, 2)}\n`) : encodeJSON(complete);
   }
 }
 
@@ -199,7 +200,7 @@ function* documentOf(text: string): Steps<ReadYAML> {
 
 function parseJSON(text: string): unknown {
   try {
-    return parseJSONText(text);
+    return parseJSONText(text, 'literals');
   } catch (error) {
     const reason = messageOf(error);
     throw badRequest(`couldn't get version/kind; json parse error: ${reason}`, error);

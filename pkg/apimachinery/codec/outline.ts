@@ -2,6 +2,7 @@
  * The little of an object that selectors look at, read out of its JSON without parsing the rest: every change that somebody
  * watches by a field is looked at so, and parsing all of a pod costs several times as much.
  */
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 
 /** Of what is nested deeper than that, selectors look at these only. */
 const nested: ReadonlySet<string> = new Set(['metadata.labels', 'status.podIPs']);
@@ -71,7 +72,7 @@ function readValue(
   if (first === quote && !text.includes('\\')) target[key] = text.slice(1, -1);
   else {
     try {
-      target[key] = JSON.parse(text);
+      target[key] = parseJSONText(text);
     } catch {
       return unclear;
     }

@@ -1,5 +1,7 @@
 /** JSON values as Go prints what its decoders make of them, for messages that 1.24 writes with `%T`, `%v` and `%#v`. */
 import { cut, quoted } from '#apimachinery/errors/shown.js';
+import { goFloat } from '#apimachinery/go-float.js';
+import { NumberLiteral } from '#apimachinery/number-literal.js';
 
 /** `%T`. */
 export function goTypeOf(value: unknown): string {
@@ -11,7 +13,10 @@ export function goTypeOf(value: unknown): string {
     case 'boolean':
       return 'bool';
     case 'number':
-      return Number.isInteger(value) ? 'int64' : 'float64';
+      // A double beyond 2^53 is one in Go, too: an integer is a bigint.
+      return Number.isSafeInteger(value) ? 'int64' : 'float64';
+    case 'bigint':
+      return 'int64';
     default:
       return 'map[string]interface {}';
   }
@@ -21,6 +26,7 @@ export function goTypeOf(value: unknown): string {
 export function jsonName(value: unknown): string {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
+  if (typeof value === 'bigint' || value instanceof NumberLiteral) return 'number';
   return typeof value === 'boolean' ? 'bool' : typeof value;
 }
 
@@ -37,7 +43,7 @@ export function goSyntax(value: unknown): string {
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return '<nil>';
   if (Array.isArray(value)) return `[${value.map(textOf).join(' ')}]`;
-  if (typeof value !== 'object') return String(value);
+  if (typeof value !== 'object' || value instanceof NumberLiteral) return scalarText(value);
   return `map[${inOrder(value)
     .map(([name, member]) => `${name}:${textOf(member)}`)
     .join(' ')}]`;
@@ -46,11 +52,16 @@ function textOf(value: unknown): string {
 function syntaxOf(value: unknown): string {
   if (value === null || value === undefined) return 'interface {}(nil)';
   if (typeof value === 'string') return quoted(value);
-  if (typeof value !== 'object') return String(value);
+  if (typeof value !== 'object' || value instanceof NumberLiteral) return scalarText(value);
   const parts = Array.isArray(value)
     ? value.map(syntaxOf)
     : inOrder(value).map(([name, member]) => `${quoted(name)}:${syntaxOf(member)}`);
   return `${goTypeOf(value)}{${parts.join(', ')}}`;
+}
+
+function scalarText(value: unknown): string {
+  const scalar = value instanceof NumberLiteral ? value.value : value;
+  return typeof scalar === 'number' && !Number.isSafeInteger(scalar) ? goFloat(scalar) : String(scalar);
 }
 
 /** Go prints maps by the order of their keys. */

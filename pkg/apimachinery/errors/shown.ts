@@ -1,3 +1,5 @@
+import { toJSONText } from '#apimachinery/json-text.js';
+
 /** Values as messages show them: whole, as long as they are of a size that anybody reads. */
 
 /** Characters of a value that a message shows, about; what follows is left out, and `…` stands for it. */
@@ -54,8 +56,9 @@ function escaped(character: string): string {
 /** The value's JSON. Takes no longer for a huge value than for a large one. */
 export function shownJson(value: unknown): string | undefined {
   if (typeof value === 'string') return JSON.stringify(cut(value));
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  return JSON.stringify(beginning(value, { left: maxShown }));
+  if (value === undefined) return undefined;
+  if (typeof value !== 'object' || value === null) return toJSONText(value);
+  return toJSONText(beginning(value, { left: maxShown }));
 }
 
 /** The first parts of a value, as many as `budget` (in characters) allows. */

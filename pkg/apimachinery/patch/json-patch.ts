@@ -6,8 +6,10 @@
  * Why not fast-json-patch: it changes the document in place or clones all of it, where this copies only what changes;
  * and it has neither negative indexes nor a bound on what `copy` makes.
  */
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import {
   checkValueDepth,
   isObject,
@@ -123,10 +125,10 @@ class Document {
 
   copy(from: string, path: string): void {
     const value = this.get(from);
-    const text = value === undefined ? '' : JSON.stringify(value);
+    const text = value === undefined ? '' : toJSONText(value);
     this.#copied += Buffer.byteLength(text);
     if (this.#copied > maxCopiedBytes) throw unprocessable('copy operations add too much to the document');
-    this.add(path, value === undefined ? null : JSON.parse(text));
+    this.add(path, value === undefined ? null : parseJSONText(text));
   }
 
   /** Absent members are equal to null. */

@@ -1,5 +1,7 @@
 /** What the patch languages share: JSON values, compared and changed without touching the originals. */
+
 import { badRequest } from '#apimachinery/errors/status.js';
+import { NumberLiteral } from '#apimachinery/number-literal.js';
 
 export type JsonObject = Record<string, unknown>;
 
@@ -7,7 +9,7 @@ export type JsonObject = Record<string, unknown>;
 const maxPatchDepth = 500;
 
 export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberLiteral);
 }
 
 /** An own member; what every object inherits is no member of a document. */
@@ -32,6 +34,8 @@ export function setMember(object: JsonObject, key: string, value: unknown): void
 /** Equality of JSON values; the order of members does not matter, and members that are undefined are absent. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;
+  if (a instanceof NumberLiteral) return jsonEqual(a.value, b);
+  if (b instanceof NumberLiteral) return jsonEqual(a, b.value);
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((element, i) => jsonEqual(element, b[i]));
   }

@@ -5,13 +5,16 @@
 
 import { quoted, shownJson } from '#apimachinery/errors/shown.js';
 import { type FieldFailure, maxFailures } from '#apimachinery/errors/status.js';
+import { goFloat } from '#apimachinery/go-float.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** How a refused value is shown: strings quoted, numbers and booleans plain, everything else as JSON. */
 function show(value: unknown): string {
   if (value === undefined || value === null) return '"null"';
   if (typeof value === 'string') return quoted(value);
-  if (typeof value === 'number' || typeof value === 'boolean' || typeof value === 'bigint') return String(value);
+  // An integer beyond 2^53 is a bigint, so this is a double.
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : goFloat(value);
+  if (typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   return shownJson(value) ?? '"null"';
 }
 
@@ -93,12 +96,12 @@ export function tooLong(path: FieldPath, maxBytes: number): FieldFailure {
 }
 
 /** `Too long`, in the second wording that 1.24 uses for a few fields. */
-export function tooLongMaxLength(path: FieldPath, maxLength: number): FieldFailure {
+export function tooLongMaxLength(path: FieldPath, maxLength: number | bigint): FieldFailure {
   return new Failure(path, 'FieldValueTooLong', 'Too long', `may not be longer than ${maxLength}`, noValue);
 }
 
 /** `Too many: …`: a list of more than `max` elements. */
-export function tooMany(path: FieldPath, actual: number, max: number): FieldFailure {
+export function tooMany(path: FieldPath, actual: number, max: number | bigint): FieldFailure {
   return new Failure(path, 'FieldValueTooMany', `Too many: ${actual}`, `must have at most ${max} items`, noValue);
 }
 

@@ -136,6 +136,6 @@ export function portNumberErrors(value: number): readonly string[] {
 }
 
 /** Numeric user or group: the kernel's `-1` and above are not usable. */
-export function userOrGroupErrors(value: number): readonly string[] {
+export function userOrGroupErrors(value: number | bigint): readonly string[] {
   return value >= 0 && value <= 2147483647 ? noErrors : [inclusiveRangeMessage(0, 2147483647)];
 }

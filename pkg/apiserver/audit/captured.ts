@@ -1,7 +1,9 @@
 /** What an answer was, for the log. */
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { bareMediaType, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { decodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 
 /** Bytes of one answer that are kept for the log: as many as a request may bring. */
@@ -47,14 +49,14 @@ export function responseText(
   const type = bareMediaType(contentType);
   if (type === 'application/json') {
     const text = oneLine(bytes);
-    return omitManagedFields ? withoutManagers(JSON.parse(text)) : text;
+    return omitManagedFields ? withoutManagers(parseJSONText(text)) : text;
   }
   if (type !== mediaTypeOf('protobuf', dialect)) return undefined;
   const { apiVersion, kind } = decodeEnvelope(bytes);
   if (!codec.hasProtobuf({ apiVersion, kind })) return undefined;
   const { object } = codec.decode(bytes, 'protobuf', { apiVersion, kind }, { validation: 'Ignore' });
   const shown = codec.shown(object);
-  return omitManagedFields ? withoutManagers(shown) : JSON.stringify(shown);
+  return omitManagedFields ? withoutManagers(shown) : toJSONText(shown);
 }
 
 /** JSON has line breaks between its parts only: in texts they are escaped. */
@@ -74,5 +76,5 @@ function withoutManagers(value: unknown): string {
   const { metadata, items } = value as Managed;
   if (metadata !== undefined) delete metadata.managedFields;
   for (const item of items ?? []) if (item.metadata !== undefined) delete item.metadata.managedFields;
-  return JSON.stringify(value);
+  return toJSONText(value);
 }

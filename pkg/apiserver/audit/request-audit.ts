@@ -1,8 +1,10 @@
 /** What is recorded of one request, from its arrival to the end of its answer (1.24: `endpoints/filters/audit.go`). */
+
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, type Status } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { Captured, type CaptureOptions, responseText } from '#apiserver/audit/captured.js';
 import type { EventFacts, ObjectReference } from '#apiserver/audit/event.js';
 import { followed } from '#apiserver/audit/followed-body.js';
@@ -91,12 +93,12 @@ export class RequestAudit implements AuditTrail {
   requested(object: Named): void {
     const { name, namespace, uid, resourceVersion } = object.metadata ?? {};
     this.#object = { ...this.#object, ...named({ name, namespace, uid, resourceVersion }, this.#object) };
-    if (this.reaches('Request')) this.#requestObject = JSON.stringify(this.#withoutManagers(object));
+    if (this.reaches('Request')) this.#requestObject = toJSONText(this.#withoutManagers(object));
   }
 
   /** A patch, options: what is no object. */
   requestedValue(value: unknown): void {
-    if (this.reaches('Request')) this.#requestObject = JSON.stringify(value);
+    if (this.reaches('Request')) this.#requestObject = toJSONText(value);
   }
 
   /** Another server answers: what it is sent and what it answers is its own to record. */

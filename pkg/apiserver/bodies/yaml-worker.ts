@@ -1,7 +1,9 @@
 /** The thread that turns YAML into JSON: see `YamlReader`. */
+
 import { parentPort } from 'node:worker_threads';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { readYAML } from '#apimachinery/codec/yaml.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { YamlAnswer } from '#apiserver/bodies/yaml-reader.js';
 
 parentPort?.on('message', (body: Uint8Array) => {
@@ -12,7 +14,7 @@ function answer(text: string): YamlAnswer {
   try {
     const { value, repeated } = readYAML(text);
     // A document without contents is null.
-    return { json: Buffer.from(JSON.stringify(value ?? null)), repeated };
+    return { json: Buffer.from(toJSONText(value)), repeated };
   } catch (error) {
     if (error instanceof DecodeError) return { refusal: error.message };
     throw error;

@@ -2,6 +2,7 @@
  * Versions of custom objects that a webhook converts. It is asked for what a request needs at once, in pieces of bounded
  * size; what comes back is pruned by the schema of the version that was asked for, and no defaults are added to it, as in 1.24.
  */
+
 import { pruneObject } from '#api/apiextensions/v1/customresource/pruning.js';
 import type { CustomResourceConversion } from '#api/apiextensions/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
@@ -12,6 +13,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { StoredForms } from '#apiserver/customresources/conversion.js';
 import type { ConversionMetrics } from '#apiserver/customresources/conversion-metrics.js';
 import {
@@ -120,7 +122,7 @@ export class WebhookConversion implements RemoteConversion {
     };
     for (const [i, object] of objects.entries()) {
       if (object.apiVersion === wanted) continue;
-      const text = JSON.stringify(object);
+      const text = toJSONText(object);
       if (length > 0 && length + text.length > questionBytes) await convert();
       places.push(i);
       texts.push(text);

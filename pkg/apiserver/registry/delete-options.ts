@@ -15,7 +15,7 @@ export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
 
 export interface DeleteOptions {
   readonly dryRun: boolean;
-  readonly gracePeriodSeconds?: number;
+  readonly gracePeriodSeconds?: number | bigint;
   readonly propagationPolicy?: PropagationPolicy;
   readonly orphanDependents?: boolean;
   readonly preconditions?: { readonly uid?: string; readonly resourceVersion?: string };

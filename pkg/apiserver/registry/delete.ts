@@ -123,7 +123,7 @@ function graceOf(
   { registry, resource }: Operation,
   object: ApiObjectShape,
   options: DeleteOptions,
-): number | undefined {
+): number | bigint | undefined {
   return resource.strategy.defaultGracePeriodSeconds?.(object, options.gracePeriodSeconds, strategyContext(registry));
 }
 

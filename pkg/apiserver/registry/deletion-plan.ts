@@ -3,9 +3,11 @@
  * period the object is marked and stays until they are over; otherwise it goes at once. Source: 1.24,
  * staging/src/k8s.io/apiserver/pkg/registry/{rest/delete.go,generic/registry/store.go}.
  */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { successor } from '#apimachinery/int64.js';
 import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
@@ -25,7 +27,7 @@ export interface DeletionInput {
   readonly dialect: Dialect;
   readonly now: number;
   /** Seconds until the object is really removed; undefined where the kind knows no grace period. */
-  readonly graceSeconds: number | undefined;
+  readonly graceSeconds: number | bigint | undefined;
 }
 
 /** No time is later than what four digits of a year can tell. */
@@ -45,10 +47,10 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
   const next: ApiObjectShape = { ...object, metadata: { ...metadata } };
   setFinalizers(next, finalizers);
   if (marked === undefined) {
-    next.metadata.deletionTimestamp = formatTime(Math.min(now + grace * 1000, endOfTime));
+    next.metadata.deletionTimestamp = formatTime(Math.min(now + Number(grace) * 1000, endOfTime));
     if (!marksItself(input)) {
       next.metadata.deletionGracePeriodSeconds = grace;
-      if ((metadata.generation ?? 0) > 0) next.metadata.generation = (metadata.generation ?? 0) + 1;
+      if ((metadata.generation ?? 0) > 0) next.metadata.generation = successor(metadata.generation ?? 0);
     }
   } else if (sameFinalizers(metadata.finalizers ?? [], finalizers)) {
     return { action: 'pending' };
@@ -57,7 +59,7 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
 }
 
 /** A deletion under way: its grace period can only be made shorter. */
-function shortened(input: DeletionInput, marked: string, graceBefore: number): DeletionPlan {
+function shortened(input: DeletionInput, marked: string, graceBefore: number | bigint): DeletionPlan {
   const { object, options } = input;
   const asked = options.gracePeriodSeconds;
   const held = (object.metadata.finalizers ?? []).length > 0 || isHeldBySpec(input);
@@ -65,7 +67,7 @@ function shortened(input: DeletionInput, marked: string, graceBefore: number): D
     return !held && graceBefore === 0 ? { action: 'remove' } : { action: 'pending' };
   }
   if (!held && asked === 0) return { action: 'remove' };
-  const deletionTimestamp = formatTime(parseTime(marked) + (asked - graceBefore) * 1000);
+  const deletionTimestamp = formatTime(parseTime(marked) + (Number(asked) - Number(graceBefore)) * 1000);
   const metadata = { ...object.metadata, deletionTimestamp, deletionGracePeriodSeconds: asked };
   return { action: 'mark', object: { ...object, metadata } };
 }

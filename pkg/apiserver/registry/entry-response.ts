@@ -1,6 +1,7 @@
 /** One stored object as an answer, in the form that the request asks for. */
 
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
 import { annotateSpan } from '#apiserver/registry/annotate-span.js';
@@ -57,7 +58,7 @@ function respond(operation: Operation, { entry, form, status = 200 }: EntryAnswe
   const object: object =
     transform === undefined
       ? objectOf(resource, entry)
-      : (JSON.parse(transformedJson(operation, entry, transform).toString()) as object);
+      : (parseJSONText(transformedJson(operation, entry, transform).toString()) as object);
   return responder.object(context, object, status, form);
 }
 

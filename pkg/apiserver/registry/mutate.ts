@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { PartUpdate } from '#api/strategy/strategy.js';
 import type { Pause } from '#apimachinery/async/steps.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { conflict, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { warn } from '#apiserver/http/context.js';
@@ -254,7 +255,7 @@ function sameJson(a: Buffer, b: Buffer): boolean {
   if (a.length !== b.length) return false;
   if (a.equals(b)) return true;
   // The same members in another order are the same bytes in another order, which hardly any change leaves them.
-  return sumOf(a) === sumOf(b) && isDeepStrictEqual(JSON.parse(a.toString()), JSON.parse(b.toString()));
+  return sumOf(a) === sumOf(b) && isDeepStrictEqual(parseJSONText(a.toString()), parseJSONText(b.toString()));
 }
 
 function sumOf(bytes: Buffer): number {

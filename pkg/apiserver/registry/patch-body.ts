@@ -83,9 +83,10 @@ function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Step
 
 const notMergePatch = 'Invalid JSON Patch';
 
+/** 1.24 reads a strategic patch as values, and puts the text of numbers of the others into its document. */
 function* json(text: string, kind: PatchKind): Steps<ReadYAML> {
   try {
-    return { value: yield* parseJSONSteps(text), repeated: [] };
+    return { value: yield* parseJSONSteps(text, kind === 'strategic' ? 'values' : 'literals'), repeated: [] };
   } catch (error) {
     throw badRequest(kind === 'merge' ? notMergePatch : messageOf(error), error);
   }

@@ -4,6 +4,7 @@ import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { goText, jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type FieldFailure, invalid, statusOf } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -173,7 +174,7 @@ export function patchedObject({ registry, context }: Operation, type: TypeRef, o
   const { options, patch, object, canonical, found = [] } = outcome;
   const strategic = patch.kind === 'strategic';
   const refusal = (why: string) => {
-    const shown = strategic ? goText(patch.body) : JSON.stringify(object);
+    const shown = strategic ? goText(patch.body) : toJSONText(object);
     return invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), shown, why)]);
   };
   if (!isObject(object)) {

@@ -2,7 +2,9 @@
  * A list as text, item by item, so that no list is ever one string: compact and indented JSON, and YAML. Items come as
  * JSON and are parsed only where the form asks for it.
  */
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { encodeYAML, encodeYAMLFast } from '#apimachinery/codec/yaml.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 export interface ListDocument {
   /** Members before the items, in their order. */
@@ -37,7 +39,7 @@ export function* prettyParts({ head, itemsName, items }: ListDocument): Generato
   yield Buffer.from(`${JSON.stringify(head, null, 2).slice(0, -2)},\n  "${itemsName}": [`);
   let before = '\n    ';
   for (const item of items) {
-    const text = JSON.stringify(JSON.parse(item.toString()), null, 2);
+    const text = toJSONText(parseJSONText(item.toString()), 2);
     yield Buffer.from(before + text.replaceAll('\n', '\n    '));
     before = ',\n    ';
   }
@@ -48,7 +50,7 @@ export function* yamlParts({ head, itemsName, items }: ListDocument): Generator<
   yield encodeYAML(head);
   let any = false;
   for (const item of items) {
-    const text = encodeYAMLFast(JSON.parse(item.toString())).toString().trimEnd();
+    const text = encodeYAMLFast(parseJSONText(item.toString())).toString().trimEnd();
     yield Buffer.from(`${any ? '' : `${itemsName}:\n`}- ${text.replaceAll('\n', '\n  ')}\n`);
     any = true;
   }

@@ -2,6 +2,8 @@
  * Objects as items of a list in JSON. As in 1.24, items of built-in kinds do not say their kind, which the list says for
  * all of them; those of other kinds do.
  */
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonBytesOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 import { type Bytes, begins, joined } from '#storage/segments/segmented.js';
@@ -34,6 +36,6 @@ export function jsonItems(resource: ServedResource, isBuiltIn: boolean): ListIte
 
 /** Of objects that are laid out in another way: those of other servers, and views of what is stored. */
 function withNamesFirst(json: Buffer, names: Buffer): Buffer {
-  const { kind: _, apiVersion: __, ...rest } = JSON.parse(json.toString()) as Record<string, unknown>;
-  return Buffer.concat([names, Buffer.from(JSON.stringify(rest)).subarray(itemStart.length)]);
+  const { kind: _, apiVersion: __, ...rest } = parseJSONText(json.toString()) as Record<string, unknown>;
+  return Buffer.concat([names, Buffer.from(toJSONText(rest)).subarray(itemStart.length)]);
 }

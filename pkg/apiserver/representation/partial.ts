@@ -1,5 +1,7 @@
 /** PartialObjectMetadata: an object reduced to its metadata. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { Transform } from '#apiserver/http/media-type.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -28,5 +30,5 @@ export function partialJson(
   transform: Pick<Transform, 'group' | 'version'>,
 ): Buffer {
   const name = `partial:${viewName(resource, transform)}`;
-  return entry.encoded(name, (same) => Buffer.from(JSON.stringify(partialOf(objectOf(resource, same), transform))));
+  return entry.encoded(name, (same) => Buffer.from(toJSONText(partialOf(objectOf(resource, same), transform))));
 }

@@ -1,4 +1,5 @@
 /** Makes responses of objects and errors, in the negotiated form. */
+
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
@@ -6,6 +7,7 @@ import { type Encoding, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { encodeYAMLFast } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, type Status, statusOf } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
@@ -52,7 +54,7 @@ export class Responder {
   encode(value: object, form: Pick<Negotiated, 'format' | 'pretty'>): Buffer {
     switch (form.format) {
       case 'json':
-        return Buffer.from(`${JSON.stringify(this.#codec.shown(value), null, form.pretty ? 2 : undefined)}\n`);
+        return Buffer.from(`${toJSONText(this.#codec.shown(value), form.pretty ? 2 : undefined)}\n`);
       case 'yaml':
         return encodeYAMLFast(this.#codec.shown(value));
       case 'protobuf':

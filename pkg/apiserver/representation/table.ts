@@ -1,7 +1,9 @@
 /** Tables: objects as rows of cells, what command-line clients print (specification 1, 2.6). */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { badRequest } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
 import type { Transform } from '#apiserver/http/media-type.js';
 import { partialJson } from '#apiserver/representation/partial.js';
@@ -55,7 +57,7 @@ export function rowJson(resource: ServedResource, given: Entry, options: RowOpti
 }
 
 function row(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
-  const cells = JSON.stringify(cellsOf(resource, objectOf(resource, entry), options.context));
+  const cells = toJSONText(cellsOf(resource, objectOf(resource, entry), options.context));
   if (options.include === 'None') return Buffer.from(`{"cells":${cells},"object":null}`);
   const object =
     options.include === 'Object' ? jsonOf(resource, entry) : partialJson(resource, entry, options.transform);
@@ -76,5 +78,5 @@ export function tableMembers(resource: ServedResource, transform: Transform, met
 
 /** The same as text, up to the rows: `{"kind":"Table",…,"rows":[`. */
 export function tableHead(resource: ServedResource, transform: Transform, metadata: object, headers = true): string {
-  return `${JSON.stringify(tableMembers(resource, transform, metadata, headers)).slice(0, -1)},"rows":[`;
+  return `${toJSONText(tableMembers(resource, transform, metadata, headers)).slice(0, -1)},"rows":[`;
 }

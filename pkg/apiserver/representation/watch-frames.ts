@@ -3,6 +3,7 @@
  * copied once, into what is written.
  */
 import type { Status } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { Transform } from '#apiserver/http/media-type.js';
 import { partialJson, partialOf, viewName } from '#apiserver/representation/partial.js';
 import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-message.js';
@@ -81,7 +82,7 @@ export function jsonFrames(
     event(event) {
       if (event.type !== 'BOOKMARK') return [heads[event.type], bytes(event.entry), lineEnd];
       const object = bookmarkObject(server, resource, event, transform);
-      return [heads.BOOKMARK, Buffer.from(JSON.stringify(object)), lineEnd];
+      return [heads.BOOKMARK, Buffer.from(toJSONText(object)), lineEnd];
     },
     error: jsonError,
   };

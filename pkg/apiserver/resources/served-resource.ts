@@ -1,4 +1,5 @@
 /** A resource as the server has it: its declaration with everything that answers requests for it. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
@@ -6,7 +7,9 @@ import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { withNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { badRequest, type Qualified } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
@@ -79,7 +82,7 @@ export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape
   const { conversion } = resource;
   if (conversion === undefined || isAsStored(conversion, entry)) return entry.object() as ApiObjectShape;
   if (conversion.kind === 'in process') return conversion.fromStored(entry.object() as ApiObjectShape);
-  return withoutNullLists(resource.type, JSON.parse(jsonOf(resource, entry).toString()) as ApiObjectShape);
+  return withoutNullLists(resource.type, parseJSONText(jsonOf(resource, entry).toString()) as ApiObjectShape);
 }
 
 /** The entry as this version's JSON. The same holds. */
@@ -163,7 +166,7 @@ async function convertAll(
 }
 
 function jsonBytes({ type }: ServedResource, object: ApiObjectShape): Buffer {
-  return Buffer.from(JSON.stringify(withNullLists(type, object)));
+  return Buffer.from(toJSONText(withNullLists(type, object)));
 }
 
 function viewOf({ apiVersion, edition }: ServedResource): string {

@@ -1,7 +1,9 @@
 /** An object that is answered but not stored: the result of a dry run, or the last state of one just removed. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { splice } from '#storage/layout.js';
@@ -42,7 +44,7 @@ export class TransientEntry implements Entry {
   }
 
   object(): ApiObjectShape {
-    return this.#shaped(JSON.parse(this.json().toString()));
+    return this.#shaped(parseJSONText(this.json().toString()));
   }
 
   outline(): ApiObjectShape {

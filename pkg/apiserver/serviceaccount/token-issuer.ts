@@ -58,7 +58,7 @@ export class TokenIssuer {
     const name = serviceAccount.metadata.name ?? '';
     this.#validate(request, name);
     const bound = await this.#bound(serviceAccount, request);
-    const asked = this.#shortened(request.spec.expirationSeconds ?? defaultExpirationSeconds, warn);
+    const asked = this.#shortened(Number(request.spec.expirationSeconds ?? defaultExpirationSeconds), warn);
     const audiences = request.spec.audiences?.length ? request.spec.audiences : [...ownAudiences];
     const now = clock.now();
     const token = this.#sign({ serviceAccount, ...bound }, { asked, audiences, nowMs: now });
@@ -107,7 +107,7 @@ export class TokenIssuer {
 
   #validate(request: TokenRequest, name: string): void {
     const failures: FieldFailure[] = [];
-    const refuse = (value: number, why: string) =>
+    const refuse = (value: number | bigint, why: string) =>
       failures.push({
         field: 'spec.expirationSeconds',
         reason: 'FieldValueInvalid',

@@ -3,6 +3,7 @@
  * bounded piece of memory and one connection. Redirections are not followed: they would lead the server's question to where
  * no configuration says it may go.
  */
+
 import type { IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
@@ -12,6 +13,7 @@ import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
 import { reasonOf } from '#apiserver/service-routing/dial-failure.js';
@@ -247,7 +249,7 @@ async function answerOf(response: IncomingMessage, maxBytes: number): Promise<un
   }
   try {
     checkSize(bytes);
-    return JSON.parse(bytes.toString()) as unknown;
+    return parseJSONText(bytes.toString()) as unknown;
   } catch (error) {
     throw new WebhookCallError('invalid', `the answer cannot be read: ${messageOf(error)}`, { cause: error });
   }

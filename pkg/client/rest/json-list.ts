@@ -5,6 +5,8 @@
  * Only as much of the text is looked at as it takes to find the items; a list that is laid out in an odd way is read at
  * its end, as a whole.
  */
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { TransportError } from '#client/http/transport-error.js';
 import { jsonIn, parseJson } from '#client/rest/response.js';
 
@@ -66,7 +68,7 @@ export class JsonListReader {
   #whole(list: unknown): unknown {
     const { items } = (list ?? {}) as { items?: unknown };
     if (!Array.isArray(items)) return list;
-    for (const [i, item] of items.entries()) items[i] = this.#read(Buffer.from(JSON.stringify(item)));
+    for (const [i, item] of items.entries()) items[i] = this.#read(Buffer.from(toJSONText(item)));
     return list;
   }
 
@@ -171,7 +173,7 @@ function isBlank(byte: number | undefined): boolean {
 /** Whether it ends with the member of that name of the list itself. */
 function isHead(text: string): boolean {
   try {
-    const list: unknown = JSON.parse(`${text}]}`);
+    const list: unknown = parseJSONText(`${text}]}`);
     return typeof list === 'object' && list !== null && Array.isArray((list as { items?: unknown }).items);
   } catch {
     // It is the member of something else, or no JSON at all.

@@ -1,4 +1,5 @@
 /** In which form objects travel between client and server. */
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { JsonItemReader } from '#client/rest/json-item.js';
 import { JsonListReader } from '#client/rest/json-list.js';
@@ -47,7 +48,7 @@ export class JsonEncoding implements ObjectEncoding {
   }
 
   encode(object: object, names: ObjectNames): EncodedObject {
-    return { body: JSON.stringify(named(object, names)), contentType: jsonMediaType };
+    return { body: toJSONText(named(object, names)), contentType: jsonMediaType };
   }
 
   decode(_contentType: string | undefined, bytes: Buffer): unknown {

@@ -1,5 +1,6 @@
 /** The verbs of one resource as HTTP requests. */
 import { badRequest } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type {
   ApiList,
@@ -108,7 +109,7 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
   async patch(name: string, patch: unknown, options: PatchOptions): Promise<T> {
     const { namespace, subresource, type, force, signal } = options;
     const path = this.#path({ namespace, name, subresource }) + queryString({ ...writeQuery(options), force });
-    const body = typeof patch === 'string' ? patch : JSON.stringify(patch);
+    const body = typeof patch === 'string' ? patch : toJSONText(patch);
     const contentType = patchMediaTypes[type];
     return this.#object(
       await this.#sender.value({ method: 'PATCH', path, body, contentType, accept: this.#accept, signal }),
@@ -143,7 +144,7 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     };
     const { signal } = options;
     const encoded =
-      declared === undefined ? { body: JSON.stringify(body) } : this.#sender.encoding.encode(body as object, names);
+      declared === undefined ? { body: toJSONText(body) } : this.#sender.encoding.encode(body as object, names);
     return (await this.#sender.value({ method: 'POST', path, ...encoded, accept: this.#accept, signal })) as R;
   }
 
@@ -203,5 +204,5 @@ function deleteBody(options: DeleteOptions): string | undefined {
   const dryRun = options.dryRun === true ? ['All'] : undefined;
   const fields = { gracePeriodSeconds, propagationPolicy, preconditions, dryRun };
   if (Object.values(fields).every((value) => value === undefined)) return undefined;
-  return JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', ...fields });
+  return toJSONText({ kind: 'DeleteOptions', apiVersion: 'v1', ...fields });
 }

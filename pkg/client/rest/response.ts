@@ -1,5 +1,7 @@
 /** From a response to a value or to the error that the server gave. */
+
 import { isAscii } from 'node:buffer';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { type Status, StatusError, type StatusReason } from '#apimachinery/errors/status.js';
 import { TransportError } from '#client/http/transport-error.js';
 import type { TransportResponse } from '#client/rest/transport.js';
@@ -26,7 +28,7 @@ export function parseJson(bytes: Buffer): unknown {
 /** What the text says. Throws TransportError where it is no JSON. */
 export function jsonIn(text: string): unknown {
   try {
-    return JSON.parse(text);
+    return parseJSONText(text);
   } catch (error) {
     throw new TransportError('Protocol', 'the answer is not JSON', { cause: error });
   }

@@ -1,6 +1,8 @@
 /** The client: typed verbs over a transport, with rate limit, retries and metrics. */
+
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, RequestOptions, ResourceClient } from '#client/client.js';
 import { isTransportError, TransportError } from '#client/http/transport-error.js';
@@ -73,7 +75,7 @@ export class RestClient implements Client, RequestSender {
     return (await this.value({
       method,
       path,
-      body: body === undefined ? undefined : JSON.stringify(body),
+      body: body === undefined ? undefined : toJSONText(body),
       contentType: options.contentType,
       signal: options.signal,
       maxBytes: options.maxBytes,

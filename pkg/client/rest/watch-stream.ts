@@ -1,4 +1,5 @@
 /** The messages of a watch, from the lines of its body. */
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ApiObject, WatchEvent } from '#client/client.js';
 import { TransportError } from '#client/http/transport-error.js';
@@ -29,7 +30,7 @@ export class JsonWatchReader implements WatchReader {
 function decode(line: Buffer): WatchMessage {
   let event: unknown;
   try {
-    event = JSON.parse(line.toString('utf8'));
+    event = parseJSONText(line.toString('utf8'));
   } catch (error) {
     throw new TransportError('Protocol', 'a watch event is not JSON', { cause: error });
   }

@@ -7,6 +7,7 @@
 
 import { schemeFor } from '#api/scheme.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import {
   conflict,
@@ -272,7 +273,7 @@ export class FakeApi {
       subresource: rest.length === 0 ? undefined : rest.join('/'),
       namespace,
       name,
-      body: request.body.length === 0 ? undefined : JSON.parse(request.body.toString('utf8')),
+      body: request.body.length === 0 ? undefined : parseJSONText(request.body.toString('utf8')),
     };
     if (type === undefined) {
       this.#unexpected.push(`${describe(call)} (${request.method} ${request.url})`);

@@ -9,6 +9,7 @@ import {
   optimisticLockMessage,
   type Qualified,
 } from '#apimachinery/errors/status.js';
+import { successor } from '#apimachinery/int64.js';
 import { keyOf, splitKey } from '#apimachinery/object-key.js';
 import type { ApiObject } from '#client/client.js';
 
@@ -82,7 +83,7 @@ export class Tracker {
     if (old.metadata.creationTimestamp !== undefined) metadata.creationTimestamp = old.metadata.creationTimestamp;
     if (old.metadata.deletionTimestamp !== undefined) metadata.deletionTimestamp = old.metadata.deletionTimestamp;
     if (old.metadata.generation !== undefined) metadata.generation = old.metadata.generation;
-    if (!same(specOf(old), specOf(object))) metadata.generation = (metadata.generation ?? 0) + 1;
+    if (!same(specOf(old), specOf(object))) metadata.generation = successor(metadata.generation ?? 0);
     if (same(old, { ...object, metadata: { ...metadata, resourceVersion: old.metadata.resourceVersion } })) return old;
     const goes = metadata.deletionTimestamp !== undefined && (metadata.finalizers ?? []).length === 0;
     if (!goes || (metadata.deletionGracePeriodSeconds ?? 0) > 0) return this.#store(q, 'MODIFIED', object);
@@ -108,7 +109,8 @@ export class Tracker {
     const { deletionTimestamp, deletionGracePeriodSeconds: granted = 0 } = old.metadata;
     // A second deletion can only hasten the first.
     if (deletionTimestamp !== undefined && graceSeconds >= granted) return old;
-    const since = deletionTimestamp === undefined ? this.#clock.now() : parseTime(deletionTimestamp) - granted * 1000;
+    const since =
+      deletionTimestamp === undefined ? this.#clock.now() : parseTime(deletionTimestamp) - Number(granted) * 1000;
     object.metadata.deletionTimestamp = formatTime(since + graceSeconds * 1000);
     if (graceful || granted > 0) object.metadata.deletionGracePeriodSeconds = graceSeconds;
     return this.#store(q, 'MODIFIED', object);

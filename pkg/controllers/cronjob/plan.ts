@@ -158,7 +158,7 @@ function missedStart(
   const since = status?.lastScheduleTime ?? metadata.creationTimestamp;
   const { startingDeadlineSeconds } = spec;
   const deadlineMs =
-    startingDeadlineSeconds === undefined ? Number.NEGATIVE_INFINITY : now - startingDeadlineSeconds * 1000;
+    startingDeadlineSeconds === undefined ? Number.NEGATIVE_INFINITY : now - Number(startingDeadlineSeconds) * 1000;
   const earliestMs = Math.max(since === undefined ? now : parseTime(since), deadlineMs);
   const first = timetable.next(earliestMs);
   if (first === undefined) return 'never';

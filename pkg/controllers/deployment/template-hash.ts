@@ -1,8 +1,10 @@
 /** The hash that names a pod template: the suffix of its ReplicaSet and the pod-template-hash label. */
+
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { nameAlphabet as alphabet } from '#apimachinery/generate-name.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 /** Ten characters at most. `collisionCount` tells apart templates that hash alike. */
 export function templateHash(template: PodTemplateSpec, collisionCount: number | undefined): string {
@@ -31,7 +33,7 @@ function withoutHash(dialect: Dialect, template: PodTemplateSpec): PodTemplateSp
 /** JSON with sorted keys and without what is absent, so that equal values give equal texts. */
 function canonical(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? '';
+  if (typeof value !== 'object' || value === null) return value === undefined ? '' : toJSONText(value);
   const fields = Object.entries(value)
     .filter(([, field]) => field !== undefined && !(Array.isArray(field) && field.length === 0))
     .sort(([a], [b]) => (a < b ? -1 : 1))

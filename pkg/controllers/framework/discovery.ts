@@ -1,8 +1,10 @@
 /** Which resources the API serves at the moment, built in or custom. */
+
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIGroupList, APIResource, APIResourceList } from '#api/meta/v1/types.gen.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
 import type { InformerFactory } from '#client/informer/informer.js';
@@ -56,7 +58,7 @@ export async function discoverResources(client: Client, signal?: AbortSignal): P
 
 /** Calls `changed` whenever the set of served resources may have changed. Returns the function that stops it. */
 export function watchServedResources(informers: InformerFactory, changed: () => void): () => void {
-  const statusOf = (object: ApiObject & { status?: unknown }) => JSON.stringify(object.status);
+  const statusOf = (object: ApiObject & { status?: unknown }) => toJSONText(object.status);
   const handler = {
     onAdd: changed,
     onDelete: changed,

@@ -93,7 +93,12 @@ export class RevisionHistory<T extends ApiObject> {
   }
 
   /** Another hash is tried where the name is taken by a revision of something else. */
-  async #create(owner: T, source: RevisionSource, number: number, firstCollision: number): Promise<CurrentRevision> {
+  async #create(
+    owner: T,
+    source: RevisionSource,
+    number: number | bigint,
+    firstCollision: number,
+  ): Promise<CurrentRevision> {
     const { client, dialect } = this.#context;
     const resource = client.resource(controllerrevisions);
     const reference = controllerReference(dialect, this.#type, owner);

@@ -1,9 +1,11 @@
 /** Templates that a workload had, kept as ControllerRevisions. The rules of release 1.24 (pkg/controller/history). Pure. */
+
 import type { ControllerRevision } from '#api/apps/v1/types.gen.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { RawExtension } from '#api/runtime/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { compareInt64, successor } from '#apimachinery/int64.js';
 import { hashOf, sameTemplate } from '#controllers/deployment/template-hash.js';
 
 /** Longest part of the owner's name in a revision's name. */
@@ -32,7 +34,7 @@ export interface RevisionSource {
 /** A new revision, without owner reference. `collisionCount` tells apart what hashes alike. */
 export function newRevision(
   { owner, template, hashLabel }: RevisionSource,
-  revision: number,
+  revision: number | bigint,
   collisionCount: number,
 ): ControllerRevision {
   const { name = '', namespace = '', annotations } = owner.metadata;
@@ -54,7 +56,7 @@ export function newRevision(
 export function sortedRevisions(revisions: readonly ControllerRevision[]): ControllerRevision[] {
   return [...revisions].sort(
     (a, b) =>
-      a.revision - b.revision ||
+      compareInt64(a.revision, b.revision) ||
       compareText(a.metadata.creationTimestamp ?? '', b.metadata.creationTimestamp ?? '') ||
       compareText(a.metadata.name ?? '', b.metadata.name ?? ''),
   );
@@ -68,8 +70,8 @@ export type RevisionPlan =
   /** The newest revision has the template. */
   | { readonly kind: 'keep'; readonly revision: ControllerRevision }
   /** An earlier one has it: it becomes the newest. */
-  | { readonly kind: 'renumber'; readonly revision: ControllerRevision; readonly number: number }
-  | { readonly kind: 'create'; readonly number: number };
+  | { readonly kind: 'renumber'; readonly revision: ControllerRevision; readonly number: number | bigint }
+  | { readonly kind: 'create'; readonly number: number | bigint };
 
 /** What makes the template the newest of the sorted revisions. */
 export function planRevision(
@@ -78,7 +80,7 @@ export function planRevision(
   template: PodTemplateSpec,
 ): RevisionPlan {
   const newest = revisions.at(-1);
-  const number = (newest?.revision ?? 0) + 1;
+  const number = successor(newest?.revision ?? 0);
   const equal = revisions.findLast((revision) => hasTemplate(dialect, revision, template));
   if (equal === undefined) return { kind: 'create', number };
   return equal === newest ? { kind: 'keep', revision: equal } : { kind: 'renumber', revision: equal, number };

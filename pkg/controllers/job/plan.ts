@@ -96,7 +96,7 @@ function deadlineInMs(job: Job, now: number): number | undefined {
   const { startTime } = job.status ?? {};
   // A job that goes on after a suspension starts anew.
   const startMs = startTime === undefined || wasSuspended(job) ? now : parseTime(startTime);
-  return startMs + activeDeadlineSeconds * 1000 - now;
+  return startMs + Number(activeDeadlineSeconds) * 1000 - now;
 }
 
 function wantedActive(job: Job, { active, succeeded }: JobCounts): number {

@@ -20,7 +20,7 @@ export function planEviction(pod: Pod, taints: readonly Taint[]): EvictionPlan {
     if (matching.length === 0) return { kind: 'leave', afterMs: 0 };
     for (const { tolerationSeconds } of matching) {
       if (tolerationSeconds !== undefined)
-        seconds = Math.max(0, Math.min(seconds ?? tolerationSeconds, tolerationSeconds));
+        seconds = Math.max(0, Math.min(seconds ?? Number.POSITIVE_INFINITY, Number(tolerationSeconds)));
     }
   }
   return seconds === undefined ? { kind: 'stay' } : { kind: 'leave', afterMs: seconds * 1000 };

@@ -169,7 +169,7 @@ t.test('a rolling update goes from the highest ordinal and stops at what does no
   setImage('v2');
   await run();
   t.same(images(), ['web-0 v1', 'web-1 v1', 'web-2 v2']);
-  const [old, next] = api.list(controllerrevisions).sort((a, b) => a.revision - b.revision);
+  const [old, next] = api.list(controllerrevisions).sort((a, b) => Number(a.revision) - Number(b.revision));
   t.match(read()?.status, {
     currentRevision: old?.metadata.name,
     updateRevision: next?.metadata.name,

@@ -14,7 +14,7 @@ export const defaultGraceSeconds = 30;
 
 /** What all of the pod's containers have when it ends: as its deletion said, else as its spec does. */
 export function podGraceSeconds({ metadata, spec }: Pod): number {
-  return metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? defaultGraceSeconds;
+  return Number(metadata.deletionGracePeriodSeconds ?? spec.terminationGracePeriodSeconds ?? defaultGraceSeconds);
 }
 
 export interface ContainerKillerOptions {

@@ -149,7 +149,7 @@ export class ContainerStarter {
         metadata: { name: container.name, attempt: start.attempt },
         state: 'CONTAINER_RUNNING',
       },
-      graceSeconds: pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds,
+      graceSeconds: Number(pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds),
     });
     throw new StartError('PostStartHookError', message, clock.monotonic() + startRetryMs, { hasActed: true });
   }

@@ -133,7 +133,7 @@ export class PodSync {
     if (this.#started?.startTime !== startTime) {
       this.#started = { startTime, at: clock.monotonic() - Math.max(0, clock.now() - parseTime(startTime)) };
     }
-    return this.#started.at + seconds * 1000;
+    return this.#started.at + Number(seconds) * 1000;
   }
 
   async observe(): Promise<Input> {
@@ -215,7 +215,7 @@ export class PodSync {
       runtime: this.#runtime(),
       container,
       message,
-      graceSeconds: graceSeconds ?? pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds,
+      graceSeconds: graceSeconds ?? Number(pod.spec.terminationGracePeriodSeconds ?? defaultGraceSeconds),
     });
   }
 

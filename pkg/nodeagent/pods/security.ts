@@ -66,7 +66,7 @@ function supplementalGroups(pod: Pod): number[] {
   const context = pod.spec.securityContext;
   const groups = [...(context?.supplementalGroups ?? [])];
   if (context?.fsGroup !== undefined) groups.push(context.fsGroup);
-  return groups;
+  return groups.map(Number);
 }
 
 export function sandboxSecurity(pod: Pod): LinuxSandboxSecurityContext {
@@ -78,8 +78,9 @@ export function sandboxSecurity(pod: Pod): LinuxSandboxSecurityContext {
     seccomp: { profileType: 'RuntimeDefault' },
     supplementalGroups: supplementalGroups(pod),
   };
-  if (context?.runAsUser !== undefined) result.runAsUser = context.runAsUser;
-  if (context?.runAsGroup !== undefined && context.runAsUser !== undefined) result.runAsGroup = context.runAsGroup;
+  if (context?.runAsUser !== undefined) result.runAsUser = Number(context.runAsUser);
+  if (context?.runAsGroup !== undefined && context.runAsUser !== undefined)
+    result.runAsGroup = Number(context.runAsGroup);
   if (context?.seLinuxOptions !== undefined) result.selinuxOptions = context.seLinuxOptions;
   return result;
 }
@@ -138,15 +139,15 @@ export function containerSecurity(input: ContainerSecurityInput): LinuxContainer
     },
   };
   const user = own.runAsUser ?? ofPod.runAsUser;
-  if (user !== undefined) result.runAsUser = user;
+  if (user !== undefined) result.runAsUser = Number(user);
   else if (image.uid !== undefined) result.runAsUser = image.uid;
   else if (image.username !== '') result.runAsUsername = image.username;
   const group = own.runAsGroup ?? ofPod.runAsGroup;
   if (group !== undefined && (result.runAsUser !== undefined || result.runAsUsername !== undefined)) {
-    result.runAsGroup = group;
+    result.runAsGroup = Number(group);
   } else if (group !== undefined) {
     result.runAsUser = 0;
-    result.runAsGroup = group;
+    result.runAsGroup = Number(group);
   }
   if (appArmorProfile !== undefined) result.apparmorProfile = appArmorProfile;
   const selinux = own.seLinuxOptions ?? ofPod.seLinuxOptions;

@@ -155,7 +155,10 @@ export class Prober {
         if (series?.result !== false) continue;
         const graceSeconds = series.probe.terminationGracePeriodSeconds;
         const reason = type === 'startup' ? 'startupProbe' : 'livenessProbe';
-        verdicts.set(probed.id, graceSeconds === undefined ? { reason } : { reason, graceSeconds });
+        verdicts.set(
+          probed.id,
+          graceSeconds === undefined ? { reason } : { reason, graceSeconds: Number(graceSeconds) },
+        );
       }
     }
     return verdicts;

@@ -17,7 +17,8 @@ export interface EmptyDir {
 
 /** Makes the directory that containers of any user, or of the pod's group, may write to. Throws VolumeError. */
 export async function makeEmptyDir(pod: Pod, { dir, medium, bytes }: EmptyDir): Promise<void> {
-  const group = pod.spec.securityContext?.fsGroup;
+  const { fsGroup } = pod.spec.securityContext ?? {};
+  const group = fsGroup === undefined ? undefined : Number(fsGroup);
   await makeWritableDirectory(dir);
   switch (medium) {
     case '':

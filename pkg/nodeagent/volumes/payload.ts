@@ -145,7 +145,7 @@ class Builder {
     const { tokens } = this.#sources;
     if (tokens === undefined) return () => undefined;
     const { path, audience = '', expirationSeconds = defaultExpirationSeconds } = source;
-    const { token, renewAt } = await tokens.get(this.#pod, { audience, expirationSeconds });
+    const { token, renewAt } = await tokens.get(this.#pod, { audience, expirationSeconds: Number(expirationSeconds) });
     this.renewAt = Math.min(this.renewAt, renewAt);
     const user = commonUser(this.#pod);
     const isOwned = user !== undefined || this.#pod.spec.securityContext?.fsGroup !== undefined;
@@ -159,7 +159,8 @@ function commonUser({ spec }: Pod): number | undefined {
   const users = [...initContainers, ...containers].map(
     (container) => container.securityContext?.runAsUser ?? securityContext?.runAsUser,
   );
-  return users.every((user) => user === users[0]) ? users[0] : undefined;
+  const [first] = users;
+  return first !== undefined && users.every((user) => user === first) ? Number(first) : undefined;
 }
 
 /** The files of a volume; undefined for a volume that has none of its own. Throws VolumeError and StatusError. */

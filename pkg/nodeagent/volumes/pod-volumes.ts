@@ -182,7 +182,8 @@ export class PodVolumes {
     const wanted = digest(payload);
     const written = digests.get(name);
     if (written === wanted) return;
-    const group = pod.spec.securityContext?.fsGroup;
+    const { fsGroup } = pod.spec.securityContext ?? {};
+    const group = fsGroup === undefined ? undefined : Number(fsGroup);
     // Of an earlier agent.
     const isThere = written === undefined && (await hasFiles(dir, payload.files, group));
     if (!isThere) await writeAtomically(dir, payload.files, group);

@@ -89,7 +89,7 @@ export class TokenManager {
     );
     const token = answer.status?.token ?? '';
     // The server says how long it lives; when that ends is told by the server's clock, which need not be this one's.
-    const lifeMs = (answer.spec?.expirationSeconds ?? request.expirationSeconds) * 1000;
+    const lifeMs = Number(answer.spec?.expirationSeconds ?? request.expirationSeconds) * 1000;
     const renewAfterMs = Math.min(lifeMs * renewFraction, maxAgeMs);
     return { token, asked, lifeMs, renewAfterMs, renewAt: asked.monotonicMs + renewAfterMs };
   }

@@ -166,8 +166,9 @@ export class VolumeMounter {
     { dir, plugin, signal }: { readonly dir: string; readonly plugin: string; readonly signal: AbortSignal },
   ): Promise<void> {
     const { directories, events } = this.#options;
-    const { fsGroup: group, fsGroupChangePolicy: policy } = pod.spec.securityContext ?? {};
-    if (group === undefined) return;
+    const { fsGroup, fsGroupChangePolicy: policy } = pod.spec.securityContext ?? {};
+    if (fsGroup === undefined) return;
+    const group = Number(fsGroup);
     const others = await directories.ofOthers(pod.metadata.uid ?? '', plugin, specName);
     const mounted = await Promise.all(others.map(async (other) => (await mountsOn(other)).length > 0));
     if (!mounted.includes(true)) return giveToGroup(dir, { group, policy, signal });

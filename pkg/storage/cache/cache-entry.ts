@@ -1,6 +1,7 @@
 /** One version of one object in the cache: the served bytes are the only copy; everything else is made from them. */
 
 import { type Omissions, outlineOf } from '#apimachinery/codec/json/outline.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { ByteKeeper, type Compressible, type Warm } from '#storage/cache/byte-keeper.js';
 import { FieldSets } from '#storage/cache/field-sets.js';
 import { RecurringValues } from '#storage/cache/recurring-values.js';
@@ -31,7 +32,7 @@ export function jsonDecoder(): Decode {
     shared: { isShared: (bytes) => values.concern(bytes), valueOf: (bytes) => values.of(bytes) },
   };
   return (json, parts) =>
-    parts === undefined ? (JSON.parse(json.toString('utf8')) as object) : parseParts(json, parts, parser);
+    parts === undefined ? (parseJSONText(json.toString('utf8')) as object) : parseParts(json, parts, parser);
 }
 
 /** What the entries of a cache have in common. */

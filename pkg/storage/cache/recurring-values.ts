@@ -2,7 +2,9 @@
  * Values in JSON that come again and again, parsed once and frozen: the specs of one template's pods. A value has to come
  * twice before it is kept, since most of what differs from object to object never does. Of fixed size, whatever comes.
  */
+
 import { deepFreeze } from '#apimachinery/codec/json/shared-values.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 
 /** Shorter ones are parsed in no time; longer ones are hardly ever shared. */
 const leastBytes = 512;
@@ -32,7 +34,7 @@ export class RecurringValues {
     const at = hash & (slots - 1);
     let slot = this.#slots[at];
     if (slot?.kept?.bytes.equals(bytes) === true) return slot.kept.value;
-    const value = JSON.parse(bytes.toString('utf8')) as object;
+    const value = parseJSONText(bytes.toString('utf8')) as object;
     if (slot?.hash !== hash) {
       slot = { hash, unknown: 0, kept: undefined };
       this.#slots[at] = slot;

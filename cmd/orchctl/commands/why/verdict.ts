@@ -1,4 +1,5 @@
 /** What the API server says of an object, asked by a dry run that changes nothing. */
+import { toJSONText } from '#apimachinery/json-text.js';
 import { type Api, collectionPath, failureOf, objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { objectName } from '#cmd/orchctl/api/resources.js';
 import { fieldManager } from '#cmd/orchctl/commands/apply.js';
@@ -9,7 +10,7 @@ import { stepOf, type Verdict, warningsIn, webhooksIn } from '#cmd/orchctl/comma
 export async function verdictOf(api: Api, { object, resource, namespace }: Manifest): Promise<Verdict> {
   const { name = '' } = object.metadata;
   const query = { fieldManager, dryRun: 'All', fieldValidation: 'Strict' };
-  const text = JSON.stringify(object);
+  const text = toJSONText(object);
   const answer = await (name === ''
     ? api.answer('POST', withQuery(collectionPath(resource, { namespace }), query), text, {
         'content-type': 'application/json',

@@ -1,4 +1,4 @@
-/** Objects out of JSON texts. (Into JSON they go by JSON.stringify: in memory they have JSON's shape.) */
+/** Objects out of JSON texts. (Into JSON they go by `toJSONText`: in memory they have JSON's shape.) */
 
 import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
@@ -9,6 +9,7 @@ import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { type JsonObject, JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, type StatusError } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** What happens about members that no field describes and members that come twice (`?fieldValidation=`). */
@@ -93,7 +94,7 @@ export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: F
 /** The first half of it: the text as a value. */
 function parseFor(type: TypeInfo, text: string): unknown {
   try {
-    return parseJSONText(text);
+    return parseJSONText(text, 'literals');
   } catch (error) {
     throw unrecognized(type, text, error);
   }
@@ -102,7 +103,7 @@ function parseFor(type: TypeInfo, text: string): unknown {
 /** The same in steps. */
 export function* parseForSteps(type: TypeInfo, text: string): Steps<unknown> {
   try {
-    return yield* parseJSONSteps(text);
+    return yield* parseJSONSteps(text, 'literals');
   } catch (error) {
     throw unrecognized(type, text, error);
   }
@@ -143,5 +144,5 @@ export function decodeValue(
 
 /** The JSON text of an object. */
 export function encodeJSON(object: unknown): Buffer {
-  return Buffer.from(JSON.stringify(object));
+  return Buffer.from(toJSONText(object));
 }

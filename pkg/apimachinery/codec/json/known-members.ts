@@ -117,7 +117,7 @@ function decodeAround(
   }
   let object: unknown;
   try {
-    object = parseJSONText(marked);
+    object = parseJSONText(marked, 'literals');
   } catch {
     // What is wrong is told by whoever parses all of it.
     return undefined;

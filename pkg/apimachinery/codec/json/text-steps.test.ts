@@ -20,7 +20,7 @@ function outcome(parse: () => unknown): unknown {
 function same(t: Test, text: string): void {
   const wanted = outcome(() => parseJSONText(text));
   t.strictSame(
-    outcome(() => allSteps(parseJSONSteps(text, sizes))),
+    outcome(() => allSteps(parseJSONSteps(text, 'values', sizes))),
     wanted,
     text,
   );
@@ -102,7 +102,7 @@ t.test('of any text', async (t) => {
 
 t.test('pauses between pieces', async (t) => {
   const text = JSON.stringify({ a: { b: Array.from({ length: 100 }, (_, i) => `text ${i}`) } });
-  const steps = parseJSONSteps(text, { largeText: 100, piece: 50 });
+  const steps = parseJSONSteps(text, 'values', { largeText: 100, piece: 50 });
   let pauses = 0;
   while (steps.next().done !== true) pauses++;
   t.ok(pauses > 15, `${pauses} pauses`);

@@ -1,6 +1,6 @@
 /** Large JSON texts into values in steps: they are cut into pieces, since the parser itself knows no pause. */
 import type { Steps } from '#apimachinery/async/steps.js';
-import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { type Numbers, parseJSONText } from '#apimachinery/codec/json/text.js';
 
 export interface PieceSizes {
   /** Characters of a text that is worth it. */
@@ -24,15 +24,19 @@ const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
 /** The same value as `parseJSONText`, and the same SyntaxError. `sizes`: for tests. */
-export function* parseJSONSteps(text: string, sizes: PieceSizes = usualSizes): Steps<unknown> {
-  if (text.length < sizes.largeText) return parseJSONText(text);
+export function* parseJSONSteps(
+  text: string,
+  numbers: Numbers = 'values',
+  sizes: PieceSizes = usualSizes,
+): Steps<unknown> {
+  if (text.length < sizes.largeText) return parseJSONText(text, numbers);
   try {
-    return yield* new Pieces(text, sizes.piece).root();
+    return yield* new Pieces(text, numbers, sizes.piece).root();
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
     // Says where in the whole text it is wrong.
     yield;
-    return parseJSONText(text);
+    return parseJSONText(text, numbers);
   }
 }
 
@@ -40,12 +44,14 @@ type JsonObject = Record<string, unknown>;
 
 class Pieces {
   readonly #text: string;
+  readonly #numbers: Numbers;
   readonly #piece: number;
   /** Behind what is parsed. */
   #at = 0;
 
-  constructor(text: string, piece: number) {
+  constructor(text: string, numbers: Numbers, piece: number) {
     this.#text = text;
+    this.#numbers = numbers;
     this.#piece = piece;
   }
 
@@ -67,7 +73,7 @@ class Pieces {
       return yield* code === openBrace ? this.#object(level + 1) : this.#list(level + 1);
     }
     this.#at = this.#end(start, Number.POSITIVE_INFINITY) ?? this.#text.length;
-    return parseJSONText(this.#text.slice(start, this.#at));
+    return parseJSONText(this.#text.slice(start, this.#at), this.#numbers);
   }
 
   *#list(level: number): Steps<unknown[]> {
@@ -76,7 +82,8 @@ class Pieces {
     let start = this.#at;
     const flush = (end: number) => {
       if (end > start)
-        for (const part of parseJSONText(`[${this.#text.slice(start, end)}]`) as unknown[]) list.push(part);
+        for (const part of parseJSONText(`[${this.#text.slice(start, end)}]`, this.#numbers) as unknown[])
+          list.push(part);
     };
     this.#space();
     if (this.#take(closeBracket)) return list;
@@ -112,7 +119,7 @@ class Pieces {
     let start = this.#at;
     const flush = (end: number) => {
       if (end <= start) return;
-      const part = parseJSONText(`{${this.#text.slice(start, end)}}`) as JsonObject;
+      const part = parseJSONText(`{${this.#text.slice(start, end)}}`, this.#numbers) as JsonObject;
       if (object === undefined) object = part;
       else for (const name of Object.keys(part)) set(object, name, part[name]);
     };

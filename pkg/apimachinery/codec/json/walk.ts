@@ -10,6 +10,8 @@ import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/json/time
 import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { int64Value, isInt64, isUint64 } from '#apimachinery/int64.js';
+import { NumberLiteral } from '#apimachinery/number-literal.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, Prune, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -68,7 +70,8 @@ export class JsonWalk {
         return this.#time(value, canonicalMicroTime, '2006-01-02T15:04:05.000000Z07:00');
       case 'quantity':
         if (typeof value === 'string') return reword(canonicalQuantity, value.trim());
-        if (typeof value === 'number') return reword(canonicalQuantity, String(value));
+        if (typeof value === 'number' || typeof value === 'bigint') return reword(canonicalQuantity, String(value));
+        if (value instanceof NumberLiteral) return reword(canonicalQuantity, value.text);
         throw this.#mismatch(value, type.goName);
       case 'duration':
         if (typeof value !== 'string') throw this.#mismatch(value, 'string');
@@ -77,6 +80,7 @@ export class JsonWalk {
         if (typeof value === 'string' || isInt32(value)) return value;
         throw this.#mismatch(value, 'int32');
       case 'rawJSON':
+        if (value instanceof NumberLiteral) return doubleOr64Bits(value);
         this.members += checkDepth(value, maxDepth - this.#path.length);
         return value;
       case 'bareList':
@@ -136,9 +140,12 @@ export class JsonWalk {
       this.#path.push(key);
       if (key === 'apiVersion' || key === 'kind') object[key] = this.#undeclared(type, key, member);
       else if (key === 'metadata') {
+        // Custom objects are read as values before their metadata are: `1.0` is as good as 1.
+        checkDepth(member, maxDepth - 1);
         const field = type.byName.get(key);
         object[key] = member === null || field === undefined ? undefined : this.#metadata(field, member);
-      } else this.members += checkDepth(member, maxDepth - 1);
+      } else if (member instanceof NumberLiteral) object[key] = doubleOr64Bits(member);
+      else this.members += checkDepth(member, maxDepth - 1);
       this.#path.pop();
     }
     const result = withoutUndefined(object);
@@ -170,6 +177,7 @@ export class JsonWalk {
       if (member === null) return undefined;
       throw this.#mismatch(member, 'string');
     }
+    if (member instanceof NumberLiteral && type.preserveUnknown) return doubleOr64Bits(member);
     // Also of what is dropped: deep input is refused wherever it stands.
     this.members += checkDepth(member, maxDepth - this.#path.length);
     if (type.preserveUnknown) return member;
@@ -223,8 +231,7 @@ export class JsonWalk {
       this.#path.push(key);
       const next = this.#element(field, element);
       this.#path.pop();
-      if (next !== element)
-        Object.defineProperty(map, key, { value: next, enumerable: true, writable: true, configurable: true });
+      if (next !== element) setMember(map, key, next);
     }
     return map;
   }
@@ -249,6 +256,8 @@ export class JsonWalk {
       case 'double':
       case 'float':
         if (Number.isFinite(value)) return value;
+        if (value instanceof NumberLiteral && Number.isFinite(Number(value.text))) return Number(value.text);
+        if (typeof value === 'bigint') return Number(value);
         break;
       case 'int32':
         if (isInt32(value)) return value;
@@ -256,12 +265,18 @@ export class JsonWalk {
       case 'uint32':
         if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 32) return value;
         break;
-      case 'int64':
-        if (Number.isInteger(value) && Math.abs(value as number) <= 2 ** 63) return value;
+      case 'int64': {
+        if (Number.isSafeInteger(value)) return value;
+        const integer = integerOf(value);
+        if (integer !== undefined && isInt64(integer)) return int64Value(integer);
         break;
-      case 'uint64':
-        if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= 2 ** 64) return value;
+      }
+      case 'uint64': {
+        if (Number.isSafeInteger(value) && (value as number) >= 0) return value;
+        const integer = integerOf(value);
+        if (integer !== undefined && isUint64(integer)) return int64Value(integer);
         break;
+      }
     }
     throw this.#mismatch(value, goScalar(scalar));
   }
@@ -311,10 +326,8 @@ export class JsonWalk {
       this.#owner === undefined || names.length === 0
         ? 'Go value'
         : `Go struct field ${this.#owner.shortName}.${names.join('.')}`;
-    const number = typeof value === 'number' && goType !== 'string' && goType !== 'bool' && /^u?int/.test(goType);
-    return new DecodeError(
-      `json: cannot unmarshal ${number ? `number ${value}` : jsonName(value)} into ${into} of type ${goType}`,
-    );
+    const shown = /^(?:u?int|float)/.test(goType) ? numberName(value) : jsonName(value);
+    return new DecodeError(`json: cannot unmarshal ${shown} into ${into} of type ${goType}`);
   }
 }
 
@@ -331,6 +344,25 @@ function reword(canonical: (text: string) => string, text: string): string {
 
 function isInt32(value: unknown): boolean {
   return typeof value === 'number' && (value | 0) === value;
+}
+
+function doubleOr64Bits(literal: NumberLiteral): number | bigint {
+  const { value } = literal;
+  if (Math.abs(Number(value)) < Number.POSITIVE_INFINITY) return value;
+  throw new DecodeError(`json: cannot unmarshal number ${literal.text} into Go value of type float64`);
+}
+
+/** The integer that a value is without doubt: a double beyond 2^53 is what was read as one. */
+function integerOf(value: unknown): bigint | undefined {
+  if (value instanceof NumberLiteral) return value.integer;
+  if (typeof value === 'bigint') return value;
+  return Number.isInteger(value) ? BigInt(value as number) : undefined;
+}
+
+/** Numbers are named with what they are only where the field has numbers, too. */
+function numberName(value: unknown): string {
+  if (value instanceof NumberLiteral) return `number ${value.text}`;
+  return typeof value === 'number' || typeof value === 'bigint' ? `number ${value}` : jsonName(value);
 }
 
 function goScalar(scalar: Scalar): string {
@@ -400,6 +432,12 @@ export function saysNothing(field: FieldInfo, value: unknown): boolean {
   return true;
 }
 
+/** Whatever its name: assigning to `__proto__` would change the object's nature. */
+function setMember(object: JsonObject, key: string, value: unknown): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+}
+
 function withoutUndefined(object: JsonObject): JsonObject {
   const result: JsonObject = {};
   for (const key in object) if (object[key] !== undefined && key !== '__proto__') result[key] = object[key];
@@ -413,20 +451,29 @@ export function complete(type: TypeInfo, object: JsonObject): void {
 }
 
 /**
- * How many members the objects in the value have. Throws a DecodeError for a value nested deeper than `left`, and for
- * numbers too large for JSON's writers.
+ * How many members the objects in the value have. NumberLiterals in it become their values. Throws a DecodeError for a value
+ * nested deeper than `left`, and for numbers too large for JSON's writers.
  */
 export function checkDepth(value: unknown, left: number): number {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new DecodeError('json: cannot unmarshal number into Go value of type float64');
   }
-  if (typeof value !== 'object' || value === null) return 0;
+  if (typeof value !== 'object' || value === null || value instanceof NumberLiteral) return 0;
   if (left <= 0) throw new DecodeError('exceeded max depth');
   let members = 0;
   if (Array.isArray(value)) {
-    for (const element of value) members += checkDepth(element, left - 1);
+    for (let i = 0; i < value.length; i++) {
+      const element: unknown = value[i];
+      if (element instanceof NumberLiteral) value[i] = doubleOr64Bits(element);
+      else members += checkDepth(element, left - 1);
+    }
     return members;
   }
-  for (const key of Object.keys(value)) members += 1 + checkDepth((value as JsonObject)[key], left - 1);
+  for (const key of Object.keys(value)) {
+    const member = (value as JsonObject)[key];
+    if (member instanceof NumberLiteral) setMember(value as JsonObject, key, doubleOr64Bits(member));
+    else members += checkDepth(member, left - 1);
+    members++;
+  }
   return members;
 }

@@ -4,6 +4,7 @@
  */
 import { ReverseWriter, tag, wire, wireTypeOf } from '#apimachinery/codec/protobuf/writer.js';
 import { parseDurationNanos } from '#apimachinery/duration.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -56,7 +57,7 @@ function newMessageWriter(type: TypeInfo): WriteMessage {
       return writeIntOrString;
     case 'rawJSON':
       return (writer, value) => {
-        if (value !== undefined) writer.text(textKey, JSON.stringify(value));
+        if (value !== undefined) writer.text(textKey, toJSONText(value));
       };
     case 'bareList':
       return fieldWriter(fieldAt(type, 0));
@@ -177,6 +178,10 @@ function byBytes(a: string, b: string): number {
 /** Of the first field, when that is text. */
 const textKey = tag(1, wire.delimited);
 
+function asInteger(value: unknown): number | bigint {
+  return typeof value === 'bigint' ? value : asNumber(value);
+}
+
 function asNumber(value: unknown): number {
   if (value === undefined) return 0;
   if (typeof value !== 'number') throw new EncodeError(`not a number: ${String(value)}`);
@@ -199,13 +204,13 @@ function scalarWriter(scalar: Scalar, number: number): WriteValue {
     case 'int32':
     case 'int64':
       return (writer, value) => {
-        writer.varint64(asNumber(value), true);
+        writer.varint64(asInteger(value), true);
         writer.varint(key);
       };
     case 'uint32':
     case 'uint64':
       return (writer, value) => {
-        writer.varint64(asNumber(value), false);
+        writer.varint64(asInteger(value), false);
         writer.varint(key);
       };
     case 'double':

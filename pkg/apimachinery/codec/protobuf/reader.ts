@@ -127,8 +127,14 @@ export class Reader {
     return this.buffer[this.at++] as number;
   }
 
-  /** A 64-bit number; beyond 2^53 the nearest one. */
-  int64(signed: boolean): number {
+  /** The lower 32 bits of a 64-bit number. */
+  int32(): number {
+    const value = this.int64(true);
+    return typeof value === 'number' ? value | 0 : Number(BigInt.asIntN(32, value));
+  }
+
+  /** A 64-bit number, as values of the API have it (`int64Value`). */
+  int64(signed: boolean): number | bigint {
     const { at, end, buffer } = this;
     if (at < end) {
       const first = buffer[at] as number;
@@ -141,7 +147,7 @@ export class Reader {
   }
 
   /** In three parts of 28, 28 and 8 bits. */
-  #longInt64(signed: boolean): number {
+  #longInt64(signed: boolean): number | bigint {
     let low = 0;
     let middle = 0;
     let high = 0;
@@ -156,7 +162,9 @@ export class Reader {
         const upper = high * 2 ** 24 + Math.floor(middle / 16);
         const lower = (middle & 0x0f) * 2 ** 28 + low;
         // Two's complement: small negative numbers stay exact.
-        return (signed && high >= 0x80 ? upper - 2 ** 32 : upper) * 2 ** 32 + lower;
+        const signedUpper = signed && high >= 0x80 ? upper - 2 ** 32 : upper;
+        const value = signedUpper * 2 ** 32 + lower;
+        return Number.isSafeInteger(value) ? value : BigInt(signedUpper) * 2n ** 32n + BigInt(lower);
       }
     }
     throw new DecodeError('proto: integer overflow');

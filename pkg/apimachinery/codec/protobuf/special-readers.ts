@@ -10,7 +10,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { canonicalQuantity, QuantityError } from '#apimachinery/quantity.js';
 
 export function readDuration(reader: Reader): string {
-  let nanos = 0;
+  let nanos: number | bigint = 0;
   while (reader.at < reader.end) {
     const key = reader.uint32();
     if (key === tag(1, wire.varint)) nanos = reader.int64(true);
@@ -29,8 +29,8 @@ export function readTime(reader: Reader, micro: boolean): string | undefined {
   let nanos = 0;
   while (reader.at < reader.end) {
     const key = reader.uint32();
-    if (key === tag(1, wire.varint)) seconds = reader.int64(true);
-    else if (key === tag(2, wire.varint)) nanos = reader.int64(true);
+    if (key === tag(1, wire.varint)) seconds = Number(reader.int64(true));
+    else if (key === tag(2, wire.varint)) nanos = Number(reader.int64(true));
     else reader.skip(key & 7);
   }
   if (seconds < minSeconds || seconds > maxSeconds) throw new DecodeError('time out of range');
@@ -51,8 +51,8 @@ export function readIntOrString(reader: Reader): number | string {
   let text = '';
   while (reader.at < reader.end) {
     const key = reader.uint32();
-    if (key === tag(1, wire.varint)) isString = reader.int64(true) === 1;
-    else if (key === tag(2, wire.varint)) number = reader.int64(true) | 0;
+    if (key === tag(1, wire.varint)) isString = reader.int32() === 1;
+    else if (key === tag(2, wire.varint)) number = reader.int32();
     else if (key === tag(3, wire.delimited)) text = reader.string();
     else reader.skip(key & 7);
   }

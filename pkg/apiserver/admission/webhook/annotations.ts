@@ -1,5 +1,6 @@
 /** What the audit log is told of webhooks: 1.24's annotations, and how long each of them took. */
 import type { Dialect } from '#apimachinery/dialect.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { Invocation } from '#apiserver/admission/webhook/invocation.js';
 import type { Subject } from '#apiserver/admission/webhook/subject.js';
 
@@ -23,7 +24,7 @@ export function recordPatch(
 ): void {
   const { audit } = subject.scope.context;
   if (audit?.reaches('Request') !== true) return;
-  const value = JSON.stringify({ ...namesOf(invocation), patch, patchType: 'JSONPatch' });
+  const value = toJSONText({ ...namesOf(invocation), patch, patchType: 'JSONPatch' });
   if (value.length <= maxPatchChars) audit.annotate(keyOf('patch', dialect, invocation, subject), value);
 }
 

@@ -1,8 +1,10 @@
 /** `MutatingAdmissionWebhook`: webhooks that may change objects, one after the other. */
+
 import type { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { internalError } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonEqual, valueAt } from '#apimachinery/patch/json-values.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { Reinvocation } from '#apiserver/admission/reinvocation.js';
@@ -90,7 +92,7 @@ export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration
 }
 
 function textOf({ object }: AdmissionAttributes): string | undefined {
-  return object === undefined ? undefined : JSON.stringify(object);
+  return object === undefined ? undefined : toJSONText(object);
 }
 
 /** Of a scaled object only the number of replicas is the webhook's to change. */

@@ -1,5 +1,6 @@
 /** The options of a request, as webhooks are told them. Pure. */
 import type { Dialect } from '#apimachinery/dialect.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 
 const kinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
@@ -13,10 +14,10 @@ export function optionsText(
   if (operation === 'CONNECT') return 'null';
   const head = { kind: kinds[operation], apiVersion: dialect.apiVersion('meta', 'v1') };
   const dry = dryRun ? { dryRun: ['All'] } : {};
-  if (operation === 'DELETE') return JSON.stringify({ ...head, ...options, dryRun: undefined, ...dry });
+  if (operation === 'DELETE') return toJSONText({ ...head, ...options, dryRun: undefined, ...dry });
   const fieldManager = query.get('fieldManager') ?? '';
   const fieldValidation = query.get('fieldValidation') ?? '';
-  return JSON.stringify({
+  return toJSONText({
     ...head,
     ...dry,
     ...(fieldManager === '' ? {} : { fieldManager }),

@@ -1,6 +1,8 @@
 /** What a webhook's patch makes of an object. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, internalError, statusOf } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
@@ -15,7 +17,7 @@ import { strategyContext } from '#apiserver/resources/strategy-context.js';
 export function patchFrom(webhook: string, text: Buffer): readonly unknown[] {
   try {
     checkSize(text);
-    const patch: unknown = JSON.parse(text.toString());
+    const patch: unknown = parseJSONText(text.toString(), 'literals');
     if (!Array.isArray(patch)) throw new Error('not a list of operations');
     return patch;
   } catch (error) {
@@ -38,7 +40,7 @@ export async function patched(
   const { registry, context } = scope;
   let next: ApiObjectShape;
   try {
-    next = registry.codec.normalize(jsonPatch(JSON.parse(view.object), patch), view.kind, 'Ignore').object;
+    next = registry.codec.normalize(jsonPatch(parseJSONText(view.object), patch), view.kind, 'Ignore').object;
   } catch (error) {
     throw internalError(new Error(whyOf(error), { cause: error }));
   }

@@ -1,8 +1,10 @@
 /** Questions to webhooks and their answers, as JSON (`AdmissionReview` of `admission.…/v1` and `v1beta1`). Pure. */
+
 import type { ReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Status } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { AdmissionOperation } from '#apiserver/admission/admission.js';
 import type { ResourceName } from '#apiserver/admission/webhook/rules.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
@@ -50,7 +52,7 @@ export function reviewText(dialect: Dialect, version: ReviewVersion, question: Q
     },
   };
   // The objects are JSON already.
-  const head = JSON.stringify(request).slice(0, -1);
+  const head = toJSONText(request).slice(0, -1);
   const { object, oldObject, dryRun, options } = question;
   const body = `${head},"object":${object},"oldObject":${oldObject},"dryRun":${dryRun},"options":${options}}`;
   return `{"kind":"AdmissionReview","apiVersion":"${dialect.apiVersion('admission', version)}","request":${body}}`;
@@ -201,5 +203,5 @@ function textMembers<K extends string>(members: Members, names: readonly K[]): P
 
 /** An object as JSON, as everybody outside sees it; `null` for none. */
 export function jsonText(shown: (object: object) => object, object: ApiObjectShape | undefined): string {
-  return object === undefined ? 'null' : JSON.stringify(shown(object));
+  return object === undefined ? 'null' : toJSONText(shown(object));
 }

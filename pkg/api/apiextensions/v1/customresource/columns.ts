@@ -2,6 +2,7 @@
  * Columns of tables of custom objects. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/registry/
  * customresource/tableconvertor/tableconvertor.go.
  */
+
 import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
 import { canonical } from '#api/apiextensions/v1/customresource/list-items.js';
 import type { CustomResourceColumnDefinition } from '#api/apiextensions/v1/types.gen.js';
@@ -44,13 +45,14 @@ export function cellsOf(given: readonly CustomResourceColumnDefinition[] | undef
 }
 
 /** What is not of the column's type is not shown. */
-function cellOf(type: string, value: unknown, now: number): string | number | boolean | null {
+function cellOf(type: string, value: unknown, now: number): string | number | bigint | boolean | null {
   if (value === undefined || value === null) return null;
   switch (type) {
     case 'integer':
+      if (typeof value === 'bigint') return value;
       return typeof value === 'number' ? Math.trunc(value) : null;
     case 'number':
-      return typeof value === 'number' ? value : null;
+      return typeof value === 'number' || typeof value === 'bigint' ? Number(value) : null;
     case 'boolean':
       return typeof value === 'boolean' ? value : null;
     case 'string':

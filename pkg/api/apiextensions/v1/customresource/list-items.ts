@@ -2,8 +2,10 @@
  * Elements of custom lists that must differ: all of a set, and those of a map in their keys. Source: 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go.
  */
+
 import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { addAll, duplicate } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -60,7 +62,12 @@ function keysOf(element: unknown, { listMapKeys, items }: Structural): unknown {
 
 /** The same text for equal values, in whatever order their members stand. */
 export function canonical(value: unknown): string {
-  return JSON.stringify(value, (_key, part: unknown) =>
-    isMembers(part) ? Object.fromEntries(Object.entries(part).sort(([a], [b]) => (a < b ? -1 : 1))) : part,
-  );
+  return toJSONText(inOrder(value));
+}
+
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (!isMembers(value)) return value;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(members.map(([name, member]) => [name, inOrder(member)]));
 }

@@ -30,10 +30,11 @@ export function validateScale(object: object, scale: CustomResourceSubresourceSc
     const value = valueAt(object, path);
     if (value === undefined || value === null) continue;
     const at = FieldPath.of(...path);
-    if (typeof value !== 'number' || !Number.isInteger(value)) {
+    if (typeof value !== 'bigint' && !Number.isInteger(value)) {
       failures.push(invalidValue(at, value, 'should be a 32-bit integer'));
-    } else if (value < 0) failures.push(invalidValue(at, value, 'should be a non-negative integer'));
-    else if (value > maxReplicas) {
+    } else if ((value as number | bigint) < 0)
+      failures.push(invalidValue(at, value, 'should be a non-negative integer'));
+    else if ((value as number | bigint) > maxReplicas) {
       failures.push(invalidValue(at, value, `should be less than or equal to ${maxReplicas}`));
     }
   }

@@ -2,6 +2,7 @@
  * What is particular to a version of a custom kind, as its definition says it. Source: 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/registry/customresource/{strategy,status_strategy,validator}.go.
  */
+
 import { type Cells, cellsOf } from '#api/apiextensions/v1/customresource/columns.js';
 import { fillCustomDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
 import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
@@ -19,6 +20,7 @@ import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { successor } from '#apimachinery/int64.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { Patterns } from '#apimachinery/patterns/pattern.js';
 import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
@@ -71,7 +73,7 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
     prepareForUpdate(object, old) {
       if (hasStatus) copyField(object, old, 'status');
       copyField(object.metadata, old.metadata, 'generation');
-      if (!sameBody(object, old)) object.metadata.generation = (old.metadata.generation ?? 0) + 1;
+      if (!sameBody(object, old)) object.metadata.generation = successor(old.metadata.generation ?? 0);
     },
     validateCreate(object, context) {
       const rules = { dialect: context.dialect, namespaced, name: dns1123SubdomainErrors, anyFinalizer: true };

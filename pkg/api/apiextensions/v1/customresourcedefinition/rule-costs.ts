@@ -20,7 +20,7 @@ export function elementsOf({
   maxProperties,
   maxItems,
 }: JSONSchemaProps): number | undefined {
-  const limit = (value: number | undefined) => (value === undefined ? undefined : Math.max(value, 0));
+  const limit = (value: number | bigint | undefined) => (value === undefined ? undefined : Math.max(Number(value), 0));
   if (type === 'array') return limit(maxItems);
   return type === 'object' && additionalProperties !== undefined ? limit(maxProperties) : 1;
 }

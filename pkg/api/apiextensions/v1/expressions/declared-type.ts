@@ -140,8 +140,8 @@ function textType({ schema }: Structural): DeclaredType {
   }
 }
 
-function limit(value: number | undefined): number | undefined {
-  return value === undefined ? undefined : Math.max(value, 0);
+function limit(value: number | bigint | undefined): number | undefined {
+  return value === undefined ? undefined : Math.max(Number(value), 0);
 }
 
 /** The fewest bytes of JSON that a value takes. */

@@ -18,6 +18,8 @@ import {
   type Work,
 } from '#apimachinery/cel/values.js';
 import { semanticEqual } from '#apimachinery/equality.js';
+import { int64Value } from '#apimachinery/int64.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 type Members = Record<string, unknown>;
 
@@ -39,7 +41,7 @@ export function celValueOf(json: unknown, schema: Structural, isRoot: boolean): 
     case 'string':
       return typeof json === 'string' ? textOf(json, schema) : unexpected('string', json);
     case 'number':
-      return typeof json === 'number' ? json : unexpected('float', json);
+      return typeof json === 'number' || typeof json === 'bigint' ? Number(json) : unexpected('float', json);
     case 'integer':
       return isWhole(json) ? BigInt(json) : unexpected('int', json);
     case 'boolean':
@@ -49,8 +51,9 @@ export function celValueOf(json: unknown, schema: Structural, isRoot: boolean): 
   }
 }
 
+/** A double beyond 2^53 is none, as for 1.24: an integer would be a bigint. */
 function isWhole(json: unknown): json is number | bigint {
-  return typeof json === 'bigint' || Number.isInteger(json);
+  return typeof json === 'bigint' || Number.isSafeInteger(json);
 }
 
 function unexpected(wanted: string, json: unknown): CelFailure {
@@ -281,7 +284,7 @@ abstract class Associative extends SchemaList {
 /** Elements that are values, in no order. All are of one type, and most are scalars, which are their own identity. */
 class SetList extends Associative {
   protected identityOf(json: unknown): unknown {
-    return typeof json === 'object' && json !== null ? JSON.stringify(json) : json;
+    return typeof json === 'object' && json !== null ? toJSONText(json) : json;
   }
 
   override equals(other: Value, run: Work): Value {
@@ -314,7 +317,7 @@ class KeyedList extends Associative {
   }
 
   protected identityOf(json: unknown): string {
-    return JSON.stringify(isMembers(json) ? this.#keys.map((key) => json[key] ?? null) : null);
+    return toJSONText(isMembers(json) ? this.#keys.map((key) => json[key] ?? null) : null);
   }
 
   override equals(other: Value, run: Work): Value {
@@ -342,7 +345,7 @@ class KeyedList extends Associative {
 
 /** Of values that expressions make. */
 function plainJson(value: Value): unknown {
-  if (typeof value === 'bigint') return Number(value);
+  if (typeof value === 'bigint') return int64Value(value);
   if (value instanceof CelList) return Array.from({ length: value.size }, (_, i) => plainJson(value.at(i)));
   if (value instanceof CelMap) {
     return Object.fromEntries(value.keys().map((key) => [String(key), plainJson(value.find(key) ?? null)]));

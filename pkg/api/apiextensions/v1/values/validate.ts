@@ -13,6 +13,7 @@ import type { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { Verdict } from '#api/apiextensions/v1/values/verdict.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import {
   invalidType,
@@ -80,7 +81,7 @@ class ValueValidator {
         if (!check(value)) this.#mustBe(verdict, place, format, value);
         verdict.passed();
       }
-    } else if (typeof value === 'number') {
+    } else if (typeof value === 'number' || typeof value === 'bigint') {
       this.#number(verdict, value, schema, place);
       verdict.passed(2);
     } else if (Array.isArray(value)) {
@@ -124,7 +125,7 @@ class ValueValidator {
   #enumerated(verdict: Verdict, value: unknown, { enum: values = [] }: JSONSchemaProps, { path, name }: Place): void {
     // Null is not in any list, even where the list has it.
     if (values.length === 0 || (value !== null && values.some((one) => jsonEqual(one, value)))) return;
-    const texts = values.map((one) => (typeof one === 'string' ? one : JSON.stringify(one)));
+    const texts = values.map((one) => (typeof one === 'string' ? one : toJSONText(one)));
     verdict.add(notSupported(path, value, texts), `${name} should be one of ${texts.join(' ')}`);
   }
 
@@ -143,7 +144,7 @@ class ValueValidator {
     }
   }
 
-  #number(verdict: Verdict, value: number, schema: JSONSchemaProps, place: Place): void {
+  #number(verdict: Verdict, value: number | bigint, schema: JSONSchemaProps, place: Place): void {
     const { maximum, exclusiveMaximum = false, minimum, exclusiveMinimum = false, multipleOf } = schema;
     if (multipleOf !== undefined && multipleOf > 0 && !isMultiple(value, multipleOf)) {
       this.#invalid(verdict, place, value, `should be a multiple of ${multipleOf}`);
@@ -261,14 +262,29 @@ class Best {
 /** The schema types that a JSON value fits, the most particular first. */
 function typesOf(value: unknown): string[] {
   if (Array.isArray(value)) return ['array'];
-  if (typeof value === 'number') return Number.isInteger(value) ? ['integer', 'number'] : ['number'];
+  if (isWhole(value)) return ['integer', 'number'];
   return [typeof value];
 }
 
 /** What a value is called that has no text, where a text of some format is wanted. */
 function numberFormat(value: unknown): string {
-  if (typeof value !== 'number') return '';
-  return Number.isInteger(value) ? 'int64' : 'float64';
+  if (isWhole(value)) return 'int64';
+  return typeof value === 'number' ? 'float64' : '';
+}
+
+function isWhole(value: unknown): boolean {
+  return typeof value === 'bigint' || (typeof value === 'number' && isJSONInteger(value));
+}
+
+/** Relative: fractions are never exact. */
+const tolerance = 1e-9;
+
+/** 1.24 takes doubles that are next to an integer for one (123456789.125), but none beyond 2^53: integers there are bigints. */
+function isJSONInteger(value: number): boolean {
+  if (Number.isSafeInteger(value)) return true;
+  if (value < 0 || value > Number.MAX_SAFE_INTEGER) return false;
+  const whole = Math.trunc(value);
+  return (value - whole) / (value + whole) < tolerance;
 }
 
 function characters(text: string): number {
@@ -277,12 +293,9 @@ function characters(text: string): number {
   return count;
 }
 
-/** Relative: fractions are never exact, and 0.3 is a multiple of 0.1. */
-const tolerance = 1e-9;
-
-function isMultiple(value: number, factor: number): boolean {
-  if (Number.isInteger(value) && Number.isInteger(factor)) return value % factor === 0;
-  const quotient = factor < 1 ? (1 / factor) * value : value / factor;
-  const off = Math.abs(quotient - Math.round(quotient));
-  return off === 0 || off / (2 * Math.abs(quotient)) < tolerance;
+function isMultiple(value: number | bigint, factor: number): boolean {
+  if (typeof value === 'bigint')
+    return Number.isInteger(factor) ? value % BigInt(factor) === 0n : isMultiple(Number(value), factor);
+  if (Number.isSafeInteger(value) && Number.isInteger(factor)) return value % factor === 0;
+  return isJSONInteger(factor < 1 ? (1 / factor) * value : value / factor);
 }

@@ -154,7 +154,8 @@ t.test('defaults', (t) => {
 
 t.test('generations', (t) => {
   const old = created(deploymentStrategy, base);
-  const generation = (draft: Draft): number | undefined => updated(deploymentStrategy, draft, old).metadata.generation;
+  const generation = (draft: Draft): number | bigint | undefined =>
+    updated(deploymentStrategy, draft, old).metadata.generation;
   t.equal(generation(base), 1, 'nothing changes');
   t.equal(generation(withField(base, 'metadata.labels', { a: 'b' })), 1, 'labels do not count');
   t.equal(generation(withField(base, 'metadata.annotations', { a: 'b' })), 2, 'annotations of a deployment count');

@@ -96,7 +96,7 @@ function dropAppArmor(pod: Pod, old: Pod | undefined, { gate, dialect }: Strateg
  * How long a pod gets to end: what the request says, else what the pod says, else no time. A pod that no node runs,
  * or that has ended, needs none; a negative period means the shortest one.
  */
-export function podGracePeriodSeconds(pod: Pod, requested: number | undefined): number {
+export function podGracePeriodSeconds(pod: Pod, requested: number | bigint | undefined): number | bigint {
   const unscheduled = (pod.spec.nodeName ?? '') === '';
   if (unscheduled || isPodTerminal(pod)) return 0;
   const period = requested ?? pod.spec.terminationGracePeriodSeconds ?? 0;

@@ -93,7 +93,10 @@ function annotationsUpdate(pod: Pod, old: Pod, dialect: Dialect): readonly Field
 const immutableText =
   'pod updates may not change fields other than `spec.containers[*].image`, `spec.initContainers[*].image`, `spec.activeDeadlineSeconds`, `spec.tolerations` (only additions to existing tolerations) or `spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)';
 
-function deadlineMayOnlyShrink(seconds: number | undefined, old: number | undefined): readonly FieldFailure[] {
+function deadlineMayOnlyShrink(
+  seconds: number | bigint | undefined,
+  old: number | bigint | undefined,
+): readonly FieldFailure[] {
   const path = specPath.child('activeDeadlineSeconds');
   if (seconds === undefined) {
     return old === undefined
