@@ -92,10 +92,10 @@ t.test('errors name the place', async (t) => {
     ['- a', /^yaml: an object is expected$/],
     [
       'kind: Pod\napiVersion: v1\n---\nkind: Pod\n\napiVersion: v1\nspec: }',
-      /^document 2 \(line 3\): yaml: .* line 7, /,
+      /^document 2 \(line 3\): yaml: line 6: /,
     ],
     ['kind: Pod\napiVersion: v1\n---\nkind: Pod', /^document 2 \(line 3\): apiVersion is not set$/],
-    ['kind: Pod\nkind: Pod', /^yaml: .*unique/i],
+    ['kind: Pod\nkind: Pod', /^yaml: .*line 2: key "kind" already set in map$/s],
     [fixture('core.v1.Pod.pb').subarray(0, 90), /^Protobuf of 90 bytes: unexpected EOF$/],
   ];
   for (const [input, message] of rows) {

@@ -1,10 +1,12 @@
 /** Prints whole objects as JSON or YAML. */
-import { stringify } from 'yaml';
+
+import { encodeYAML } from '#apimachinery/codec/yaml.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ApiObject } from '#client/client.js';
 
 export function objectText(object: unknown, form: 'json' | 'yaml'): string {
-  if (form === 'json') return `${JSON.stringify(object, undefined, 4)}\n`;
-  return stringify(object, { lineWidth: 0, aliasDuplicateObjects: false });
+  if (form === 'json') return `${toJSONText(object, 4)}\n`;
+  return encodeYAML(object).toString();
 }
 
 /** Several objects become one List, as kubectl-style clients print them. */

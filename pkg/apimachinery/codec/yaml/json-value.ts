@@ -1,0 +1,203 @@
+/** The value that a YAML document is in JSON, as sigs.k8s.io/yaml 1.2 makes it out of go-yaml's for release 1.24. */
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { floatKey } from '#apimachinery/codec/yaml/float-key.js';
+import { type AliasNode, type MappingNode, maxYamlDepth, type Node } from '#apimachinery/codec/yaml/nodes.js';
+import { resolveScalar, type Scalar } from '#apimachinery/codec/yaml/resolve.js';
+import { YamlError } from '#apimachinery/codec/yaml/yaml-error.js';
+import { NumberLiteral, numberOf } from '#apimachinery/number-literal.js';
+
+/** Told of a key that its map has already, by the value's line (from one). */
+export type OnRepeated = (key: Scalar, line: number) => void;
+
+const mergeTag = 'tag:yaml.org,2002:merge';
+
+/** Characters and nodes that aliases may repeat: so many for each of the text's, and in any case. */
+const repeatedPerCharacter = 16;
+const alwaysRepeated = 64 * 1024;
+
+type JsonObject = Record<string, unknown>;
+
+/** A map while it is read: of keys that JSON writes alike, YAML tells some apart. */
+interface OpenMap {
+  readonly object: JsonObject;
+  readonly keys: Set<Scalar>;
+}
+
+/**
+ * Throws a YamlError for what JSON cannot hold, for what contains itself, and for a document that grows through aliases out of
+ * proportion to `length`, the characters of its text.
+ */
+export function jsonValue(node: Node, length: number, onRepeated: OnRepeated): unknown {
+  const value = new Converter(length, onRepeated).value(node);
+  checkNumbers(value);
+  return value;
+}
+
+/** Only numbers that are left once all members have replaced others. Throws a YamlError for those that JSON does not have. */
+function checkNumbers(value: unknown): void {
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return;
+    const shown = Number.isNaN(value) ? 'NaN' : value > 0 ? '+Inf' : '-Inf';
+    throw new DecodeError(`json: unsupported value: ${shown}`);
+  }
+  if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) checkNumbers(part);
+}
+
+class Converter {
+  readonly #onRepeated: OnRepeated;
+  /** Of aliases that are being followed. */
+  readonly #open = new Set<AliasNode>();
+  #depth = 0;
+  #nodes = 0;
+  #repeatedNodes = 0;
+  #left: number;
+
+  constructor(length: number, onRepeated: OnRepeated) {
+    this.#left = repeatedPerCharacter * length + alwaysRepeated;
+    this.#onRepeated = onRepeated;
+  }
+
+  value(node: Node): unknown {
+    this.#count();
+    // Nodes in nodes are limited already, but not what aliases put inside each other.
+    if (++this.#depth > maxYamlDepth) throw new YamlError('exceeded max depth');
+    const value = this.#valueHere(node);
+    this.#depth--;
+    return value;
+  }
+
+  #valueHere(node: Node): unknown {
+    switch (node.kind) {
+      case 'alias':
+        return this.#through(node, () => this.value(node.target));
+      case 'scalar':
+        return jsonScalar(this.#scalar(node));
+      case 'sequence':
+        return node.children.map((child) => this.value(child));
+      case 'mapping': {
+        const map: OpenMap = { object: {}, keys: new Set() };
+        this.#fill(map, node);
+        return map.object;
+      }
+    }
+  }
+
+  /** 1.24's own limits come first, which hold for large documents. */
+  #count(): void {
+    this.#nodes++;
+    if (this.#open.size === 0) return;
+    this.#repeatedNodes++;
+    const share = this.#repeatedNodes / this.#nodes;
+    if (this.#repeatedNodes > 100 && this.#nodes > 1000 && share > allowedShare(this.#nodes)) {
+      throw new YamlError('document contains excessive aliasing');
+    }
+    this.#spend(1);
+  }
+
+  #spend(size: number): void {
+    this.#left -= size;
+    if (this.#left < 0) throw new YamlError('document contains excessive aliasing');
+  }
+
+  #through<T>(alias: AliasNode, follow: () => T): T {
+    if (this.#open.has(alias)) throw new YamlError(`anchor '${alias.name}' value contains itself`);
+    this.#open.add(alias);
+    const result = follow();
+    this.#open.delete(alias);
+    return result;
+  }
+
+  #scalar(node: Node & { kind: 'scalar' }): Scalar {
+    if (this.#open.size > 0) this.#spend(node.value.length);
+    return resolveScalar(node);
+  }
+
+  #fill(map: OpenMap, { children }: MappingNode): void {
+    for (let i = 0; i < children.length; i += 2) {
+      const key = children[i] as Node;
+      const value = children[i + 1] as Node;
+      if (isMerge(key)) this.#merge(map, value);
+      else this.#member(map, this.#key(key), value);
+    }
+  }
+
+  #member({ object, keys }: OpenMap, key: Scalar, node: Node): void {
+    const value = this.value(node);
+    // No number is itself that is none.
+    if (keys.has(key) && !Number.isNaN(key)) this.#onRepeated(key, node.line + 1);
+    keys.add(key);
+    setMember(object, keyText(key), value);
+  }
+
+  #key(node: Node): Scalar {
+    this.#count();
+    if (node.kind === 'alias') {
+      const { target } = node;
+      return this.#through(node, () => this.#key(target));
+    }
+    if (node.kind !== 'scalar') throw new YamlError('invalid map key');
+    return this.#scalar(node);
+  }
+
+  /** Members of other maps; of several the first counts. */
+  #merge(map: OpenMap, node: Node): void {
+    if (node.kind === 'sequence') {
+      for (const each of node.children.toReversed()) this.#mergeOne(map, each);
+    } else this.#mergeOne(map, node);
+  }
+
+  #mergeOne(map: OpenMap, node: Node): void {
+    this.#count();
+    if (node.kind === 'mapping') this.#fill(map, node);
+    else if (node.kind === 'alias' && node.target.kind === 'mapping') {
+      const { target } = node;
+      this.#through(node, () => this.#mergeOne(map, target));
+    } else throw new YamlError('map merge requires map or sequence of maps as the value');
+  }
+}
+
+function isMerge(key: Node): boolean {
+  return key.kind === 'scalar' && key.value === '<<' && (key.implicit || key.tag === mergeTag);
+}
+
+const fewNodes = 400_000;
+const manyNodes = 4_000_000;
+
+/** How much of a document may come of aliases. */
+function allowedShare(nodes: number): number {
+  if (nodes <= fewNodes) return 0.99;
+  if (nodes >= manyNodes) return 0.1;
+  return 0.99 - 0.89 * ((nodes - fewNodes) / (manyNodes - fewNodes));
+}
+
+/** Doubles go into JSON as Go writes them, and are read as what is written: 1e3 is an integer. */
+function jsonScalar(value: Scalar): unknown {
+  if (typeof value === 'bigint') {
+    const number = numberOf(String(value));
+    return typeof number === 'number' && !Number.isSafeInteger(number) ? new NumberLiteral(String(value)) : number;
+  }
+  if (typeof value !== 'number') return value;
+  return Number.isInteger(value) && Math.abs(value) < 1e21 ? numberOf(String(value)) : value;
+}
+
+function keyText(key: Scalar): string {
+  switch (typeof key) {
+    case 'string':
+      return key;
+    case 'boolean':
+      return String(key);
+    case 'number':
+      return floatKey(key);
+    case 'bigint':
+      if (key < 2n ** 63n) return String(key);
+      throw new DecodeError(`Unsupported map key of type: uint64, key: ${key}`);
+    default:
+      throw new DecodeError('Unsupported map key of type: %!s(<nil>), key: <nil>');
+  }
+}
+
+/** Assigning to `__proto__` would change the object's nature. */
+function setMember(object: JsonObject, key: string, value: unknown): void {
+  if (key !== '__proto__') object[key] = value;
+  else Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
+}
