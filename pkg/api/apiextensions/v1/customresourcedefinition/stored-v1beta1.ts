@@ -4,7 +4,9 @@
  * {v1beta1/defaults.go,v1beta1/conversion.go,v1/conversion.go}.
  */
 import { isMembers } from '#api/apiextensions/v1/structural/structural.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { perDialect } from '#apimachinery/memo/per-dialect.js';
 
 type Members = Record<string, unknown>;
@@ -22,9 +24,9 @@ const startsOf = perDialect((dialect) => {
 export function upgradedDefinition(stored: Buffer, dialect: Dialect): Buffer {
   const { starts, apiVersion } = startsOf(dialect);
   if (!starts.some((start) => stored.subarray(0, start.length).equals(start))) return stored;
-  const { kind, metadata, spec, status } = JSON.parse(stored.toString('utf8')) as Members;
+  const { kind, metadata, spec, status } = parseJSONText(stored.toString('utf8')) as Members;
   const upgraded = { kind, apiVersion, metadata, spec: isMembers(spec) ? upgradedSpec(spec) : spec, status };
-  return Buffer.from(JSON.stringify(upgraded));
+  return Buffer.from(toJSONText(upgraded));
 }
 
 function upgradedSpec(spec: Members): Members {
