@@ -90,10 +90,7 @@ t.test('errors name the place', async (t) => {
     ['{"apiVersion":"v1","kind":"Nothing"}', /^no built-in kind "Nothing" in "v1" \(orch or kubernetes names\)$/],
     ['{"apiVersion":"v1","kind":"Pod","spec":{"containers":[{"name":7}]}}', /Container\.spec\.containers\.name/],
     ['- a', /^yaml: an object is expected$/],
-    [
-      'kind: Pod\napiVersion: v1\n---\nkind: Pod\n\napiVersion: v1\nspec: }',
-      /^document 2 \(line 3\): yaml: line 6: /,
-    ],
+    ['kind: Pod\napiVersion: v1\n---\nkind: Pod\n\napiVersion: v1\nspec: }', /^document 2 \(line 3\): yaml: line 6: /],
     ['kind: Pod\napiVersion: v1\n---\nkind: Pod', /^document 2 \(line 3\): apiVersion is not set$/],
     ['kind: Pod\nkind: Pod', /^yaml: .*line 2: key "kind" already set in map$/s],
     [fixture('core.v1.Pod.pb').subarray(0, 90), /^Protobuf of 90 bytes: unexpected EOF$/],
