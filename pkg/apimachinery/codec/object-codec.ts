@@ -11,6 +11,7 @@ import {
   type FieldValidation,
   type ParsedValue,
   parseForSteps,
+  unrecognized,
 } from '#apimachinery/codec/json/json.js';
 import type { KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
@@ -160,9 +161,7 @@ export class ObjectCodec {
     if (kind === '') throw badRequest(`Object 'Kind' is missing in '${excerpt(text())}'`);
     if (apiVersion === '') throw badRequest(`Object 'apiVersion' is missing in '${excerpt(text())}'`);
     const info = this.scheme.kind(apiVersion, kind) ?? this.#custom?.kind(apiVersion, kind);
-    if (info === undefined) {
-      throw badRequest(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
-    }
+    if (info === undefined) throw unknownKind({ apiVersion, kind }, text, expected);
     return info;
   }
 
@@ -182,6 +181,24 @@ export class ObjectCodec {
     if (encoding === 'yaml') return encodeYAML(complete);
     return options.pretty === true ? Buffer.from(`${toJSONText(complete, 2)}\n`) : encodeJSON(complete);
   }
+}
+
+/** 400 for an object of a kind that there is not, with 1.24's words where it was meant to be of another one. */
+function unknownKind(
+  { apiVersion, kind }: { readonly apiVersion: string; readonly kind: string },
+  text: () => string,
+  expected: KindInfo | undefined,
+): StatusError {
+  const parts = apiVersion.split('/');
+  if (parts.length > 2 && expected !== undefined) {
+    return unrecognized(expected.kind, text(), `unexpected GroupVersion string: ${apiVersion}`);
+  }
+  const why = `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`;
+  if (expected === undefined) return badRequest(why);
+  const scheme = 'in scheme "pkg/runtime/scheme.go:100"';
+  // Options are read by another way, whose callers say no more than that.
+  if (expected.group === 'meta') return badRequest(`${why} ${scheme}`);
+  return badRequest(`${kind} in version "${parts.at(-1)}" cannot be handled as a ${expected.kind}: ${why} ${scheme}`);
 }
 
 /** An object with its kind, unless it is of the few kinds that do not carry their own (`WatchEvent`). */

@@ -156,6 +156,11 @@ export interface ResourceDeclaration {
   readonly featureGate?: string;
   /** Set where objects are stored in the form of another version (of another group, even), and converted from and to it. */
   readonly storedAs?: { readonly group?: GroupKey; readonly version: string };
+  /**
+   * The group that refusals of invalid objects name where it is not the resource's: 1.24 has one type for the versions of
+   * several groups, and takes the group in which that was registered first.
+   */
+  readonly refusedIn?: string;
   /** Clients are told that the resource, in this version, will go away. */
   readonly deprecation?: Deprecation;
 }

@@ -92,9 +92,12 @@ function valueCountError(operator: LabelOperator, values: readonly string[]): st
       return values.length === 0 ? undefined : 'values set must be empty for exists and does not exist';
     case 'gt':
     case 'lt':
-      if (values.length !== 1) return "for 'Gt', 'Lt' operators, exactly one value is required";
-      return integer.test(values[0] ?? '') ? undefined : "for 'Gt', 'Lt' operators, the value must be an integer";
+      return values.length === 1 ? undefined : "for 'Gt', 'Lt' operators, exactly one value is required";
   }
+}
+
+function isBound(operator: LabelOperator): boolean {
+  return operator === 'gt' || operator === 'lt';
 }
 
 const show = (value: unknown): string => JSON.stringify(value);
@@ -119,6 +122,10 @@ export function makeRequirement(
   const valuesPath = path === undefined ? 'values' : `${path}.values`;
   const countError = valueCountError(operator, values);
   if (countError !== undefined) errors.push(`${valuesPath}: Invalid value: ${show(values)}: ${countError}`);
+  else if (isBound(operator) && !integer.test(values[0] ?? '')) {
+    const why = "for 'Gt', 'Lt' operators, the value must be an integer";
+    errors.push(`${valuesPath}[0]: Invalid value: ${show(values[0])}: ${why}`);
+  }
   values.forEach((value, i) => {
     const valueErrors = labelValueErrors(value);
     if (valueErrors.length === 0) return;

@@ -2,6 +2,7 @@
  * Tokens that continue a paged list: URL-safe base64 of JSON with the version of the first page and the key where the
  * next one starts. Clients see them as opaque.
  */
+import { jsonSyntaxError } from '#apimachinery/codec/json/syntax-error.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { Revision } from '#storage/store.js';
 
@@ -32,12 +33,12 @@ export function decodeContinue(text: string, scope: string): ContinueToken {
     badRequest(`invalid continue token: continue key is not valid: ${why}`, cause);
   const illegal = illegalByte(text);
   if (illegal !== undefined) throw refuse(`illegal base64 data at input byte ${illegal}`);
+  const bytes = Buffer.from(text, 'base64url');
   let value: unknown;
   try {
-    value = JSON.parse(Buffer.from(text, 'base64url').toString());
+    value = JSON.parse(bytes.toString());
   } catch (error) {
-    // The parser's own words would show the bytes, which need not be text.
-    throw refuse('invalid character in token', error);
+    throw refuse(jsonSyntaxError(bytes) ?? 'invalid character in token', error);
   }
   if (typeof value !== 'object' || value === null) throw refuse('not an object');
   const { v, rv, start } = value as Record<string, unknown>;

@@ -205,7 +205,9 @@ function validate({ registry, context, resource }: Operation, object: ApiObjectS
   const { strategy, group, declaration } = resource;
   const check = (failures: readonly FieldFailure[]): undefined => {
     const { name, generateName: base = '' } = object.metadata;
-    if (failures.length > 0) throw invalid({ group, kind: declaration.kind }, name ?? base, failures);
+    if (failures.length > 0) {
+      throw invalid({ group: declaration.refusedIn ?? group, kind: declaration.kind }, name ?? base, failures);
+    }
     for (const text of strategy.warnings?.(object, undefined, asked) ?? []) warn(context, text);
   };
   const found = strategy.validateCreate?.(object, asked) ?? [];

@@ -170,7 +170,10 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
     const validated = { object, old, found: profile.validate(object, old, asked), asked };
     const all = withRules(registry, strategy, validated);
     const failures = all instanceof Promise ? await all : all;
-    if (failures.length > 0) throw invalid({ group: resource.group, kind: declaration.kind }, mutation.name, failures);
+    if (failures.length > 0) {
+      const kind = { group: declaration.refusedIn ?? resource.group, kind: declaration.kind };
+      throw invalid(kind, mutation.name, failures);
+    }
     if (profile.subresource === '') {
       for (const text of strategy.warnings?.(object, old, asked) ?? []) warn(context, text);
     }

@@ -8,6 +8,7 @@ import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
+import { jsonSyntaxError } from '#apimachinery/codec/json/syntax-error.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
@@ -88,7 +89,8 @@ function* json(text: string, kind: PatchKind): Steps<ReadYAML> {
   try {
     return { value: yield* parseJSONSteps(text, kind === 'strategic' ? 'values' : 'literals'), repeated: [] };
   } catch (error) {
-    throw badRequest(kind === 'merge' ? notMergePatch : messageOf(error), error);
+    const why = jsonSyntaxError(Buffer.from(text)) ?? messageOf(error);
+    throw badRequest(kind === 'merge' ? notMergePatch : why, error);
   }
 }
 

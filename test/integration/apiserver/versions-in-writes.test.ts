@@ -137,7 +137,12 @@ t.test('options of deletions', async (t) => {
       500,
       'json: cannot unmarshal string into Go struct field DeleteOptions.gracePeriodSeconds of type int64',
     ],
-    ['', { kind: 'Foo', apiVersion: 'v1' }, 500, 'no kind "Foo" is registered for version "v1"'],
+    [
+      '',
+      { kind: 'Foo', apiVersion: 'v1' },
+      500,
+      'no kind "Foo" is registered for version "v1" in scheme "pkg/runtime/scheme.go:100"',
+    ],
     ['', { kind: 'DeleteOptions', apiVersion: 'apps/v1' }, 200],
     ['', { unknown: 1 }, 200],
   ];

@@ -28,6 +28,7 @@ export const declaration = defineTypes({
     {
       resource: 'events',
       kind: 'Event',
+      refusedIn: '',
       storedAs: { group: 'core', version: 'v1' },
       shortNames: ['ev'],
       columns: ['Last Seen', 'Type', 'Reason', 'Object', ...wide('Subobject', 'Source'), 'Message', ...wide('First Seen', 'Count', 'Name')],

@@ -54,6 +54,7 @@ export const declaration = defineTypes({
     {
       resource: 'ingresses',
       kind: 'Ingress',
+      refusedIn: 'extensions',
       shortNames: ['ing'],
       subresources: ['status'],
       columns: ['Name', 'Class', 'Hosts', 'Address', 'Ports', 'Age'],

@@ -46,6 +46,7 @@ export const declaration = defineTypes({
     {
       resource: 'networkpolicies',
       kind: 'NetworkPolicy',
+      refusedIn: 'extensions',
       shortNames: ['netpol'],
       subresources: ['status'],
       columns: ['Name', 'Pod-Selector', 'Age'],

@@ -34,7 +34,7 @@ t.test('priority classes', (t) => {
   ];
   checkRules(t, priorityClassStrategy, base, create);
   const update: RuleRow[] = [
-    ['value', 11, 'value: Forbidden: may not be changed in an update.'],
+    ['value', 11, 'Value: Forbidden: may not be changed in an update.'],
     ['preemptionPolicy', 'Never', 'preemptionPolicy: Invalid value: "Never": field is immutable'],
     ['description', 'x'],
     ['globalDefault', true],

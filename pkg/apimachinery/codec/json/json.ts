@@ -4,6 +4,7 @@ import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
 import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
+import { jsonSyntaxError } from '#apimachinery/codec/json/syntax-error.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { type JsonObject, JsonWalk } from '#apimachinery/codec/json/walk.js';
@@ -96,7 +97,7 @@ function parseFor(type: TypeInfo, text: string): unknown {
   try {
     return parseJSONText(text, 'literals');
   } catch (error) {
-    throw unrecognized(type, text, error);
+    throw unparsable(type, text, error);
   }
 }
 
@@ -105,17 +106,18 @@ export function* parseForSteps(type: TypeInfo, text: string): Steps<unknown> {
   try {
     return yield* parseJSONSteps(text, 'literals');
   } catch (error) {
-    throw unrecognized(type, text, error);
+    throw unparsable(type, text, error);
   }
 }
 
-function unrecognized(type: TypeInfo, text: string, error: unknown): StatusError {
-  // Of the parser's words only those for a text that stops too early are the same as Go's.
-  const reason = messageOf(error).replace(/^Unexpected end/, 'unexpected end');
-  return badRequest(
-    `the object provided is unrecognized (must be of type ${type.shortName}): couldn't get version/kind; json parse error: ${reason} (${summary(text)})`,
-    error,
-  );
+function unparsable(type: TypeInfo, text: string, error: unknown): StatusError {
+  const reason = jsonSyntaxError(Buffer.from(text)) ?? messageOf(error);
+  return unrecognized(type.shortName, text, `couldn't get version/kind; json parse error: ${reason}`, error);
+}
+
+/** 400 for a text of which not even the kind can be told. `kind` is what it was meant to be of. */
+export function unrecognized(kind: string, text: string, why: string, cause?: unknown): StatusError {
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(text)})`, cause);
 }
 
 /**

@@ -105,14 +105,15 @@ function validateSubject(subject: Subject, path: FieldPath): FieldFailure[] {
   const kindOf = (member: string) => kinds.find((kind) => kind.toLowerCase() === member.toLowerCase());
   const named = subjectNames.find((member) => kindOf(member) === subject.kind);
   if (named === undefined) return [notSupported(path.child('kind'), subject.kind ?? '', kinds)];
-  const failures = subjectsOf(subject)
-    .filter((other) => other !== named)
-    .map((other) =>
-      forbiddenField(path.child(other), `${other} is forbidden when subject kind is not '${kindOf(other)}'`),
-    );
-  if (subject[named] === undefined) {
-    failures.push(required(path.child(named), `${named} is required when subject kind is '${subject.kind}'`));
-  } else addAll(failures, checkMember(subject, named, subjectChecks, path.child(named), undefined));
+  const failures =
+    subject[named] === undefined
+      ? [required(path.child(named), `${named} is required when subject kind is '${subject.kind}'`)]
+      : [...checkMember(subject, named, subjectChecks, path.child(named), undefined)];
+  for (const other of subjectsOf(subject)) {
+    if (other === named) continue;
+    const why = `${other} is forbidden when subject kind is not '${kindOf(other)}'`;
+    failures.push(forbiddenField(path.child(other), why));
+  }
   return failures;
 }
 

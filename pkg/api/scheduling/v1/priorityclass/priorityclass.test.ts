@@ -35,7 +35,7 @@ t.test('priority classes', (t) => {
   ];
   for (const [draft, ...want] of rows) t.strictSame(createFailures(priorityClassStrategy, draft), want);
   t.strictSame(updateFailures(priorityClassStrategy, base, withField(base, 'value', 11)), [
-    'value: Forbidden: may not be changed in an update.',
+    'Value: Forbidden: may not be changed in an update.',
   ]);
   t.strictSame(updateFailures(priorityClassStrategy, base, withField(base, 'preemptionPolicy', 'Never')), [
     'preemptionPolicy: Invalid value: "Never": field is immutable',

@@ -31,7 +31,7 @@ export const priorityClassStrategy: Strategy<PriorityClass> = kindStrategy<Prior
   validateUpdate: (object, old) => [
     ...((object.value ?? 0) === (old.value ?? 0)
       ? []
-      : [forbiddenField(FieldPath.of('value'), 'may not be changed in an update.')]),
+      : [forbiddenField(FieldPath.of('Value'), 'may not be changed in an update.')]),
   ],
   cells: (object, context) => [
     object.metadata.name ?? '',
