@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # Records what another implementation's daemons do, for the tests that compare ours with them (hack/build-peers.sh makes such).
 # Usage: record-peer.sh controllers [SITUATION…] (PEER_CONTROLLER_MANAGER names its program; beginnings of names)
+# Usage: record-peer.sh apiserver [FILE…] (PEER_APISERVER names its program)
 set -euo pipefail
 cd "$(dirname "$0")/.."
 what=${1:-}
 case $what in
 controllers) main=dist/test/integration/controllers/peer/record/controllers.js ;;
+apiserver) main=dist/test/integration/apiserver/peer/record/apiserver.js ;;
 *)
   sed -n 's/^# //p' "$0" >&2
   exit 2

@@ -1,0 +1,100 @@
+/** What a server said, with what differs from one run to the next taken out. */
+import { parse } from 'yaml';
+import type { ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import type { Step } from '#test/integration/apiserver/peer/case.js';
+import { changes, sorted } from '#test/integration/apiserver/peer/changes.js';
+import { shortHash } from '#test/integration/apiserver/peer/generate/hash.js';
+import { type Given, neutralObject, neutralText } from '#test/integration/apiserver/peer/neutral.js';
+
+export interface WireAnswer {
+  readonly status: number;
+  readonly contentType: string;
+  /** Values of `Warning` headers. */
+  readonly warnings: string;
+  readonly body: Buffer;
+}
+
+/** An answer as it is kept and compared. */
+export interface KeptAnswer {
+  readonly code: number;
+  readonly reason?: string;
+  readonly message?: string;
+  readonly details?: unknown;
+  /** Places where the object differs from what was sent or answered before; or a text that is no object. */
+  readonly changes?: Readonly<Record<string, unknown>>;
+  readonly text?: string;
+  readonly contentType?: string;
+  readonly warnings?: string;
+}
+
+export interface ReadAnswer {
+  readonly kept: KeptAnswer;
+  /** Of the managed fields; empty without any. */
+  readonly managers: string;
+  /** The object as it came. */
+  readonly object: JsonObject | undefined;
+}
+
+type JsonObject = Record<string, unknown>;
+
+/** `base` is what the object is compared with. */
+export function readAnswer(
+  answer: WireAnswer,
+  step: Step,
+  base: unknown,
+  given: Given,
+  codec: ObjectCodec,
+): ReadAnswer {
+  const { status: code, contentType } = answer;
+  const type = contentType.split(';')[0] ?? '';
+  const warnings = answer.warnings === '' ? {} : { warnings: neutralText(answer.warnings, given) };
+  const common = { code, ...(type === 'application/json' ? {} : { contentType: type }), ...warnings };
+  const object = parsed(answer, type, codec);
+  if (object === undefined) {
+    const text = neutralText(answer.body.toString(), given);
+    return { kept: { ...common, ...(text === '' || step.method === 'HEAD' ? {} : { text }) }, managers: '', object };
+  }
+  if (object['kind'] === 'Status' && object['status'] === 'Failure') {
+    const { reason, message, details } = neutralObject(object, given).object;
+    const failure = { reason: reason as string, message: message as string, details: sortedCauses(details) };
+    return { kept: { ...common, ...failure }, managers: '', object: undefined };
+  }
+  const { object: neutral, managers } = neutralObject(object, given);
+  const kept = { ...common, changes: changes(neutralObject(asObject(base), given).object, neutral) };
+  return {
+    kept,
+    managers: managers.length === 0 ? '' : shortHash(JSON.stringify(sorted(managers))).slice(0, 6),
+    object,
+  };
+}
+
+function asObject(value: unknown): JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {};
+}
+
+function parsed({ body }: WireAnswer, type: string, codec: ObjectCodec): JsonObject | undefined {
+  try {
+    if (type.endsWith('protobuf')) return codec.decode(body, { encoding: 'protobuf' }).object;
+    const text = body.toString();
+    const value: unknown =
+      type === 'application/json' ? JSON.parse(text) : type === 'application/yaml' ? parse(text) : undefined;
+    return typeof value === 'object' && value !== null ? (value as JsonObject) : undefined;
+  } catch {
+    // Kept as a text, which tells.
+    return undefined;
+  }
+}
+
+/**
+ * Of the causes their reasons and fields, whose texts the message has; how often each comes, and in which order, where they
+ * come from maps, is any.
+ */
+function sortedCauses(details: unknown): unknown {
+  if (typeof details !== 'object' || details === null) return details;
+  const { causes } = details as { causes?: { reason?: string; field?: string }[] };
+  if (causes === undefined) return details;
+  return {
+    ...details,
+    causes: [...new Set(causes.map(({ reason = '', field = '' }) => `${field}: ${reason}`))].sort(),
+  };
+}

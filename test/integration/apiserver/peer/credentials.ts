@@ -1,0 +1,22 @@
+/** Options and user that both servers have. */
+import type { Test } from 'tap';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { clusterCredentials } from '#test/integration/apiserver/complete-server.js';
+
+export const admin = { token: 'peer-admin', name: 'admin' };
+
+/** The command line of both servers but for where they listen and store. */
+export async function credentialsFor(t: Pick<Test, 'teardown'>, dialect: Dialect): Promise<readonly string[]> {
+  const { argv } = await clusterCredentials(t, dialect, `${admin.token},${admin.name},1,"${dialect.groups.masters}"\n`);
+  return [
+    ...argv,
+    // Nothing makes the accounts that it waits for.
+    ...[
+      '--disable-admission-plugins',
+      'ServiceAccount',
+      '--service-cluster-ip-range',
+      '10.0.0.0/16',
+      '--allow-privileged=true',
+    ],
+  ];
+}

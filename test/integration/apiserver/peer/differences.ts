@@ -1,0 +1,63 @@
+/** Where an answer of the product is another one than the peer's. */
+import type { KeptAnswer } from '#test/integration/apiserver/peer/answers.js';
+import type { RecordedAnswer } from '#test/integration/apiserver/peer/recording.js';
+import type { Answers } from '#test/integration/apiserver/peer/run-cases.js';
+
+export const kinds = [
+  'code',
+  'reason',
+  'message',
+  'details',
+  'changes',
+  'text',
+  'contentType',
+  'warnings',
+  'managers',
+] as const;
+
+export type DifferenceKind = (typeof kinds)[number];
+
+export interface Difference {
+  readonly kind: DifferenceKind;
+  readonly expected: unknown;
+  readonly actual: unknown;
+}
+
+export interface Comparison {
+  /** Turns names of the peer's into those of the dialect; absent: they are the same. */
+  readonly translate?: ((text: string) => string) | undefined;
+  /** The server writes to the objects, too, at a time of its own: their status, and who manages it, is left out. */
+  readonly sharedWithServer?: boolean | undefined;
+}
+
+/** Of one answer. Where the codes differ there is nothing else to compare. Of what is a hash nothing can be translated. */
+export function differences(
+  recorded: RecordedAnswer,
+  actual: Answers[number] | undefined,
+  { translate, sharedWithServer = false }: Comparison = {},
+): Difference[] {
+  const expected: KeptAnswer =
+    translate === undefined ? recorded.kept : (JSON.parse(translate(JSON.stringify(recorded.kept))) as KeptAnswer);
+  const result: Difference[] = [];
+  const compared = kinds.slice(0, recorded.stable ? undefined : 2);
+  for (const kind of compared) {
+    if (kind === 'managers') {
+      if (translate === undefined && !sharedWithServer && recorded.managers !== actual?.managers) {
+        result.push({ kind, expected: recorded.managers, actual: actual?.managers });
+      }
+      continue;
+    }
+    const shown = (answer: KeptAnswer | undefined) =>
+      kind === 'changes' && sharedWithServer ? withoutStatus(answer?.changes) : answer?.[kind];
+    if (JSON.stringify(shown(expected)) !== JSON.stringify(shown(actual?.kept))) {
+      result.push({ kind, expected: shown(expected), actual: shown(actual?.kept) });
+    }
+    if (kind === 'code' && result.length > 0) return result;
+  }
+  return result;
+}
+
+function withoutStatus(changes: KeptAnswer['changes']): KeptAnswer['changes'] {
+  if (changes === undefined) return undefined;
+  return Object.fromEntries(Object.entries(changes).filter(([place]) => !/^(status\b|items$)/.test(place)));
+}

@@ -1,0 +1,60 @@
+/** All cases, in files by resource. */
+import { schemeFor } from '#api/scheme.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Case, CaseSet, Step } from '#test/integration/apiserver/peer/case.js';
+import { definitionSets } from '#test/integration/apiserver/peer/generate/definition-cases.js';
+import { FieldCases } from '#test/integration/apiserver/peer/generate/field-cases.js';
+import { fractionOf } from '#test/integration/apiserver/peer/generate/hash.js';
+import { jsonType, KindUnderTest } from '#test/integration/apiserver/peer/generate/kind.js';
+import { acceptCases, listCases } from '#test/integration/apiserver/peer/generate/list-cases.js';
+import { managerCases } from '#test/integration/apiserver/peer/generate/manager-cases.js';
+import { protobufCases } from '#test/integration/apiserver/peer/generate/protobuf-cases.js';
+import { subresourceCases } from '#test/integration/apiserver/peer/generate/subresource-cases.js';
+import { declaredUnions } from '#test/integration/apiserver/peer/generate/unions.js';
+import { verbCases } from '#test/integration/apiserver/peer/generate/verb-cases.js';
+import { everySample } from '#test/integration/apiserver/peer/samples/every-sample.js';
+
+/** What all kinds have alike is asked of these in full, and of each other kind in this part. */
+const exemplary: ReadonlySet<string> = new Set([
+  'core.v1.configmaps',
+  'core.v1.pods',
+  'core.v1.namespaces',
+  'apps.v1.deployments',
+  'rbac.v1.clusterroles',
+]);
+const shareOfGeneric = 0.25;
+
+/** In both dialects the same cases in the same order, under the names of each; those of some files alone, where told. */
+export function* everyCaseSet(dialect: Dialect, isIncluded = (_file: string): boolean => true): Generator<CaseSet> {
+  const scheme = schemeFor(dialect);
+  const unions = declaredUnions();
+  const fields = new FieldCases(unions);
+  for (const sample of everySample) {
+    const [group = '', version = '', resource = ''] = sample.file.split('.');
+    const info = scheme.resources.find(
+      ({ declaration }) =>
+        declaration.group === group && declaration.version === version && declaration.resource === resource,
+    );
+    if (info === undefined) throw new RangeError(`no such resource: ${sample.file}`);
+    const kind = new KindUnderTest(info, sample, dialect);
+    const ofFields = fields.of(kind, isIncluded(kind.file));
+    if (!isIncluded(kind.file)) continue;
+    const generic = [...verbCases(kind), ...listCases(kind), ...acceptCases(kind)];
+    const cases: Case[] = [
+      ...ofFields,
+      ...(exemplary.has(kind.file)
+        ? generic
+        : generic.filter(({ file, id }) => fractionOf(`${file} ${id}`) < shareOfGeneric)),
+      ...protobufCases(kind),
+      ...managerCases(kind, unions),
+      ...subresourceCases(kind),
+    ];
+    yield { file: kind.file, steps: kind.namespace === undefined ? [] : [namespaceStep(kind.namespace)], cases };
+  }
+  for (const set of definitionSets(dialect)) if (isIncluded(set.file)) yield set;
+}
+
+function namespaceStep(name: string): Step {
+  const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
+  return { method: 'POST', path: '/api/v1/namespaces', contentType: jsonType, body };
+}

@@ -1,0 +1,110 @@
+/** Objects and texts without identities, times, versions and what else a server makes up. */
+
+/** What the requests of a case had: values from there stay as they are. */
+export interface Given {
+  /** Name of the case's object. */
+  readonly name: string;
+  /** Everything that was sent. */
+  readonly sent: string;
+  /** In milliseconds since 1970: what is near is the server's clock. */
+  readonly now: number;
+}
+
+type JsonObject = Record<string, unknown>;
+
+export interface NeutralObject {
+  readonly object: JsonObject;
+  /** Managed fields of the object, or of those of a list. */
+  readonly managers: readonly unknown[];
+}
+
+const dayMs = 86_400_000;
+const uuid = /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/g;
+const time = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000 UTC( m=\+[\d.]+)?|[+-]\d\d:\d\d)?/g;
+/** A stored object that a message quotes. */
+const wholeObject = /"\{\\"(?:apiVersion|kind|metadata)\\".*\}"/g;
+/** How two specs differ, in a form that its library does not promise to keep and that no other one can have. */
+const specDifference = /\n(?:[ \u00a0]{2}[\w.&*[\]]+\{[\s\S]*?\n[ \u00a0]{2}\}|changed: .*)\n?/g;
+const token = /\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
+
+/** Pure. */
+export function neutralText(text: string, given: Given): string {
+  return text
+    .replaceAll(uuid, (id) => (given.sent.includes(id) ? id : '<uid>'))
+    .replaceAll(time, (at) => (isNow(at, given) ? '<now>' : at))
+    .replaceAll(token, '<token>')
+    .replaceAll(/(resource ?version:? (?:is )?"?)(\d+)/gi, (all, words: string, digits: string) =>
+      given.sent.includes(digits) ? all : `${words}<version>`,
+    )
+    .replaceAll(wholeObject, '"<object>"')
+    .replaceAll(specDifference, '')
+    .replaceAll(given.name, '{name}');
+}
+
+function isNow(at: string, { sent, now }: Given): boolean {
+  if (sent.includes(at)) return false;
+  const ms = Date.parse(at.replace(/ \+0000 UTC.*/, 'Z').replace(' ', 'T'));
+  return Number.isNaN(ms) || Math.abs(ms - now) < 2 * dayMs;
+}
+
+/** Pure. */
+export function neutralObject(object: JsonObject, given: Given): NeutralObject {
+  const managers: unknown[] = [];
+  return { object: neutralMembers(object, given, managers) as JsonObject, managers };
+}
+
+function neutralMembers(value: unknown, given: Given, managers: unknown[]): unknown {
+  if (typeof value === 'string') return neutralText(value, given);
+  if (Array.isArray(value)) return value.map((part: unknown) => neutralMembers(part, given, managers));
+  if (typeof value !== 'object' || value === null) return value;
+  const result: JsonObject = {};
+  for (const [key, member] of Object.entries(value)) {
+    const name = neutralText(key, given);
+    if (name === 'managedFields' && Array.isArray(member)) {
+      managers.push(...member.map((entry: unknown) => neutralMembers(without(entry, 'time'), given, [])));
+    } else result[name] = madeUp(name, member, value as JsonObject, given) ?? neutralMembers(member, given, managers);
+  }
+  return result;
+}
+
+/** What stands for a member whose value is the server's; undefined for all others. */
+function madeUp(name: string, member: unknown, parent: JsonObject, given: Given): unknown {
+  const { sent } = given;
+  const known = (value: unknown) => sent.includes(JSON.stringify(value));
+  switch (name) {
+    case 'resourceVersion':
+      return typeof member === 'string' && member !== '' && !known(member) ? '<version>' : undefined;
+    case 'continue':
+      return typeof member === 'string' && member !== '' ? '<continue>' : undefined;
+    case 'clusterIP':
+      return typeof member === 'string' && /^[\d.:a-f]+$/.test(member) && !known(member) ? '<address>' : undefined;
+    case 'clusterIPs':
+      return Array.isArray(member) && member.every((ip) => ip !== 'None' && ip !== '' && !known(ip))
+        ? ['<address>']
+        : undefined;
+    case 'nodePort':
+    case 'healthCheckNodePort':
+      return typeof member === 'number' && member >= 30_000 && !sent.includes(String(member)) ? '<port>' : undefined;
+    case 'description':
+      // Of columns of tables: each implementation has words of its own.
+      return 'priority' in parent && 'format' in parent ? '<words>' : undefined;
+    case 'cells':
+      return Array.isArray(member) ? member.map((cell: unknown) => neutralCell(cell, given)) : undefined;
+    case 'name':
+      return typeof parent['generateName'] === 'string' && typeof member === 'string' && !known(member)
+        ? '<generated>'
+        : undefined;
+    default:
+      return undefined;
+  }
+}
+
+function neutralCell(cell: unknown, given: Given): unknown {
+  if (typeof cell !== 'string') return cell;
+  return /^\d+s$/.test(cell) ? '<age>' : neutralText(cell, given);
+}
+
+function without(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null) return value;
+  return Object.fromEntries(Object.entries(value).filter(([key]) => key !== name));
+}

@@ -1,0 +1,52 @@
+/** Differences that do not fail: deliberate ones, and those still to be mended. */
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DifferenceKind } from '#test/integration/apiserver/peer/differences.js';
+import { recordedFolder } from '#test/integration/apiserver/peer/recorded-folder.js';
+
+interface Deliberate {
+  readonly cases: RegExp;
+  readonly kinds: ReadonlySet<string>;
+  readonly answer: RegExp;
+  readonly reason: string;
+}
+
+/**
+ * `recorded/deliberate.txt`: a line each of a pattern of files and ids of cases, kinds of differences, a pattern of what
+ * the peer answered, and the reason, separated by tabs.
+ */
+export class DeliberateDifferences {
+  readonly #entries: readonly Deliberate[];
+
+  constructor() {
+    const lines = readFileSync(join(recordedFolder, 'deliberate.txt'), 'utf8').split('\n');
+    this.#entries = lines
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => {
+        const [cases = '', kinds = '', answer = '', reason = ''] = line.split('\t');
+        if (reason === '') throw new SyntaxError(`a deliberate difference without a reason: ${line}`);
+        return { cases: new RegExp(cases), kinds: new Set(kinds.split(',')), answer: new RegExp(answer), reason };
+      });
+  }
+
+  /** `name` is the file and the id of the case, `answer` the peer's as JSON. */
+  includes(name: string, kind: DifferenceKind, answer: string): boolean {
+    return this.#entries.some((entry) => entry.kinds.has(kind) && entry.cases.test(name) && entry.answer.test(answer));
+  }
+}
+
+/** Answers of one file that are still to be mended, as `key number`, from 0; `recorded/pending/<file>.txt`. */
+export function pendingDifferences(file: string): ReadonlySet<string> {
+  const path = pendingPath(file);
+  return new Set(existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []);
+}
+
+export function writePending(file: string, entries: readonly string[]): void {
+  mkdirSync(join(recordedFolder, 'pending'), { recursive: true });
+  if (entries.length === 0) rmSync(pendingPath(file), { force: true });
+  else writeFileSync(pendingPath(file), [...[...entries].sort(), ''].join('\n'));
+}
+
+function pendingPath(file: string): string {
+  return join(recordedFolder, 'pending', `${file}.txt`);
+}

@@ -1,0 +1,139 @@
+/**
+ * Sends to the product what was sent to the peer and compares the answers. `SHOW=pattern` prints the differences of cases
+ * whose file and id it matches; `REWRITE=1` writes the lists of what is still to be mended anew.
+ */
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gunzipSync } from 'node:zlib';
+import type { Test } from 'tap';
+import { realClock as clock } from '#apimachinery/clock.js';
+import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
+import type { Case, CaseSet } from '#test/integration/apiserver/peer/case.js';
+import { type Difference, differences } from '#test/integration/apiserver/peer/differences.js';
+import { everyCaseSet } from '#test/integration/apiserver/peer/generate/every-case.js';
+import { ownTarget } from '#test/integration/apiserver/peer/own-target.js';
+import { recordedFolder } from '#test/integration/apiserver/peer/recorded-folder.js';
+import {
+  keyOf,
+  parseRecording,
+  type RecordedAnswer,
+  type Recording,
+} from '#test/integration/apiserver/peer/recording.js';
+import {
+  DeliberateDifferences,
+  pendingDifferences,
+  writePending,
+} from '#test/integration/apiserver/peer/replay/lists.js';
+import { Summary } from '#test/integration/apiserver/peer/replay/summary.js';
+import { translation } from '#test/integration/apiserver/peer/replay/translation.js';
+import { type Answers, CaseRunner } from '#test/integration/apiserver/peer/run-cases.js';
+
+const concurrency = 16;
+const shownFailures = 20;
+const timeoutMs = 1_200_000;
+
+export interface ReplayOptions {
+  readonly dialect: Dialect;
+  readonly isIncluded: (file: string) => boolean;
+}
+
+/** A test per file, on one server. */
+export async function replay(t: Test, { dialect, isIncluded }: ReplayOptions): Promise<Summary> {
+  t.setTimeout(timeoutMs);
+  const target = await ownTarget(t, dialect);
+  const runner = new CaseRunner(target, { dialect, clock, concurrency });
+  const deliberate = new DeliberateDifferences();
+  const summary = new Summary();
+  const keyed = everyCaseSet(kubernetesDialect, isIncluded);
+  for (const set of everyCaseSet(dialect, isIncluded)) {
+    const original = dialect === kubernetesDialect ? set : (keyed.next().value as CaseSet);
+    const file = new FileReplay(set, original, { dialect, deliberate, summary });
+    await runner.run(set, (given, answers) => file.take(given, answers));
+    await t.test(set.file, async (t) => {
+      t.pass(`${set.cases.length} cases`);
+      if (file.unrecorded > 0) t.comment(`${file.unrecorded} of ${set.cases.length} cases were not recorded`);
+      const { failures } = file;
+      if (failures.length === 0) return;
+      const more = failures.length > shownFailures ? [`and ${failures.length - shownFailures} more`] : [];
+      for (const line of [...failures.slice(0, shownFailures), ...more].join('\n').split('\n')) t.comment(line);
+      t.fail(`${failures.length} answers differ in a way that no list has`);
+    });
+    file.finish();
+  }
+  for (const line of summary.lines()) t.comment(line);
+  return summary;
+}
+
+interface Context {
+  readonly dialect: Dialect;
+  readonly deliberate: DeliberateDifferences;
+  readonly summary: Summary;
+}
+
+class FileReplay {
+  readonly failures: string[] = [];
+  unrecorded = 0;
+  readonly #context: Context;
+  readonly #file: string;
+  readonly #recording: Recording;
+  readonly #keys: ReadonlyMap<string, string>;
+  readonly #pending: ReadonlySet<string>;
+  readonly #differing: string[] = [];
+  readonly #translate: ((text: string) => string) | undefined;
+  readonly #show: RegExp | undefined;
+
+  constructor(set: CaseSet, original: CaseSet, context: Context) {
+    this.#context = context;
+    this.#file = set.file;
+    const path = join(recordedFolder, `${set.file}.txt.gz`);
+    this.#recording = existsSync(path) ? parseRecording(gunzipSync(readFileSync(path)).toString()) : new Map();
+    this.#keys = new Map(original.cases.map((given) => [given.id, keyOf(given)]));
+    this.#pending = pendingDifferences(set.file);
+    this.#translate = context.dialect === kubernetesDialect ? undefined : translation(context.dialect);
+    const show = process.env['SHOW'] ?? '';
+    this.#show = show === '' ? undefined : new RegExp(show);
+  }
+
+  take(given: Case, answers: Answers): void {
+    const key = this.#keys.get(given.id) ?? '';
+    const recorded = this.#recording.get(key);
+    if (recorded === undefined) this.unrecorded++;
+    else for (const [i, answer] of recorded.entries()) this.#compare(given, i, { key, answer, actual: answers[i] });
+  }
+
+  #compare(
+    given: Case,
+    i: number,
+    { key, answer, actual }: { key: string; answer: RecordedAnswer; actual: Answers[number] | undefined },
+  ): void {
+    const { deliberate, summary } = this.#context;
+    const name = `${this.#file} ${given.id}`;
+    const { sharedWithServer } = given;
+    const all = differences(answer, actual, { translate: this.#translate, sharedWithServer });
+    const text = all.length === 0 ? '' : JSON.stringify(answer.kept);
+    const open = all.filter(({ kind }) => !deliberate.includes(name, kind, text));
+    summary.count(this.#file, { answer, all, open });
+    if (open.length === 0) return;
+    const entry = `${key} ${i}`;
+    this.#differing.push(entry);
+    // While it is to be mended, how it differs may change: behind another code there may be another message.
+    if (!this.#pending.has(entry)) this.failures.push(described(name, given, i, open));
+    if (this.#show?.test(name) === true) console.log(described(name, given, i, open));
+  }
+
+  finish(): void {
+    if (process.env['REWRITE'] === '1' && this.#translate === undefined) writePending(this.#file, this.#differing);
+  }
+}
+
+function described(name: string, { steps }: Case, i: number, all: readonly Difference[]): string {
+  const sent = steps.slice(0, i + 1).map(({ method, path, contentType = '', body = '' }) => {
+    const text = typeof body === 'string' ? body.slice(0, 2000) : `${body.length} bytes`;
+    return `  ${method} ${path} ${contentType} ${text}`;
+  });
+  const lines = all.map(
+    ({ kind, expected, actual }) =>
+      `  ${kind}: peer ${JSON.stringify(expected)}\n  ${kind}: own  ${JSON.stringify(actual)}`,
+  );
+  return [`${name}, request ${i}`, ...sent, ...lines].join('\n');
+}
