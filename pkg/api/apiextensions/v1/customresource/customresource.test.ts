@@ -4,7 +4,7 @@ import { cellsOf } from '#api/apiextensions/v1/customresource/columns.js';
 import { fillCustomDefaults, lacksDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
 import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
 import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
-import { validateListItems } from '#api/apiextensions/v1/customresource/list-items.js';
+import { validateListItems, validateListItemsUpdate } from '#api/apiextensions/v1/customresource/list-items.js';
 import { pruneObject, wouldPrune } from '#api/apiextensions/v1/customresource/pruning.js';
 import { scaleParts, validateScale } from '#api/apiextensions/v1/customresource/scale.js';
 import { Structural } from '#api/apiextensions/v1/structural/structural.js';
@@ -191,6 +191,8 @@ t.test('lists of elements that must differ', (t) => {
     'set[2]: Duplicate value: "a"',
     'map[1]: Duplicate value: {"name":"x","port":80}',
   ]);
+  t.same(validateListItemsUpdate(wrong, { set: ['b', 'b'] }, schema), [], 'what is stored so may stay so');
+  t.equal(validateListItemsUpdate(wrong, { set: ['a', 'b'] }, schema).length, 2);
   t.end();
 });
 

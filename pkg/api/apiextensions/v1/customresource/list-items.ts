@@ -13,6 +13,12 @@ export function validateListItems(object: object, schema: Structural): FieldFail
   return validateWithin(object, schema, undefined);
 }
 
+/** Of an update: who stored elements twice before the definition forbade it can still change the object. */
+export function validateListItemsUpdate(object: object, old: object, schema: Structural): FieldFailure[] {
+  const failures = validateListItems(object, schema);
+  return failures.length > 0 && validateListItems(old, schema).length > 0 ? [] : failures;
+}
+
 function validateWithin(value: unknown, schema: Structural, path: FieldPath | undefined): FieldFailure[] {
   const failures: FieldFailure[] = [];
   if (Array.isArray(value)) {

@@ -6,7 +6,7 @@
 import { type Cells, cellsOf } from '#api/apiextensions/v1/customresource/columns.js';
 import { fillCustomDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
 import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
-import { validateListItems } from '#api/apiextensions/v1/customresource/list-items.js';
+import { validateListItems, validateListItemsUpdate } from '#api/apiextensions/v1/customresource/list-items.js';
 import { validateScale } from '#api/apiextensions/v1/customresource/scale.js';
 import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
@@ -46,18 +46,22 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
   const scale = subresources?.scale;
   let cells: Cells | undefined;
   let validator: RuleValidator | 'none' | undefined;
-  const validateBody = (object: ApiObjectShape, { dialect }: StrategyContext): FieldFailure[] => {
+  const validateValues = (object: ApiObjectShape, { dialect }: StrategyContext): FieldFailure[] => {
     const matcher = new PatternMatcher(patterns);
-    const failures = [...validateValue(object, schema.schema, { dialect, patterns: matcher }, FieldPath.ofWhole)];
-    addAll(failures, validateEmbedded(object, schema, dialect));
-    addAll(failures, validateListItems(object, schema));
-    if (scale !== undefined) addAll(failures, validateScale(object, scale));
-    return failures;
+    return [...validateValue(object, schema.schema, { dialect, patterns: matcher }, FieldPath.ofWhole)];
   };
-  const validateUpdate = (object: ApiObjectShape, old: ApiObjectShape, context: StrategyContext): FieldFailure[] => {
+  const validateScaled = (object: ApiObjectShape): readonly FieldFailure[] =>
+    scale === undefined ? [] : validateScale(object, scale);
+  /** As 1.24 does of a status: neither objects inside of the object nor the elements of its lists are looked at. */
+  const validateStatusUpdate = (
+    object: ApiObjectShape,
+    old: ApiObjectShape,
+    context: StrategyContext,
+  ): FieldFailure[] => {
     const rules = { dialect: context.dialect, name: dns1123SubdomainErrors, anyFinalizer: true };
     const failures = [...validateObjectMetaUpdate(object.metadata, old.metadata, rules, metadataPath)];
-    addAll(failures, validateBody(object, context));
+    addAll(failures, validateValues(object, context));
+    addAll(failures, validateScaled(object));
     return failures;
   };
   return {
@@ -78,10 +82,18 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
     validateCreate(object, context) {
       const rules = { dialect: context.dialect, namespaced, name: dns1123SubdomainErrors, anyFinalizer: true };
       const failures = [...validateObjectMeta(object.metadata, rules, metadataPath)];
-      addAll(failures, validateBody(object, context));
+      addAll(failures, validateValues(object, context));
+      addAll(failures, validateEmbedded(object, schema, context.dialect));
+      addAll(failures, validateListItems(object, schema));
+      addAll(failures, validateScaled(object));
       return failures;
     },
-    validateUpdate,
+    validateUpdate(object, old, context) {
+      const failures = validateStatusUpdate(object, old, context);
+      addAll(failures, validateEmbedded(object, schema, context.dialect));
+      addAll(failures, validateListItemsUpdate(object, old, schema));
+      return failures;
+    },
     ...(hasStatus
       ? {
           prepareForStatusUpdate(object: ApiObjectShape, old: ApiObjectShape) {
@@ -93,7 +105,7 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
             if (resourceVersion !== undefined) object.metadata.resourceVersion = resourceVersion;
             shareAllBut(object, old, ofCustomStatus);
           },
-          validateStatusUpdate: validateUpdate,
+          validateStatusUpdate,
         }
       : {}),
     rules(object, old, found, context) {
