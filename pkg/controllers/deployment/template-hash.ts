@@ -12,7 +12,7 @@ export function templateHash(template: PodTemplateSpec, collisionCount: number |
 }
 
 /** The hash of any JSON, in the same letters. */
-export function hashOf(value: unknown, collisionCount: number | undefined): string {
+function hashOf(value: unknown, collisionCount: number | undefined): string {
   const text = canonical(value) + (collisionCount === undefined ? '' : `#${collisionCount}`);
   return [...String(fnv1a(text))].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join('');
 }

@@ -5,22 +5,48 @@ import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { RawExtension } from '#api/runtime/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { goJson } from '#apimachinery/go-json.js';
 import { compareInt64, successor } from '#apimachinery/int64.js';
-import { hashOf, sameTemplate } from '#controllers/deployment/template-hash.js';
+import { sameTemplate } from '#controllers/deployment/template-hash.js';
+import { revisionHash } from '#controllers/history/revision-hash.js';
 
 /** Longest part of the owner's name in a revision's name. */
 const maxPrefixLength = 223;
 
-/** The patch that brings the template back: what clients apply to undo a rollout. */
+/**
+ * The patch that brings the template back: what clients apply to undo a rollout. Its JSON is that of release 1.24, which
+ * compares it byte by byte: members in order, and the times of creation that templates do not have.
+ */
 export function revisionData(template: PodTemplateSpec): RawExtension {
-  return { spec: { template: { ...template, $patch: 'replace' } } };
+  return JSON.parse(goJson({ spec: { template: { ...withTimes(template), $patch: 'replace' } } })) as RawExtension;
+}
+
+const noTime = { creationTimestamp: null };
+
+function withTimes({ metadata, spec }: PodTemplateSpec): object {
+  const volumes = spec?.volumes?.map((volume) => {
+    const { ephemeral } = volume;
+    const claim = ephemeral?.volumeClaimTemplate;
+    if (claim === undefined) return volume;
+    const dated = { ...claim, metadata: { ...noTime, ...claim.metadata } };
+    return { ...volume, ephemeral: { ...ephemeral, volumeClaimTemplate: dated } };
+  });
+  return { metadata: { ...noTime, ...metadata }, spec: { ...spec, ...(volumes && { volumes }) } };
 }
 
 /** The template that a revision keeps; empty where the revision is not one of a template. */
 export function templateOf(revision: ControllerRevision): PodTemplateSpec {
   const spec = revision.data?.['spec'] as { template?: PodTemplateSpec & { $patch?: string } } | undefined;
   const { $patch: _patch, ...template } = spec?.template ?? {};
-  return template;
+  return withoutNulls(template);
+}
+
+/** No member of a template that is null says anything. */
+function withoutNulls<T>(value: T): T {
+  if (Array.isArray(value)) return value.map(withoutNulls) as T;
+  if (typeof value !== 'object' || value === null) return value;
+  const members = Object.entries(value).filter(([, member]) => member !== null);
+  return Object.fromEntries(members.map(([name, member]) => [name, withoutNulls(member)])) as T;
 }
 
 /** What a revision of an owner is made from. */
@@ -39,7 +65,7 @@ export function newRevision(
 ): ControllerRevision {
   const { name = '', namespace = '', annotations } = owner.metadata;
   const data = revisionData(template);
-  const hash = hashOf(data, collisionCount);
+  const hash = revisionHash(data, collisionCount);
   return {
     metadata: {
       name: `${name.slice(0, maxPrefixLength)}-${hash}`,

@@ -4,6 +4,7 @@
  */
 import { ReverseWriter, tag, wire, wireTypeOf } from '#apimachinery/codec/protobuf/writer.js';
 import { parseDurationNanos } from '#apimachinery/duration.js';
+import { escapeHtml } from '#apimachinery/go-json.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
@@ -55,10 +56,15 @@ function newMessageWriter(type: TypeInfo): WriteMessage {
       };
     case 'intOrString':
       return writeIntOrString;
-    case 'rawJSON':
+    case 'rawJSON': {
+      const isExtension = type.name === 'runtime.RawExtension';
       return (writer, value) => {
-        if (value !== undefined) writer.text(textKey, toJSONText(value));
+        // Clients in Go compare the bytes of what they have stored with what their encoder gives.
+        if (value === undefined) return;
+        const json = toJSONText(value);
+        writer.text(textKey, isExtension ? escapeHtml(json) : json);
       };
+    }
     case 'bareList':
       return fieldWriter(fieldAt(type, 0));
     case 'schemaOrArray':
