@@ -17,7 +17,7 @@ import {
   union,
 } from '#apimachinery/apply/field-set.js';
 import { checkUnique, fieldsOf, fieldsOfSteps } from '#apimachinery/apply/fields-of.js';
-import { manageable, neverManaged, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
+import { manageable, managerBeforeApply, neverManaged, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
 import {
   entriesOf,
   type ManagedFieldsEntry,
@@ -177,7 +177,8 @@ export function* applySteps(request: ApplyRequest): Converting<ApplyResult> {
   const applied = yield* readApplied(request);
   yield;
   const live = withoutEntries(request.live ?? {});
-  const managers = readManagers(entriesOf(request.live)) ?? [];
+  let managers = readManagers(entriesOf(request.live)) ?? [];
+  if (managers.length === 0 && request.live !== undefined) managers = yield* managerBeforeApply(request, live);
   const self = {
     name: request.manager,
     operation: 'Apply',

@@ -35,8 +35,12 @@ const pathsOf = (set: FieldSet) => new Set([...paths(set)].map((path) => path.jo
 class Books {
   readonly #fields = new Map<string, Set<string>>();
   readonly #times = new Map<string, string>();
+  #isNew = true;
 
   write(manager: string, subresource: string, changes: { touched: FieldSet; removed: FieldSet; time: string }): void {
+    const untracked = !this.#isNew && this.text === '';
+    this.#isNew = false;
+    if (untracked) return;
     const reset = subresource === 'status' ? 'f:spec' : 'f:status';
     const touched = [...pathsOf(changes.touched)].filter((path) => !never.has(path) && path.split(' ')[0] !== reset);
     const self = `${manager}/${subresource}`;

@@ -60,25 +60,29 @@ export interface WriteInfo {
   readonly subresource: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
+  /** Absent: the status, or the spec where the subresource is the status. */
+  readonly reset?: Unmanaged | undefined;
   /** Other versions of the kind; absent: all managers are taken for those of this one. */
   readonly versions?: OtherVersions;
 }
 
 /** What writing through an endpoint does not make anybody's. */
-interface Unmanaged {
+export interface Unmanaged {
   /** What the endpoint resets. */
   readonly reset: FieldSet;
   /** That and what is never managed, but for `metadata` itself. */
   readonly all: FieldSet;
 }
 
-function unmanagedBy(reset: readonly string[]): Unmanaged {
-  return { reset: setOfFields(reset), all: setOfFields([...neverManagedPaths, ...reset]) };
+export function unmanagedBy(reset: readonly string[]): Unmanaged {
+  const others = neverManagedPaths.filter((path) => !reset.some((parent) => path.startsWith(`${parent}.`)));
+  return { reset: setOfFields(reset), all: setOfFields([...others, ...reset]) };
 }
 
 const [byObject, byStatus, byOthers] = [unmanagedBy(['status']), unmanagedBy(['spec']), unmanagedBy([])];
 
-function unmanaged({ subresource }: WriteInfo): Unmanaged {
+function unmanaged({ subresource, reset }: WriteInfo): Unmanaged {
+  if (reset !== undefined) return reset;
   if (subresource === 'status') return byStatus;
   return subresource === '' ? byObject : byOthers;
 }
@@ -175,8 +179,20 @@ function* keepOthers(
   return previous;
 }
 
+/** Who manages what of an object that has no managers, for those who apply to it: `before-first-apply`, all of it. */
+export function* managerBeforeApply(request: WriteInfo, live: JsonObject): Steps<Manager[]> {
+  const { apiVersion, subresource, now } = request;
+  const fields = yield* addedFieldsSteps(request.type, live, unmanaged(request).all);
+  if (isEmptySet(fields)) return [];
+  const name = 'before-first-apply';
+  const time = formatTime(now);
+  return [{ name, operation: 'Update', apiVersion, subresource, time, fields, inOrder: true, entry: undefined }];
+}
+
 function* withChanges(request: UpdateRequest, changes: Changes | undefined): Converting<ManagedFieldsEntry[]> {
   const managers = startingManagers(request.live, request.updated, request);
+  // Of an object that has no managers 1.24 tracks none until somebody applies.
+  if (managers.length === 0 && request.live !== undefined) return [];
   if (changes === undefined) return writeManagers(managers);
   const { touched } = changes;
   const { manager: name, apiVersion, subresource, now } = request;

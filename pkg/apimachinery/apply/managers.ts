@@ -53,9 +53,9 @@ export function sameManager(a: ManagerIdentity, b: ManagerIdentity): boolean {
   );
 }
 
-/** True for the one empty entry by which a client asks to forget everything. */
+/** True for the empty list, or the one empty entry, by which a client asks to forget everything. */
 export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boolean {
-  return entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0;
+  return entries?.length === 0 || (entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0);
 }
 
 /**
@@ -82,13 +82,14 @@ export function withoutEntries(object: JsonObject): JsonObject {
   return { ...object, metadata: rest };
 }
 
-/** Reads the entries; undefined when one of them is not well-formed. */
+/** Reads the entries, of several of one manager the last; undefined when one of them is not well-formed. */
 export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined): Manager[] | undefined {
   const managers: Manager[] = [];
   for (const entry of entries ?? []) {
-    const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsV1 = {} } = entry;
+    const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsType, fieldsV1 = {} } = entry;
     const form = formOfFields(fieldsV1);
     if ((operation !== 'Apply' && operation !== 'Update') || form === 'none') return undefined;
+    if (apiVersion === '' || fieldsType !== 'FieldsV1') return undefined;
     const fields = fieldsV1 as FieldSet;
     managers.push({
       name: manager,
@@ -101,7 +102,16 @@ export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined)
       entry,
     });
   }
-  return managers;
+  return managers.length > 1 ? withoutRepeats(managers) : managers;
+}
+
+function withoutRepeats(managers: Manager[]): Manager[] {
+  const last = new Map<string, Manager>();
+  for (const manager of managers) {
+    const { name, operation, apiVersion, subresource } = manager;
+    last.set(`${operation === 'Apply' ? '' : apiVersion} ${subresource} ${operation} ${name}`, manager);
+  }
+  return last.size === managers.length ? managers : [...last.values()];
 }
 
 function entryOf(manager: Manager): ManagedFieldsEntry {

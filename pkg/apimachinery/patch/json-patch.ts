@@ -8,6 +8,7 @@
  */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
+import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import {
@@ -31,14 +32,23 @@ const maxShifted = 100_000_000;
 
 type Container = JsonObject | unknown[];
 
+function isContainer(value: unknown): value is Container {
+  return Array.isArray(value) || isObject(value);
+}
+
 /** What stands in an operation; absent members differ from those that are null. */
 type Operation = Readonly<JsonObject>;
 
-/** A member that is a string; the other operations of the patch may be carried out before it is asked for. */
-function textOf(operation: Operation, name: 'path' | 'from'): string {
-  const text = member(operation, name);
-  if (typeof text !== 'string') throw unprocessable(`operation has no ${name}`);
-  return text;
+const missing = 'missing value';
+
+/** A member that is a string. `lacking`: what 1.24 says of an operation that does not have it. */
+function textOf(operation: Operation, name: 'path' | 'from', lacking: string): string {
+  const text = member(operation, name) ?? null;
+  if (typeof text === 'string') return text;
+  const why = `json: cannot unmarshal ${jsonName(text)} into Go value of type string`;
+  throw unprocessable(
+    `${String(member(operation, 'op'))} operation failed to decode ${name}: ${text === null ? lacking : why}`,
+  );
 }
 
 /** The value of an operation; null where it has none. */
@@ -46,30 +56,49 @@ function operand(operation: Operation): unknown {
   return member(operation, 'value') ?? null;
 }
 
-/** The steps of a JSON pointer (RFC 6901), at least one. */
-function steps(pointer: string): [string, ...string[]] {
+/** The steps of a JSON pointer (RFC 6901), at least one; undefined for a pointer without a slash. */
+function steps(pointer: string): [string, ...string[]] | undefined {
   const [, first, ...others] = pointer.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
-  if (first === undefined) throw unprocessable(`doc is missing path: ${JSON.stringify(pointer)}`);
-  return [first, ...others];
+  return first === undefined ? undefined : [first, ...others];
+}
+
+/** Why a step leads nowhere in what holds it. */
+class NoPlace extends Error {
+  override readonly name = 'NoPlace';
 }
 
 /** Index into a list, as Go's `strconv.Atoi` reads it; negative ones count from `end`, which none may reach. */
-function indexOf(step: string, end: number, path: string): number {
-  if (!/^[+-]?\d+$/.test(step)) throw unprocessable(`${path}: ${JSON.stringify(step)} is no index`);
+function indexOf(step: string, end: number): number {
   const number = Number(step);
+  if (!/^[+-]?\d+$/.test(step) || !Number.isSafeInteger(number)) {
+    const why = /^[+-]?\d+$/.test(step) ? 'value out of range' : 'invalid syntax';
+    throw new NoPlace(`strconv.Atoi: parsing ${quoted(step)}: ${why}`);
+  }
   const index = number < 0 ? end + number : number;
-  if (index < 0 || index >= end) throw unprocessable(`${path}: index ${step} is out of bounds`);
+  if (index < 0 || index >= end)
+    throw new NoPlace(`Unable to access invalid index: ${number}: invalid index referenced`);
   return index;
 }
 
-function child(container: Container, step: string, path: string): unknown {
-  if (Array.isArray(container)) return container[indexOf(step, container.length, path)];
-  return member(container, step);
+/** What a step of a container leads to; undefined for a member that is not there. */
+function child(container: Container, step: string): unknown {
+  return Array.isArray(container) ? container[indexOf(step, container.length)] : member(container, step);
 }
 
-function asContainer(value: unknown, path: string): Container {
-  if (Array.isArray(value) || isObject(value)) return value;
-  throw unprocessable(`${path}: doc is missing path`);
+/** The same where a step that leads nowhere is like a member that is not there. */
+function childIfAny(container: Container, step: string): unknown {
+  try {
+    return child(container, step);
+  } catch (error) {
+    if (error instanceof NoPlace) return undefined;
+    throw error;
+  }
+}
+
+/** Where the last step of a path is taken. */
+interface Place {
+  readonly holder: Container;
+  readonly last: string;
 }
 
 /** A document that operations are carried out on: what they change is copied first, and what they leave alone is shared. */
@@ -88,69 +117,74 @@ class Document {
     return this.#root;
   }
 
-  /** Undefined for a member that is not there. */
-  get(path: string): unknown {
-    let value = this.#root;
-    for (const step of steps(path)) value = child(asContainer(value, path), step, path);
+  /** Where a path leads, to be changed; undefined where it leads nowhere. */
+  find(path: string): Place | undefined {
+    return this.#walk(path, (value, put) => {
+      const own = this.#owned(value);
+      put(own);
+      return own;
+    });
+  }
+
+  /** The same, to be read. */
+  look(path: string): Place | undefined {
+    return this.#walk(path, (value) => value);
+  }
+
+  #walk(path: string, enter: (value: Container, put: (own: Container) => void) => Container): Place | undefined {
+    const all = steps(path);
+    const last = all?.pop();
+    if (all === undefined || last === undefined || !isContainer(this.#root)) return undefined;
+    let holder = enter(this.#root, (own) => {
+      this.#root = own;
+    });
+    for (const step of all as readonly string[]) {
+      const value = childIfAny(holder, step);
+      if (!isContainer(value)) return undefined;
+      const outer = holder;
+      holder = enter(value, (own) => {
+        if (Array.isArray(outer)) outer[indexOf(step, outer.length)] = own;
+        else setMember(outer, step, own);
+      });
+    }
+    return { holder, last };
+  }
+
+  add({ holder, last }: Place, value: unknown): void {
+    if (!Array.isArray(holder)) setMember(holder, last, value);
+    else if (last === '-') holder.push(value);
+    else this.#splice(holder, indexOf(last, holder.length + 1), 0, value);
+  }
+
+  /** Returns what was there. */
+  remove({ holder, last }: Place): unknown {
+    if (Array.isArray(holder)) return this.#splice(holder, indexOf(last, holder.length), 1);
+    const value = member(holder, last);
+    if (value === undefined) throw new NoPlace(`Unable to remove nonexistent key: ${last}: ${missing}`);
+    delete holder[last];
     return value;
   }
 
-  add(path: string, value: unknown): void {
-    const at = this.#holder(path);
-    if (!Array.isArray(at.holder)) setMember(at.holder, at.last, value);
-    else if (at.last === '-') at.holder.push(value);
-    else this.#splice(at.holder, indexOf(at.last, at.holder.length + 1, path), 0, value);
-  }
-
-  remove(path: string): unknown {
-    const at = this.#holder(path);
-    if (Array.isArray(at.holder)) return this.#splice(at.holder, indexOf(at.last, at.holder.length, path), 1);
-    const value = member(at.holder, at.last);
-    if (value === undefined) throw unprocessable(`${path}: unable to remove nonexistent key`);
-    delete at.holder[at.last];
-    return value;
-  }
-
-  replace(path: string, value: unknown): void {
-    const at = this.#holder(path);
-    if (Array.isArray(at.holder)) at.holder[indexOf(at.last, at.holder.length, path)] = value;
-    else setMember(at.holder, at.last, value);
+  replace({ holder, last }: Place, value: unknown): void {
+    if (Array.isArray(holder)) holder[indexOf(last, holder.length)] = value;
+    else setMember(holder, last, value);
   }
 
   /** Anything but an object or a list leaves the document as it is. */
   replaceAll(value: unknown): void {
-    if (value === undefined) throw unprocessable('replace operation has no value');
     if (typeof value === 'object' && value !== null) this.#root = value;
   }
 
-  copy(from: string, path: string): void {
-    const value = this.get(from);
-    const text = value === undefined ? '' : toJSONText(value);
+  /** A copy of a value, null of what is not there. */
+  copyOf(value: unknown): unknown {
+    if (value === undefined) return null;
+    const text = toJSONText(value);
     this.#copied += Buffer.byteLength(text);
-    if (this.#copied > maxCopiedBytes) throw unprocessable('copy operations add too much to the document');
-    this.add(path, value === undefined ? null : parseJSONText(text));
-  }
-
-  /** Absent members are equal to null. */
-  test(path: string, value: unknown): void {
-    const actual = path === '' ? this.#root : (this.get(path) ?? null);
-    if (value === undefined || !jsonEqual(actual, value))
-      throw unprocessable(`testing value ${path} failed: test failed`);
-  }
-
-  /** What holds the last step of a path, to be changed. */
-  #holder(path: string): { holder: Container; last: string } {
-    const all = steps(path);
-    const last = all.pop() as string;
-    let holder = this.#owned(asContainer(this.#root, path));
-    this.#root = holder;
-    for (const step of all) {
-      const next = this.#owned(asContainer(child(holder, step, path), path));
-      if (Array.isArray(holder)) holder[indexOf(step, holder.length, path)] = next;
-      else setMember(holder, step, next);
-      holder = next;
+    if (this.#copied > maxCopiedBytes) {
+      const sizes = `${this.#copied}, exceeding the limit ${maxCopiedBytes}`;
+      throw unprocessable(`Unable to complete the copy, the accumulated size increase of copy is ${sizes}`);
     }
-    return { holder, last };
+    return parseJSONText(text);
   }
 
   /** Takes out or puts in one element; returns what was taken out. */
@@ -170,34 +204,102 @@ class Document {
   }
 }
 
+/** What `take` returns; where it finds no place, the failure begins with `words`. */
+function taken<T>(words: string, take: () => T): T {
+  try {
+    return take();
+  } catch (error) {
+    if (error instanceof NoPlace) throw unprocessable(`${words}${error.message}`);
+    throw error;
+  }
+}
+
+/** The place that a path leads to. `words`: what a failure begins with. */
+function required(place: Place | undefined, path: string, words: string): Place {
+  if (place === undefined) throw unprocessable(`${words}${path}: ${missing}`);
+  return place;
+}
+
 function carryOut(document: Document, operation: Operation): void {
-  const path = () => textOf(operation, 'path');
-  const from = () => textOf(operation, 'from');
   const op = member(operation, 'op');
   switch (op) {
     case 'add':
-      document.add(path(), operand(operation));
-      return;
-    case 'remove':
-      document.remove(path());
-      return;
-    case 'replace':
-      if (path() === '') document.replaceAll(member(operation, 'value'));
-      else document.replace(path(), operand(operation));
-      return;
-    case 'move': {
-      const value = document.remove(from());
-      document.add(path(), value);
+    case 'remove': {
+      const path = textOf(operation, 'path', missing);
+      const place = document.find(path);
+      if (place === undefined)
+        throw unprocessable(`${op} operation does not apply: doc is missing path: "${path}": ${missing}`);
+      taken(`error in ${op} for path: '${path}': `, () =>
+        op === 'remove' ? document.remove(place) : document.add(place, operand(operation)),
+      );
       return;
     }
-    case 'copy':
-      document.copy(from(), path());
+    case 'replace':
+      replace(document, operation);
       return;
+    case 'move': {
+      const from = textOf(operation, 'from', `operation, missing from field: ${missing}`);
+      const source = required(document.find(from), from, 'move operation does not apply: doc is missing from path: ');
+      const value = taken(`error in move for path: '${source.last}': `, () => document.remove(source));
+      const path = textOf(operation, 'path', `operation missing path field: ${missing}`);
+      const place = required(
+        document.find(path),
+        path,
+        'move operation does not apply: doc is missing destination path: ',
+      );
+      taken(`error in move for path: '${path}': `, () => document.add(place, value));
+      return;
+    }
+    case 'copy': {
+      const from = textOf(operation, 'from', `operation, missing from field: ${missing}`);
+      const source = required(document.look(from), from, 'copy operation does not apply: doc is missing from path: ');
+      const value = taken(`error in copy for from: '${from}': `, () => child(source.holder, source.last));
+      const path = textOf(operation, 'path', missing);
+      const place = required(
+        document.find(path),
+        path,
+        'copy operation does not apply: doc is missing destination path: ',
+      );
+      const copy = document.copyOf(value);
+      taken('error while adding value during copy: ', () => document.add(place, copy));
+      return;
+    }
     case 'test':
-      document.test(path(), member(operation, 'value'));
+      test(document, operation);
       return;
     default:
-      throw unprocessable(`unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`);
+      throw unprocessable(`Unexpected kind: ${typeof op === 'string' ? op : 'unknown'}`);
+  }
+}
+
+function replace(document: Document, operation: Operation): void {
+  const path = textOf(operation, 'path', `operation missing path field: ${missing}`);
+  if (path === '') {
+    // 1.24 crashes where there is no value.
+    if (member(operation, 'value') === undefined) throw unprocessable('replace operation has no value');
+    document.replaceAll(operand(operation));
+    return;
+  }
+  const place = required(document.find(path), path, 'replace operation does not apply: doc is missing path: ');
+  try {
+    document.replace(place, operand(operation));
+  } catch (error) {
+    if (!(error instanceof NoPlace)) throw error;
+    throw unprocessable(`replace operation does not apply: doc is missing key: ${path}: ${missing}`);
+  }
+}
+
+/** Absent members are equal to null. */
+function test(document: Document, operation: Operation): void {
+  const path = textOf(operation, 'path', `operation missing path field: ${missing}`);
+  const value = member(operation, 'value');
+  let actual = document.root;
+  if (path !== '') {
+    const { holder, last } = required(document.look(path), path, 'test operation does not apply: is missing path: ');
+    actual = taken(`error in test for path: '${path}': `, () => child(holder, last)) ?? null;
+  }
+  if (value === undefined || !jsonEqual(actual, value)) {
+    throw unprocessable(`testing value ${path} failed: test failed`);
   }
 }
 

@@ -64,7 +64,55 @@ t.test('JSON patch', async (t) => {
     ['no list', { op: 'add' }, 400],
     ['too much', Array.from({ length: 10_001 }, () => ({ op: 'test', path: '/a', value: 1 })), 413],
   ];
+  const words: [unknown, string][] = [
+    [{ op: 'add', path: '/x/y' }, 'add operation does not apply: doc is missing path: "/x/y": missing value'],
+    [{ op: 'add' }, 'add operation failed to decode path: missing value'],
+    [
+      { op: 'add', path: 5 },
+      'add operation failed to decode path: json: cannot unmarshal number into Go value of type string',
+    ],
+    [
+      { op: 'add', path: '/l/5' },
+      "error in add for path: '/l/5': Unable to access invalid index: 5: invalid index referenced",
+    ],
+    [
+      { op: 'remove', path: '/x' },
+      "error in remove for path: '/x': Unable to remove nonexistent key: x: missing value",
+    ],
+    [{ op: 'remove', path: '/l/x' }, `error in remove for path: '/l/x': strconv.Atoi: parsing "x": invalid syntax`],
+    [{ op: 'replace', path: '/x/y' }, 'replace operation does not apply: doc is missing path: /x/y: missing value'],
+    [{ op: 'replace', path: '/l/0' }, 'replace operation does not apply: doc is missing key: /l/0: missing value'],
+    [{ op: 'replace' }, 'replace operation failed to decode path: operation missing path field: missing value'],
+    [
+      { op: 'move', from: '/x', path: '/y' },
+      "error in move for path: 'x': Unable to remove nonexistent key: x: missing value",
+    ],
+    [{ op: 'move', path: '/y' }, 'move operation failed to decode from: operation, missing from field: missing value'],
+    [
+      { op: 'move', from: '/a', path: '/x/y' },
+      'move operation does not apply: doc is missing destination path: /x/y: missing value',
+    ],
+    [
+      { op: 'copy', from: '/x/y', path: '/y' },
+      'copy operation does not apply: doc is missing from path: /x/y: missing value',
+    ],
+    [
+      { op: 'copy', from: '/l/0', path: '/y' },
+      "error in copy for from: '/l/0': Unable to access invalid index: 0: invalid index referenced",
+    ],
+    [{ op: 'test', path: '/a', value: 2 }, 'testing value /a failed: test failed'],
+    [{ op: 'test', path: '/x/y', value: 2 }, 'test operation does not apply: is missing path: /x/y: missing value'],
+    [{ op: 5 }, 'Unexpected kind: unknown'],
+  ];
   const target = frozen({ a: 1, l: [], o: {} });
+  for (const [operation, cause] of words) {
+    try {
+      jsonPatch(target, [operation]);
+      t.fail(cause);
+    } catch (error) {
+      t.equal((error as Error).cause, cause);
+    }
+  }
   for (const [name, patch, code] of refusals) t.throws(() => jsonPatch(target, patch), { code }, name);
   const doubling = Array.from({ length: 40 }, () => ({ op: 'copy', from: '/o', path: '/o/x' }));
   t.throws(() => jsonPatch({ o: { y: 'x'.repeat(10_000) } }, doubling), { code: 422 }, 'documents do not explode');

@@ -30,7 +30,7 @@ import { withRules } from '#apiserver/registry/rules.js';
 import { settleSpec, staysPrepared } from '#apiserver/registry/settled-spec.js';
 import { markCanonical } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
-import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
+import { tooLargeToStore, writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import { formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -123,7 +123,7 @@ async function insert(
   if (insertion.known !== undefined && staysPrepared(resource, registry.hooks)) settleSpec(object, insertion.known);
   if (large) await betweenSteps(operation);
   const { trackFields = true } = insertion;
-  const tooLarge = tooLargeToStore(context, object, trackFields ? { managedAs: resource.type } : {});
+  let tooLarge = tooLargeToStore(context, object, trackFields ? { managedAs: resource.type } : {});
   if (trackFields && tooLarge === undefined) {
     // What webhooks have changed is nobody's, as in 1.24.
     if (original !== undefined) {
@@ -137,6 +137,9 @@ async function insert(
       await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation));
     } else registry.managedFields.created(write);
     if (original !== undefined) takeEntries(object, original);
+  } else if (trackFields) {
+    delete object.metadata.managedFields;
+    tooLarge = tooLargeToStore(context, object);
   }
   if (large) await betweenSteps(operation);
   // What managers have is shared, and completing the object may change all of it.
@@ -154,7 +157,9 @@ async function insert(
       if (large) await betweenSteps(operation);
       const { conditions } = await runAdmission('validate', operation, call());
       if (large) await betweenSteps(operation);
-      const entry = await write(operation, { object, dryRun: options.dryRun, conditions });
+      const entry = await writeFitting(object, trackFields, () =>
+        write(operation, { object, dryRun: options.dryRun, conditions }),
+      );
       if (entry !== undefined) {
         if (options.dryRun) await undoAll(registry, undo);
         return { entry };

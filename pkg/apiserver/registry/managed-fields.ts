@@ -18,6 +18,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { versionsOf } from '#apiserver/registry/other-versions.js';
+import { resetFields } from '#apiserver/registry/reset-fields.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
@@ -114,7 +115,8 @@ export class ManagedFields {
     const { apiVersion } = resource;
     const { clock, codec } = this.#options;
     const versions = versionsOf(resource, { codec });
-    const info = { type: resource.type, apiVersion, manager, subresource, now: clock.now() };
+    const reset = resetFields(resource, subresource);
+    const info = { type: resource.type, apiVersion, manager, subresource, reset, now: clock.now() };
     return versions === undefined ? info : { ...info, versions };
   }
 }

@@ -23,7 +23,7 @@ import {
   startingPoint,
 } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
-import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
+import { tooLargeToStore, writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
 import { converted, formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -162,6 +162,10 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
     if (original !== undefined) takeEntries(object, original);
     tooLarge = tooLargeToStore(context, object, { stored: known });
   }
+  if (mutation.trackFields !== false && tooLarge !== undefined && object.metadata.managedFields !== undefined) {
+    delete object.metadata.managedFields;
+    tooLarge = tooLargeToStore(context, object, { stored: known });
+  }
   if (large) await betweenSteps(operation, known);
   const begun = beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
   const undo = begun instanceof Promise ? await begun : begun;
@@ -181,7 +185,9 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
     if (large) await betweenSteps(operation, known);
     const { conditions } = await runAdmission('validate', operation, attributes);
     if (large) await betweenSteps(operation, known);
-    const outcome = await write(operation, { object, start, known, key, dryRun: options.dryRun, conditions });
+    const outcome = await writeFitting(object, mutation.trackFields !== false, () =>
+      write(operation, { object, start, known, key, dryRun: options.dryRun, conditions }),
+    );
     if (options.dryRun || !('written' in outcome)) await undoAll(registry, undo);
     return outcome;
   } catch (error) {

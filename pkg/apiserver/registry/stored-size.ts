@@ -1,6 +1,7 @@
 /** Objects that no store takes are refused before they are made ready for it, which takes ten times their own size. */
+import type { ApiObjectShape } from '#api/meta/object.js';
 import { leastBytes } from '#apimachinery/apply/least-bytes.js';
-import { requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';
+import { hasReason, requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { isLarge } from '#apiserver/registry/steps.js';
@@ -16,6 +17,24 @@ export interface Sized {
   readonly stored?: Pick<Entry, 'size'>;
   /** The type of an object of which all fields are about to get the same manager. */
   readonly managedAs?: TypeInfo;
+}
+
+/**
+ * Writes an object, and does so without its managers where it is too large for the store with them, as 1.24 does. Throws
+ * what `write` throws.
+ */
+export async function writeFitting<T>(
+  { metadata }: ApiObjectShape,
+  tracked: boolean,
+  write: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    if (!tracked || metadata.managedFields === undefined || !hasReason(error, 'RequestEntityTooLarge')) throw error;
+    delete metadata.managedFields;
+    return write();
+  }
 }
 
 /**

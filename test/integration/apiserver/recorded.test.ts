@@ -19,6 +19,7 @@ import { ofDefinitions } from '#test/integration/apiserver/recorded/definitions.
 import { documents } from '#test/integration/apiserver/recorded/documents.js';
 import { jsonPatches } from '#test/integration/apiserver/recorded/json-patches.js';
 import { malformedPatches } from '#test/integration/apiserver/recorded/malformed-patches.js';
+import { managers } from '#test/integration/apiserver/recorded/managers.js';
 import { preserved } from '#test/integration/apiserver/recorded/preserved.js';
 import { type Case, comparable, type RecordedAnswer, type Step } from '#test/integration/apiserver/recorded/step.js';
 import { storedOdd } from '#test/integration/apiserver/recorded/stored-odd.js';
@@ -32,6 +33,7 @@ const cases: readonly Case[] = [
   ofDefinitions,
   jsonPatches,
   malformedPatches,
+  managers,
 ];
 const testdata = fileURLToPath(new URL('../../../../test/integration/apiserver/recorded/testdata/', import.meta.url));
 

@@ -200,6 +200,8 @@ export class JsonWalk {
             : this.#scalar(field.scalar, value);
     // To ask a map of many entries whether it is empty takes as long as to read it.
     if (this.#keepZeros || (field.container === 'map' && this.members > before)) return result;
+    // An empty list of managers says something: all of them are to be forgotten.
+    if (field.name === 'managedFields' && Array.isArray(result)) return result;
     return saysNothing(field, result) ? undefined : result;
   }
 

@@ -4,7 +4,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { badRequest, internalError, statusOf } from '#apimachinery/errors/status.js';
+import { badRequest, internalError } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
 import type { AdmissionScope } from '#apiserver/admission/admission.js';
 import { convertedTo } from '#apiserver/admission/webhook/convert.js';
@@ -52,9 +52,10 @@ export async function patched(
   return next;
 }
 
-/** Errors of patches hide in the details what does not fit. */
+/** What does not fit is the cause of a patch's failure, which clients are not told. */
 function whyOf(error: unknown): string {
-  return statusOf(error)?.details?.causes?.[0]?.message ?? messageOf(error);
+  const cause: unknown = error instanceof Error ? error.cause : undefined;
+  return typeof cause === 'string' ? cause : messageOf(error);
 }
 
 const systemFields = [
