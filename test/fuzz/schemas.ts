@@ -20,7 +20,8 @@ export interface SchemaFuzzReport {
 const names = ['a', 'b', 'c', 'dé', 'constructor'];
 const texts = ['', 'a', 'ab', 'abc', '12', 'x-1', 'ünï', '𝒳𝒴', 'toString'];
 const patterns = ['^a', 'b$', '^[a-z]*$', '^\\d+$', '-'];
-const numbers = [-3, -1, 0, 1, 2, 3, 4, 10, 0.5, 1.5, 0.3, -2.25, 1e15];
+/** A factor below 1 multiplies in 1.24, and a product beyond 2^53 is a multiple of nothing there. */
+const numbers = [-3, -1, 0, 1, 2, 3, 4, 10, 0.5, 1.5, 0.3, -2.25, 1e14];
 const valuesPerSchema = 40;
 const maxDepth = 3;
 

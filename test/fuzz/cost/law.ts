@@ -82,7 +82,7 @@ async function measured(server: ApiServer, shape: Shape, size: number): Promise<
   let all: Cost | undefined;
   for (let i = 0; i < (shape.times ?? 1); i++) {
     const cost = await costOf(server, request);
-    if (cost.status >= 500) throw new Error(`${shape.name}: ${cost.status} ${cost.text}`);
+    if (cost.status >= 500 && !isClientsFault(cost.text)) throw new Error(`${shape.name}: ${cost.status} ${cost.text}`);
     if (cost.bytesOut > maxAnswer(cost.bytesIn)) {
       throw new Error(`${shape.name}: ${cost.bytesIn} bytes are answered with ${cost.bytesOut}`);
     }
@@ -90,6 +90,11 @@ async function measured(server: ApiServer, shape: Shape, size: number): Promise<
   }
   if (all === undefined) throw new RangeError(`${shape.name} is never sent`);
   return all;
+}
+
+/** 1.24 answers some mistakes of clients with 500, too: by a Status without a reason. A failure of the server has one. */
+function isClientsFault(text: string): boolean {
+  return text.startsWith('{"kind":"Status"') && !text.includes('"reason"');
 }
 
 function shuffled<T>(values: readonly T[], random: () => number): T[] {

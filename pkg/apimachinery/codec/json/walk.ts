@@ -101,9 +101,9 @@ export class JsonWalk {
   }
 
   #struct(type: TypeInfo, value: unknown): JsonObject {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) throw this.#mismatch(value, type.goName);
+    if (!isJsonObject(value)) throw this.#mismatch(value, type.goName);
     if (this.#path.length > maxDepth) throw new DecodeError('exceeded max depth');
-    const object = value as JsonObject;
+    const object = value;
     if (type.prune !== undefined) return this.#custom(type, type.prune, object);
     const outer = this.#owner;
     let dropped = false;
@@ -222,10 +222,8 @@ export class JsonWalk {
   }
 
   #map(field: FieldInfo, value: unknown): JsonObject {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw this.#mismatch(value, `map[string]${elementName(field)}`);
-    }
-    const map = value as JsonObject;
+    if (!isJsonObject(value)) throw this.#mismatch(value, `map[string]${elementName(field)}`);
+    const map = value;
     for (const key of Object.keys(map)) {
       const element = map[key];
       this.members++;
@@ -342,6 +340,11 @@ function reword(canonical: (text: string) => string, text: string): string {
   } catch (error) {
     throw new DecodeError(messageOf(error), { cause: error });
   }
+}
+
+/** True for an object of JSON: a number that the parser keeps as it was written is none. */
+function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberLiteral);
 }
 
 function isInt32(value: unknown): boolean {
