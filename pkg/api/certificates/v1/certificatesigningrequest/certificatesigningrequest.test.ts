@@ -84,12 +84,13 @@ t.test('signing requests', (t) => {
 
 t.test('cells', (t) => {
   const state = (status: object): unknown =>
-    strategy.cells?.({ ...created(strategy, base), status } as never, testContext)[4];
+    strategy.cells?.({ ...created(strategy, base), status } as never, testContext)[5];
   t.strictSame(strategy.cells?.(created(strategy, base) as never, testContext), [
     'node:a',
     '60m',
     'x.io/s',
     'u',
+    '<none>',
     'Pending',
   ]);
   t.equal(state({ conditions: [approved] }), 'Approved');

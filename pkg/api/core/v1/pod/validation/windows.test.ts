@@ -28,7 +28,7 @@ const rows: RuleRow[] = [
   ),
   options(
     { runAsUserName: 'a\u0007' },
-    'spec.securityContext.windowsOptions.runAsUserName: Invalid value: "a\\u0007": runAsUserName cannot contain control characters',
+    'spec.securityContext.windowsOptions.runAsUserName: Invalid value: "a\\a": runAsUserName cannot contain control characters',
   ),
   options(
     { runAsUserName: 'a\\b\\c' },
