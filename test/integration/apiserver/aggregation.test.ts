@@ -231,7 +231,7 @@ t.test('what this server serves itself is registered, and kept', async (t) => {
   const labels = (value: string) => ({ [dialect.labels.autoManaged]: value });
   t.match(await until('v1.', is), {
     metadata: { labels: labels('onstart') },
-    spec: { version: 'v1', groupPriorityMinimum: 18_000, versionPriority: 15 },
+    spec: { version: 'v1', groupPriorityMinimum: 18_000, versionPriority: 1 },
     status: { conditions: [{ type: 'Available', status: 'True', reason: 'Local' }] },
   });
   t.match(await until(`v2.${dialect.groupName('autoscaling')}`, is), {
