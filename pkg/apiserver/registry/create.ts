@@ -143,7 +143,10 @@ async function insert(
   }
   if (large) await betweenSteps(operation);
   // What managers have is shared, and completing the object may change all of it.
-  if (strategy.completeCreate !== undefined) object.metadata = copyJson(object.metadata);
+  const { managedFields } = object.metadata;
+  if (strategy.completeCreate !== undefined && managedFields !== undefined) {
+    object.metadata = { ...object.metadata, managedFields: copyJson(managedFields) };
+  }
   for (let attempt = 1; ; attempt += 1) {
     if (generated) object.metadata.name = generateName(base, registry.random);
     strategy.completeCreate?.(object, asked);
