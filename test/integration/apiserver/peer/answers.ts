@@ -63,7 +63,7 @@ export function readAnswer(
   const kept = { ...common, changes: changes(neutralObject(asObject(base), given).object, neutral) };
   return {
     kept,
-    managers: managers.length === 0 ? '' : shortHash(JSON.stringify(sorted(managers))).slice(0, 6),
+    managers: managers.length === 0 ? '' : hashOf(managers),
     object,
   };
 }
@@ -97,4 +97,10 @@ function sortedCauses(details: unknown): unknown {
     ...details,
     causes: [...new Set(causes.map(({ reason = '', field = '' }) => `${field}: ${reason}`))].sort(),
   };
+}
+
+/** The order of managers is that of the seconds in which they wrote, which is any where these are near. */
+function hashOf(managers: readonly unknown[]): string {
+  const entries = managers.map((entry) => JSON.stringify(sorted(entry))).sort();
+  return shortHash(entries.join('\n')).slice(0, 6);
 }

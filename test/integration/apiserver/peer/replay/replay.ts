@@ -38,8 +38,12 @@ export interface ReplayOptions {
 }
 
 /** A test per file, on one server. */
-export async function replay(t: Test, { dialect, isIncluded }: ReplayOptions): Promise<Summary> {
+export function replay(t: Test, options: ReplayOptions): Promise<unknown> {
   t.setTimeout(timeoutMs);
+  return t.test(`${options.dialect.name} dialect`, { timeout: timeoutMs }, (t) => replayAll(t, options));
+}
+
+async function replayAll(t: Test, { dialect, isIncluded }: ReplayOptions): Promise<void> {
   const target = await ownTarget(t, dialect);
   const runner = new CaseRunner(target, { dialect, clock, concurrency });
   const deliberate = new DeliberateDifferences();
@@ -49,19 +53,10 @@ export async function replay(t: Test, { dialect, isIncluded }: ReplayOptions): P
     const original = dialect === kubernetesDialect ? set : (keyed.next().value as CaseSet);
     const file = new FileReplay(set, original, { dialect, deliberate, summary });
     await runner.run(set, (given, answers) => file.take(given, answers));
-    await t.test(set.file, async (t) => {
-      t.pass(`${set.cases.length} cases`);
-      if (file.unrecorded > 0) t.comment(`${file.unrecorded} of ${set.cases.length} cases were not recorded`);
-      const { failures } = file;
-      if (failures.length === 0) return;
-      const more = failures.length > shownFailures ? [`and ${failures.length - shownFailures} more`] : [];
-      for (const line of [...failures.slice(0, shownFailures), ...more].join('\n').split('\n')) t.comment(line);
-      t.fail(`${failures.length} answers differ in a way that no list has`);
-    });
+    file.check(t, set.cases.length);
     file.finish();
   }
   for (const line of summary.lines()) t.comment(line);
-  return summary;
 }
 
 interface Context {
@@ -92,6 +87,15 @@ class FileReplay {
     this.#translate = context.dialect === kubernetesDialect ? undefined : translation(context.dialect);
     const show = process.env['SHOW'] ?? '';
     this.#show = show === '' ? undefined : new RegExp(show);
+  }
+
+  /** Fails for each difference that no list has. */
+  check(t: Test, cases: number): void {
+    if (this.unrecorded > 0) t.comment(`${this.#file}: ${this.unrecorded} of ${cases} cases were not recorded`);
+    const { failures } = this;
+    const more = failures.length > shownFailures ? [`and ${failures.length - shownFailures} more`] : [];
+    for (const line of [...failures.slice(0, shownFailures), ...more].join('\n').split('\n')) t.comment(line);
+    t.equal(failures.length, 0, `${this.#file}: answers that differ in a way that no list has`);
   }
 
   take(given: Case, answers: Answers): void {
