@@ -82,7 +82,8 @@ function accepted(state: State, answer: Response, { name, dryRun }: Write, { con
   if (answer.status !== (old === undefined ? 201 : 200)) return undefined;
   const read = readThing(answer.json);
   const version = read.version ?? '';
-  const thing: Thing = { ...content, owners, uid: read.uid, version, deleting: old?.deleting ?? false };
+  const { uid, tracked } = read;
+  const thing: Thing = { ...content, owners, tracked, uid, version, deleting: old?.deleting ?? false };
   if (!isThing(answer.json, thing, { version: false })) return undefined;
   if (old !== undefined && read.uid !== old.uid) return undefined;
   if (old === undefined && [...state.values()].some(({ uid }) => uid === read.uid)) return undefined;
@@ -221,9 +222,9 @@ function editJson({ random, names, manager, subject }: Choice, dryRun: boolean):
       const old = state.get(name);
       if (old === undefined) return refused(state, answer, 'NotFound');
       const there = Object.hasOwn(old.data, key);
-      // An empty map is not there at all.
-      const possible =
-        op === 'add' ? Object.keys(old.data).length > 0 : op === 'test' ? old.data[key] === value : there;
+      // An empty map is not there at all. What is replaced need not be there, as in 1.24.
+      const sets = op === 'add' || op === 'replace';
+      const possible = sets ? Object.keys(old.data).length > 0 : op === 'test' ? old.data[key] === value : there;
       if (!possible) return refused(state, answer, 'Invalid');
       const change = op === 'test' ? {} : { [key]: op === 'remove' ? null : value };
       const content = { ...old, data: merged(old.data, change) };

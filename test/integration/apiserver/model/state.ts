@@ -19,6 +19,8 @@ export interface Thing {
   readonly base: string;
   readonly deleting: boolean;
   readonly owners: ReadonlyMap<string, ReadonlySet<string>>;
+  /** Some manager owns something, of the system's fields too: without one, updates make none (1.24's `skipNonApplied`). */
+  readonly tracked: boolean;
 }
 
 export type State = ReadonlyMap<string, Thing>;
@@ -66,6 +68,9 @@ function contentOf(values: ReadonlyMap<string, string>, old: Thing | undefined):
 
 const nobody: Thing['owners'] = new Map();
 
+/** The manager of what an object without managers has when it is applied for the first time. */
+const beforeFirstApply = 'Update:before-first-apply';
+
 const maps = ['labels', 'data'] as const;
 const isEmpty = (texts: Texts): boolean => Object.keys(texts).length === 0;
 
@@ -78,6 +83,7 @@ export function created(content: Content, manager: string): Change {
 
 /** Whoever changes a field owns it alone. */
 export function updated(old: Thing, content: Content, manager: string): Change {
+  if (!old.tracked) return { content, owners: nobody };
   const before = fields(old);
   const owners = new Map<string, ReadonlySet<string>>();
   for (const [field, value] of fields(content)) {
@@ -103,7 +109,7 @@ export interface Applied {
 /** Server-side apply: the manager owns just what it applies, and what it no longer applies goes unless others own it. */
 export function applied(old: Thing | undefined, wanted: Pick<Content, 'labels' | 'data'>, manager: string): Applied {
   const before = old === undefined ? new Map<string, string>() : fields(old);
-  const owned = old?.owners ?? nobody;
+  const owned = old === undefined ? nobody : old.tracked ? old.owners : created(old, beforeFirstApply).owners;
   const config = fields(wanted);
   const values = new Map(before);
   const owners = new Map<string, ReadonlySet<string>>();
@@ -178,11 +184,11 @@ export interface Wire {
 /** What it says, without what the system alone decides. */
 export function readThing(object: Wire): Thing {
   const { uid, resourceVersion, labels = {}, annotations = {}, finalizers = [] } = object.metadata;
-  const { deletionTimestamp, generateName = '' } = object.metadata;
+  const { deletionTimestamp, generateName = '', managedFields = [] } = object.metadata;
   const deleting = deletionTimestamp !== undefined;
   const owners = ownersOf(object);
   const content = { labels, data: object.data ?? annotations, finalizers, base: generateName };
-  return { uid, version: resourceVersion, ...content, deleting, owners };
+  return { uid, version: resourceVersion, ...content, deleting, owners, tracked: managedFields.length > 0 };
 }
 
 /** What managedFields say of labels and data. */
