@@ -429,7 +429,7 @@ export class ApiServer implements Daemon {
     };
   }
 
-  /** In the order of 1.24. `others`: of whoever made this server. */
+  /** In the order of 1.24. `others`: the checks of the program around this server. */
   #checks(others: readonly HealthCheck[]): HealthCheck[] {
     const { storages } = this.#deps;
     return [

@@ -191,7 +191,7 @@ export function* managerBeforeApply(request: WriteInfo, live: JsonObject): Steps
 
 function* withChanges(request: UpdateRequest, changes: Changes | undefined): Converting<ManagedFieldsEntry[]> {
   const managers = startingManagers(request.live, request.updated, request);
-  // Of an object that has no managers 1.24 tracks none until somebody applies.
+  // 1.24 tracks no managers of an object without any until the object is applied.
   if (managers.length === 0 && request.live !== undefined) return [];
   if (changes === undefined) return writeManagers(managers);
   const { touched } = changes;

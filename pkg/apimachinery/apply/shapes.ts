@@ -1,4 +1,4 @@
-/** Whether an object of which nobody has made sure is of the shape that its type says. */
+/** Whether an object that no decoder has checked has the shape of its type. */
 import { pathText } from '#apimachinery/apply/field-set.js';
 import { asObject, elementOf, memberStructure } from '#apimachinery/apply/structure.js';
 import { goSyntax, goText, goTypeOf } from '#apimachinery/errors/go-value.js';

@@ -31,7 +31,7 @@ interface Served {
   readonly uid: string;
   /** What it is made of, to tell whether a change of the definition is one. */
   readonly edition: string;
-  /** What its objects look like, to whoever watches them. */
+  /** What its objects look like to watchers. */
   readonly form: string;
   readonly resources: readonly ServedCustomResource[];
   readonly storage: LazyStorage;

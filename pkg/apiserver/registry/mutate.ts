@@ -124,7 +124,6 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   if (large) await betweenSteps(operation, known);
   const object = await mutation.change(old, start, () => betweenSteps(operation, known));
   if (large) await betweenSteps(operation, known);
-  if (large) await betweenSteps(operation, known);
   checkIdentity(resource, object, old);
   const { strategy, declaration } = resource;
   strategy.defaults?.(object, asked);
@@ -275,8 +274,7 @@ function sumOf(bytes: Buffer): number {
 
 /**
  * Metadata that belongs to the system: what of it cannot change is put back, what a client left out is filled in, and
- * what is left is refused by validation. Throws 409 for a stale version, and 500 for
- * what is none.
+ * what is left is refused by validation. Throws 409 for a stale version, and 500 for what is none.
  */
 function checkIdentity(resource: ServedResource, object: ApiObjectShape, old: ApiObjectShape): void {
   const { metadata } = object;

@@ -16,7 +16,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 export interface MetadataRules {
   /** `meta.v1.ObjectMeta`. */
   readonly type: TypeInfo;
-  /** What is of a wrong type is dropped: it was stored at a time when nobody looked. */
+  /** What is of a wrong type is dropped: an earlier release stored it unchecked. */
   readonly dropInvalid: boolean;
 }
 
