@@ -13,6 +13,7 @@ import { encodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -149,7 +150,7 @@ interface Outcome {
 function attempt(format: Format, input: Buffer, expected: KindInfo): Outcome {
   try {
     const { object, kind } = codec.decode(input, { encoding: format, expected, validation: 'Warn' });
-    return { text: JSON.stringify(object), object, kind };
+    return { text: toJSONText(object), object, kind };
   } catch (error) {
     const status = statusOf(error);
     if (status?.code !== 400) throw new FuzzFailure('not a refusal', input, error);
@@ -164,8 +165,8 @@ function carried(object: Record<string, unknown>, kind: KindInfo, input: Buffer)
     let first: string;
     try {
       const once = codec.decode(codec.encode(object, kind, encoding), { encoding, expected: kind }).object;
-      first = JSON.stringify(ordered(unnamed(once, kind.type)));
-      text = JSON.stringify(ordered(unnamed(object, kind.type)));
+      first = toJSONText(ordered(unnamed(once, kind.type)));
+      text = toJSONText(ordered(unnamed(object, kind.type)));
     } catch (error) {
       // Each encoding counts levels in its own way; what is just within the limit of one may be beyond the other's.
       if (statusOf(error)?.message?.endsWith('exceeded max depth') === true) continue;
