@@ -4,41 +4,14 @@
  * own bytes.
  */
 
+import type { Template } from '#storage/segments/template.js';
+
 /** For each stretch. */
 export const entryBytes = 3;
 /** What is longer cannot be described so. */
 export const maxSharedBytes = 64 * 1024 - 1;
 /** Up to here a plain loop is faster than a call. */
 const loopBytes = 128;
-
-/** The stretches of a template by their indexes. */
-export abstract class StretchSource {
-  #tail: { readonly stretch: number; readonly from: number; readonly bytes: Uint8Array } | undefined;
-  #begun: { readonly stretch: number; readonly prefix: Buffer; readonly begins: boolean } | undefined;
-
-  abstract stretchAt(index: number): Uint8Array;
-
-  /** What comes behind the first `from` bytes of a stretch. The last answer is kept: lists leave out the same of each item. */
-  tail(stretch: number, from: number): Uint8Array {
-    const known = this.#tail;
-    if (known !== undefined && known.stretch === stretch && known.from === from) return known.bytes;
-    const bytes = this.stretchAt(stretch).subarray(from);
-    this.#tail = { stretch, from, bytes };
-    return bytes;
-  }
-
-  /**
-   * Whether a stretch, which is at least as long, begins with `prefix`. The last answer is kept: lists ask the same of each
-   * item.
-   */
-  begins(stretch: number, prefix: Buffer): boolean {
-    const known = this.#begun;
-    if (known !== undefined && known.stretch === stretch && known.prefix === prefix) return known.begins;
-    const begins = prefix.compare(this.stretchAt(stretch), 0, prefix.length) === 0;
-    this.#begun = { stretch, prefix, begins };
-    return begins;
-  }
-}
 
 /**
  * Copies what `packed` describes from `start` to `end`, but for the first `skipped` bytes of it, to `target` at `at`, where
@@ -48,7 +21,7 @@ export function copyPacked(
   packed: Uint8Array,
   start: number,
   end: number,
-  source: StretchSource,
+  source: Template,
   target: Buffer,
   at: number,
   skipped: number,

@@ -3,7 +3,6 @@
  * template that may be anywhere in the others; blocks are compared byte by byte, so that what is shared is equal whatever
  * the hashes say. Any bytes will do, JSON or Protobuf.
  */
-import { StretchSource } from '#storage/segments/packed.js';
 
 /** Stretches begin and end at multiples of this in the template, so that many objects share the very same ones. */
 const blockBytes = 8;
@@ -24,23 +23,45 @@ export interface Run {
   readonly length: number;
 }
 
-export class Template extends StretchSource {
+export class Template {
   readonly bytes: Buffer;
   /** Parts of the bytes that others have too. Only grows. */
   readonly stretches: Buffer[] = [];
   readonly #indexes = new Map<number, number>();
   readonly #words: DataView;
   #blocks: BlockIndex | undefined;
+  #tail: { readonly stretch: number; readonly from: number; readonly bytes: Uint8Array } | undefined;
+  #begun: { readonly stretch: number; readonly prefix: Buffer; readonly begins: boolean } | undefined;
 
   /** The bytes are not copied. */
   constructor(bytes: Buffer) {
-    super();
     this.bytes = bytes;
     this.#words = wordsOf(bytes);
   }
 
   stretchAt(index: number): Buffer {
     return this.stretches[index] as Buffer;
+  }
+
+  /** What comes behind the first `from` bytes of a stretch. The last answer is kept: lists leave out the same of each item. */
+  tail(stretch: number, from: number): Uint8Array {
+    const known = this.#tail;
+    if (known !== undefined && known.stretch === stretch && known.from === from) return known.bytes;
+    const bytes = this.stretchAt(stretch).subarray(from);
+    this.#tail = { stretch, from, bytes };
+    return bytes;
+  }
+
+  /**
+   * Whether a stretch, which is at least as long, begins with `prefix`. The last answer is kept: lists ask the same of each
+   * item.
+   */
+  begins(stretch: number, prefix: Buffer): boolean {
+    const known = this.#begun;
+    if (known !== undefined && known.stretch === stretch && known.prefix === prefix) return known.begins;
+    const begins = prefix.compare(this.stretchAt(stretch), 0, prefix.length) === 0;
+    this.#begun = { stretch, prefix, begins };
+    return begins;
   }
 
   /**
