@@ -37,10 +37,14 @@ if find dist/bundle -name '*.js' -newer dist/build.json -print0 | LC_ALL=C xargs
 fi
 # The client for etcd's operators reads its messages' descriptions beside the folder of its code.
 cp -r node_modules/etcd3/proto dist/bundle/
-# The thread that reads YAML is a program of its own, found beside the chunk that starts it.
-node_modules/.bin/esbuild dist/pkg/apiserver/bodies/yaml-worker.js \
-  --bundle --platform=node --format=esm --target=node20 --log-level=warning --outdir=dist/bundle/chunks \
-  --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
+# The thread that reads YAML is a program of its own, found beside the file that starts it: a chunk that programs share, or the
+# API server's own.
+yaml_workers=(dist/bundle/chunks/yaml-worker.js dist/bundle/orch-apiserver/yaml-worker.js)
+for file in "${yaml_workers[@]}"; do
+  node_modules/.bin/esbuild dist/pkg/apiserver/bodies/yaml-worker.js \
+    --bundle --platform=node --format=esm --target=node20 --log-level=warning --outfile="$file" \
+    --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
+done
 if [ "$scope" != --programs ]; then
   # Hundreds of test files load tap, in half the time out of one file. Its folder keeps it out of the stacks of failures.
   tap=dist/node_modules/tap
@@ -51,4 +55,4 @@ if [ "$scope" != --programs ]; then
   echo '{ "type": "module", "main": "node_modules/@tapjs/tap.js" }' >$tap/package.json
 fi
 find dist/bundle/proto -type f -print0 |
-  xargs -0 node dist/hack/bundle/main.js end "$meta"/*.json -- dist/bundle/chunks/yaml-worker.js
+  xargs -0 node dist/hack/bundle/main.js end "$meta"/*.json -- "${yaml_workers[@]}"
