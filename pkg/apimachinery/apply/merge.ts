@@ -1,4 +1,5 @@
 /** Lays an applied configuration over a live object, and takes out what nobody wants any more. */
+
 import { at, type FieldSet, isMember } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -15,7 +16,8 @@ import {
 } from '#apimachinery/apply/structure.js';
 import { StepBudget } from '#apimachinery/async/step-budget.js';
 import type { Steps } from '#apimachinery/async/steps.js';
-import { isObject, setMember } from '#apimachinery/patch/json-values.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
+import { isObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**

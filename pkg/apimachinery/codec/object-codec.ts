@@ -5,7 +5,7 @@ import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-erro
 import {
   type Decoded,
   decodeJSON,
-  decodeParsed,
+  decodeParsedSteps,
   decodeValue,
   encodeJSON,
   type FieldValidation,
@@ -15,6 +15,7 @@ import {
 } from '#apimachinery/codec/json/json.js';
 import type { KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { typeMetaFault } from '#apimachinery/codec/json/type-meta.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import {
@@ -26,6 +27,7 @@ import {
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeYAML, type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
+import type { GroupKey } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, invalid, type StatusError } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
@@ -37,6 +39,8 @@ export interface DecodeOptions extends ParsedValue {
   /** What the object must be. An object that does not say its kind is taken for one. */
   readonly expected?: KindInfo;
   readonly validation?: FieldValidation;
+  /** Of YAML: why it cannot be read, where that was tried before. */
+  readonly yamlFault?: DecodeError | undefined;
 }
 
 export interface DecodedObject {
@@ -84,7 +88,7 @@ export class ObjectCodec {
   decode(bytes: Buffer, options: DecodeOptions): DecodedObject {
     if (options.encoding === 'protobuf') {
       const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected, this.#shared);
-      this.#check(kind, options.expected);
+      this.#check(kind, options.expected, object);
       return { object, kind, warnings: [] };
     }
     if (options.encoding === 'json' && options.expected !== undefined && options.expected.type.prune === undefined) {
@@ -97,7 +101,7 @@ export class ObjectCodec {
       }
     }
     const text = bytes.toString('utf8');
-    if (options.encoding === 'yaml') return this.#yaml(allSteps(documentOf(text)), options);
+    if (options.encoding === 'yaml') return this.#yaml(text, allSteps(documentOf(text, options)), options);
     if (options.expected !== undefined) {
       const { expected } = options;
       // The kind is only known once the text is parsed, and nearly always it is the expected one.
@@ -112,22 +116,23 @@ export class ObjectCodec {
     if (expected === undefined) return this.decode(bytes, options);
     if (encoding === 'protobuf') {
       const { kind, object } = yield* decodeProtobufSteps(this.scheme, bytes, expected, this.#shared);
-      this.#check(kind, expected);
+      this.#check(kind, expected, object);
       return { object, kind, warnings: [] };
     }
     const text = bytes.toString('utf8');
     if (encoding === 'yaml') {
-      const parsed = yield* documentOf(text);
+      const parsed = yield* documentOf(text, options);
       yield;
-      return this.#yaml(parsed, options);
+      return this.#yaml(text, parsed, options);
     }
     const parsed = yield* parseForSteps(expected.type, text);
     yield;
-    return this.#expected(() => text, decodeParsed(text, parsed, expected.type, validation), expected);
+    const decoded = yield* decodeParsedSteps(text, parsed, expected.type, validation);
+    return this.#expected(() => text, decoded, expected);
   }
 
-  #yaml({ value, repeated }: ReadYAML, options: DecodeOptions): DecodedObject {
-    return this.decodeValue(value, { ...options, repeatedKeys: options.repeatedKeys ?? repeated });
+  #yaml(document: string, { value, repeated }: ReadYAML, options: DecodeOptions): DecodedObject {
+    return this.decodeValue(value, { ...options, document, repeatedKeys: options.repeatedKeys ?? repeated });
   }
 
   #expected(text: () => string, { object, warnings }: Decoded, expected: KindInfo): DecodedObject {
@@ -135,20 +140,23 @@ export class ObjectCodec {
       return { object, kind: expected, warnings };
     }
     const kind = this.#kindOf(object, text, expected);
-    this.#check(kind, expected);
+    this.#check(kind, expected, object);
     return { object: named(kind, object), kind, warnings };
   }
 
   /** The same for a parsed value, which is taken over. */
   decodeValue(value: unknown, options: Omit<DecodeOptions, 'encoding'>): DecodedObject {
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
-      throw badRequest(
-        `couldn't get version/kind; json parse error: json: cannot unmarshal into Go value of an object`,
-      );
+    const { expected, document, validation } = options;
+    const fault = typeMetaFault(value);
+    if (fault !== undefined) {
+      const cause = new DecodeError(fault);
+      if (expected === undefined) throw badRequest(fault, cause);
+      throw unrecognized(expected.kind, document ?? toJSONText(value), fault, cause);
     }
-    const kind = this.#kindOf(value as JsonObject, () => toJSONText(value), options.expected);
-    this.#check(kind, options.expected);
-    const { object, warnings } = decodeValue(value, kind.type, options.validation, options);
+    const given = (value ?? {}) as JsonObject;
+    const kind = this.#kindOf(given, () => toJSONText(value), expected);
+    this.#check(kind, expected, given);
+    const { object, warnings } = decodeValue(given, kind.type, validation, options);
     return { object: named(kind, object), kind, warnings };
   }
 
@@ -165,10 +173,10 @@ export class ObjectCodec {
     return info;
   }
 
-  #check(kind: KindInfo, expected: KindInfo | undefined): void {
+  #check(kind: KindInfo, expected: KindInfo | undefined, object: JsonObject): void {
     if (expected === undefined || kind.type === expected.type) return;
     if (kind.kind === expected.kind) throw otherVersion(kind.apiVersion, expected);
-    throw badRequest(`${kind.kind} in version "${kind.version}" cannot be handled as a ${expected.kind}`);
+    throw otherKind(kind, expected, textOf(object.apiVersion));
   }
 
   /** The bytes of an object. `names` say what it is, in case the object itself does not. */
@@ -193,12 +201,59 @@ function unknownKind(
   if (parts.length > 2 && expected !== undefined) {
     return unrecognized(expected.kind, text(), `unexpected GroupVersion string: ${apiVersion}`);
   }
-  const why = `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`;
-  if (expected === undefined) return badRequest(why);
-  const scheme = 'in scheme "pkg/runtime/scheme.go:100"';
+  if (expected === undefined) return badRequest(unregistered({ apiVersion, kind }));
+  return unhandled({ kind, version: parts.at(-1) ?? '' }, expected, inScheme({ apiVersion, kind }));
+}
+
+/** Groups whose servers know the kinds of no other group but meta, nor other groups theirs. */
+const ownSchemes: ReadonlySet<GroupKey> = new Set<GroupKey>(['apiextensions', 'apiregistration']);
+
+/** 400 for an object of another kind than the expected one, in the words of 1.24. `apiVersion`: what the object says. */
+function otherKind(given: KindInfo, expected: KindInfo, apiVersion: string): StatusError {
+  if (expected.group === 'meta' && given.group === 'meta') {
+    return badRequest(conversion(given, expected.type.goName));
+  }
+  // Options are of a group of their own where they do not tell it.
+  if (expected.group === 'meta') {
+    return badRequest(inScheme({ kind: given.kind, apiVersion: apiVersion || `meta.k8s.io/${expected.version}` }));
+  }
+  const apart = given.type.prune !== undefined || (isApart(given, expected) && !isShared(given, expected, apiVersion));
+  // Both forms of events are of the core group inside.
+  const internal = `${expected.group === 'events' ? 'core' : expected.group}.${expected.kind}`;
+  return unhandled(
+    given,
+    expected,
+    apart ? inScheme({ ...given, apiVersion: apiVersion || given.apiVersion }) : conversion(given, internal),
+  );
+}
+
+function isApart(given: KindInfo, expected: KindInfo): boolean {
+  return given.group !== expected.group && (ownSchemes.has(given.group) || ownSchemes.has(expected.group));
+}
+
+/** Whether a kind of the meta group is one of the expected kind's group, too. */
+function isShared(given: KindInfo, expected: KindInfo, apiVersion: string): boolean {
+  if (given.group !== 'meta') return false;
+  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+  return group === '' || group === expected.groupName;
+}
+
+function unhandled(given: Pick<KindInfo, 'kind' | 'version'>, expected: KindInfo, why: string): StatusError {
   // Options are read by another way, whose callers say no more than that.
-  if (expected.group === 'meta') return badRequest(`${why} ${scheme}`);
-  return badRequest(`${kind} in version "${parts.at(-1)}" cannot be handled as a ${expected.kind}: ${why} ${scheme}`);
+  if (expected.group === 'meta') return badRequest(why);
+  return badRequest(`${given.kind} in version "${given.version}" cannot be handled as a ${expected.kind}: ${why}`);
+}
+
+function conversion(given: KindInfo, into: string): string {
+  return `converting (${given.type.goName}) to (${into}): unknown conversion`;
+}
+
+function unregistered({ apiVersion, kind }: Pick<KindInfo, 'apiVersion' | 'kind'>): string {
+  return `no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`;
+}
+
+function inScheme(kind: Pick<KindInfo, 'apiVersion' | 'kind'>): string {
+  return `${unregistered(kind)} in scheme "pkg/runtime/scheme.go:100"`;
 }
 
 /** An object with its kind, unless it is of the few kinds that do not carry their own (`WatchEvent`). */
@@ -206,12 +261,14 @@ function named(kind: KindInfo, object: JsonObject): JsonObject {
   return kind.type.isKind ? { kind: kind.kind, apiVersion: kind.apiVersion, ...object } : object;
 }
 
-function* documentOf(text: string): Steps<ReadYAML> {
+function* documentOf(text: string, { expected, yamlFault }: DecodeOptions): Steps<ReadYAML> {
   try {
+    if (yamlFault !== undefined) throw yamlFault;
     return yield* readYAMLSteps(text);
   } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(error.message, error);
-    throw error;
+    if (!(error instanceof DecodeError)) throw error;
+    if (expected === undefined) throw badRequest(error.message, error);
+    throw unrecognized(expected.kind, text, error.message, error);
   }
 }
 

@@ -6,19 +6,14 @@
  * Why not fast-json-patch: it changes the document in place or clones all of it, where this copies only what changes;
  * and it has neither negative indexes nor a bound on what `copy` makes.
  */
+
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import {
-  checkValueDepth,
-  isObject,
-  type JsonObject,
-  jsonEqual,
-  member,
-  setMember,
-} from '#apimachinery/patch/json-values.js';
+import { checkValueDepth, isObject, type JsonObject, jsonEqual, member } from '#apimachinery/patch/json-values.js';
 
 /** More operations than that in one patch are refused. */
 const maxOperations = 10_000;

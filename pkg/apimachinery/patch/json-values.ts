@@ -24,13 +24,6 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return found;
 }
 
-/** Sets an own member, whatever its name: assigning to `__proto__` would change the object's nature. */
-export function setMember(object: JsonObject, key: string, value: unknown): void {
-  if (key === '__proto__') {
-    Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
-  } else object[key] = value;
-}
-
 /** Equality of JSON values; the order of members does not matter, and members that are undefined are absent. */
 export function jsonEqual(a: unknown, b: unknown): boolean {
   if (a === b) return true;

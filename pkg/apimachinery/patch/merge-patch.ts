@@ -1,5 +1,6 @@
 /** JSON merge patch (RFC 7386): members replace members, null removes, anything but an object replaces the whole. */
-import { checkPatchDepth, isObject, type JsonObject, member, setMember } from '#apimachinery/patch/json-values.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
+import { checkPatchDepth, isObject, type JsonObject, member } from '#apimachinery/patch/json-values.js';
 
 /** The patched value. Parts that the patch leaves alone are shared with `target`. Throws 400 for hostile nesting. */
 export function mergePatch(target: unknown, patch: unknown): unknown {

@@ -3,6 +3,7 @@
  * `$patch: replace|delete`, `$retainKeys`, `$deleteFromPrimitiveList/<list>` and `$setElementOrder/<list>`. Semantics
  * of release 1.24 (apimachinery/pkg/util/strategicpatch/patch.go).
  */
+import { setMember } from '#apimachinery/collections/set-member.js';
 import { goText, goTypeOf, jsonName } from '#apimachinery/errors/go-value.js';
 import { badRequest, type StatusError, unclassified, unprocessable } from '#apimachinery/errors/status.js';
 import { Identities } from '#apimachinery/patch/identities.js';
@@ -13,7 +14,6 @@ import {
   type JsonObject,
   jsonEqual,
   member,
-  setMember,
 } from '#apimachinery/patch/json-values.js';
 import { identity, inOrder } from '#apimachinery/patch/strategic-order.js';
 import { memberSchema, type PatchSchema, schemaOfType, unknownSchema } from '#apimachinery/patch/strategic-schema.js';

@@ -39,7 +39,7 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
       resource: 'subjectaccessreviews',
       async handle({ object }) {
         const review = object as SubjectAccessReview;
-        refuse(options, 'SubjectAccessReview', validateAccessReview(review));
+        refuse(options, validateAccessReview(review));
         return {
           ...review,
           status: await answer(options, review.spec, subjectOf(review.spec)),
@@ -51,7 +51,7 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
       resource: 'localsubjectaccessreviews',
       async handle({ object, namespace }) {
         const review = object as LocalSubjectAccessReview;
-        refuse(options, 'LocalSubjectAccessReview', validateLocalAccessReview(review));
+        refuse(options, validateLocalAccessReview(review));
         if (review.spec?.resourceAttributes?.namespace !== namespace)
           throw badRequest(`spec.resourceAttributes.namespace must match namespace: ${namespace}`);
         return {
@@ -65,7 +65,7 @@ export function accessReviews(options: AccessReviewOptions): VirtualResource[] {
       resource: 'selfsubjectaccessreviews',
       async handle({ object, context }) {
         const review = object as SelfSubjectAccessReview;
-        refuse(options, 'SelfSubjectAccessReview', validateSelfAccessReview(review));
+        refuse(options, validateSelfAccessReview(review));
         return { ...review, status: await answer(options, review.spec, context.user) };
       },
     },
@@ -88,8 +88,9 @@ function subjectOf(spec: SubjectAccessReviewSpec | undefined): UserInfo {
 }
 
 /** Throws a 422 with all that is wrong with a review. */
-function refuse({ dialect }: AccessReviewOptions, kind: string, failures: FieldFailure[]): void {
-  if (failures.length > 0) throw invalid({ group: dialect.groupName('authorization'), kind }, '', failures);
+/** The kind is empty, as it is with 1.24. */
+function refuse({ dialect }: AccessReviewOptions, failures: FieldFailure[]): void {
+  if (failures.length > 0) throw invalid({ group: dialect.groupName('authorization'), kind: '' }, '', failures);
 }
 
 async function answer(

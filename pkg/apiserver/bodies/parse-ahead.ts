@@ -32,7 +32,7 @@ export interface AheadParser {
 
 /**
  * Large YAML bodies become JSON, which is YAML, too. Resolves when the body is ready; undefined where there is nothing to
- * do. Throws 413 for bodies of too many parts, and as `YamlReader`, but 400 for what cannot be read.
+ * do. Throws 413 for bodies of too many parts, 400 for a configuration that cannot be read, and otherwise as `YamlReader`.
  */
 export function parseAhead(request: ApiRequest, parser: AheadParser): Promise<void> | undefined {
   const { dialect, turns } = parser;
@@ -45,10 +45,10 @@ export function parseAhead(request: ApiRequest, parser: AheadParser): Promise<vo
     return body.length > slowBytes ? turns.next() : undefined;
   }
   if (body.length <= largeBytes && readsFast(body.toString())) return undefined;
-  return read(request, parser, type === applyMediaType ? undecoded : '');
+  return read(request, parser, type === applyMediaType);
 }
 
-async function read(request: ApiRequest, { yaml, turns }: AheadParser, prefix: string): Promise<void> {
+async function read(request: ApiRequest, { yaml, turns }: AheadParser, apply: boolean): Promise<void> {
   try {
     const { json, repeated } = await yaml.read(request.body);
     request.body = json;
@@ -56,7 +56,8 @@ async function read(request: ApiRequest, { yaml, turns }: AheadParser, prefix: s
     checkSize(request.body);
     await turns.next();
   } catch (error) {
-    if (error instanceof DecodeError) throw badRequest(`${prefix}${error.message}`, error);
-    throw error;
+    if (!(error instanceof DecodeError)) throw error;
+    if (apply) throw badRequest(`${undecoded}${error.message}`, error);
+    request.yamlFault = error;
   }
 }

@@ -6,6 +6,7 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
+import type { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 
 /** Who asks. */
 export interface UserInfo {
@@ -27,6 +28,8 @@ export interface ApiRequest {
   body: Buffer;
   /** Set where the body was YAML and is JSON now: what it said twice (`ReadYAML`). */
   repeatedKeys?: readonly string[];
+  /** Set where the body is YAML that cannot be read; it is left as it came. */
+  yamlFault?: DecodeError;
   /**
    * Set where the body is still to be read: nobody who may not ask for something makes the server keep megabytes. Rejects
    * with a StatusError (413 for a body over the limit).

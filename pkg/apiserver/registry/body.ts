@@ -47,13 +47,13 @@ export function readKnownBody(
   if (encoding === 'protobuf' && !reader.codec.hasProtobuf(expected)) {
     throw unsupportedMediaType(['application/json', 'application/yaml']);
   }
-  const { body, repeatedKeys } = context.request;
+  const { body, repeatedKeys, yamlFault } = context.request;
   const read = (decoded: Decoded): Decoded => {
     context.audit?.requested(decoded.object);
     for (const text of decoded.warnings) warn(context, text);
     return decoded;
   };
-  const options = { validation: fieldValidation, repeatedKeys };
+  const options = { validation: fieldValidation, repeatedKeys, yamlFault };
   if (!isLarge(context)) return read(reader.codec.decode(body, encoding, expected, options));
   const steps = reader.codec.decodeSteps(body, encoding, expected, options);
   return inSteps(steps, () => betweenSteps({ registry: reader, context })).then(read);

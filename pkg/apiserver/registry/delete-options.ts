@@ -6,6 +6,7 @@ import { type FieldFailure, statusOf, unclassified } from '#apimachinery/errors/
 import { addAll, invalidValue, notSupported } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import type { RequestContext } from '#apiserver/http/context.js';
+import type { ApiRequest } from '#apiserver/http/exchange.js';
 import { flag, integer } from '#apiserver/http/request-info.js';
 import { type BodyReader, bodyEncoding } from '#apiserver/registry/body.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
@@ -58,14 +59,14 @@ function stringsOf(value: unknown): string[] {
 
 function fromBody(reader: BodyReader, context: RequestContext): Record<string, unknown> {
   const encoding = bodyEncoding(reader, context);
-  const object = read(reader, context.request.body, encoding);
+  const object = read(reader, context.request, encoding);
   context.audit?.requestedValue(object);
   return object as unknown as Record<string, unknown>;
 }
 
-function read({ codec }: BodyReader, body: Buffer, encoding: Encoding): object {
+function read({ codec }: BodyReader, { body, yamlFault }: ApiRequest, encoding: Encoding): object {
   try {
-    return codec.decode(body, encoding, { apiVersion: 'v1', kind }, { validation: 'Ignore' }).object;
+    return codec.decode(body, encoding, { apiVersion: 'v1', kind }, { validation: 'Ignore', yamlFault }).object;
   } catch (error) {
     if (statusOf(error)?.code !== 400) throw error;
     // 1.24 hands on what its decoder says, which is no Status there.

@@ -1,7 +1,7 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { inSteps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { goText, jsonName } from '#apimachinery/errors/go-value.js';
+import { goText } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type FieldFailure, invalid, statusOf } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
@@ -143,10 +143,6 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
   });
 }
 
-/** What 1.24 reads of an object first of all, as its decoder names it. */
-const versionAndKind =
-  'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }';
-
 interface Outcome {
   readonly options: WriteOptions;
   readonly patch: Patch;
@@ -177,12 +173,8 @@ export function patchedObject({ registry, context }: Operation, type: TypeRef, o
     const shown = strategic ? goText(patch.body) : toJSONText(object);
     return invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), shown, why)]);
   };
-  if (!isObject(object)) {
-    const what = `json: cannot unmarshal ${jsonName(object)} into Go value of type ${versionAndKind}`;
-    throw refusal(`couldn't get version/kind; json parse error: ${what}`);
-  }
   // 1.24 converts what comes of a strategic patch, and does not ask it what it is.
-  if (strategic) Object.assign(object, type);
+  if (strategic && isObject(object)) Object.assign(object, type);
   const strict = options.fieldValidation === 'Strict';
   let decoded: Decoded;
   try {

@@ -1,5 +1,6 @@
 /** Objects in and out of bodies, for all kinds of a scheme. */
 import type { ApiObjectShape } from '#api/meta/object.js';
+import type { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
 import { withNullLists } from '#apimachinery/codec/json/null-lists.js';
@@ -35,6 +36,8 @@ export interface ReadOptions {
   readonly validation: FieldValidation;
   /** Of YAML that is JSON already: what it said twice. */
   readonly repeatedKeys?: readonly string[] | undefined;
+  /** Of YAML: why it cannot be read. */
+  readonly yamlFault?: DecodeError | undefined;
 }
 
 /** Kinds that are not built in. */

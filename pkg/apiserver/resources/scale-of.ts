@@ -1,9 +1,11 @@
 /** The Scale of an object that has replicas. Pure. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { ScaleParts } from '#api/strategy/strategy.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
 import { internalError } from '#apimachinery/errors/status.js';
-import { isObject, type JsonObject, setMember, valueAt } from '#apimachinery/patch/json-values.js';
+import { isObject, type JsonObject, valueAt } from '#apimachinery/patch/json-values.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';

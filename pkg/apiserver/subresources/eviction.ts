@@ -34,8 +34,8 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
   const encoding = bodyEncoding(registry, context);
   const type = subresourceType(registry, resource, 'eviction');
   const older = { ...type, apiVersion: registry.dialect.apiVersion('policy', 'v1beta1') };
-  const { body, repeatedKeys } = context.request;
-  const read = { validation: options.fieldValidation, repeatedKeys };
+  const { body, repeatedKeys, yamlFault } = context.request;
+  const read = { validation: options.fieldValidation, repeatedKeys, yamlFault };
   const decoded = registry.codec.decodeOneOf(body, encoding, [type, older], read);
   for (const text of decoded.warnings) warn(context, text);
   const eviction = decoded.object as Eviction;

@@ -20,6 +20,7 @@ import { documents } from '#test/integration/apiserver/recorded/documents.js';
 import { jsonPatches } from '#test/integration/apiserver/recorded/json-patches.js';
 import { malformedPatches } from '#test/integration/apiserver/recorded/malformed-patches.js';
 import { managers } from '#test/integration/apiserver/recorded/managers.js';
+import { oddBodies } from '#test/integration/apiserver/recorded/odd-bodies.js';
 import { preserved } from '#test/integration/apiserver/recorded/preserved.js';
 import { type Case, comparable, type RecordedAnswer, type Step } from '#test/integration/apiserver/recorded/step.js';
 import { storedOdd } from '#test/integration/apiserver/recorded/stored-odd.js';
@@ -34,6 +35,7 @@ const cases: readonly Case[] = [
   jsonPatches,
   malformedPatches,
   managers,
+  oddBodies,
 ];
 const testdata = fileURLToPath(new URL('../../../../test/integration/apiserver/recorded/testdata/', import.meta.url));
 
@@ -99,7 +101,11 @@ function askPeer(server: string, token: string): Ask {
     return new Promise((resolve, reject) => {
       const asked = request(new URL(path, server), {
         method,
-        headers: { ...headers, authorization: `Bearer ${token}` },
+        headers: {
+          ...headers,
+          authorization: `Bearer ${token}`,
+          ...(body === undefined ? {} : { 'content-length': Buffer.byteLength(body) }),
+        },
         rejectUnauthorized: false,
       });
       asked.on('error', reject);

@@ -1,4 +1,5 @@
 /** Finds members that an object of a JSON text has twice: JSON.parse keeps the last one and says nothing. */
+import { endOfString } from '#apimachinery/codec/json/string-end.js';
 
 const quote = 34;
 const backslash = 92;
@@ -18,16 +19,6 @@ function pathOf(frames: readonly Frame[]): string {
     else path += path === '' ? frame.key : `.${frame.key}`;
   }
   return path;
-}
-
-/** Index behind the string that starts at `at`. */
-function endOfString(text: string, at: number): number {
-  for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++;
-    if (slashes % 2 === 0) return end + 1;
-  }
-  return text.length;
 }
 
 const fewKeys = 8;
@@ -73,7 +64,7 @@ export function duplicateKeys(text: string, limit: number): string[] {
     const code = text.charCodeAt(at);
     const top = frames.at(-1);
     if (code === quote) {
-      const end = endOfString(text, at);
+      const end = endOfString(text, at) ?? text.length;
       if (expectsKey && top?.keys !== undefined) {
         const raw = text.slice(at, end);
         top.key = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1);

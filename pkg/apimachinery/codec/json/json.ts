@@ -1,12 +1,14 @@
 /** Objects out of JSON texts. (Into JSON they go by `toJSONText`: in memory they have JSON's shape.) */
 
-import type { Steps } from '#apimachinery/async/steps.js';
+import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
+import { mergedMembers } from '#apimachinery/codec/json/merged-members.js';
 import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
 import { jsonSyntaxError } from '#apimachinery/codec/json/syntax-error.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
+import { typeMetaFault } from '#apimachinery/codec/json/type-meta.js';
 import { type JsonObject, JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, type StatusError } from '#apimachinery/errors/status.js';
@@ -43,6 +45,8 @@ export interface ParsedValue {
   readonly canonical?: ReadonlySet<unknown> | undefined;
   /** What its YAML document said twice: see `repeatedKey`. */
   readonly repeatedKeys?: readonly string[] | undefined;
+  /** The document that the value was read from, for messages; its JSON unless told. */
+  readonly document?: string | undefined;
 }
 
 interface Finish extends ParsedValue {
@@ -51,28 +55,56 @@ interface Finish extends ParsedValue {
   readonly text?: string;
 }
 
-function finish(type: TypeInfo, value: unknown, options: Finish): Decoded {
-  const { validation, text, canonical } = options;
-  const repeatedKeys = validation === 'Ignore' ? [] : (options.repeatedKeys ?? []);
-  const walk = new JsonWalk({ collectUnknown: validation !== 'Ignore', limit: maxFindings, canonical });
-  let object: unknown;
-  try {
-    object = walk.root(type, value);
-  } catch (error) {
-    if (error instanceof DecodeError) throw decodeFailure(type, error);
-    throw error;
+interface Read {
+  readonly walked: Walked;
+  /** Paths of members that repeat, of which parsing leaves the last ones. */
+  readonly duplicates: readonly string[];
+}
+
+function read(type: TypeInfo, value: unknown, options: Finish): Read {
+  const { text } = options;
+  const fault = type.isKind ? typeMetaFault(value) : undefined;
+  if (fault !== undefined) {
+    throw unrecognized(type.shortName, options.document ?? text ?? toJSONText(value), fault, new DecodeError(fault));
   }
-  // Parsing leaves only one of those that repeat.
-  const repeats = validation !== 'Ignore' && text !== undefined && countKeys(text) !== walk.members;
-  const duplicates = repeats ? duplicateKeys(text, maxFindings) : [];
-  if (duplicates.length + repeatedKeys.length + (walk.unknown ?? []).length === 0)
-    return { object: object as JsonObject, warnings: [] };
-  const findings = findingsOf(type, walk.unknown ?? [], duplicates).slice(0, maxFindings);
+  const walked = walk(type, value, options);
+  const repeats = text !== undefined && countKeys(text) !== walked.members;
+  return { walked, duplicates: repeats ? duplicateKeys(text, maxFindings) : [] };
+}
+
+/** Whether a value is not what 1.24 makes of its text. What it has a schema for is read as a value there, too. */
+function isMerged({ duplicates }: Read, { prune }: TypeInfo): boolean {
+  return duplicates.length > 0 && prune === undefined;
+}
+
+function told(type: TypeInfo, { walked, duplicates }: Read, { validation, repeatedKeys = [] }: Finish): Decoded {
+  const object = walked.object as JsonObject;
+  if (validation === 'Ignore') return { object, warnings: [] };
+  const { unknown } = walked;
+  if (duplicates.length + repeatedKeys.length + unknown.length === 0) return { object, warnings: [] };
+  const findings = findingsOf(type, unknown, duplicates).slice(0, maxFindings);
   if (validation === 'Strict') {
     const errors = repeatedKeys.length === 0 ? findings : [repeatedKeysError(repeatedKeys), ...findings];
     throw decodeFailure(type, new DecodeError(`strict decoding error: ${errors.join(', ')}`));
   }
-  return { object: object as JsonObject, warnings: [...repeatedKeys, ...findings] };
+  return { object, warnings: [...repeatedKeys, ...findings] };
+}
+
+interface Walked {
+  readonly object: unknown;
+  readonly members: number;
+  readonly unknown: readonly string[];
+}
+
+function walk(type: TypeInfo, value: unknown, { validation, canonical }: Finish): Walked {
+  const walk = new JsonWalk({ collectUnknown: validation !== 'Ignore', limit: maxFindings, canonical });
+  try {
+    const object = walk.root(type, value === null && type.isKind ? {} : value);
+    return { object, members: walk.members, unknown: walk.unknown ?? [] };
+  } catch (error) {
+    if (error instanceof DecodeError) throw decodeFailure(type, error);
+    throw error;
+  }
 }
 
 /** As 1.24 orders them: of kinds with a schema of their own by their paths, behind what is wrong with the text itself. */
@@ -84,12 +116,13 @@ function findingsOf({ prune }: TypeInfo, unknown: readonly string[], duplicates:
 }
 
 /**
- * Reads an object of a type. Without an own `validation` unknown members are dropped silently. Throws 400 BadRequest
- * for what is no JSON, no object, or an object of another shape, and (`Strict`) for unknown and repeated members.
+ * Reads an object of a type. Without an own `validation` unknown members are dropped silently. Members that repeat are put
+ * together as 1.24 does it. Throws 400 BadRequest for what is no JSON, no object, or an object of another shape, and
+ * (`Strict`) for unknown and repeated members.
  */
 export function decodeJSON(bytes: Buffer | string, type: TypeInfo, validation: FieldValidation = 'Ignore'): Decoded {
   const text = typeof bytes === 'string' ? bytes : bytes.toString('utf8');
-  return decodeParsed(text, parseFor(type, text), type, validation);
+  return allSteps(decodeParsedSteps(text, parseFor(type, text), type, validation));
 }
 
 /** The first half of it: the text as a value. */
@@ -112,26 +145,43 @@ export function* parseForSteps(type: TypeInfo, text: string): Steps<unknown> {
 
 function unparsable(type: TypeInfo, text: string, error: unknown): StatusError {
   const reason = jsonSyntaxError(Buffer.from(text)) ?? messageOf(error);
-  return unrecognized(type.shortName, text, `couldn't get version/kind; json parse error: ${reason}`, error);
+  const why = `couldn't get version/kind; json parse error: ${reason}`;
+  return unrecognized(type.shortName, text, why, new DecodeError(why, { cause: error }));
 }
 
-/** 400 for a text of which not even the kind can be told. `kind` is what it was meant to be of. */
+/** 400 for a text of which not even the kind can be told. `kind` is what it was meant to be of, and `why` the cause's words. */
 export function unrecognized(kind: string, text: string, why: string, cause?: unknown): StatusError {
   return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(text)})`, cause);
 }
 
-/**
- * The second half, which takes the value over. Members whose values are `canonical` already are left alone, and counted as
- * if they had no members: the text is to have none in their place.
- */
-export function decodeParsed(
+/** The second half, which takes the value over. */
+export function* decodeParsedSteps(
   text: string,
   value: unknown,
   type: TypeInfo,
   validation: FieldValidation = 'Ignore',
-  canonical?: ReadonlySet<unknown>,
-): Decoded {
-  return finish(type, value, { validation, text, canonical });
+): Steps<Decoded> {
+  const options = { validation, text };
+  const found = read(type, value, options);
+  if (!isMerged(found, type)) return told(type, found, options);
+  const walked = walk(type, yield* mergedMembers(text, type), options);
+  return told(type, { ...found, walked }, options);
+}
+
+/**
+ * The same for a value of which the members whose values are `canonical` already are left alone, and counted as if they had no
+ * members: the text is to have none in their place. Undefined: members repeat, so that it takes the whole text.
+ */
+export function decodeAround(
+  text: string,
+  value: unknown,
+  type: TypeInfo,
+  validation: FieldValidation,
+  canonical: ReadonlySet<unknown>,
+): Decoded | undefined {
+  const options = { validation, text, canonical };
+  const found = read(type, value, options);
+  return isMerged(found, type) ? undefined : told(type, found, options);
 }
 
 /** The same for a value that is parsed already, which is taken over: it may be changed and become part of the result. */
@@ -141,7 +191,8 @@ export function decodeValue(
   validation: FieldValidation = 'Ignore',
   parsed: ParsedValue = {},
 ): Decoded {
-  return finish(type, value, { ...parsed, validation });
+  const options = { ...parsed, validation };
+  return told(type, read(type, value, options), options);
 }
 
 /** The JSON text of an object. */

@@ -4,7 +4,7 @@
  * without blanks are looked at, which is what programs send.
  */
 
-import { type Decoded, decodeJSON, decodeParsed, type FieldValidation } from '#apimachinery/codec/json/json.js';
+import { type Decoded, decodeAround, decodeJSON, type FieldValidation } from '#apimachinery/codec/json/json.js';
 import { KnownFieldSets } from '#apimachinery/codec/json/known-field-sets.js';
 import { type KnownPart, KnownParts, objectAt } from '#apimachinery/codec/json/known-parts.js';
 import { deepFreeze } from '#apimachinery/codec/json/shared-values.js';
@@ -81,7 +81,7 @@ export class KnownMembers {
     if (known !== undefined)
       placed.push({ name: 'spec', start, length: known.bytes.length, value: copyJson(known.value) });
     if (placed.length === 0) return undefined;
-    const decoded = decodeAround(body, placed, type, validation);
+    const decoded = decodeMarked(body, placed, type, validation);
     return decoded === undefined || known === undefined ? decoded : { ...decoded, known };
   }
 }
@@ -95,7 +95,7 @@ function mayHaveMark(text: string): boolean {
  * The object, of which only the rest is parsed. The known bytes are whole values, so they stand for ones wherever the rest
  * is JSON with other values in their places; whether these are where they belong shows where the marks come out.
  */
-function decodeAround(
+function decodeMarked(
   body: Buffer,
   placed: readonly Placed[],
   type: TypeInfo,
@@ -129,7 +129,7 @@ function decodeAround(
   if (Array.isArray(entries)) for (const entry of entries as unknown[]) found += put(entry, 'fieldsV1', placed);
   // Of members that repeat, only the last one comes out.
   if (found !== placed.length) return undefined;
-  return decodeParsed(rest, object, type, validation, new Set(placed.map(({ value }) => value)));
+  return decodeAround(rest, object, type, validation, new Set(placed.map(({ value }) => value)));
 }
 
 /** Puts the part that a mark stands for in its place; how many there were. */

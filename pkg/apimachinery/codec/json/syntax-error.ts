@@ -6,12 +6,19 @@
 
 const unexpectedEnd = 'unexpected end of JSON input';
 const quote = 0x22;
+const openBracket = 0x5b;
+const closeBracket = 0x5d;
+const openBrace = 0x7b;
+const closeBrace = 0x7d;
 const backslash = 0x5c;
 
 /** A scan holds everything else up: longer texts are not looked at. */
 const maxBytes = 65_536;
 
-/** Undefined where nothing is wrong, and for texts that are longer or nest deeper than the scanner follows. Pure. */
+/** Levels that Go's decoder follows. */
+const maxNesting = 10_000;
+
+/** Undefined where nothing is wrong, and for texts that are longer than the scanner follows. Pure. */
 export function jsonSyntaxError(bytes: Uint8Array): string | undefined {
   if (bytes.length > maxBytes) return undefined;
   try {
@@ -19,9 +26,26 @@ export function jsonSyntaxError(bytes: Uint8Array): string | undefined {
     return undefined;
   } catch (error) {
     if (error instanceof SyntaxFailure) return error.message;
-    if (error instanceof RangeError) return undefined;
+    if (error instanceof RangeError) return tooDeep(bytes);
     throw error;
   }
+}
+
+/** Of a text that nests too deep for the scanner. */
+function tooDeep(bytes: Uint8Array): string | undefined {
+  let depth = 0;
+  let isString = false;
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at];
+    if (isString && byte === backslash) at++;
+    else if (byte === quote) isString = !isString;
+    else if (isString || byte === undefined) continue;
+    else if (byte === openBrace || byte === openBracket) {
+      depth++;
+      if (depth > maxNesting) return `invalid character '${String.fromCharCode(byte)}' exceeded max depth`;
+    } else if (byte === closeBrace || byte === closeBracket) depth--;
+  }
+  return undefined;
 }
 
 class SyntaxFailure extends Error {}

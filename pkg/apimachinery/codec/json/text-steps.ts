@@ -1,6 +1,9 @@
 /** Large JSON texts into values in steps: they are cut into pieces, since the parser itself knows no pause. */
+
 import type { Steps } from '#apimachinery/async/steps.js';
+import { endOfString } from '#apimachinery/codec/json/string-end.js';
 import { type Numbers, parseJSONText } from '#apimachinery/codec/json/text.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
 
 export interface PieceSizes {
   /** Characters of a text that is worth it. */
@@ -18,7 +21,6 @@ const quote = 0x22;
 const comma = 0x2c;
 const colon = 0x3a;
 const openBracket = 0x5b;
-const backslash = 0x5c;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
@@ -121,7 +123,7 @@ class Pieces {
       if (end <= start) return;
       const part = parseJSONText(`{${this.#text.slice(start, end)}}`, this.#numbers) as JsonObject;
       if (object === undefined) object = part;
-      else for (const name of Object.keys(part)) set(object, name, part[name]);
+      else for (const name of Object.keys(part)) setMember(object, name, part[name]);
     };
     this.#space();
     if (this.#take(closeBrace)) return {};
@@ -133,7 +135,7 @@ class Pieces {
       if (end === undefined) {
         flush(this.#withoutComma(start, from));
         object ??= {};
-        set(object, JSON.parse(name) as string, yield* this.#value(level));
+        setMember(object, JSON.parse(name) as string, yield* this.#value(level));
         start = this.#at;
       } else this.#at = end;
       this.#space();
@@ -200,13 +202,9 @@ class Pieces {
 
   /** Index behind the string that starts at `at`. */
   #endOfString(at: number): number {
-    const text = this.#text;
-    for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-      let slashes = 0;
-      while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++;
-      if (slashes % 2 === 0) return end + 1;
-    }
-    throw new SyntaxError('a string has no end');
+    const end = endOfString(this.#text, at);
+    if (end === undefined) throw new SyntaxError('a string has no end');
+    return end;
   }
 
   #space(): void {
@@ -226,10 +224,4 @@ class Pieces {
   #expect(code: number): void {
     if (!this.#take(code)) throw new SyntaxError(`${String.fromCharCode(code)} is missing`);
   }
-}
-
-/** Assigning to `__proto__` would change the object's nature. */
-function set(object: JsonObject, name: string, value: unknown): void {
-  if (name !== '__proto__') object[name] = value;
-  else Object.defineProperty(object, name, { value, enumerable: true, writable: true, configurable: true });
 }

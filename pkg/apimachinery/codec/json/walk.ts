@@ -7,6 +7,7 @@
 
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/json/times.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
 import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -435,12 +436,6 @@ export function saysNothing(field: FieldInfo, value: unknown): boolean {
   if (Array.isArray(value)) return value.length === 0;
   for (const _ in value as object) return false;
   return true;
-}
-
-/** Whatever its name: assigning to `__proto__` would change the object's nature. */
-function setMember(object: JsonObject, key: string, value: unknown): void {
-  if (key !== '__proto__') object[key] = value;
-  else Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
 function withoutUndefined(object: JsonObject): JsonObject {

@@ -1,9 +1,11 @@
 /** The value that a YAML document is in JSON, as sigs.k8s.io/yaml 1.2 makes it out of go-yaml's for release 1.24. */
+
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { floatKey } from '#apimachinery/codec/yaml/float-key.js';
 import { type AliasNode, type MappingNode, maxYamlDepth, type Node } from '#apimachinery/codec/yaml/nodes.js';
 import { resolveScalar, type Scalar } from '#apimachinery/codec/yaml/resolve.js';
 import { YamlError } from '#apimachinery/codec/yaml/yaml-error.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
 import { NumberLiteral, numberOf } from '#apimachinery/number-literal.js';
 
 /** Told of a key that its map has already, by the value's line (from one). */
@@ -194,10 +196,4 @@ function keyText(key: Scalar): string {
     default:
       throw new DecodeError('Unsupported map key of type: %!s(<nil>), key: <nil>');
   }
-}
-
-/** Assigning to `__proto__` would change the object's nature. */
-function setMember(object: JsonObject, key: string, value: unknown): void {
-  if (key !== '__proto__') object[key] = value;
-  else Object.defineProperty(object, key, { value, enumerable: true, writable: true, configurable: true });
 }

@@ -2,9 +2,10 @@
  * Fills in what a schema says of members that nobody set. A null where none may be counts as not set. Source: 1.24,
  * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting/{algorithm,prunenulls}.go.
  */
+
 import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
 import { copyJson } from '#apimachinery/copy.js';
-import { setMember } from '#apimachinery/patch/json-values.js';
 
 /** In place. */
 export function fillCustomDefaults(value: unknown, schema: Structural): void {

@@ -2,14 +2,16 @@
  * Metadata of objects inside of custom objects: what ObjectMeta does not know goes, as it does for the object itself.
  * Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/objectmeta/{algorithm,coerce}.go.
  */
+
 import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
 import { copyJson } from '#apimachinery/copy.js';
 import { goSyntax } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { jsonEqual, setMember } from '#apimachinery/patch/json-values.js';
+import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 

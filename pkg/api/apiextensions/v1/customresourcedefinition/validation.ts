@@ -42,7 +42,8 @@ export function validateDefinition(
   const { plural = '' } = spec.names ?? {};
   const failures: FieldFailure[] = [];
   const wanted = `${plural}.${spec.group ?? ''}`;
-  if (object.metadata.name !== wanted && old === undefined) {
+  const { name } = object.metadata;
+  if (name !== undefined && name !== '' && name !== wanted && old === undefined) {
     const text = 'must be spec.names.plural+"."+spec.group';
     failures.push(invalidValue(FieldPath.of('metadata', 'name'), object.metadata.name ?? '', text));
   }

@@ -54,8 +54,8 @@ export const apiServiceStrategy: Strategy<APIService> = kindStrategy<APIService>
 function validateName(object: APIService): FieldFailure[] {
   const name = object.metadata.name ?? '';
   const wanted = `${object.spec.version ?? ''}.${object.spec.group ?? ''}`;
-  // That it cannot be a part of a URL says enough.
-  if (name === wanted || pathSegmentErrors(name).length > 0) return [];
+  // That it has none, or one that cannot be a part of a URL, says enough.
+  if (name === '' || name === wanted || pathSegmentErrors(name).length > 0) return [];
   const text = `must be \`spec.version+"."+spec.group\`: "${wanted}"`;
   return [invalidValue(FieldPath.of('metadata', 'name'), name, text)];
 }

@@ -1,0 +1,53 @@
+import t from 'tap';
+import { schemeFor } from '#api/scheme.js';
+import { allSteps } from '#apimachinery/async/steps.js';
+import { mergedMembers } from '#apimachinery/codec/json/merged-members.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { RandomObjects } from '#apimachinery/testing/random-object.js';
+import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+
+const scheme = schemeFor(kubernetesDialect);
+const pod = scheme.type('core.v1.Pod');
+
+function merged(text: string): unknown {
+  return allSteps(mergedMembers(text, pod));
+}
+
+t.test('a text without members that repeat is what the parser makes of it', async (t) => {
+  const seed = Number(process.env.SEED ?? 34);
+  const random = seededRandom(seed);
+  const objects = new RandomObjects(random);
+  for (let i = 0; i < 200; i++) {
+    const text = JSON.stringify(objects.object(pod), undefined, i % 3);
+    t.strictSame(merged(text), parseJSONText(text, 'literals'), `SEED=${seed} ${text}`);
+  }
+  for (const text of ['null', ' [ ] ', '"a"', '{"__proto__":{"a":1},"spec":{"x":"\\"}{"}}', '[[],{},[{}]]', '1.0']) {
+    t.strictSame(merged(text), parseJSONText(text, 'literals'), text);
+  }
+});
+
+t.test('members that repeat', async (t) => {
+  const rows: readonly (readonly [text: string, value: unknown])[] = [
+    ['{"spec":{"hostname":"a"},"spec":{"subdomain":"b"}}', { spec: { hostname: 'a', subdomain: 'b' } }],
+    ['{"metadata":{"labels":{"a":"1"},"labels":{"b":"2"}}}', { metadata: { labels: { a: '1', b: '2' } } }],
+    ['{"metadata":{"labels":{"a":"1"},"labels":null,"labels":{"b":"2"}}}', { metadata: { labels: { b: '2' } } }],
+    ['{"spec":{"hostname":"a","hostname":null}}', { spec: { hostname: 'a' } }],
+    [
+      '{"spec":{"containers":[{"name":"a"},{"name":"b"}],"containers":[{"image":"i"}]}}',
+      { spec: { containers: [{ name: 'a', image: 'i' }] } },
+    ],
+    ['{"unknown":{"a":1},"unknown":{"b":2}}', { unknown: { b: 2 } }],
+    // Objects without a place in the type.
+    ['{"metadata":{"labels":{"a":{"x":1},"a":{"y":2}}}}', { metadata: { labels: { a: { y: 2 } } } }],
+    ['{"metadata":[{"a":1}],"metadata":{"name":"n"}}', { metadata: { name: 'n' } }],
+  ];
+  for (const [text, value] of rows) t.strictSame(merged(text), value, text);
+});
+
+t.test('a large text is read in steps', async (t) => {
+  const text = `{"metadata":{"labels":{${'"a":"b",'.repeat(50_000)}"c":"d"}}}`;
+  let steps = 0;
+  for (const _ of mergedMembers(text, pod)) steps++;
+  t.ok(steps > 5, `${steps} steps`);
+});
