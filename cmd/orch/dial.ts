@@ -2,7 +2,7 @@
 import type { Duplex } from 'node:stream';
 import { services } from '#api/core/v1/resources.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
-import { canonicalAddress, ipFamily } from '#apimachinery/net/ip.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { Client } from '#client/client.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { type Destination, leadTo, serviceAt } from '#proxy/services/lead.js';
@@ -19,7 +19,8 @@ export interface DialOptions {
 /** Rejects with ENOTFOUND for a name that nobody has, and with ECONNREFUSED where nobody answers. */
 export async function dial(host: string, port: number, options: DialOptions): Promise<Duplex> {
   const { client, random, resolve, runtimes } = options;
-  const addresses = ipFamily(host) === 0 ? await resolve(host) : [host];
+  const own = canonicalAddress(host);
+  const addresses = own === undefined ? await resolve(host) : [own];
   // Headless services have an address for each endpoint.
   const address = addresses[Math.floor(random() * addresses.length)];
   if (address === undefined) throw failure('ENOTFOUND', `getaddrinfo ENOTFOUND ${host}`);

@@ -1,5 +1,7 @@
 /** Puts together what stands for the node in the API: its object and its lease. */
+
 import type { Taint } from '#api/core/v1/types.gen.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import { external } from '#cloud/registry.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeLease } from '#nodeagent/node/lease.js';
@@ -48,7 +50,7 @@ export function newRegistrar(
     unschedulable: !values['register-schedulable'],
     providerID: values['provider-id'] ?? '',
     controllerAttaches: values['enable-controller-attach-detach'],
-    nodeIPs: values['node-ip'],
+    nodeIPs: values['node-ip'].map((address) => canonicalAddress(address.trim()) ?? address),
     maxPods: values['max-pods'],
     podsPerCore: values['pods-per-core'],
     maxImages: values['node-status-max-images'],

@@ -1,62 +1,23 @@
 /**
- * IP addresses and blocks of them: read, compared and written. Where a rule is laxer or stricter than another (leading
- * zeros, zones), there is a function for each, and users say which they mean by calling it.
+ * IP addresses and blocks of them: read, compared and written. They are read as release 1.24 reads those of its API and
+ * flags (`parse-ip.ts`).
  */
-import { isIPv4, isIPv6 } from 'node:net';
+import { parseAddress } from '#apimachinery/net/parse-ip.js';
 
-/** 4, 6, or 0 for anything that is no address. Zones (`fe80::1%eth0`) are refused, as in 1.24. */
+/** 4, 6, or 0 for anything that is no address. */
 export function ipFamily(value: string): 0 | 4 | 6 {
-  if (isIPv4(value)) return 4;
-  return !value.includes('%') && isIPv6(value) ? 6 : 0;
+  return parseAddress(value)?.family ?? 0;
 }
-
-/** The same with IPv4 addresses in IPv6 form (`::ffff:10.0.0.1`) counted as what they are, as 1.24 tells families apart. */
-export function unmappedFamily(value: string): 0 | 4 | 6 {
-  const family = ipFamily(value);
-  if (family !== 6) return family;
-  const bytes = ipBytes(value) ?? new Uint8Array(16);
-  return bytes.subarray(0, 10).every((byte) => byte === 0) && bytes[10] === 0xff && bytes[11] === 0xff ? 4 : 6;
-}
-
-const dot = '.'.charCodeAt(0);
-const zero = '0'.charCodeAt(0);
 
 /** The sixteen bytes of an address; those of IPv4 come last, after the mapping prefix. Undefined when it is none. */
 export function ipBytes(value: string): Uint8Array | undefined {
-  const family = ipFamily(value);
-  if (family === 0) return undefined;
-  const bytes = new Uint8Array(16);
-  if (family === 4) {
-    bytes[10] = 0xff;
-    bytes[11] = 0xff;
-    let at = 12;
-    for (let i = 0; i < value.length; i++) {
-      const code = value.charCodeAt(i);
-      if (code === dot) at++;
-      else bytes[at] = (bytes[at] as number) * 10 + code - zero;
-    }
-    return bytes;
-  }
-  const dotted = /^(.*:)(\d+)\.(\d+)\.(\d+)\.(\d+)$/.exec(value);
-  const hex = (high: string | undefined, low: string | undefined): string =>
-    ((Number(high) << 8) | Number(low)).toString(16);
-  const text = dotted === null ? value : `${dotted[1]}${hex(dotted[2], dotted[3])}:${hex(dotted[4], dotted[5])}`;
-  const [head = '', tail] = text.split('::');
-  const groups = (part: string | undefined): number[] =>
-    part === undefined || part === '' ? [] : part.split(':').map((g) => Number.parseInt(g, 16));
-  const before = groups(head);
-  const after = groups(tail);
-  const all = [...before, ...new Array<number>(Math.max(0, 8 - before.length - after.length)).fill(0), ...after];
-  all.forEach((group, i) => {
-    bytes[2 * i] = group >> 8;
-    bytes[2 * i + 1] = group & 0xff;
-  });
-  return bytes;
+  return parseAddress(value)?.bytes;
 }
 
 /** The four or sixteen bytes of an address, by its family. Undefined when it is none. */
 export function addressBytes(value: string): Uint8Array | undefined {
-  return ipFamily(value) === 4 ? ipBytes(value)?.subarray(12) : ipBytes(value);
+  const parsed = parseAddress(value);
+  return parsed?.family === 4 ? parsed.bytes.subarray(12) : parsed?.bytes;
 }
 
 /** An address as a number. Throws RangeError for what is none. */
@@ -85,26 +46,32 @@ export interface IPBlock {
   readonly prefix: number;
 }
 
-/** Parses `10.0.0.0/8`; undefined when it is no block, or its length has leading zeros. Host bits are dropped. */
+/** Parses `10.0.0.0/8`; undefined when it is no block. Host bits are dropped, and the length may have leading zeros. */
 export function parseCIDR(value: string): IPBlock | undefined {
-  const match = /^([^/]+)\/(0|[1-9]\d{0,2})$/.exec(value);
-  return match === null ? undefined : blockAround(match[1] ?? '', Number(match[2]));
+  const match = /^([^/]+)\/(\d+)$/.exec(value);
+  if (match === null) return undefined;
+  const [, address = '', length] = match;
+  const isLong = address.includes(':');
+  const prefix = Number(length);
+  if (!isLong || ipFamily(address) !== 4) return blockAround(address, prefix);
+  // The length counts the bits before the IPv4 address, too; shorter ones leave nothing of its prefix.
+  return prefix >= 96 ? blockAround(address, prefix - 96) : blockAround('::', prefix);
 }
 
 /** The block of that prefix length in which the address lies; undefined where there is none. */
 export function blockAround(address: string, prefix: number): IPBlock | undefined {
-  const family = ipFamily(address);
-  const base = ipBytes(address);
-  if (family === 0 || base === undefined || !(prefix <= (family === 4 ? 32 : 128))) return undefined;
+  const parsed = parseAddress(address);
+  if (parsed === undefined || !(prefix <= (parsed.family === 4 ? 32 : 128))) return undefined;
+  const { bytes: base, family } = parsed;
   for (let i = 0; i < 16; i++) base[i] = (base[i] ?? 0) & maskByte(family, prefix, i);
   return { family, base, prefix };
 }
 
 /** True when the address lies in the block. */
 export function blockContains(block: IPBlock, address: string): boolean {
-  if (ipFamily(address) !== block.family) return false;
-  const bytes = ipBytes(address);
-  if (bytes === undefined) return false;
+  const parsed = parseAddress(address);
+  if (parsed?.family !== block.family) return false;
+  const { bytes } = parsed;
   for (let i = 0; i < 16; i++) {
     if (((bytes[i] ?? 0) & maskByte(block.family, block.prefix, i)) !== (block.base[i] ?? 0)) return false;
   }

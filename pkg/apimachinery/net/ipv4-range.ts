@@ -1,4 +1,5 @@
-/** Ranges of IPv4 addresses as numbers, for those who hand out parts of them. Leading zeros are read as decimals. */
+/** Ranges of IPv4 addresses as numbers, for those who hand out parts of them. */
+import { addressBytes } from '#apimachinery/net/ip.js';
 
 export interface IPv4Range {
   /** The first address, as a number of 32 bits without a sign. */
@@ -23,9 +24,8 @@ export function parseIPv4Range(range: string): IPv4Range {
 
 /** The address as a number; undefined for what is none. */
 export function ipv4Number(address: string): number | undefined {
-  const octets = /^\d+\.\d+\.\d+\.\d+$/.test(address) ? address.split('.').map(Number) : [];
-  if (octets.length === 0 || octets.some((octet) => octet > 255)) return undefined;
-  return octets.reduce((number, octet) => number * 256 + octet, 0);
+  const bytes = addressBytes(address);
+  return bytes?.length === 4 ? bytes.reduce((number, octet) => number * 256 + octet, 0) : undefined;
 }
 
 /** `10.0.0.1` of its number. */

@@ -10,12 +10,29 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** How a refused value is shown: strings quoted, numbers and booleans plain, everything else as JSON. */
 function show(value: unknown): string {
+  if (value instanceof Strings) return value.toString();
   if (value === undefined || value === null) return '"null"';
   if (typeof value === 'string') return quoted(value);
   // An integer beyond 2^53 is a bigint, so this is a double.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : goFloat(value);
   if (typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   return shownJson(value) ?? '"null"';
+}
+
+/** A list of strings, which messages show as 1.24 does (Go's `%#v`): `[]string{"a", "b"}`. */
+export class Strings {
+  readonly #values: readonly string[];
+  readonly #type: string;
+
+  /** @param type The name of the elements' type in Go. */
+  constructor(values: readonly string[], type = 'string') {
+    this.#values = values;
+    this.#type = type;
+  }
+
+  toString(): string {
+    return `[]${this.#type}{${this.#values.map(quoted).join(', ')}}`;
+  }
 }
 
 /** What has no value to show. */
@@ -73,6 +90,11 @@ export function invalidType(path: FieldPath, value: unknown, detail: string): Fi
 export function notSupported(path: FieldPath, value: unknown, supported: readonly string[]): FieldFailure {
   const detail = supported.length === 0 ? '' : `supported values: ${supported.map((s) => `"${s}"`).join(', ')}`;
   return new Failure(path, 'FieldValueNotSupported', 'Unsupported value', detail, value);
+}
+
+/** `Internal error`: the check itself did not work out. */
+export function internalFailure(path: FieldPath, detail: string): FieldFailure {
+  return new Failure(path, 'InternalError', 'Internal error', detail, noValue);
 }
 
 /** `Forbidden`: valid elsewhere or at another time, not here and now. */

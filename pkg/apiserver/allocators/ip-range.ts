@@ -1,5 +1,5 @@
 /** A range of IP addresses given as a CIDR, as numbers. */
-import { addressToNumber, ipFamily, numberToAddress } from '#apimachinery/net/ip.js';
+import { addressToNumber, formatAddress, ipFamily, numberToAddress, parseCIDR } from '#apimachinery/net/ip.js';
 
 /** Addresses beyond this many are not handed out: a bitmap of 64 Ki addresses is 8 kB. */
 const maxAddresses = 65_536;
@@ -12,17 +12,14 @@ export class IpRange {
 
   /** Throws RangeError for anything but a CIDR with room for at least two addresses to hand out. */
   constructor(cidr: string) {
-    const [address = '', prefix = '', ...rest] = cidr.split('/');
-    const version = ipFamily(address);
-    const bits = version === 4 ? 32 : 128;
-    const length = Number(prefix);
-    if (version === 0 || rest.length > 0 || !/^\d+$/.test(prefix) || length > bits)
-      throw new RangeError(`"${cidr}" is no CIDR`);
-    if (bits - length < 2) throw new RangeError(`"${cidr}" has no room for addresses`);
-    this.family = version === 4 ? 'IPv4' : 'IPv6';
-    this.#total = 1n << BigInt(bits - length);
-    this.#base = (addressToNumber(address) / this.#total) * this.#total;
-    this.cidr = `${this.#text(this.#base)}/${length}`;
+    const block = parseCIDR(cidr);
+    if (block === undefined) throw new RangeError(`"${cidr}" is no CIDR`);
+    const bits = block.family === 4 ? 32 : 128;
+    if (bits - block.prefix < 2) throw new RangeError(`"${cidr}" has no room for addresses`);
+    this.family = `IPv${block.family}`;
+    this.#total = 1n << BigInt(bits - block.prefix);
+    this.#base = addressToNumber(formatAddress(block.base.subarray(block.family === 4 ? 12 : 0)));
+    this.cidr = `${this.#text(this.#base)}/${block.prefix}`;
   }
 
   /** Addresses that can be handed out: without the network's own and, in IPv4, the broadcast address. */

@@ -1,8 +1,12 @@
 /** Gives Services their cluster IPs and node ports when they are written, and takes them back when they are gone. */
+import { validateClusterIPs } from '#api/core/v1/service/cluster-ip-validation.js';
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { type FieldFailure, internalError, invalid } from '#apimachinery/errors/status.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import { invalidValue, Strings } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
 import { resolveFamilies } from '#apiserver/allocators/ip-families.js';
 import type { IpRange } from '#apiserver/allocators/ip-range.js';
 import type { NodePortRange } from '#apiserver/allocators/node-ports.js';
@@ -37,6 +41,9 @@ export interface ServiceAllocatorOptions {
   readonly ips: readonly IpAllocator[];
   readonly nodePorts: NodePortAllocator;
 }
+
+const specPath = FieldPath.of('spec');
+const clusterIPsPath = specPath.child('clusterIPs');
 
 /** What one write took, to be given back when the write does not happen. */
 class Claims {
@@ -99,6 +106,7 @@ export class ServiceAllocator implements WriteHook {
         keepAllocated(service, old);
         dropForeignFields(service, old);
       }
+      if (needsClusterIP(service)) this.#fail(service, validateClusterIPs(service, specPath));
       this.#fail(
         service,
         resolveFamilies(
@@ -140,27 +148,25 @@ export class ServiceAllocator implements WriteHook {
   async #claimIP(service: Service, family: string, ip: string, claims: Claims): Promise<string> {
     const allocator = this.#options.ips.find(({ range }) => range.family === family);
     if (allocator === undefined) throw internalError(new Error(`no range of family ${family}`));
-    const refuse = (why: string) =>
-      this.#fail(service, [
-        {
-          field: 'spec.clusterIPs',
-          reason: 'FieldValueInvalid',
-          message: `Invalid value: []string{${(service.spec?.clusterIPs ?? []).map((each) => JSON.stringify(each)).join(', ')}}: failed to allocate IP ${ip}: ${why}`,
-        },
-      ]);
-    let offset: number | undefined;
     if (ip === '') {
-      offset = await next(allocator.registry);
-    } else {
-      offset = allocator.range.offsetOf(ip);
-      if (offset === undefined)
-        return refuse(
-          `the provided IP (${ip}) is not in the valid range. The range of valid IPs is ${allocator.range.cidr}`,
-        );
-      if (!(await allocator.registry.take(offset))) return refuse('provided IP is already allocated');
+      const offset = await next(allocator.registry);
+      claims.ips.push({ allocator, offset });
+      return allocator.range.at(offset);
     }
+    const refuse = (why: string) => {
+      const given = new Strings(service.spec?.clusterIPs ?? []);
+      return this.#fail(service, [invalidValue(clusterIPsPath, given, `failed to allocate IP ${ip}: ${why}`)]);
+    };
+    const { cidr } = allocator.range;
+    const offset = allocator.range.offsetOf(ip);
+    if (offset === undefined) {
+      const read = canonicalAddress(ip) ?? ip;
+      return refuse(`the provided IP (${read}) is not in the valid range. The range of valid IPs is ${cidr}`);
+    }
+    if (!(await allocator.registry.take(offset))) return refuse('provided IP is already allocated');
     claims.ips.push({ allocator, offset });
-    return allocator.range.at(offset);
+    // What is stored stays as it was written.
+    return ip;
   }
 
   async #nodePorts(service: Service, old: Service | undefined, claims: Claims): Promise<void> {

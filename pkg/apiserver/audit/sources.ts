@@ -1,5 +1,5 @@
 /** Who a request comes from, and how it says who it is. Pure. */
-import { isIP } from 'node:net';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 
 /** Addresses that one request may name. */
@@ -9,20 +9,15 @@ const maxSources = 32;
 export function sourcesOf({ headers, remoteAddress }: Pick<ApiRequest, 'headers' | 'remoteAddress'>): string[] {
   const found: string[] = [];
   const add = (text: string) => {
-    const ip = bare(text.trim());
-    if (isIP(ip) !== 0 && found.length < maxSources) found.push(ip);
+    const ip = canonicalAddress(text);
+    if (ip !== undefined && found.length < maxSources) found.push(ip);
   };
-  for (const part of (headers['x-forwarded-for'] ?? '').split(',', maxSources)) add(part);
-  const real = bare((headers['x-real-ip'] ?? '').trim());
+  for (const part of (headers['x-forwarded-for'] ?? '').split(',', maxSources)) add(part.trim());
+  const real = canonicalAddress(headers['x-real-ip'] ?? '');
   // The first of the list mostly is that one already.
-  if (real !== '' && !found.includes(real)) add(real);
-  const own = bare(remoteAddress);
-  if (found.at(-1) !== own) add(own);
+  if (real !== undefined && !found.includes(real)) add(real);
+  if (found.at(-1) !== canonicalAddress(remoteAddress)) add(remoteAddress);
   return found;
-}
-
-function bare(address: string): string {
-  return address.startsWith('::ffff:') && isIP(address.slice(7)) === 4 ? address.slice(7) : address;
 }
 
 /** As 1.24 words it. */

@@ -1,6 +1,7 @@
 /** From a Service to the address of whoever answers for it, as 1.24 finds it (`apiserver/pkg/util/proxy/proxy.go`). */
 import { endpoints, services } from '#api/core/v1/resources.gen.js';
 import type { Endpoints, Service } from '#api/core/v1/types.gen.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Address, ServicePlace } from '#apiserver/service-routing/address.js';
 
@@ -40,7 +41,7 @@ export function clusterAddress(service: Service, port: number): Address {
   if (type === 'ExternalName') return { host: externalName, port };
   if (!clustered.has(type)) throw unreachable(`unsupported service type ${JSON.stringify(type)}`);
   if (clusterIP === 'None') throw unreachable('cannot route to service with ClusterIP "None"');
-  return { host: clusterIP, port: portOf(service, port).port };
+  return { host: dialled(clusterIP), port: portOf(service, port).port };
 }
 
 /** One of the addresses behind the Service, at random. */
@@ -58,10 +59,13 @@ export function endpointAddress(
     const { addresses = [], ports = [] } = subsets[(first + i) % subsets.length] ?? {};
     const open = ports.find(({ name = '' }) => name === wanted);
     const address = addresses[Math.floor(random() * addresses.length)];
-    if (open !== undefined && address !== undefined) return { host: address.ip, port: open.port };
+    if (open !== undefined && address !== undefined) return { host: dialled(address.ip), port: open.port };
   }
   throw unreachable(`no endpoints available for service ${JSON.stringify(service.metadata?.name ?? '')}`);
 }
+
+/** Without leading zeros, which the resolver of the C library would read as octal numbers. */
+const dialled = (address: string): string => canonicalAddress(address) ?? address;
 
 const clustered: ReadonlySet<string> = new Set(['ClusterIP', 'NodePort', 'LoadBalancer']);
 

@@ -7,6 +7,7 @@ import type { LookupAddress } from 'node:dns';
 import { isIP } from 'node:net';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest } from '#apimachinery/errors/status.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import { isProxyable, specialRange } from '#apimachinery/net/special-ip.js';
 
 /** All addresses of a name. */
@@ -18,11 +19,14 @@ export interface Reachable {
   readonly addresses?: readonly LookupAddress[];
 }
 
-/** An address of one other machine. Throws 400 in the words of 1.24. */
+/**
+ * An address of one other machine, in the form that was judged: the resolver of the C library would read leading zeros as
+ * octal numbers, which is another machine. Throws 400 in the words of 1.24.
+ */
 export function proxyableAddress(address: string): Reachable {
-  // Node.js takes zones (`fe80::1%eth0`) for addresses; they are none here.
-  if (!isProxyable(address)) throw notAllowed();
-  return { host: address };
+  const host = canonicalAddress(address);
+  if (host === undefined || !isProxyable(host)) throw notAllowed();
+  return { host };
 }
 
 /** The same for an address or a name. Throws 400, also for a name that cannot be resolved. */
@@ -40,10 +44,10 @@ export function agentHost(host: string, resolve: ResolveName, isOwn: (address: s
 }
 
 async function reachable(host: string, resolve: ResolveName, good: (ip: string) => boolean): Promise<Reachable> {
-  if (isIP(host) !== 0) {
-    if (!good(host)) throw notAllowed();
-    return { host };
-  }
+  const own = canonicalAddress(host);
+  if (own !== undefined && good(own)) return { host: own };
+  // Node.js takes zones (`fe80::1%eth0`) for addresses; they are none here.
+  if (own !== undefined || isIP(host) !== 0) throw notAllowed();
   const addresses = await resolve(host).catch((error: unknown) => {
     throw badRequest(messageOf(error), error);
   });

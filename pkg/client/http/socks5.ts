@@ -1,6 +1,7 @@
 /** A way through a SOCKS 5 proxy (RFC 1928), with a user and password where its address names them (RFC 1929). */
 import type { Socket } from 'node:net';
 import { addressBytes } from '#apimachinery/net/ip.js';
+import { strictFamily } from '#apimachinery/net/parse-ip.js';
 import { readExactly } from '#client/http/read-exactly.js';
 import { TransportError } from '#client/http/transport-error.js';
 
@@ -44,8 +45,8 @@ export async function socks5(socket: Socket, proxy: URL, target: { host: string;
 
 function encodeAddress({ host, port }: { host: string; port: number }): Buffer {
   const tail = Buffer.from([port >> 8, port & 0xff]);
-  const bytes = addressBytes(host);
-  if (bytes?.length === 4) return Buffer.concat([Buffer.from([address.ipv4]), bytes, tail]);
+  const bytes = strictFamily(host) === 4 ? addressBytes(host) : undefined;
+  if (bytes !== undefined) return Buffer.concat([Buffer.from([address.ipv4]), bytes, tail]);
   // An IPv6 address goes as a name: proxies take either.
   const name = Buffer.from(host);
   return Buffer.concat([Buffer.from([address.name, name.length]), name, tail]);

@@ -1,5 +1,6 @@
 /** Names that are made of addresses. */
-import { addressBytes, formatAddress } from '#apimachinery/net/ip.js';
+import { formatAddress } from '#apimachinery/net/ip.js';
+import { strictFamily } from '#apimachinery/net/parse-ip.js';
 
 /** The address that a reverse name is of, such as `1.0.96.10.in-addr.arpa`; undefined for parts of one. */
 export function addressOfReverse(labels: readonly string[]): string | undefined {
@@ -24,5 +25,5 @@ export function addressOfPodLabel(label: string): string | undefined {
     if (address !== undefined) return address;
   }
   const address = parts.join(':');
-  return address.includes(':') && addressBytes(address)?.length === 16 ? address : undefined;
+  return address.includes(':') && strictFamily(address) === 6 ? address : undefined;
 }

@@ -1,6 +1,7 @@
 /** The ready endpoints of the services that are routed to, read from their slices when they are first asked for. */
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { ServicePort } from '#ingress/routing/routing-table.js';
 
@@ -89,7 +90,7 @@ export function readyEndpoints(
     const port = ports?.find((each) => (each.name ?? '') === portName && (each.protocol ?? 'TCP') === 'TCP')?.port;
     if (port === undefined) continue;
     for (const { addresses, conditions } of endpoints ?? []) {
-      const [address] = addresses;
+      const address = canonicalAddress(addresses[0] ?? '');
       if (address === undefined || conditions?.ready === false) continue;
       const place = placeOf({ address, port });
       if (!found.has(place)) found.set(place, known.get(place) ?? { address, port, active: 0, restsUntil: 0 });

@@ -1,3 +1,4 @@
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { ClusterDNS } from '#nodeagent/environment/dns.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
 
@@ -9,7 +10,7 @@ export function clusterDNSOf(values: NodeAgentOptions): ClusterDNS {
   const given = values['cluster-dns'];
   const domain = values['cluster-domain'];
   return {
-    servers: given.length > 0 ? given : own,
+    servers: (given.length > 0 ? given : own).map((address) => canonicalAddress(address) ?? address),
     domain: domain === '' && own.length > 0 ? standardDomain : domain,
   };
 }

@@ -5,6 +5,7 @@ import type { Registry } from 'prom-client';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { statusOf } from '#apimachinery/errors/status.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { metricsText } from '#daemon/metrics/registry.js';
@@ -109,8 +110,9 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     options.metrics === undefined
       ? undefined
       : agentHttpMetrics({ registry: options.metrics, dialect: node.dialect, clock: options.clock });
+  const address = canonicalAddress(values.address) ?? values.address;
   const server = new DaemonServer({
-    bindAddress: values.address,
+    bindAddress: address,
     port: values.port,
     isPortOnlyPreferred: options.isPortOnlyPreferred ?? false,
     certificates: options.certificates,
@@ -138,7 +140,7 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
     values['read-only-port'] === 0
       ? undefined
       : await serveReadOnly({
-          address: values.address,
+          address,
           port: values['read-only-port'],
           log: options.log,
           onRequest: counting?.('readonly'),

@@ -1,7 +1,8 @@
 /**
  * The same requests to this server and, once, to kube-apiserver 1.24.17, whose answers are in `recorded/testdata`.
  * `RECORD=https://127.0.0.1:6443 RECORD_TOKEN=…` asks such a server, which is to be new and to allow everything, and writes
- * its answers anew; `RECORD_ETCD` is the address of its store, for `etcdctl`.
+ * its answers anew; `RECORD_ETCD` is the address of its store, for `etcdctl`; `CASE`
+ * names the one to record.
  */
 import { execFile } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -14,6 +15,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { clusterCredentials, startCompleteServer } from '#test/integration/apiserver/complete-server.js';
+import { addressCases } from '#test/integration/apiserver/recorded/addresses.js';
 import { applyDeduced } from '#test/integration/apiserver/recorded/apply-deduced.js';
 import { ofDefinitions } from '#test/integration/apiserver/recorded/definitions.js';
 import { documents } from '#test/integration/apiserver/recorded/documents.js';
@@ -27,6 +29,7 @@ import { storedOdd } from '#test/integration/apiserver/recorded/stored-odd.js';
 import { call } from '#test/integration/apiserver/server.js';
 
 const cases: readonly Case[] = [
+  addressCases,
   documents,
   applyDeduced,
   preserved,
@@ -130,7 +133,7 @@ function askPeer(server: string, token: string): Ask {
 async function askHere(t: Test): Promise<Ask> {
   const { argv } = await clusterCredentials(t, kubernetesDialect, `${token},admin,1,"system:masters"\n`);
   const store = new MemoryStore({ clock: realClock });
-  const off = ['--disable-admission-plugins', 'ServiceAccount'];
+  const off = ['--disable-admission-plugins', 'ServiceAccount', '--service-cluster-ip-range', '10.96.0.0/16'];
   const { server } = await startCompleteServer(t, { dialect: kubernetesDialect, argv: [...argv, ...off], store });
   return async ({ method, path, isStored }, headers, body) => {
     if (isStored === true) {
@@ -148,7 +151,7 @@ async function askHere(t: Test): Promise<Ask> {
 
 const peer = process.env.RECORD;
 
-for (const one of cases) {
+for (const one of cases.filter(({ name }) => name === (process.env.CASE ?? name))) {
   const file = `${testdata}${one.name}.json`;
   t.test(one.name, async (t) => {
     if (peer !== undefined) {

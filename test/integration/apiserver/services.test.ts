@@ -117,8 +117,12 @@ t.test('two families', async (t) => {
     clusterIP: six,
     clusterIPs: [six, four],
   });
-  t.match(await create('asked', { ipFamilyPolicy: 'RequireDualStack', clusterIPs: ['10.0.0.77', 'fd00::77'] }), {
-    clusterIPs: ['10.0.0.77', 'fd00::77'],
+  const clusterIPs = ['10.0.0.77', 'fd00::77'];
+  await t.rejects(create('asked', { ipFamilyPolicy: 'RequireDualStack', clusterIPs }), {
+    message: /must be empty when `clusterIP` is not specified/,
+  });
+  t.match(await create('asked', { ipFamilyPolicy: 'RequireDualStack', clusterIP: '10.0.0.77', clusterIPs }), {
+    clusterIPs,
     ipFamilies: ['IPv4', 'IPv6'],
   });
   await t.rejects(create('taken', { ipFamilies: ['IPv6'], clusterIP: 'fd00::77' }), { message: /already allocated/ });
@@ -127,19 +131,19 @@ t.test('two families', async (t) => {
   const { clusterIP } = upgraded.spec ?? {};
   t.match((await client.update(more)).spec, { clusterIP, clusterIPs: [clusterIP, six], ipFamilies: ['IPv4', 'IPv6'] });
   const both = await client.get('single', { namespace });
-  const { clusterIPs = [], ipFamilies = [] } = both.spec ?? {};
+  const { clusterIPs: bothIPs = [], ipFamilies = [] } = both.spec ?? {};
   const less = {
     ...both,
     spec: {
       ...both.spec,
       ipFamilyPolicy: 'SingleStack',
-      clusterIPs: clusterIPs.slice(0, 1),
+      clusterIPs: bothIPs.slice(0, 1),
       ipFamilies: ipFamilies.slice(0, 1),
     },
   };
   t.match((await client.update(less)).spec, { clusterIP, ipFamilies: ['IPv4'] });
-  t.match(await create('freed', { ipFamilies: ['IPv6'], clusterIP: clusterIPs[1] ?? '' }), {
-    clusterIP: clusterIPs[1],
+  t.match(await create('freed', { ipFamilies: ['IPv6'], clusterIP: bothIPs[1] ?? '' }), {
+    clusterIP: bothIPs[1],
   });
 });
 

@@ -1,5 +1,5 @@
 /** From the protocol's messages, as the channel decodes them, to the interface's types. */
-import { isIP } from 'node:net';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import type {
   Container,
   ContainerState,
@@ -94,8 +94,8 @@ export function decodeSandboxStatus(answer: unknown): PodSandboxStatus {
 /** The first of each family, as a pod's status can have them; none where one is no address, as in 1.24. */
 function addresses({ ip, additionalIps }: Message): string[] {
   const told = [text(ip), ...list(additionalIps).map((each) => text(each['ip']))];
-  if (told[0] === '' || told.some((address) => isIP(address) === 0)) return [];
-  return told.filter((address, i) => told.findIndex((other) => isIP(other) === isIP(address)) === i);
+  if (told[0] === '' || told.some((address) => ipFamily(address) === 0)) return [];
+  return told.filter((address, i) => told.findIndex((other) => ipFamily(other) === ipFamily(address)) === i);
 }
 
 const imageName = (m: Message): string => text(message(m['image'])['image']);

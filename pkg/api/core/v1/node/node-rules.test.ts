@@ -59,13 +59,13 @@ t.test('create', (t) => {
     [
       'spec.podCIDRs',
       ['10.0.0.0/24', '10.0.0.0/24'],
-      'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.0.0/24"]: may specify no more than one CIDR for each IP family',
+      'spec.podCIDRs: Invalid value: []string{"10.0.0.0/24", "10.0.0.0/24"}: may specify no more than one CIDR for each IP family',
       'spec.podCIDRs[1]: Duplicate value: "10.0.0.0/24"',
     ],
     [
       'spec.podCIDRs',
       ['10.0.0.0/24', 'fd00::/64', 'fd01::/64'],
-      'spec.podCIDRs: Invalid value: ["10.0.0.0/24","fd00::/64","fd01::/64"]: may specify no more than one CIDR for each IP family',
+      'spec.podCIDRs: Invalid value: []string{"10.0.0.0/24", "fd00::/64", "fd01::/64"}: may specify no more than one CIDR for each IP family',
     ],
     [
       'status.allocatable',

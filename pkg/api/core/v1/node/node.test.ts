@@ -36,11 +36,11 @@ t.test('create', (t) => {
       [{ key: 'k', effect: 'X' }],
       'metadata.taints[0].effect: Unsupported value: "X": supported values: "NoSchedule", "PreferNoSchedule", "NoExecute"',
     ],
-    ['spec.podCIDRs', ['x'], 'spec.podCIDRs[0]: Invalid value: ["x"]: must be valid CIDR'],
+    ['spec.podCIDRs', ['x'], 'spec.podCIDRs[0]: Invalid value: []string{"x"}: must be valid CIDR'],
     [
       'spec.podCIDRs',
       ['10.0.0.0/24', '10.0.1.0/24'],
-      'spec.podCIDRs: Invalid value: ["10.0.0.0/24","10.0.1.0/24"]: may specify no more than one CIDR for each IP family',
+      'spec.podCIDRs: Invalid value: []string{"10.0.0.0/24", "10.0.1.0/24"}: may specify no more than one CIDR for each IP family',
     ],
     ['spec.podCIDRs', ['10.0.0.0/24', 'fd00::/64']],
     [

@@ -5,10 +5,19 @@ import { validateResourceQuantity } from '#api/core/v1/pod/validation/resources.
 import { taintEffects } from '#api/core/v1/pod/validation/scheduling.js';
 import type { AvoidPods, Node, Taint } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { quoted } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
 import { checkEnum, checkQualifiedName, repeatedAt } from '#apimachinery/validation/checks.js';
-import { addAll, duplicate, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  duplicate,
+  forbiddenField,
+  internalFailure,
+  invalidValue,
+  required,
+  Strings,
+} from '#apimachinery/validation/failure.js';
 import { labelValueErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -77,12 +86,19 @@ function validatePodCIDRs(node: Node): FieldFailure[] {
   const path = specPath.child('podCIDRs');
   const blocks = node.spec.podCIDRs ?? [];
   const parsed = blocks.map((block) => parseCIDR(block));
+  const shown = new Strings(blocks);
   const failures = parsed.flatMap((block, i) =>
-    block === undefined ? [invalidValue(path.index(i), blocks, 'must be valid CIDR')] : [],
+    block === undefined ? [invalidValue(path.index(i), shown, 'must be valid CIDR')] : [],
   );
   if (blocks.length <= 1) return failures;
-  if (blocks.length > 2 || new Set(parsed.map((block) => block?.family)).size !== 2) {
-    failures.push(invalidValue(path, blocks, 'may specify no more than one CIDR for each IP family'));
+  const unread = blocks.find((_, i) => parsed[i] === undefined);
+  if (unread !== undefined) {
+    const cause = `failed to parse cidr value:${quoted(unread)} with error:invalid CIDR address: ${unread}`;
+    const text = `invalid PodCIDRs. failed to check with dual stack with error:${cause}`;
+    failures.push(internalFailure(path, text));
+  }
+  if (blocks.length > 2 || unread !== undefined || new Set(parsed.map((block) => block?.family)).size !== 2) {
+    failures.push(invalidValue(path, shown, 'may specify no more than one CIDR for each IP family'));
   }
   const repeated = repeatedAt(blocks);
   blocks.forEach((block, i) => {

@@ -12,6 +12,7 @@ import {
   invalidValue,
   notSupported,
   required,
+  Strings,
 } from '#apimachinery/validation/failure.js';
 import { ipErrors } from '#apimachinery/validation/ip.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
@@ -24,9 +25,10 @@ export function validateClusterIPs(service: Service, path: FieldPath): FieldFail
   const at = path.child('clusterIPs');
   const single = spec.clusterIP ?? '';
   if (single === '') {
-    if (list.length > 0) failures.push(invalidValue(at, list, 'must be empty when `clusterIP` is not specified'));
+    if (list.length > 0)
+      failures.push(invalidValue(at, new Strings(list), 'must be empty when `clusterIP` is not specified'));
   } else if (list.length === 0) failures.push(required(at));
-  else if (list[0] !== single) failures.push(invalidValue(at, list, 'first value must match `clusterIP`'));
+  else if (list[0] !== single) failures.push(invalidValue(at, new Strings(list), 'first value must match `clusterIP`'));
   const families = spec.ipFamilies ?? [];
   const repeated = repeatedAt(families);
   families.forEach((family, i) => {
@@ -40,7 +42,7 @@ export function validateClusterIPs(service: Service, path: FieldPath): FieldFail
   );
   const headless = list[0] === 'None';
   if (headless && list.length > 1) {
-    failures.push(invalidValue(at, list, "'None' must be the first and only value"));
+    failures.push(invalidValue(at, new Strings(list), "'None' must be the first and only value"));
   }
   let wellFormed = !headless || list.length === 1;
   list.forEach((address, i) => {
@@ -48,7 +50,7 @@ export function validateClusterIPs(service: Service, path: FieldPath): FieldFail
     if (messages.length > 0) wellFormed = false;
     addAll(failures, invalidEach(at.index(i), address, messages));
   });
-  if (list.length > 2) failures.push(invalidValue(at, list, 'may only hold up to 2 values'));
+  if (list.length > 2) failures.push(invalidValue(at, new Strings(list), 'may only hold up to 2 values'));
   // What is no address has no family either.
   return wellFormed ? [...failures, ...validateFamilies(list, families, at)] : failures;
 }
@@ -56,7 +58,7 @@ export function validateClusterIPs(service: Service, path: FieldPath): FieldFail
 function validateFamilies(list: readonly string[], families: readonly string[], at: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   if (list.length > 1 && new Set(list.map(ipFamily)).size < 2) {
-    failures.push(invalidValue(at, list, 'may specify no more than one IP for each IP family'));
+    failures.push(invalidValue(at, new Strings(list), 'may specify no more than one IP for each IP family'));
   }
   list.forEach((address, i) => {
     const wanted = families[i];
@@ -107,19 +109,20 @@ function validateListUpdate(
 ): FieldFailure[] {
   const { clusterIPs = [], ipFamilyPolicy } = service.spec;
   const failures: FieldFailure[] = [];
+  const shown = new Strings(now, what === 'clusterIP' ? 'string' : 'core.IPFamily');
   if (now.length === before.length) {
     before.forEach((value, i) => {
       // Families are reported at the first of them, whichever changed.
-      if (value !== now[i]) failures.push(invalidValue(path.index(what === 'clusterIP' ? i : 0), now, fixed));
+      if (value !== now[i]) failures.push(invalidValue(path.index(what === 'clusterIP' ? i : 0), shown, fixed));
     });
     return failures;
   }
   const released = now.length < before.length;
   if (released && clusterIPs.length === 0) {
-    failures.push(invalidValue(path.index(0), now, `primary ${what} can not be unset`));
+    failures.push(invalidValue(path.index(0), shown, `primary ${what} can not be unset`));
   }
   if (before.length > 0 && now.length > 0 && now[0] !== before[0]) {
-    failures.push(invalidValue(path.index(0), what === 'clusterIP' ? now : clusterIPs, fixed));
+    failures.push(invalidValue(path.index(0), what === 'clusterIP' ? shown : new Strings(clusterIPs), fixed));
   }
   if (released && now.length === 1 && ipFamilyPolicy !== 'SingleStack') {
     const text = `must be set to 'SingleStack' when releasing the secondary ${what}`;

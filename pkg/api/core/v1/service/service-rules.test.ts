@@ -35,7 +35,7 @@ const addresses: RuleRow[] = [
   }),
   spec(
     { clusterIP: 'None', clusterIPs: ['None', '10.0.0.1'] },
-    `spec.clusterIPs: Invalid value: ["None","10.0.0.1"]: 'None' must be the first and only value`,
+    `spec.clusterIPs: Invalid value: []string{"None", "10.0.0.1"}: 'None' must be the first and only value`,
   ),
   spec(
     { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'None'] },
@@ -43,15 +43,15 @@ const addresses: RuleRow[] = [
   ),
   spec(
     { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.2'] },
-    'spec.clusterIPs: Invalid value: ["10.0.0.2"]: first value must match `clusterIP`',
+    'spec.clusterIPs: Invalid value: []string{"10.0.0.2"}: first value must match `clusterIP`',
   ),
   spec(
     { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', '10.0.0.2'] },
-    'spec.clusterIPs: Invalid value: ["10.0.0.1","10.0.0.2"]: may specify no more than one IP for each IP family',
+    'spec.clusterIPs: Invalid value: []string{"10.0.0.1", "10.0.0.2"}: may specify no more than one IP for each IP family',
   ),
   spec(
     { clusterIP: '10.0.0.1', clusterIPs: ['10.0.0.1', 'fd00::1', '10.0.0.3'] },
-    'spec.clusterIPs: Invalid value: ["10.0.0.1","fd00::1","10.0.0.3"]: may only hold up to 2 values',
+    'spec.clusterIPs: Invalid value: []string{"10.0.0.1", "fd00::1", "10.0.0.3"}: may only hold up to 2 values',
   ),
   spec(
     { clusterIP: '10.0.0.1', ipFamilies: ['IPv6'] },
@@ -258,29 +258,29 @@ t.test('from one family to two and back', (t) => {
       'another address',
       single,
       { ...single, clusterIP: '10.0.0.2', clusterIPs: ['10.0.0.2'] },
-      `spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: ${fixed}`,
+      `spec.clusterIPs[0]: Invalid value: []string{"10.0.0.2"}: ${fixed}`,
     ],
     [
       'another second address',
       dual,
       { ...dual, clusterIPs: ['10.0.0.1', 'fd00::2'] },
-      `spec.clusterIPs[1]: Invalid value: ["10.0.0.1","fd00::2"]: ${fixed}`,
+      `spec.clusterIPs[1]: Invalid value: []string{"10.0.0.1", "fd00::2"}: ${fixed}`,
     ],
     [
       'another first address along with a second',
       single,
       { ...dual, clusterIP: '10.0.0.2', clusterIPs: ['10.0.0.2', 'fd00::1'] },
-      `spec.clusterIPs[0]: Invalid value: ["10.0.0.2","fd00::1"]: ${fixed}`,
+      `spec.clusterIPs[0]: Invalid value: []string{"10.0.0.2", "fd00::1"}: ${fixed}`,
     ],
     [
       'the other family',
       single,
       { ...single, clusterIP: 'fd00::1', clusterIPs: ['fd00::1'], ipFamilies: ['IPv6'] },
-      `spec.clusterIPs[0]: Invalid value: ["fd00::1"]: ${fixed}`,
-      `spec.ipFamilies[0]: Invalid value: ["IPv6"]: ${fixed}`,
+      `spec.clusterIPs[0]: Invalid value: []string{"fd00::1"}: ${fixed}`,
+      `spec.ipFamilies[0]: Invalid value: []core.IPFamily{"IPv6"}: ${fixed}`,
     ],
-    ['no address any more', single, headless, `spec.clusterIPs[0]: Invalid value: ["None"]: ${fixed}`],
-    ['an address after all', headless, single, `spec.clusterIPs[0]: Invalid value: ["10.0.0.1"]: ${fixed}`],
+    ['no address any more', single, headless, `spec.clusterIPs[0]: Invalid value: []string{"None"}: ${fixed}`],
+    ['an address after all', headless, single, `spec.clusterIPs[0]: Invalid value: []string{"10.0.0.1"}: ${fixed}`],
     ['another family without address', headless, { ...headless, ipFamilies: ['IPv6'] }],
     ['a name of another domain', single, { type: 'ExternalName', externalName: 'a.b' }],
   ];

@@ -104,7 +104,7 @@ t.test('create', (t) => {
     [
       'spec.clusterIPs',
       ['10.0.0.1'],
-      'spec.clusterIPs: Invalid value: ["10.0.0.1"]: must be empty when `clusterIP` is not specified',
+      'spec.clusterIPs: Invalid value: []string{"10.0.0.1"}: must be empty when `clusterIP` is not specified',
     ],
     ['spec.ipFamilies', ['IPv4', 'IPv4'], 'spec.ipFamilies[1]: Duplicate value: "IPv4"'],
     [
@@ -182,7 +182,7 @@ t.test('create', (t) => {
 t.test('update', (t) => {
   const old = with2('spec.clusterIP', '10.0.0.1', 'spec.clusterIPs', ['10.0.0.1']);
   t.strictSame(updateFailures(serviceStrategy, old, withField(old, 'spec.clusterIP', '10.0.0.2')), [
-    'spec.clusterIPs[0]: Invalid value: ["10.0.0.2"]: may not change once set',
+    'spec.clusterIPs[0]: Invalid value: []string{"10.0.0.2"}: may not change once set',
   ]);
   t.strictSame(updateFailures(serviceStrategy, old, base), [], 'the address is kept when the client does not send it');
   const stored = created(serviceStrategy, old);

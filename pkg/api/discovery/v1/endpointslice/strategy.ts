@@ -9,7 +9,7 @@ import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { unmappedFamily } from '#apimachinery/net/ip.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import {
   checkDNSLabel,
   checkDNSSubdomain,
@@ -101,11 +101,11 @@ function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath
 function validateAddress(address: string, addressType: string, at: FieldPath): readonly FieldFailure[] {
   switch (addressType) {
     case 'IPv4':
-      if (unmappedFamily(address) !== 4) return [invalidValue(at, address, 'must be a valid IPv4 address')];
-      return validateNonSpecialIP(at, address);
-    case 'IPv6':
-      if (unmappedFamily(address) !== 6) return [invalidValue(at, address, 'must be a valid IPv6 address')];
-      return validateNonSpecialIP(at, address);
+    case 'IPv6': {
+      const failures = validateNonSpecialIP(at, address);
+      if (`IPv${ipFamily(address)}` === addressType) return failures;
+      return [invalidValue(at, address, `must be a valid ${addressType} address`), ...failures];
+    }
     case 'FQDN':
       return validateDomainName(address, at);
     default:

@@ -11,6 +11,7 @@ import {
   invalidValue,
   none,
   required,
+  Strings,
   tooLong,
 } from '#apimachinery/validation/failure.js';
 import {
@@ -206,8 +207,7 @@ function validateNoNewFinalizers(meta: ObjectMeta, old: ObjectMeta, path: FieldP
   const known = new Set(old.finalizers);
   const extra = (meta.finalizers ?? []).filter((finalizer) => !known.has(finalizer)).sort();
   if (extra.length === 0) return none;
-  const list = `[]string{${extra.map((finalizer) => JSON.stringify(finalizer)).join(', ')}}`;
-  const text = `no new finalizers can be added if the object is being deleted, found new finalizers ${list}`;
+  const text = `no new finalizers can be added if the object is being deleted, found new finalizers ${new Strings(extra).toString()}`;
   return [forbiddenField(path.child('finalizers'), text)];
 }
 
