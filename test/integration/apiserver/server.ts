@@ -162,8 +162,18 @@ export async function call(
 }
 
 function answer(status: number, headers: Readonly<Record<string, string | undefined>>, text: string): Answer {
-  const json: unknown = headers['content-type']?.startsWith('application/json') ? parseMaybe(text) : undefined;
-  return { status, headers, text, json };
+  const isJSON = headers['content-type']?.startsWith('application/json') === true;
+  let parsed: { readonly value: unknown } | undefined;
+  return {
+    status,
+    headers,
+    text,
+    // Many answers are large, and few are looked at.
+    get json() {
+      parsed ??= { value: isJSON ? parseMaybe(text) : undefined };
+      return parsed.value;
+    },
+  };
 }
 
 function parseMaybe(text: string): unknown {
