@@ -113,7 +113,7 @@ export function structNode(
   made?: MadeNodes,
 ): FieldSet | undefined {
   const nothing = isNew ? selfBit : 0;
-  let shape = nothing;
+  let shape = isNew ? members.newShape : nothing;
   /** What has members below it. */
   let parts: NodeParts | undefined;
   let unplaced: Node | undefined;
@@ -124,6 +124,7 @@ export function structNode(
     const { structure, whenEmpty, edge, bit } = member;
     const child = nodeOf(content, structure, isNew ? undefined : whenEmpty, made);
     if (child === undefined) continue;
+    if (isNew && member.alwaysThere) continue;
     if (bit === 0) {
       unplaced ??= {};
       unplaced[edge] = child;

@@ -17,7 +17,13 @@ import {
   union,
 } from '#apimachinery/apply/field-set.js';
 import { checkUnique, fieldsOf, fieldsOfSteps } from '#apimachinery/apply/fields-of.js';
-import { manageable, managerBeforeApply, neverManaged, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
+import {
+  manageable,
+  managerBeforeApply,
+  neverManaged,
+  unmanaged,
+  type WriteInfo,
+} from '#apimachinery/apply/managed-fields.js';
 import {
   entriesOf,
   type ManagedFieldsEntry,
@@ -200,17 +206,17 @@ export function* applySteps(request: ApplyRequest): Converting<ApplyResult> {
   const result = previous === undefined ? merged : yield* pruned({ ...pruning, previous });
   yield;
 
-  const changes = yield* compareSteps(type, live, result);
+  const { uncompared } = unmanaged(request);
+  const changes = yield* compareSteps(type, live, result, uncompared);
   yield;
-  const counting = (set: FieldSet) => manageable(set, request);
   const changesFor = yield* changesByVersion(
     {
       ...spoken,
       live: request.live === undefined ? undefined : live,
       updated: result,
-      changes: { touched: counting(changes.touched), removed: changes.removed },
+      changes: { touched: difference(changes.touched, neverManaged), removed: changes.removed },
       isSame: changes.isSame,
-      counting,
+      uncompared,
     },
     others,
   );

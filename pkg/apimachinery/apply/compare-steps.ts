@@ -1,6 +1,7 @@
 /** The same as `compare` for large objects, in steps that each take some milliseconds. */
 import { addedValueSteps } from '#apimachinery/apply/added-fields-steps.js';
 import {
+  addNulls,
   type Comparison,
   comparedAs,
   comparisonOf,
@@ -63,6 +64,7 @@ class SteppedComparison {
       const next = nextMember(declared, member(after, name), right);
       if (old !== next) found.add(declared.edge, yield* this.#difference(old, next, declared.structure));
     }
+    if (right === undefined) addNulls(found, members, before);
     for (const name in after) {
       if (Object.hasOwn(before, name)) continue;
       const declared = members.of(name);

@@ -123,12 +123,18 @@ function compareStructs(found: Differences, members: Members, left: unknown, rig
     const next = nextMember(declared, member(after, name), right);
     if (old !== next) found.add(declared.edge, differenceOf(old, next, declared.structure));
   }
+  if (right === undefined) addNulls(found, members, before);
   for (const name in after) {
     if (Object.hasOwn(before, name)) continue;
     const declared = members.of(name);
     const next = after[name];
     if (!isSilent(declared, next)) found.add(declared.edge, differenceOf(declared.whenEmpty, next, declared.structure));
   }
+}
+
+/** With a message its nulls are gone. */
+export function addNulls(found: Differences, members: Members, before: JsonObject): void {
+  for (const [name, edge] of members.alwaysThere) if (before[name] === undefined) found.add(edge, gone);
 }
 
 /** What a member becomes that was there before: where the message itself stays, it is empty rather than gone. */

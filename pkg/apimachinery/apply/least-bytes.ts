@@ -72,7 +72,8 @@ class Count {
   #member(member: Member, name: string, value: unknown): void {
     const isPart = typeof value === 'object' && value !== null;
     // To ask a map whether it is empty takes as long as it is large: its bytes say it, too.
-    const managed = isPart ? !member.unseen : !isSilent(member, value);
+    // An empty message may have the same in its place.
+    const managed = isPart ? !member.unseen : !isSilent(member, value) && value !== member.whenEmpty;
     const before = this.bytes;
     this.value(value, managed ? member.structure : undefined);
     const isEmpty = isPart && this.bytes - before <= emptyBytes;

@@ -31,6 +31,8 @@ function ofMetadata(name: string): string {
 
 const pathsOf = (set: FieldSet) => new Set([...paths(set)].map((path) => path.join(' ')));
 
+const setText = (fields: ReadonlySet<string> | undefined) => [...(fields ?? [])].sort().join(' | ');
+
 /** What managers have, as plain sets of paths. */
 class Books {
   readonly #fields = new Map<string, Set<string>>();
@@ -42,21 +44,23 @@ class Books {
     this.#isNew = false;
     if (untracked) return;
     const reset = subresource === 'status' ? 'f:spec' : 'f:status';
-    const touched = [...pathsOf(changes.touched)].filter((path) => !never.has(path) && path.split(' ')[0] !== reset);
+    const counting = (set: FieldSet) => [...pathsOf(set)].filter((path) => path.split(' ')[0] !== reset);
+    const touched = counting(changes.touched).filter((path) => !never.has(path));
     const self = `${manager}/${subresource}`;
+    const before = setText(this.#fields.get(self));
     for (const [name, fields] of this.#fields) {
-      for (const path of pathsOf(changes.removed)) fields.delete(path);
+      for (const path of counting(changes.removed)) fields.delete(path);
       if (name !== self) for (const path of touched) fields.delete(path);
     }
     if (touched.length === 0) return;
     this.#fields.set(self, new Set([...(this.#fields.get(self) ?? []), ...touched]));
-    this.#times.set(self, changes.time);
+    if (setText(this.#fields.get(self)) !== before) this.#times.set(self, changes.time);
   }
 
   get text(): string {
     return [...this.#fields]
       .filter(([, fields]) => fields.size > 0)
-      .map(([name, fields]) => `${name} ${this.#times.get(name)} ${[...fields].sort().join(' | ')}`)
+      .map(([name, fields]) => `${name} ${this.#times.get(name)} ${setText(fields)}`)
       .sort()
       .join('\n');
   }

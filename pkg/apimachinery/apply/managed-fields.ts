@@ -12,6 +12,7 @@ import {
   isEmptySet,
   recursiveDifference,
   setOfFields,
+  setsEqual,
   sorted,
   union,
 } from '#apimachinery/apply/field-set.js';
@@ -72,16 +73,23 @@ export interface Unmanaged {
   readonly reset: FieldSet;
   /** That and what is never managed, but for `metadata` itself. */
   readonly all: FieldSet;
+  /** What a comparison passes over: the first, and the entries themselves. */
+  readonly uncompared: FieldSet;
 }
 
 export function unmanagedBy(reset: readonly string[]): Unmanaged {
   const others = neverManagedPaths.filter((path) => !reset.some((parent) => path.startsWith(`${parent}.`)));
-  return { reset: setOfFields(reset), all: setOfFields([...others, ...reset]) };
+  const entries = reset.includes('metadata') ? [] : [managedFields];
+  return {
+    reset: setOfFields(reset),
+    all: setOfFields([...others, ...reset]),
+    uncompared: setOfFields([...entries, ...reset]),
+  };
 }
 
 const [byObject, byStatus, byOthers] = [unmanagedBy(['status']), unmanagedBy(['spec']), unmanagedBy([])];
 
-function unmanaged({ subresource, reset }: WriteInfo): Unmanaged {
+export function unmanaged({ subresource, reset }: WriteInfo): Unmanaged {
   if (reset !== undefined) return reset;
   if (subresource === 'status') return byStatus;
   return subresource === '' ? byObject : byOthers;
@@ -109,18 +117,16 @@ function startingManagers(live: JsonObject | undefined, updated: JsonObject, inf
 export interface UpdateRequest extends WriteInfo {
   /** Undefined when the object is being created. */
   readonly live: JsonObject | undefined;
-  /** As it is about to be stored. */
+  /** As the request makes it, before admission. */
   readonly updated: JsonObject;
 }
-
-const entries = setOfFields([managedFields]);
 
 /** Undefined when the write changed nothing. What is touched is the writer's from now on, and in order. */
 function changesOf(request: UpdateRequest): Changes | undefined {
   const { type, live, updated } = request;
   if (live === undefined) return { touched: addedFields(type, updated, unmanaged(request).all), removed: emptySet };
-  const { isSame, touched, removed } = compare(type, live, updated, entries);
-  return isSame ? undefined : { touched: sorted(manageable(touched, request)), removed };
+  const { isSame, touched, removed } = compare(type, live, updated, unmanaged(request).uncompared);
+  return isSame ? undefined : { touched: sorted(difference(touched, neverManaged)), removed };
 }
 
 /** The same in steps. */
@@ -130,10 +136,10 @@ function* changeSteps(request: UpdateRequest): Steps<Changes | undefined> {
     const touched = yield* addedFieldsSteps(type, updated, unmanaged(request).all);
     return { touched, removed: emptySet };
   }
-  const { isSame, touched, removed } = yield* compareSteps(type, live, updated, entries);
+  const { isSame, touched, removed } = yield* compareSteps(type, live, updated, unmanaged(request).uncompared);
   if (isSame) return undefined;
   yield;
-  const counting = manageable(touched, request);
+  const counting = difference(touched, neverManaged);
   yield;
   return { touched: sorted(counting), removed };
 }
@@ -154,18 +160,24 @@ export function* updateSteps(request: UpdateRequest): Converting<ManagedFieldsEn
   return yield* withChanges(request, changes);
 }
 
+/** The writer among the managers: as it was, and what is left to it. */
+interface Writer {
+  readonly before: Manager;
+  readonly left: Manager;
+}
+
 /** Puts what is left to the managers there are into `result`, but for the writer, which comes back if it gets more. */
 function* keepOthers(
   managers: readonly Manager[],
   request: UpdateRequest,
   changes: Changes,
   result: Manager[],
-): Converting<Manager | undefined> {
+): Converting<Writer | undefined> {
   const { manager: name, apiVersion, subresource } = request;
   const self = { name, operation: 'Update', apiVersion, subresource } as const;
-  const counting = (set: FieldSet) => manageable(set, request);
-  const changesFor = yield* changesByVersion({ ...request, versions: request.versions, changes, counting }, managers);
-  let previous: Manager | undefined;
+  const { uncompared } = unmanaged(request);
+  const changesFor = yield* changesByVersion({ ...request, versions: request.versions, changes, uncompared }, managers);
+  let writer: Writer | undefined;
   for (const manager of managers) {
     const theirs = changesFor(manager);
     if (theirs === undefined) continue;
@@ -173,10 +185,10 @@ function* keepOthers(
     yield;
     if (!sameManager(left, self)) result.push(withoutFields(left, theirs.touched));
     else if (isEmptySet(changes.touched)) result.push(left);
-    else previous ??= left;
+    else writer ??= { before: manager, left };
     yield;
   }
-  return previous;
+  return writer;
 }
 
 /** Who manages what of an object that has no managers, for those who apply to it: `before-first-apply`, all of it. */
@@ -198,12 +210,16 @@ function* withChanges(request: UpdateRequest, changes: Changes | undefined): Con
   const { manager: name, apiVersion, subresource, now } = request;
   const operation = 'Update';
   const result: Manager[] = [];
-  const previous = managers.length === 0 ? undefined : yield* keepOthers(managers, request, changes, result);
+  const writer = managers.length === 0 ? undefined : yield* keepOthers(managers, request, changes, result);
   if (!isEmptySet(touched)) {
-    const fields = union(previous?.fields ?? emptySet, touched);
-    const [time, inOrder] = [formatTime(now), previous?.inOrder !== false];
-    // Spelled out: copies of members one by one cost as much as all the rest here.
-    result.push({ name, operation, apiVersion, subresource, time, fields, inOrder, entry: undefined });
+    const fields = union(writer?.left.fields ?? emptySet, touched);
+    // Its time is that of the last change of what it manages, not of the values.
+    if (writer !== undefined && setsEqual(fields, writer.before.fields)) result.push(writer.before);
+    else {
+      const [time, inOrder] = [formatTime(now), writer?.left.inOrder !== false];
+      // Spelled out: copies of members one by one cost as much as all the rest here.
+      result.push({ name, operation, apiVersion, subresource, time, fields, inOrder, entry: undefined });
+    }
   }
   return writeManagers(joinOldUpdaters(result));
 }

@@ -82,23 +82,33 @@ export function withoutEntries(object: JsonObject): JsonObject {
   return { ...object, metadata: rest };
 }
 
+/** What keeps entries from being read, in 1.24's words; undefined where nothing does. */
+export function entriesFault(entries: readonly ManagedFieldsEntry[] | undefined): string | undefined {
+  for (const [i, { operation, apiVersion = '', fieldsType = '', fieldsV1 = {} }] of (entries ?? []).entries()) {
+    if (operation !== 'Apply' && operation !== 'Update') return 'operation must be `Apply` or `Update`';
+    if (apiVersion === '') return 'apiVersion must not be empty';
+    if (fieldsType === '') return `missing fieldsType in managed fields entry ${i}`;
+    if (fieldsType !== 'FieldsV1')
+      return `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${i}`;
+    if (formOfFields(fieldsV1) === 'none') return `error decoding set in managed fields entry ${i}`;
+  }
+  return undefined;
+}
+
 /** Reads the entries, of several of one manager the last; undefined when one of them is not well-formed. */
 export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined): Manager[] | undefined {
+  if (entriesFault(entries) !== undefined) return undefined;
   const managers: Manager[] = [];
   for (const entry of entries ?? []) {
-    const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsType, fieldsV1 = {} } = entry;
-    const form = formOfFields(fieldsV1);
-    if ((operation !== 'Apply' && operation !== 'Update') || form === 'none') return undefined;
-    if (apiVersion === '' || fieldsType !== 'FieldsV1') return undefined;
-    const fields = fieldsV1 as FieldSet;
+    const { manager = '', operation, apiVersion = '', subresource = '', time, fieldsV1 = {} } = entry;
     managers.push({
       name: manager,
-      operation,
+      operation: operation as Manager['operation'],
       apiVersion,
       subresource,
       time,
-      fields,
-      inOrder: form === 'ordered',
+      fields: fieldsV1 as FieldSet,
+      inOrder: formOfFields(fieldsV1) === 'ordered',
       entry,
     });
   }
@@ -128,9 +138,12 @@ function entryOf(manager: Manager): ManagedFieldsEntry {
   return entry;
 }
 
+function text(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
 /** The entries of the managers that manage anything, in the order of release 1.24. */
 export function writeManagers(managers: readonly Manager[]): ManagedFieldsEntry[] {
-  const text = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
   return managers
     .filter((manager) => !isEmptySet(manager.fields))
     .sort(
@@ -156,34 +169,50 @@ export function withoutFields(manager: Manager, taken: FieldSet): Manager {
 const maxUpdaters = 10;
 const joinedName = 'ancient-changes';
 
+/**
+ * The oldest updaters of each version become one, until few enough are left. An updater that is the only old one of its
+ * version stays what it is (1.24's capUpdateManagers).
+ */
 export function joinOldUpdaters(managers: readonly Manager[]): readonly Manager[] {
   if (managers.length <= maxUpdaters) return managers;
   const updaters = managers
     .filter((manager) => manager.operation === 'Update' && !isEmptySet(manager.fields))
-    .sort((a, b) => ((a.time ?? '') < (b.time ?? '') ? -1 : 1));
-  if (updaters.length <= maxUpdaters) return managers;
-  const joined = new Set<Manager>();
-  const buckets = new Map<string, Manager>();
+    .sort((a, b) => text(a.time ?? '', b.time ?? '') || text(identifierOf(a), identifierOf(b)));
+  const left = new Map(managers.map((manager) => [identifierOf(manager), manager]));
+  const firsts = new Map<string, string>();
+  let count = updaters.length;
   for (const updater of updaters) {
-    if (updaters.length - joined.size + buckets.size <= maxUpdaters) break;
-    const bucket = buckets.get(updater.apiVersion);
-    joined.add(updater);
-    buckets.set(updater.apiVersion, {
-      name: joinedName,
-      operation: 'Update',
-      apiVersion: updater.apiVersion,
-      subresource: '',
-      time: updater.time,
-      fields: union(bucket?.fields ?? emptySet, updater.fields),
-      inOrder: updater.inOrder && bucket?.inOrder !== false,
-      entry: undefined,
-    });
+    if (count <= maxUpdaters) break;
+    const { apiVersion, time } = updater;
+    const [own, first] = [identifierOf(updater), firsts.get(apiVersion)];
+    if (first === undefined) {
+      firsts.set(apiVersion, own);
+      continue;
+    }
+    const bucket = { name: joinedName, operation: 'Update', apiVersion, subresource: '' } as const;
+    const joined = identifierOf(bucket);
+    let before = left.get(joined);
+    if (before === undefined) {
+      before = left.get(first);
+      left.delete(first);
+    }
+    const fields = union(updater.fields, before?.fields ?? emptySet);
+    const inOrder = updater.inOrder && before?.inOrder !== false;
+    left.delete(own);
+    left.set(joined, { ...bucket, time, fields, inOrder, entry: undefined });
+    count--;
   }
-  const old = [...buckets.values()];
-  const others = managers.filter(
-    (manager) => !joined.has(manager) && !old.some((bucket) => sameManager(bucket, manager)),
-  );
-  return [...others, ...old];
+  return [...left.values()];
+}
+
+/** What 1.24 knows an updater by, and sorts those of one time by. */
+function identifierOf({ name, operation, apiVersion, subresource }: ManagerIdentity): string {
+  return JSON.stringify({
+    ...(name !== '' && { manager: name }),
+    operation,
+    ...(operation === 'Update' && { apiVersion }),
+    ...(subresource !== '' && { subresource }),
+  });
 }
 
 /** What a manager managed, with `fields` now; the time changes with the fields only. */

@@ -7,6 +7,7 @@ import { saysNothing } from '#apimachinery/codec/json/walk.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
+import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -84,6 +85,8 @@ export interface Member {
   readonly unseen: boolean;
   /** A power of two, as it counts in a `Shape`; 0 for members that have no bit. */
   readonly bit: number;
+  /** It is there in every message, as null where nothing is said. */
+  readonly alwaysThere: boolean;
 }
 
 /** Which edges a node has: the sum of their bits. */
@@ -104,29 +107,44 @@ export class Members {
   #undeclared: Structure | undefined;
   /** Those in which edges lead further. */
   readonly known = new KnownNodes();
+  /** What a message has that says nothing. */
+  readonly newShape: Shape;
+  /** The same as names and edges. */
+  readonly alwaysThere: readonly (readonly [name: string, edge: string])[];
 
-  constructor({ byName }: TypeInfo, unseen: FieldSet) {
+  constructor({ byName, prune }: TypeInfo, unseen: FieldSet) {
     const names = new Set(byName.keys());
     // These may be undeclared, as `kind` is.
     for (const edge in unseen) if (edge.startsWith('f:')) names.add(edge.slice(2));
     const edges = ['.'];
+    const alwaysThere: [name: string, edge: string][] = [];
+    let newShape = selfBit;
     for (const name of [...names].sort()) {
       const field = byName.get(name);
       const edge = `f:${name}`;
       const hidden = at(unseen, edge);
       const bit = edges.length < maxBits ? 2 ** edges.length : 0;
       if (bit > 0) edges.push(edge);
+      const isHidden = hidden !== undefined && isEmptySet(hidden);
+      const isAlwaysThere = bit > 0 && !isHidden && prune === undefined && isTimeOrNull(field);
+      if (isAlwaysThere) {
+        newShape += bit;
+        alwaysThere.push([name, edge]);
+      }
       this.#declared.set(name, {
         field,
         edge,
         structure: field === undefined ? leaf : partlySeen(structureOf(field), hidden),
         whenEmpty: emptyValue(field),
         maySayNothing: field !== undefined && saysNothing(field, field.container === 'single' ? 0 : []),
-        unseen: hidden !== undefined && isEmptySet(hidden),
+        unseen: isHidden,
         bit,
+        alwaysThere: isAlwaysThere,
       });
     }
     this.#edges = edges;
+    this.newShape = newShape;
+    this.alwaysThere = alwaysThere;
   }
 
   of(name: string): Member {
@@ -144,6 +162,7 @@ export class Members {
       maySayNothing: false,
       unseen: false,
       bit: 0,
+      alwaysThere: false,
     };
   }
 
@@ -290,5 +309,18 @@ function emptyValue(field: FieldInfo | undefined): unknown {
   if (field === undefined || field.pointer) return undefined;
   if (field.container === 'list') return field.omitempty ? undefined : [];
   if (field.container === 'map') return field.omitempty ? undefined : {};
-  return field.type?.shape === 'struct' && !field.atomic ? {} : undefined;
+  if (isTimeOrNull(field)) return null;
+  if (field.type?.shape === 'struct' && !field.atomic) return {};
+  return field.omitempty ? undefined : zeroOf(field.scalar);
+}
+
+/** A time that is no pointer: 1.24 writes it as null where it says nothing, also where it might be left out. */
+function isTimeOrNull(field: FieldInfo | undefined): boolean {
+  if (field === undefined || field.container !== 'single' || field.pointer) return false;
+  return field.type?.shape === 'time' || field.type?.shape === 'microTime';
+}
+
+function zeroOf(scalar: Scalar | undefined): unknown {
+  if (scalar === undefined || scalar === 'bytes') return undefined;
+  return scalar === 'string' ? '' : scalar === 'bool' ? false : 0;
 }

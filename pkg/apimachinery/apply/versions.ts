@@ -32,8 +32,8 @@ export interface Write {
   readonly changes: Changes;
   /** True when that is all the same, in whatever version. */
   readonly isSame?: boolean;
-  /** Fields that count, of those touched. */
-  readonly counting: (touched: FieldSet) => FieldSet;
+  /** What changes of are nobody's. */
+  readonly uncompared: FieldSet;
 }
 
 export type ChangesOf = (manager: Manager) => Changes | undefined;
@@ -55,8 +55,7 @@ export function* changesByVersion(write: Write, managers: readonly Manager[]): C
     const [before, after] =
       (yield* inVersion(versions, [withoutEntries(live), withoutEntries(updated)], apiVersion)) ?? [];
     if (before === undefined || after === undefined) continue;
-    const { touched, removed } = compare(type, before, after);
-    known.set(apiVersion, { touched: write.counting(touched), removed });
+    known.set(apiVersion, compare(type, before, after, write.uncompared));
     yield;
   }
   return ({ apiVersion }) => known.get(apiVersion);

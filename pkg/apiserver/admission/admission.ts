@@ -37,8 +37,6 @@ export interface AdmissionAttributes {
   readonly options?: object;
   /** Absent in tests of what needs none. */
   readonly scope?: AdmissionScope;
-  /** The object as it was before webhooks changed it, where they did: whoever writes it manages what it says. */
-  original?: ApiObjectShape;
   /** Set by plugins that may make another round necessary. */
   reinvocation?: Reinvocation;
   /** Adds a `Warning` header to the response. */

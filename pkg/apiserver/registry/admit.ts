@@ -51,7 +51,6 @@ class Attributes implements AdmissionAttributes {
   declare readonly object?: ApiObjectShape;
   declare readonly oldObject?: ApiObjectShape;
   declare readonly options?: object;
-  declare original?: ApiObjectShape;
   declare reinvocation?: Reinvocation;
   readonly scope: AdmissionScope;
   readonly #conditions: WriteCondition[];
@@ -77,23 +76,16 @@ class Attributes implements AdmissionAttributes {
   readonly require = (condition: WriteCondition): void => void this.#conditions.push(condition);
 }
 
-export interface Admitted {
-  /** What must hold when the object is written. */
-  readonly conditions: readonly WriteCondition[];
-  /** The object before webhooks changed it; undefined where none did. */
-  readonly original: ApiObjectShape | undefined;
-}
-
 /**
  * One pass over the plugins, in their order: the first (`admit`) may change `call.object`, the second (`validate`) sees
- * the final object. Throws 400 for dry runs of plugins with side effects,
+ * the final object. Gives what must hold when the object is written. Throws 400 for dry runs of plugins with side effects,
  * and what they refuse.
  */
 export async function runAdmission(
   type: AdmissionStep,
   subject: AdmissionSubject,
   call: AdmissionCall,
-): Promise<Admitted> {
+): Promise<readonly WriteCondition[]> {
   const { admission, admissionMetrics: metrics, clock } = subject.registry;
   const conditions: WriteCondition[] = [];
   const attributes = new Attributes(subject, call, conditions);
@@ -119,7 +111,7 @@ export async function runAdmission(
       }
     } while (attributes.reinvocation?.begins() === true);
     metrics.step(type, operation, false, atMs - startedMs);
-    return { conditions, original: attributes.original };
+    return conditions;
   } catch (error) {
     const nowMs = clock.monotonic();
     if (current !== '') metrics.plugin(current, { type, operation, rejected: true }, nowMs - atMs);

@@ -17,20 +17,20 @@ import { generateName } from '#apimachinery/generate-name.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { type AdmissionCall, runAdmission } from '#apiserver/registry/admit.js';
+import { runAdmission } from '#apiserver/registry/admit.js';
 import { readKnownBody } from '#apiserver/registry/body.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
-import { takeEntries } from '#apiserver/registry/managed-fields.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
+import { admitChanges, recordManagers, tooLargeToFit } from '#apiserver/registry/record-managers.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { initialVersion, objectVersion } from '#apiserver/registry/resource-version.js';
 import { withRules } from '#apiserver/registry/rules.js';
 import { settleSpec, staysPrepared } from '#apiserver/registry/settled-spec.js';
 import { markCanonical } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
-import { tooLargeToStore, writeFitting } from '#apiserver/registry/stored-size.js';
+import { writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import { formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -105,8 +105,8 @@ async function insert(
   const base = object.metadata.generateName ?? '';
   const asksFor = object.metadata.name ?? '';
   const generated = asksFor === '' && base !== '';
-  const call = (): AdmissionCall => ({
-    operation: 'CREATE',
+  const call = () => ({
+    operation: 'CREATE' as const,
     subresource: '',
     namespace: insertion.namespace,
     // The one that was asked for: in 1.24 a generated name is told by the object alone.
@@ -115,32 +115,21 @@ async function insert(
     object,
   });
   dropRepeatedOwners(context, object, 'received');
-  const { original } = await runAdmission('admit', operation, call());
+  const { trackFields = true } = insertion;
+  if (trackFields) {
+    const recording = recordManagers(operation, { object, manager: options.fieldManager, subresource: '' });
+    if (recording !== undefined) await recording;
+  }
+  await admitChanges(operation, call());
   dropRepeatedOwners(context, object, 'admitted');
   if (large) await betweenSteps(operation);
+  delete object.metadata.deletionTimestamp;
+  delete object.metadata.deletionGracePeriodSeconds;
   strategy.prepareForCreate?.(object, asked);
   registry.codec.complete(object);
   if (insertion.known !== undefined && staysPrepared(resource, registry.hooks)) settleSpec(object, insertion.known);
   if (large) await betweenSteps(operation);
-  const { trackFields = true } = insertion;
-  let tooLarge = tooLargeToStore(context, object, trackFields ? { managedAs: resource.type } : {});
-  if (trackFields && tooLarge === undefined) {
-    // What webhooks have changed is nobody's, as in 1.24.
-    if (original !== undefined) {
-      strategy.prepareForCreate?.(original, asked);
-      registry.codec.complete(original);
-    }
-    const { fieldManager: manager } = options;
-    const write = { context, resource, object: original ?? object, manager, subresource: '' };
-    if (large) {
-      await betweenSteps(operation);
-      await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation));
-    } else registry.managedFields.created(write);
-    if (original !== undefined) takeEntries(object, original);
-  } else if (trackFields) {
-    delete object.metadata.managedFields;
-    tooLarge = tooLargeToStore(context, object);
-  }
+  const tooLarge = tooLargeToFit(context, object, { tracked: trackFields });
   if (large) await betweenSteps(operation);
   // What managers have is shared, and completing the object may change all of it.
   const { managedFields } = object.metadata;
@@ -158,7 +147,7 @@ async function insert(
       if (rules !== undefined) await rules;
       if (tooLarge !== undefined) throw tooLarge;
       if (large) await betweenSteps(operation);
-      const { conditions } = await runAdmission('validate', operation, call());
+      const conditions = await runAdmission('validate', operation, call());
       if (large) await betweenSteps(operation);
       const entry = await writeFitting(object, trackFields, () =>
         write(operation, { object, dryRun: options.dryRun, conditions }),
@@ -247,7 +236,5 @@ function setSystemFields(registry: Pick<RegistryContext, 'clock' | 'newUID'>, ob
   const { metadata } = object;
   metadata.uid = registry.newUID();
   metadata.creationTimestamp = formatTime(registry.clock.now());
-  delete metadata.deletionTimestamp;
-  delete metadata.deletionGracePeriodSeconds;
   delete metadata.selfLink;
 }

@@ -149,11 +149,6 @@ async function askIfPossible(asked: Asked, question: ConversionQuestion): Promis
   }
 }
 
-/** Gives the object the managers of another one, which nobody needs any more. */
-export function takeEntries(object: ApiObjectShape, { metadata }: ApiObjectShape): void {
-  setEntries(object, (metadata.managedFields ?? []) as readonly ManagedFieldsEntry[]);
-}
-
 function setEntries(object: ApiObjectShape, entries: readonly ManagedFieldsEntry[]): void {
   if (entries.length > 0) object.metadata.managedFields = entries as NonNullable<typeof object.metadata.managedFields>;
   else delete object.metadata.managedFields;

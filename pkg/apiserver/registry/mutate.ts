@@ -11,9 +11,9 @@ import { warn } from '#apiserver/http/context.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
-import { takeEntries } from '#apiserver/registry/managed-fields.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
+import { admitChanges, recordManagers, tooLargeToFit } from '#apiserver/registry/record-managers.js';
 import { objectVersion } from '#apiserver/registry/resource-version.js';
 import { withRules } from '#apiserver/registry/rules.js';
 import {
@@ -23,7 +23,7 @@ import {
   startingPoint,
 } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
-import { tooLargeToStore, writeFitting } from '#apiserver/registry/stored-size.js';
+import { writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
 import { converted, formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -129,42 +129,23 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   strategy.defaults?.(object, asked);
   const call = { operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace } as const;
   const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
-  const { original } = await runAdmission('admit', operation, attributes);
+  const { trackFields: tracked = true } = mutation;
+  if (tracked) {
+    const { subresource } = profile;
+    const recorded = { object, old, manager: options.fieldManager, subresource, stored: known };
+    const recording = recordManagers(operation, recorded);
+    if (recording !== undefined) await recording;
+  }
+  await admitChanges(operation, attributes);
   if (large) await betweenSteps(operation, known);
   dropRepeatedOwners(context, object, 'admitted');
   profile.prepare(object, old, asked);
   registry.codec.complete(object);
   if (large) await betweenSteps(operation, known);
-  // What clients say about managers counts where they write the whole object.
-  if (profile.subresource !== '' && mutation.trackFields !== false) takeEntries(object, old);
-  // From here on the object is only read, but for what belongs to managers and hooks.
+  // From here on the object is only read, but for what belongs to hooks.
   shareUnchanged(object, start);
   if (large) await betweenSteps(operation, known);
-  let tooLarge = tooLargeToStore(context, object, { stored: known });
-  if (mutation.trackFields !== false && tooLarge === undefined) {
-    const { subresource } = profile;
-    // What webhooks have changed is nobody's, as in 1.24.
-    if (original !== undefined) {
-      profile.prepare(original, old, asked);
-      registry.codec.complete(original);
-    }
-    const { fieldManager: manager } = options;
-    const write = { context, resource, object: original ?? object, old, manager, subresource };
-    if (large) {
-      await betweenSteps(operation, known);
-      await registry.managedFields.writtenInSteps(write, () => betweenSteps(operation, known));
-      await betweenSteps(operation, known);
-    } else {
-      const changed = registry.managedFields.changed(write);
-      if (changed !== undefined) await changed;
-    }
-    if (original !== undefined) takeEntries(object, original);
-    tooLarge = tooLargeToStore(context, object, { stored: known });
-  }
-  if (mutation.trackFields !== false && tooLarge !== undefined && object.metadata.managedFields !== undefined) {
-    delete object.metadata.managedFields;
-    tooLarge = tooLargeToStore(context, object, { stored: known });
-  }
+  const tooLarge = tooLargeToFit(context, object, { tracked, stored: known });
   if (large) await betweenSteps(operation, known);
   const begun = beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
   const undo = begun instanceof Promise ? await begun : begun;
@@ -182,9 +163,9 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
     }
     if (tooLarge !== undefined) throw tooLarge;
     if (large) await betweenSteps(operation, known);
-    const { conditions } = await runAdmission('validate', operation, attributes);
+    const conditions = await runAdmission('validate', operation, attributes);
     if (large) await betweenSteps(operation, known);
-    const outcome = await writeFitting(object, mutation.trackFields !== false, () =>
+    const outcome = await writeFitting(object, tracked, () =>
       write(operation, { object, start, known, key, dryRun: options.dryRun, conditions }),
     );
     if (options.dryRun || !('written' in outcome)) await undoAll(registry, undo);

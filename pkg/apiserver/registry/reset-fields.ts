@@ -5,6 +5,9 @@ import type { ServedResource } from '#apiserver/resources/served-resource.js';
 /** All that is not the status belongs to the object itself. */
 const statusAlone = ['spec', 'metadata'];
 
+/** Nothing is stored of what is only asked, and nothing reset. */
+const nothing: readonly string[] = [];
+
 /** By group, resource and subresource: where 1.24 resets something else than elsewhere (`GetResetFields` of its strategies). */
 const particular: ReadonlyMap<string, Unmanaged> = new Map(
   Object.entries({
@@ -12,6 +15,10 @@ const particular: ReadonlyMap<string, Unmanaged> = new Map(
     'apiregistration/apiservices/status': statusAlone,
     'apiserverinternal/storageversions/status': statusAlone,
     'apps/deployments/status': ['spec', 'metadata.labels'],
+    'authentication/tokenreviews/': nothing,
+    'authorization/localsubjectaccessreviews/': nothing,
+    'authorization/selfsubjectaccessreviews/': nothing,
+    'authorization/subjectaccessreviews/': nothing,
     'certificates/certificatesigningrequests/': ['spec', 'status'],
     'certificates/certificatesigningrequests/approval': ['spec', 'status.certificate'],
     'certificates/certificatesigningrequests/status': ['spec', 'status.conditions'],

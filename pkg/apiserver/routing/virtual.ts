@@ -3,6 +3,7 @@ import { runAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import { admitChanges, recordManagers } from '#apiserver/registry/record-managers.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
@@ -22,7 +23,11 @@ export async function serveVirtual(operation: Operation, virtual: VirtualResourc
   const { dryRun } = options;
   const { namespace, name } = info;
   const call = { operation: 'CREATE', subresource: virtual.subresource, namespace, name, dryRun, object } as const;
-  await runAdmission('admit', operation, call);
+  if (virtual.subresource === '') {
+    const recording = recordManagers(operation, { object, manager: options.fieldManager, subresource: '' });
+    if (recording !== undefined) await recording;
+  }
+  await admitChanges(operation, call);
   await runAdmission('validate', operation, call);
   const answer = await virtual.handle({ object, namespace, name, dryRun, context });
   return registry.responder.object(context, { kind: type.kind, apiVersion: type.apiVersion, ...answer }, 201, form);

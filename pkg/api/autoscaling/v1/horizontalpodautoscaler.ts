@@ -8,7 +8,8 @@ const { HorizontalPodAutoscalerConditionType, MetricSourceType } = stable.enums;
 
 export const declaration = defineTypes({
   types: {
-    CrossVersionObjectReference,
+    // One value to server-side apply in this version alone, as in 1.24.
+    CrossVersionObjectReference: { ...CrossVersionObjectReference, atomic: true },
     HorizontalPodAutoscaler,
     HorizontalPodAutoscalerCondition,
     MetricStatus,

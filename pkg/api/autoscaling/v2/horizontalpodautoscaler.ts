@@ -1,4 +1,4 @@
-import { atomic, condition, defineTypes, message, object, optional, pointer, required, union } from '#apimachinery/schema/language.js';
+import { condition, defineTypes, message, object, optional, pointer, required, union } from '#apimachinery/schema/language.js';
 
 export const declaration = defineTypes({
   types: {
@@ -12,7 +12,7 @@ export const declaration = defineTypes({
       current: required(2, 'MetricValueStatus', 'Last seen use.'),
       container: required(3, 'string', 'Name of the container.'),
     }),
-    CrossVersionObjectReference: atomic('A reference to an object of the same namespace.', {
+    CrossVersionObjectReference: message('A reference to an object of the same namespace.', {
       kind: required(1, 'string', 'Kind of the object.'),
       name: required(2, 'string', 'Name of the object.'),
       apiVersion: optional(3, 'string', "Group and version of the object's schema."),

@@ -12,7 +12,6 @@ function plain(name: string, list: string): Record<string, FieldDeclaration> {
 export const declaration = anotherVersion(stable, {
   storedAs: { version: 'v2' },
   deprecation: { since: '1.23', until: '1.26', replacement: 'v2' },
-  granular: ['CrossVersionObjectReference'],
   fields: {
     HPAScalingRules: plain('HPAScalingRules', 'policies'),
     HorizontalPodAutoscalerSpec: plain('HorizontalPodAutoscalerSpec', 'metrics'),

@@ -2,7 +2,6 @@
 
 import type { MutatingWebhookConfiguration } from '#api/admissionregistration/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { copyJson } from '#apimachinery/copy.js';
 import { internalError } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonEqual, valueAt } from '#apimachinery/patch/json-values.js';
@@ -76,17 +75,14 @@ export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration
     patch: readonly unknown[],
     object: ApiObjectShape,
     invocation: Invocation,
-    { attributes, scope, views }: Subject,
+    { scope, views }: Subject,
   ): Promise<boolean> {
     const view = await views.in(invocation.resource);
     const isScale = isWholeOf(scope.resource, object) && view.kind.kind !== scope.resource.declaration.kind;
     const next = await patched(patch, object, view, invocation, scope);
     if (!isScale && jsonEqual(object, next)) return false;
-    // Shared with nobody: what webhooks do later is done to the other one.
-    const before = attributes.original ?? copyJson(object);
-    if (!isScale) replaceContents(object, next);
-    else if (!rescale(object, next as Scale, specReplicas(scope.resource.strategy))) return false;
-    attributes.original = before;
+    if (isScale) return rescale(object, next as Scale, specReplicas(scope.resource.strategy));
+    replaceContents(object, next);
     return true;
   }
 }

@@ -7,6 +7,7 @@ import { coerceResources } from '#api/apiextensions/v1/customresource/resource-m
 import { objectFields } from '#api/apiextensions/v1/customresourcedefinition/default-validation.js';
 import { isStructural } from '#api/apiextensions/v1/customresourcedefinition/structural-validation.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { FieldInfo, Prune, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -93,7 +94,8 @@ class CustomType implements TypeInfo {
     if (isRoot || schema.isResource) {
       if (!isRoot) for (const own of ['apiVersion', 'kind']) fields.set(own, scalarField(own, 'string', fields.size));
       // Every object of the API has its own, so that nobody owns it for having sent an empty one.
-      const meta = { type: scheme.type('meta.v1.ObjectMeta'), pointer: !isRoot };
+      const type = scheme.type('meta.v1.ObjectMeta');
+      const meta = { type: isRoot ? type : embeddedMetadata(type), pointer: !isRoot };
       fields.set('metadata', fieldOf('metadata', meta, fields.size));
     }
     for (const [key, property] of isTyped(schema) ? schema.properties : []) {
@@ -106,6 +108,13 @@ class CustomType implements TypeInfo {
     return fields;
   }
 }
+
+/** Metadata inside of an object have no nulls: what does not say when it was created has no such member. */
+const embeddedMetadata = oncePer((type: TypeInfo): TypeInfo => {
+  const fields = type.fields.map((field) => (field.name === 'creationTimestamp' ? { ...field, pointer: true } : field));
+  const { byNumber, always = [] } = type;
+  return { ...type, fields, byNumber, always, byName: new Map(fields.map((field) => [field.name, field])) };
+});
 
 /** Where definitions of former times keep everything, a schema that is no structure says nothing of types. */
 function isTyped(schema: Structural): boolean {

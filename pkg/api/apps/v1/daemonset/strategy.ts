@@ -35,7 +35,11 @@ const specPath = FieldPath.of('spec');
 
 export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(daemonsets, {
   generationFields: ['spec'],
-  defaults: (set, context) => defaultDaemonSet(set, context.dialect),
+  defaults: (set, context) => {
+    defaultDaemonSet(set, context.dialect);
+    // 1.24 reads the annotation into a number, and writes the number into the annotation.
+    setTemplateGeneration(set, templateGenerationOf(set) ?? 0);
+  },
   prepareForCreate: (set) => setTemplateGeneration(set, Math.max(1, templateGenerationOf(set) ?? 0)),
   prepareForUpdate(set, old) {
     const before = templateGenerationOf(old) ?? 0;

@@ -68,8 +68,8 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
         const next = prepareEphemeralContainersUpdate(pod, old, context);
         keepAllBut(pod, old, []);
         pod.spec = next.spec;
-        const { managedFields } = pod.metadata;
-        pod.metadata = { ...next.metadata, ...(managedFields && { managedFields }) };
+        // Nobody manages what comes this way, as in 1.24, which keeps the metadata that there are.
+        pod.metadata = next.metadata;
       },
       validate: validateEphemeralContainers,
     },
