@@ -1,6 +1,7 @@
 /** The same as `addedFields` for large objects, in steps that each take some milliseconds. */
 import { addedValue, inAlphabet, nodeOf, structNode } from '#apimachinery/apply/added-fields.js';
 import { fieldEdge } from '#apimachinery/apply/edges.js';
+import { AmbiguousElementError, checkEdges } from '#apimachinery/apply/elements.js';
 import { emptySet, type FieldSet, memberOnly } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -122,6 +123,8 @@ class LargeValues {
       if (this.#budget.spend(1)) yield;
     }
     const edges = [...byEdge.keys()].sort();
+    if (edges.length < list.length) throw new AmbiguousElementError('an element is there twice');
+    checkEdges(edges);
     yield;
     for (const edge of edges) node[edge] = yield* this.element(byEdge.get(edge), element);
   }

@@ -4,6 +4,7 @@
  * the usual case.
  */
 import { fieldEdge } from '#apimachinery/apply/edges.js';
+import { checkEdges } from '#apimachinery/apply/elements.js';
 import { emptySet, type FieldSet, inOrder, memberOnly } from '#apimachinery/apply/field-set.js';
 import type { NodeParts } from '#apimachinery/apply/known-nodes.js';
 import {
@@ -96,12 +97,17 @@ export function inAlphabet(object: JsonObject): readonly string[] {
   return names;
 }
 
-/** Of elements that are told apart by nothing the last one counts. */
 function listParts(structure: ElementsStructure, list: readonly unknown[]): NodeParts {
   const element = partStructure(structure);
   checkEntries(list.length);
   const parts: NodeParts = [];
-  for (const part of list) parts.push(elementOf(structure, part), addedValue(part, element));
+  const edges: string[] = [];
+  for (const part of list) {
+    const edge = elementOf(structure, part);
+    edges.push(edge);
+    parts.push(edge, addedValue(part, element));
+  }
+  checkEdges(edges);
   return parts;
 }
 

@@ -320,25 +320,32 @@ t.test('fields of client-side apply are taken over', async (t) => {
 
 t.test('refusals', async (t) => {
   const story = new Story();
-  const rows: [object, RegExp][] = [
-    [{ apiVersion: 'apps/v2', kind: 'Deployment' }, /Incorrect version specified in apply patch/],
+  const rows: [object, RegExp, number?][] = [
+    [{ apiVersion: 'apps/v2', kind: 'Deployment' }, /Incorrect version specified in apply patch/, 400],
     [
       deployment({ foo: 1 }),
       /failed to create typed patch object \(\/web; apps\/v1, Kind=Deployment\): \.spec\.foo: field not declared in schema/,
     ],
-    [deployment({ replicas: 'x' }), /cannot unmarshal string/],
-    [{ kind: 'Deployment' }, /Specified patch version: , expected: apps\/v1/],
+    [deployment({ replicas: 'x' }), /\.spec\.replicas: expected numeric \(int or float\), got string$/],
+    [
+      deployment({ replicas: 2.5 }),
+      /^failed to convert new object .* to proper version: .*: cannot convert float64 to int32$/,
+    ],
+    [{ kind: 'Deployment' }, /Specified patch version: , expected: apps\/v1/, 400],
     [{ apiVersion: 'apps/v1' }, /no corresponding type for apps\/v1, Kind=$/],
     [{ apiVersion: 'apps/v1', kind: 'DaemonSet' }, /no corresponding type for apps\/v1, Kind=DaemonSet/],
     [
       deployment(template(container('x'), container('y'))),
       /^failed to create typed patch object .*containers: duplicate entries for key \[name="a"\]/,
     ],
-    [deployment(template({ image: 'x' })), /^failed to create typed patch object .*omits key field "name"/],
-    [deployment({}, { managedFields: [{ manager: 'x' }] }), /metadata.managedFields must be nil/],
+    [
+      deployment({ template: { spec: { imagePullSecrets: [{}] } } }),
+      /imagePullSecrets: element 0: associative list with keys has an element that omits key field "name" \(and doesn't have default value\)$/,
+    ],
+    [deployment({}, { managedFields: [{ manager: 'x' }] }), /metadata.managedFields must be nil/, 400],
   ];
-  for (const [applied, message] of rows) {
-    t.throws(() => story.apply('me', applied as JsonObject), { code: 400, message });
+  for (const [applied, message, code = 500] of rows) {
+    t.throws(() => story.apply('me', applied as JsonObject), { code, message });
   }
   story.update('a', (o) => Object.assign(o, deployment(template(container('x')))));
   story.update('b', (object) => {

@@ -7,6 +7,7 @@ import { compare } from '#apimachinery/apply/compare.js';
 import { compareSteps } from '#apimachinery/apply/compare-steps.js';
 import { conflictError, type ManagerConflict } from '#apimachinery/apply/conflicts.js';
 import { type Converting, withoutQuestions } from '#apimachinery/apply/conversions.js';
+import { AmbiguousElementError } from '#apimachinery/apply/elements.js';
 import {
   difference,
   emptySet,
@@ -16,7 +17,7 @@ import {
   sorted,
   union,
 } from '#apimachinery/apply/field-set.js';
-import { checkUnique, fieldsOf, fieldsOfSteps } from '#apimachinery/apply/fields-of.js';
+import { fieldsOf, fieldsOfSteps } from '#apimachinery/apply/fields-of.js';
 import {
   manageable,
   managerBeforeApply,
@@ -44,8 +45,9 @@ import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
-import { badRequest } from '#apimachinery/errors/status.js';
+import { badRequest, unclassified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
+import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
 
 export interface ApplyRequest extends WriteInfo {
   /** Undefined when the object does not exist yet. */
@@ -72,45 +74,55 @@ export interface ApplyResult {
   readonly changed: boolean;
 }
 
-/** The configuration with canonical values; zero values stay, since the applier wants them. Throws 400. */
+/**
+ * The configuration with canonical values; zero values stay, since the applier wants them. Throws 400 for another version and
+ * for managers, and 500 for what is not of the type, as 1.24 does, to which these are failures of its own.
+ */
 export function* readApplied(request: Configuration): Steps<JsonObject> {
-  const walk = new JsonWalk({ collectUnknown: true, limit: 10, keepZeros: true });
-  const { apiVersion, kind } = asObject(request.applied);
+  const { applied, type } = request;
+  const { apiVersion, kind, metadata } = asObject(applied);
   if (apiVersion !== request.apiVersion) {
     const given = typeof apiVersion === 'string' ? apiVersion : '';
     throw badRequest(
       `Incorrect version specified in apply patch. Specified patch version: ${given}, expected: ${request.apiVersion}`,
     );
   }
-  if (kind !== request.type.shortName) {
-    throw refusal(request, `no corresponding type for ${versionKind(request)}`);
-  }
-  let applied: JsonObject;
+  if (Array.isArray(asObject(metadata).managedFields)) throw badRequest('metadata.managedFields must be nil');
+  const untyped = (why: string) =>
+    unclassified(`failed to create typed patch object (${whereOf(request, applied)}): ${why}`);
+  if (kind !== type.shortName) throw untyped(`no corresponding type for ${versionKind(request)}`);
+  const faults = shapeFaults(type, asObject(applied));
+  if (faults.length > 0) throw untyped(faultText(faults));
+  yield;
+  // The walk works in place.
+  const own = yield* copyJsonSteps(applied);
+  yield;
   try {
-    // The walk works in place.
-    const own = yield* copyJsonSteps(request.applied);
-    yield;
-    applied = walk.root(request.type, own) as JsonObject;
-    yield;
-    // Of custom kinds the walk looks at the metadata alone, so that what their schemas keep has a manager.
-    const faults = request.type.prune === undefined ? [] : shapeFaults(request.type, applied);
-    if (faults.length > 0) throw new DecodeError(faultText(faults));
-    checkUnique(request.type, applied);
+    return new JsonWalk({ collectUnknown: false, limit: 0, keepZeros: true }).root(type, own) as JsonObject;
   } catch (error) {
-    if (error instanceof DecodeError) throw refusal(request, error.message);
-    throw error;
+    if (!(error instanceof DecodeError)) throw error;
+    const why = conversionFailure(type, applied) ?? error.message;
+    const what = `unable to convert unstructured object to ${versionKind(request)}: ${why}`;
+    throw unclassified(`failed to convert new object (${whereOf(request, applied)}) to proper version: ${what}`);
   }
-  const unknown = walk.unknown ?? [];
-  if (unknown.length > 0)
-    throw refusal(request, unknown.map((path) => `.${path}: field not declared in schema`).join('\n'));
-  if (entriesOf(applied) !== undefined) throw badRequest('metadata.managedFields must be nil');
-  return applied;
 }
 
-function refusal(request: Configuration, why: string): Error {
-  const { namespace = '', name = '' } = asObject(asObject(request.applied).metadata);
-  const where = `${String(namespace)}/${String(name)}; ${versionKind(request)}`;
-  return badRequest(`failed to create typed patch object (${where}): ${why}`);
+/** An object as messages of 1.24 name it: `default/web; apps/v1, Kind=Deployment`. */
+function whereOf(request: Configuration, object: unknown): string {
+  const { namespace, name } = asObject(asObject(object).metadata);
+  const text = (value: unknown) => (typeof value === 'string' ? value : '');
+  return `${text(namespace)}/${text(name)}; ${versionKind(request)}`;
+}
+
+/** Why nothing can be applied to an object that has elements which cannot be told apart. */
+function untypedLive(request: ApplyRequest, live: JsonObject, isUnmanaged: boolean): Error {
+  const where = whereOf(request, live);
+  const why = faultText(shapeFaults(request.type, live));
+  return unclassified(
+    isUnmanaged
+      ? `failed to create manager for existing fields: failed to convert new object (${where}) to smd typed: ${why}`
+      : `failed to create typed live object (${where}): ${why}`,
+  );
 }
 
 /** Version and kind of a configuration as messages of 1.24 name them: `/v1, Kind=Pod`. */
@@ -169,8 +181,7 @@ function refreshAnnotation(object: JsonObject, live: JsonObject, request: ApplyR
 }
 
 /**
- * Applies a configuration, where all versions are converted in the process. Throws 400 BadRequest for one that is not an object of the type (unknown fields, elements
- * named twice, a foreign version), and 409 Conflict with one cause per field when it changes what others manage and
+ * Applies a configuration, where all versions are converted in the process. Throws what `readApplied` throws, and 409 Conflict with one cause per field when it changes what others manage and
  * `force` is not set.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
@@ -179,12 +190,21 @@ export function applyPatch(request: ApplyRequest): ApplyResult {
 
 /** The same step by step: each takes a time that goes with the size of the objects, and others may run in between. */
 export function* applySteps(request: ApplyRequest): Converting<ApplyResult> {
+  const live = withoutEntries(request.live ?? {});
+  let managers = readManagers(entriesOf(request.live)) ?? [];
+  const isUnmanaged = managers.length === 0 && request.live !== undefined;
+  try {
+    if (isUnmanaged) managers = yield* managerBeforeApply(request, live);
+    return yield* applyTo(live, managers, request);
+  } catch (error) {
+    throw error instanceof AmbiguousElementError ? untypedLive(request, live, isUnmanaged) : error;
+  }
+}
+
+function* applyTo(live: JsonObject, managers: readonly Manager[], request: ApplyRequest): Converting<ApplyResult> {
   const { type } = request;
   const applied = yield* readApplied(request);
   yield;
-  const live = withoutEntries(request.live ?? {});
-  let managers = readManagers(entriesOf(request.live)) ?? [];
-  if (managers.length === 0 && request.live !== undefined) managers = yield* managerBeforeApply(request, live);
   const self = {
     name: request.manager,
     operation: 'Apply',

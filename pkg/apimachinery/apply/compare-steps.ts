@@ -13,6 +13,7 @@ import {
   nextMember,
 } from '#apimachinery/apply/compare.js';
 import { fieldEdge } from '#apimachinery/apply/edges.js';
+import { AmbiguousElementError, checkEdge, checkEdges } from '#apimachinery/apply/elements.js';
 import { type FieldSet, memberOnly } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -127,7 +128,10 @@ class SteppedComparison {
       for (const [i, old] of left.entries()) {
         if (old === right[i]) continue;
         const difference = yield* this.#difference(old, right[i], element);
-        if (difference !== undefined) found.add(elementOf(structure, old), difference);
+        if (difference === undefined) continue;
+        const edge = elementOf(structure, old);
+        checkEdge(edge);
+        found.add(edge, difference);
       }
       return;
     }
@@ -137,13 +141,20 @@ class SteppedComparison {
       if (this.#budget.spend(1)) yield;
       after.set(elementOf(structure, next), next);
     }
+    const edges = new Set(after.keys());
+    checkEdges([...edges]);
+    const before = new Set<string>();
     for (const old of left) {
       const edge = elementOf(structure, old);
+      checkEdge(edge);
+      before.add(edge);
       const next = after.get(edge);
       after.delete(edge);
       if (old !== next) found.add(edge, yield* this.#difference(old, next, element));
       else if (this.#budget.spend(1)) yield;
     }
+    if (edges.size < right.length || before.size < left.length)
+      throw new AmbiguousElementError('twice the same element');
     for (const [edge, next] of after) found.add(edge, yield* this.#difference(undefined, next, element));
   }
 }

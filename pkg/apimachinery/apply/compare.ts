@@ -5,6 +5,7 @@
 
 import { addedValue } from '#apimachinery/apply/added-fields.js';
 import { fieldEdge } from '#apimachinery/apply/edges.js';
+import { checkEdge, checkEdges } from '#apimachinery/apply/elements.js';
 import { emptySet, type FieldSet, memberOnly, unionBelow } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -163,14 +164,21 @@ function compareLists(found: Differences, structure: ElementsStructure, left: Li
     for (let i = 0; i < left.length; i++) {
       if (left[i] === right[i]) continue;
       const difference = differenceOf(left[i], right[i], element);
-      if (difference !== undefined) found.add(elementOf(structure, left[i]), difference);
+      if (difference === undefined) continue;
+      const edge = elementOf(structure, left[i]);
+      checkEdge(edge);
+      found.add(edge, difference);
     }
     return;
   }
   checkEntries(right.length);
-  const after = new Map(right.map((value) => [elementOf(structure, value), value]));
-  for (const old of left) {
-    const edge = elementOf(structure, old);
+  const edges = left.map((value) => elementOf(structure, value));
+  checkEdges(edges);
+  const others = right.map((value) => elementOf(structure, value));
+  checkEdges(others);
+  const after = new Map(right.map((value, i) => [others[i] as string, value]));
+  for (const [i, old] of left.entries()) {
+    const edge = edges[i] as string;
     const next = after.get(edge);
     after.delete(edge);
     if (old !== next) found.add(edge, differenceOf(old, next, element));

@@ -1,6 +1,7 @@
 /** The names of the edges of field sets: the same ones come again and again. */
 import { toJSONText } from '#apimachinery/json-text.js';
-import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+import type { Scalar } from '#apimachinery/schema/schema.js';
+import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
  * Edges by the texts they are made of. The same names come again with each object, and an edge that is known need not
@@ -47,6 +48,18 @@ interface ListKey {
 
 type Element = Readonly<Record<string, unknown>>;
 
+/** What a key is in an element that does not say it; undefined where it has to. */
+export function keyDefault(field: FieldInfo | undefined): unknown {
+  if (field?.schemaDefault !== undefined) return field.schemaDefault;
+  return field === undefined || field.omitempty || field.pointer ? undefined : zeroOf(field.scalar);
+}
+
+/** The zero of a scalar that is always there; undefined for others. */
+export function zeroOf(scalar: Scalar | undefined): unknown {
+  if (scalar === undefined || scalar === 'bytes') return undefined;
+  return scalar === 'string' ? '' : scalar === 'bool' ? false : 0;
+}
+
 /** Edges to the elements of a list of messages: their keys with their defaults, in the order of their names. */
 export class ElementEdges {
   readonly #keys: readonly ListKey[];
@@ -58,7 +71,7 @@ export class ElementEdges {
   constructor(type: TypeInfo, names: readonly string[]) {
     this.#keys = [...names]
       .sort()
-      .map((name) => ({ name, text: `${JSON.stringify(name)}:`, default: type.byName.get(name)?.schemaDefault }));
+      .map((name) => ({ name, text: `${JSON.stringify(name)}:`, default: keyDefault(type.byName.get(name)) }));
     const [only, ...others] = this.#keys;
     this.#key = others.length === 0 ? only?.name : undefined;
     this.#byText = new EdgeCache((text) => `k:{${only?.text}${JSON.stringify(text)}}`);

@@ -1,6 +1,6 @@
 /** The paths that an applied configuration speaks of. */
 import { inAlphabet } from '#apimachinery/apply/added-fields.js';
-import { type FieldSet, FieldSetBuilder, pathText } from '#apimachinery/apply/field-set.js';
+import { type FieldSet, FieldSetBuilder } from '#apimachinery/apply/field-set.js';
 import {
   asList,
   asObject,
@@ -15,7 +15,6 @@ import {
 } from '#apimachinery/apply/structure.js';
 import { StepBudget } from '#apimachinery/async/step-budget.js';
 import { allSteps, type Steps } from '#apimachinery/async/steps.js';
-import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -90,51 +89,4 @@ export function* fieldsOfSteps(type: TypeInfo, object: unknown, parts?: number):
   const collector = new Collector(parts);
   yield* collector.struct(type, object);
   return collector.builder.set;
-}
-
-/** Throws a DecodeError for lists that name an element twice or not at all. */
-export function checkUnique(type: TypeInfo, object: unknown, path = ''): void {
-  for (const [name, value] of Object.entries(asObject(object))) {
-    checkValue(memberStructure(type, name), value, `${path}.${name}`);
-  }
-}
-
-function checkValue(structure: Structure, value: unknown, path: string): void {
-  switch (structure.kind) {
-    case 'leaf':
-      return;
-    case 'struct':
-      checkUnique(structure.type, value, path);
-      return;
-    case 'map':
-      if (structure.element.kind === 'leaf') return;
-      for (const [name, part] of Object.entries(asObject(value))) {
-        checkValue(structure.element, part, `${path}.${name}`);
-      }
-      return;
-    case 'set':
-    case 'list': {
-      const seen = new Set<string>();
-      for (const part of asList(value)) {
-        const key = elementOf(structure, part);
-        if (structure.kind === 'list') checkKeys(structure, part, path);
-        if (seen.has(key)) throw new DecodeError(`${path}: duplicate entries for key ${pathText([key])}`);
-        seen.add(key);
-        checkValue(partStructure(structure), part, `${path}${pathText([key])}`);
-      }
-      return;
-    }
-  }
-}
-
-function checkKeys(structure: Structure & { kind: 'list' }, element: unknown, path: string): void {
-  const object = asObject(element);
-  const missing = structure.keys.filter(
-    (key) => object[key] === undefined && structure.type.byName.get(key)?.schemaDefault === undefined,
-  );
-  if (missing.length > 0) {
-    throw new DecodeError(
-      `${path}: associative list with keys has an element that omits key field ${JSON.stringify(missing[0])}`,
-    );
-  }
 }

@@ -5,6 +5,7 @@ import { addedFieldsSteps } from '#apimachinery/apply/added-fields-steps.js';
 import { compare } from '#apimachinery/apply/compare.js';
 import { compareSteps } from '#apimachinery/apply/compare-steps.js';
 import { type Converting, type OtherVersions, withoutQuestions } from '#apimachinery/apply/conversions.js';
+import { AmbiguousElementError } from '#apimachinery/apply/elements.js';
 import {
   difference,
   emptySet,
@@ -146,18 +147,31 @@ function* changeSteps(request: UpdateRequest): Steps<Changes | undefined> {
 
 /**
  * The managedFields of an object that is created, updated or patched: whoever changes a field manages it from now on,
- * alone. Neither object is changed. Never throws: what is not well-formed counts as absent. For kinds whose versions are
- * converted in the process.
+ * alone. Neither object is changed. Never throws: entries that are not well-formed count as absent, and an object with
+ * elements that cannot be told apart has no managers. For kinds whose versions are converted in the process.
  */
 export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[] {
-  return withoutQuestions(withChanges(request, changesOf(request)));
+  try {
+    return withoutQuestions(withChanges(request, changesOf(request)));
+  } catch (error) {
+    return noneIfAmbiguous(error);
+  }
+}
+
+function noneIfAmbiguous(error: unknown): ManagedFieldsEntry[] {
+  if (error instanceof AmbiguousElementError) return [];
+  throw error;
 }
 
 /** The same for large objects in steps, between which others may run, and for kinds that somebody else converts. */
 export function* updateSteps(request: UpdateRequest): Converting<ManagedFieldsEntry[]> {
-  const changes = yield* changeSteps(request);
-  yield;
-  return yield* withChanges(request, changes);
+  try {
+    const changes = yield* changeSteps(request);
+    yield;
+    return yield* withChanges(request, changes);
+  } catch (error) {
+    return noneIfAmbiguous(error);
+  }
 }
 
 /** The writer among the managers: as it was, and what is left to it. */

@@ -21,8 +21,8 @@ import { isObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
- * The live object with the applied values; elements of lists stay in their order, new ones follow. In steps that each take
- * some milliseconds; `parts`: of one step, for tests.
+ * The live object with the applied values; elements of lists come in the order in which they are applied, between them those
+ * that are not (structured-merge-diff v4.2.3, `visitListItems`). In steps that each take some milliseconds; `parts`: of one step, for tests.
  */
 export function mergeSteps(type: TypeInfo, live: JsonObject, applied: JsonObject, parts?: number): Steps<JsonObject> {
   return new Merge(parts).message(type, live, applied);
@@ -75,20 +75,42 @@ class Merge {
   }
 
   *#list(live: readonly unknown[], applied: readonly unknown[], structure: ElementsStructure): Steps<unknown[]> {
-    const wanted = new Map<string, unknown>();
-    for (const value of applied) {
-      if (this.#budget.spend(1)) yield;
-      wanted.set(elementOf(structure, value), value);
-    }
+    const before = yield* this.#byEdge(live, structure);
+    const wanted = yield* this.#byEdge(applied, structure);
+    const [left, right] = [[...before.keys()], [...wanted.keys()]];
+    const shared = right.filter((edge) => before.has(edge))[Symbol.iterator]();
+    let next = shared.next().value;
     const merged: unknown[] = [];
-    for (const value of live) {
+    for (let i = 0, j = 0; i < left.length || j < right.length; ) {
       if (this.#budget.spend(1)) yield;
-      const key = elementOf(structure, value);
-      const other = wanted.get(key);
-      wanted.delete(key);
-      merged.push(other === undefined ? value : yield* this.#value(value, other, partStructure(structure)));
+      const [old, edge] = [left[i], right[j]];
+      if (old !== undefined && edge !== undefined && old !== edge && wanted.has(old) && next !== old) {
+        // It comes later, where it is applied.
+        i++;
+      } else if (old !== undefined && !wanted.has(old)) {
+        merged.push(before.get(old));
+        i++;
+      } else if (edge !== undefined) {
+        const value = before.get(edge);
+        const other = wanted.get(edge);
+        merged.push(value === undefined ? other : yield* this.#value(value, other, partStructure(structure)));
+        if (old === edge) i++;
+        j++;
+        if (old === edge || next === edge) next = shared.next().value;
+      } else i++;
     }
-    return [...merged, ...wanted.values()];
+    return merged;
+  }
+
+  *#byEdge(list: readonly unknown[], structure: ElementsStructure): Steps<Map<string, unknown>> {
+    const elements = new Map<string, unknown>();
+    for (const value of list) {
+      if (this.#budget.spend(1)) yield;
+      const edge = elementOf(structure, value);
+      // Of elements that nothing tells apart the first one counts.
+      if (!elements.has(edge)) elements.set(edge, value);
+    }
+    return elements;
   }
 }
 

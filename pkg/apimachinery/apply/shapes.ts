@@ -1,9 +1,11 @@
 /** Whether an object that no decoder has checked has the shape of its type. */
+import { keyDefault } from '#apimachinery/apply/edges.js';
 import { pathText } from '#apimachinery/apply/field-set.js';
-import { asObject, elementOf, memberStructure } from '#apimachinery/apply/structure.js';
+import { asObject, elementOf, type ListStructure, memberStructure } from '#apimachinery/apply/structure.js';
+import { maxDepth } from '#apimachinery/codec/json/walk.js';
 import { goSyntax, goText, goTypeOf } from '#apimachinery/errors/go-value.js';
 import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
-import type { Scalar } from '#apimachinery/schema/schema.js';
+import type { Scalar, Shape } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** As many faults are told at most. */
@@ -30,6 +32,10 @@ class Check {
   readonly #path: string[] = [];
 
   members(type: TypeInfo, object: Readonly<JsonObject>): void {
+    if (this.#path.length > maxDepth) {
+      this.#fault('exceeded max depth');
+      return;
+    }
     for (const [name, value] of Object.entries(object)) {
       if (this.faults.length >= maxFaults) return;
       const field = type.byName.get(name);
@@ -53,6 +59,7 @@ class Check {
     } else if (!Array.isArray(value)) this.#unexpected('list', value);
     else {
       const structure = owner && memberStructure(owner, field.name);
+      const seen = new Set<string>();
       const hasEdges = structure?.kind === 'list' || structure?.kind === 'set';
       for (const [i, part] of value.entries()) {
         if (structure?.kind === 'list' && !isObject(part)) {
@@ -60,7 +67,16 @@ class Check {
           this.#fault(`element ${i}: associative list with keys may not have ${what}`);
           return;
         }
-        this.#part(field, hasEdges ? elementOf(structure, part) : `i:${i}`, part);
+        const missing = structure?.kind === 'list' ? missingKey(structure, asObject(part)) : undefined;
+        if (missing !== undefined) {
+          const what = `an element that omits key field ${JSON.stringify(missing)} (and doesn't have default value)`;
+          this.#fault(`element ${i}: associative list with keys has ${what}`);
+          return;
+        }
+        const edge = hasEdges ? elementOf(structure, part) : `i:${i}`;
+        if (seen.has(edge)) this.#fault(`duplicate entries for key ${pathText([edge])}`);
+        seen.add(edge);
+        this.#part(field, edge, part);
       }
     }
   }
@@ -79,7 +95,7 @@ class Check {
     else if (type?.shape === 'struct') {
       if (isObject(value)) this.members(type, asObject(value));
       else this.#unexpected('map', value);
-    }
+    } else if (type !== undefined && shapesOfText.has(type.shape)) this.#scalar('string', value);
   }
 
   #scalar(scalar: Scalar, value: unknown): void {
@@ -105,6 +121,13 @@ class Check {
   #fault(text: string): void {
     this.faults.push(`${pathText(this.#path)}: ${text}`);
   }
+}
+
+/** Messages whose schema says that they are text. */
+const shapesOfText: ReadonlySet<Shape> = new Set(['time', 'microTime', 'duration']);
+
+function missingKey({ keys, type }: ListStructure, element: Readonly<JsonObject>): string | undefined {
+  return keys.find((key) => element[key] === undefined && keyDefault(type.byName.get(key)) === undefined);
 }
 
 function isWrongNumber(value: unknown): boolean {

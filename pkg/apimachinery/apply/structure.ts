@@ -1,13 +1,12 @@
 /** How server-side apply sees a value: as one piece, or as parts with names or keys of their own. */
 
-import { ElementEdges, fieldEdge } from '#apimachinery/apply/edges.js';
+import { ElementEdges, fieldEdge, zeroOf } from '#apimachinery/apply/edges.js';
 import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
 import { KnownNodes } from '#apimachinery/apply/known-nodes.js';
 import { saysNothing } from '#apimachinery/codec/json/walk.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
-import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -318,9 +317,4 @@ function emptyValue(field: FieldInfo | undefined): unknown {
 function isTimeOrNull(field: FieldInfo | undefined): boolean {
   if (field === undefined || field.container !== 'single' || field.pointer) return false;
   return field.type?.shape === 'time' || field.type?.shape === 'microTime';
-}
-
-function zeroOf(scalar: Scalar | undefined): unknown {
-  if (scalar === undefined || scalar === 'bytes') return undefined;
-  return scalar === 'string' ? '' : scalar === 'bool' ? false : 0;
 }

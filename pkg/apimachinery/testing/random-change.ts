@@ -24,7 +24,7 @@ export function changed<T>(object: T, other: T, random: () => number): T {
   return random() < 0.5 ? object : other;
 }
 
-/** The object without elements of lists that are named a second time; what has none is shared. */
+/** The object without elements of lists that are named a second time or not at all; what has none is shared. */
 export function withoutDuplicates<T>(type: TypeInfo, object: T): T {
   return unique(structOf(type), object) as T;
 }
@@ -42,6 +42,7 @@ function unique(structure: Structure, value: unknown): unknown {
     case 'list': {
       if (!Array.isArray(value)) return value;
       const parts = new Map(value.map((part) => [elementOf(structure, part), unique(partStructure(structure), part)]));
+      parts.delete('k:{}');
       const list = [...parts.values()];
       return list.length === value.length && list.every((part, i) => part === value[i]) ? value : list;
     }

