@@ -52,7 +52,14 @@ function row(name: string, declaration: OptionDeclaration, other: Dialect): stri
   return `| ${cells.map((cell) => cell.replaceAll('|', '\\|').replaceAll('\n', '<br>')).join(' | ')} |`;
 }
 
-function meaning({ meaning: text, oneOf, deprecated, inert, configField }: OptionDeclaration): string {
+function meaning({
+  meaning: text,
+  choices,
+  oneOf = choices,
+  deprecated,
+  inert,
+  configField,
+}: OptionDeclaration): string {
   const parts = [text];
   if (oneOf !== undefined)
     parts.push(

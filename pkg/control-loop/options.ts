@@ -5,9 +5,9 @@ import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups
 import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
-import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/groups/leader-election.js';
+import { leaderElectionOptions } from '#daemon/options/groups/leader-election.js';
 import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
-import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
+import { loggingOptions } from '#daemon/options/groups/logging.js';
 import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
 import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
 import { tracingOptions } from '#daemon/options/groups/tracing.js';
@@ -43,7 +43,5 @@ export type ControlLoopOptionTable = ReturnType<typeof controlLoopOptions>;
 export const controlLoopRules: readonly Rule<OptionValues<ControlLoopOptionTable>>[] = [
   servingRules,
   delegatedAuthRules,
-  leaderElectionRules,
   metricsRules,
-  loggingRules,
 ];

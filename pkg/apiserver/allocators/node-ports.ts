@@ -1,17 +1,38 @@
 /** The range of node ports. */
+import { quoted } from '#apimachinery/errors/shown.js';
+
+const highestPort = 65_535;
+
+/** What 1.24 refuses as a range of ports; undefined for one. */
+export function portRangeError(text: string): string | undefined {
+  const parsed = parsePortRange(text);
+  return typeof parsed === 'string' ? parsed : undefined;
+}
+
+/** The first and the last one; a text says what is wrong. A single number is a range of one; empty and 0-0 of none. */
+function parsePortRange(text: string): readonly [number, number] | string {
+  const value = text.trim();
+  if (value === '') return [0, 0];
+  const [, start = '', sign, end = ''] = /^(.*?)(?:([-+])(.*))?$/s.exec(value) ?? [];
+  const unread = [start, ...(sign === undefined ? [] : [end])].find((part) => !/^\d{1,18}$/.test(part));
+  if (unread !== undefined) return `strconv.Atoi: parsing ${quoted(unread)}: invalid syntax`;
+  const low = Number(start);
+  const high = sign === undefined ? low : sign === '+' ? low + Number(end) : Number(end);
+  if (low > highestPort || high > highestPort) {
+    return `the port range cannot be greater than ${highestPort}: ${value}`;
+  }
+  return high < low ? `end port cannot be less than start port: ${value}` : [low, high];
+}
+
 export class NodePortRange {
   readonly first: number;
   readonly last: number;
 
   /** `30000-32767`, or `30000+2767`. Throws RangeError. */
   constructor(text: string) {
-    const match = /^(\d+)([-+])(\d+)$/.exec(text.trim());
-    const first = Number(match?.[1]);
-    const last = match?.[2] === '+' ? first + Number(match[3]) : Number(match?.[3]);
-    if (match === null || !(first >= 1 && last <= 65_535 && first <= last))
-      throw new RangeError(`"${text}" is no range of ports`);
-    this.first = first;
-    this.last = last;
+    const parsed = parsePortRange(text);
+    if (typeof parsed === 'string') throw new RangeError(parsed);
+    [this.first, this.last] = parsed;
   }
 
   get size(): number {

@@ -34,7 +34,7 @@ export async function openStores(
   dependencies: StoreDependencies,
   given: Store | undefined,
 ): Promise<ResourceStores> {
-  const overrides = values['etcd-servers-overrides'].map(parseOverride);
+  const overrides = values['etcd-servers-overrides'].flatMap((text) => parseOverride(text) ?? []);
   if (given !== undefined && overrides.length === 0) return new ResourceStores(given);
   const open = await storeOpener(values, dependencies);
   const endpoints = values['etcd-servers'];

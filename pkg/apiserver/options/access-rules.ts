@@ -1,15 +1,11 @@
 /** What 1.24 refuses about authentication, authorization and admission. */
+
+import { quoted } from '#apimachinery/errors/shown.js';
 import { unknownPlugins } from '#apiserver/admission/chain/plugins.js';
+import { authorizationModes } from '#apiserver/options/authorization.js';
+import { goURLError } from '#apiserver/options/go-url.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Rule } from '#daemon/options/validate.js';
-
-export const accessRules: Rule<ApiServerValues> = (values, given) => [
-  ...tokenErrors(values),
-  ...headerErrors(values),
-  ...oidcErrors(values),
-  ...authorizationErrors(values),
-  ...admissionErrors(values, given),
-];
 
 const hourMs = 3_600_000;
 const maxExpirationMs = 2 ** 32 * 1000;
@@ -18,93 +14,130 @@ function missing(values: ApiServerValues, name: keyof ApiServerValues): boolean 
   return (values[name] ?? '') === '';
 }
 
-function tokenErrors(values: ApiServerValues): string[] {
-  const messages: string[] = [];
-  const issuers = values['service-account-issuer'];
-  if (issuers.length === 0 || issuers.includes('')) messages.push('--service-account-issuer is a required flag');
-  if (missing(values, 'service-account-signing-key-file')) {
-    messages.push('--service-account-signing-key-file is a required flag');
-  }
-  for (const issuer of issuers) {
-    if (issuer.includes(':') && !URL.canParse(issuer)) {
-      messages.push(`--service-account-issuer ${JSON.stringify(issuer)} contains a ':' and is not a valid URL`);
-    }
-  }
-  for (const issuer of new Set(issuers.filter((each, i) => issuers.indexOf(each) !== i))) {
-    messages.push(`--service-account-issuer ${JSON.stringify(issuer)} is given more than once`);
-  }
-  const jwks = values['service-account-jwks-uri'] ?? '';
-  if (jwks !== '' && (!URL.canParse(jwks) || !jwks.startsWith('https://'))) {
-    messages.push(`--service-account-jwks-uri ${JSON.stringify(jwks)} must be a URL with the scheme https`);
-  }
+/** Looked at before everything else, where tokens are issued at all. */
+export const tokenExpirationRule: Rule<ApiServerValues> = (values) => {
+  const [issuer = ''] = values['service-account-issuer'];
   const maxMs = values['service-account-max-token-expiration'];
-  if (maxMs !== 0 && (maxMs < hourMs || maxMs > maxExpirationMs)) {
-    messages.push('--service-account-max-token-expiration must be between 1 hour and 2^32 seconds');
-  }
-  return messages;
-}
+  if (missing(values, 'service-account-signing-key-file') || issuer === '' || maxMs === 0) return [];
+  if (maxMs >= hourMs && maxMs <= maxExpirationMs) return [];
+  return ['the service-account-max-token-expiration must be between 1 hour and 2^32 seconds'];
+};
 
-function headerErrors(values: ApiServerValues): string[] {
-  const messages: string[] = [];
-  const lists = [
-    'requestheader-allowed-names',
-    'requestheader-username-headers',
-    'requestheader-group-headers',
-    'requestheader-extra-headers-prefix',
-  ] as const;
-  for (const name of lists) {
-    if (values[name].some((value) => value.trim() === '')) messages.push(`--${name}: empty value in the list`);
-  }
-  return messages;
-}
-
-function oidcErrors(values: ApiServerValues): string[] {
+export const authenticationRules: Rule<ApiServerValues> = (values) => {
   const messages: string[] = [];
   if (missing(values, 'oidc-issuer-url') !== missing(values, 'oidc-client-id')) {
-    messages.push('--oidc-issuer-url and --oidc-client-id must be given together');
+    messages.push('oidc-issuer-url and oidc-client-id should be specified together');
   }
-  const url = values['oidc-issuer-url'] ?? '';
-  if (url !== '' && (!URL.canParse(url) || !url.startsWith('https://'))) {
-    messages.push(`--oidc-issuer-url ${JSON.stringify(url)} must be a URL with the scheme https`);
+  const issuers = values['service-account-issuer'];
+  messages.push(...issuerErrors(issuers));
+  if (issuers.length === 0) messages.push('service-account-issuer is a required flag');
+  const keys =
+    values['service-account-key-file'].length + (missing(values, 'service-account-signing-key-file') ? 0 : 1);
+  if (keys === 0 && missing(values, 'tls-private-key-file')) {
+    messages.push('service-account-key-file is a required flag');
   }
-  const known = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
-  for (const algorithm of values['oidc-signing-algs']) {
-    if (!known.includes(algorithm))
-      messages.push(`--oidc-signing-algs: unsupported algorithm ${JSON.stringify(algorithm)}`);
+  const jwks = values['service-account-jwks-uri'] ?? '';
+  const wrong = goURLError(jwks);
+  if (wrong !== undefined) messages.push(`service-account-jwks-uri must be a valid URL: ${wrong}`);
+  else if (jwks !== '' && !/^https:/i.test(jwks)) {
+    messages.push(`service-account-jwks-uri requires https scheme, parsed as: ${jwks}`);
   }
   return messages;
+};
+
+function issuerErrors(issuers: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return issuers.flatMap((issuer) => {
+    const wrong = issuer.includes(':') ? goURLError(issuer) : undefined;
+    if (wrong !== undefined) {
+      return [`service-account-issuer ${quoted(issuer)} contained a ':' but was not a valid URL: ${wrong}`];
+    }
+    if (issuer === '') return ['service-account-issuer should not be an empty string'];
+    if (seen.has(issuer)) return [`service-account-issuer ${quoted(issuer)} is already specified`];
+    seen.add(issuer);
+    return [];
+  });
 }
 
-function authorizationErrors(values: ApiServerValues): string[] {
+/** Tokens need an issuer and a key; audiences alone are nothing. */
+export const tokenRequestRule: Rule<ApiServerValues> = (values) => {
+  const [issuer = ''] = values['service-account-issuer'];
+  const hasKey = !missing(values, 'service-account-signing-key-file');
+  if (hasKey && issuer !== '') return [];
+  if (!hasKey && issuer === '' && values['api-audiences'].length === 0) {
+    return ['--service-account-signing-key-file and --service-account-issuer are required flags'];
+  }
+  return [
+    '--service-account-signing-key-file, --service-account-issuer, and --api-audiences should be specified together',
+  ];
+};
+
+const signingAlgorithms = ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512', 'PS256', 'PS384', 'PS512'];
+
+/** The OpenID server: looked at when the authenticators are made. */
+export const oidcRule: Rule<ApiServerValues> = (values) => {
+  const issuer = values['oidc-issuer-url'] ?? '';
+  if (issuer === '') return [];
+  const wrong = goURLError(issuer);
+  if (wrong !== undefined) return [wrong];
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(issuer)?.[1]?.toLowerCase() ?? '';
+  if (scheme !== 'https') {
+    return [`'oidc-issuer-url' (${quoted(issuer)}) has invalid scheme (${quoted(scheme)}), require 'https'`];
+  }
+  const unknown = values['oidc-signing-algs'].find((algorithm) => !signingAlgorithms.includes(algorithm));
+  return unknown === undefined ? [] : [`oidc: unsupported signing alg: ${quoted(unknown)}`];
+};
+
+export const authorizationRules: Rule<ApiServerValues> = (values) => {
   const messages: string[] = [];
   const modes = values['authorization-mode'];
   if (modes.length === 0) messages.push('at least one authorization-mode must be passed');
-  if (new Set(modes).size < modes.length) messages.push('authorization-mode has mode specified more than once');
-  const files = { ABAC: 'authorization-policy-file', Webhook: 'authorization-webhook-config-file' } as const;
-  for (const mode of ['ABAC', 'Webhook'] as const) {
-    const file = files[mode];
-    if (modes.includes(mode)) {
-      messages.push(`authorization-mode ${mode} is not supported yet`);
-      if (missing(values, file)) messages.push(`authorization-mode ${mode} requires --${file}`);
-    } else if (!missing(values, file)) messages.push(`cannot specify --${file} without mode ${mode}`);
-  }
-  return messages;
-}
-
-function admissionErrors(values: ApiServerValues, given: ReadonlySet<string>): string[] {
-  const messages: string[] = [];
-  const lists = ['enable-admission-plugins', 'disable-admission-plugins'] as const;
-  for (const list of lists) {
-    for (const name of unknownPlugins(values[list])) messages.push(`${list} plugin "${name}" is unknown`);
-    if (given.has('admission-control') && given.has(list)) {
-      messages.push(`--admission-control must not be combined with --${list}`);
+  const reported = new Set<string>();
+  for (const mode of modes) {
+    if (!authorizationModes.includes(mode) && !reported.has(mode)) {
+      messages.push(`authorization-mode ${quoted(mode)} is not a valid mode`);
+      reported.add(mode);
+    }
+    if (mode === 'ABAC' && missing(values, 'authorization-policy-file')) {
+      messages.push("authorization-mode ABAC's authorization policy file not passed");
+    }
+    if (mode === 'Webhook' && missing(values, 'authorization-webhook-config-file')) {
+      messages.push("authorization-mode Webhook's authorization config file not passed");
     }
   }
-  for (const name of unknownPlugins(values['admission-control'])) {
-    messages.push(`admission-control plugin "${name}" is unknown`);
+  if (!missing(values, 'authorization-policy-file') && !modes.includes('ABAC')) {
+    messages.push('cannot specify --authorization-policy-file without mode ABAC');
   }
-  const [enabled, disabled] = lists.map((list) => values[list]);
-  const both = enabled?.filter((name) => disabled?.includes(name)) ?? [];
-  if (both.length > 0) messages.push(`${both.join(', ')} in ${lists.join(' and ')} overlap`);
+  if (!missing(values, 'authorization-webhook-config-file') && !modes.includes('Webhook')) {
+    messages.push('cannot specify --authorization-webhook-config-file without mode Webhook');
+  }
+  if (new Set(modes).size < modes.length) {
+    messages.push(`authorization-mode [${modes.map(quoted).join(' ')}] has mode specified more than once`);
+  }
   return messages;
-}
+};
+
+/** Modes that the command line may name and that nothing implements. */
+export const authorizerRule: Rule<ApiServerValues> = (values) =>
+  values['authorization-mode']
+    .filter((mode) => mode === 'ABAC' || mode === 'Webhook')
+    .map((mode) => `authorization-mode ${mode} is not supported yet`);
+
+export const admissionRules: Rule<ApiServerValues> = (values, given) => {
+  const messages: string[] = [];
+  const lists = ['enable-admission-plugins', 'disable-admission-plugins'] as const;
+  if (given.has('admission-control') && lists.some((list) => given.has(list))) {
+    messages.push(
+      'admission-control and enable-admission-plugins/disable-admission-plugins flags are mutually exclusive',
+    );
+  }
+  for (const list of ['admission-control', ...lists] as const) {
+    for (const name of unknownPlugins(values[list])) messages.push(`${list} plugin ${quoted(name)} is unknown`);
+  }
+  const disabled = new Set(values['disable-admission-plugins']);
+  const both = [...new Set(values['enable-admission-plugins'])].filter((name) => disabled.has(name)).sort();
+  if (both.length > 0) {
+    messages.push(`[${both.join(' ')}] in enable-admission-plugins and disable-admission-plugins overlapped`);
+  }
+  return messages;
+};

@@ -61,7 +61,7 @@ t.test('what is on', async (t) => {
 
 t.test('what is unknown', async (t) => {
   const rows: [string, RegExp][] = [
-    ['nothing.example.com/v1', /^--runtime-config: unknown api groups nothing\.example\.com$/],
+    ['nothing.example.com/v1', /^unknown api groups nothing\.example\.com$/],
     ['api/v2', /unknown api groups api$/],
     ['apps/v1beta1', /group version apps\/v1beta1 that has not been registered$/],
     ['apps/v7/deployments', /group version apps\/v7 that has not been registered$/],
@@ -70,4 +70,9 @@ t.test('what is unknown', async (t) => {
   for (const [key, message] of rows) {
     t.throws(() => apiEnablement({ [key]: 'true' }, resources), { name: 'OptionsError', message }, key);
   }
+  const values: [string, string, RegExp][] = [
+    ['apps/v1', 'maybe', /^invalid value of apps\/v1: maybe, err: strconv.ParseBool: parsing "maybe": invalid syntax$/],
+    ['api/all', '1', /^invalid value api\/all=1$/],
+  ];
+  for (const [key, value, message] of values) t.throws(() => apiEnablement({ [key]: value }, resources), { message });
 });

@@ -2,6 +2,7 @@
  * Which versions and resources of the API are served: `--runtime-config` with the rules of 1.24
  * (`staging/src/k8s.io/apiserver/pkg/server/resourceconfig`).
  */
+import { quoted } from '#apimachinery/errors/shown.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
@@ -45,19 +46,21 @@ function subjectOf(key: string): Subject | undefined {
 
 /** What is wrong with the option whatever the server serves. */
 export function runtimeConfigErrors(config: RuntimeConfig): string[] {
-  const messages: string[] = [];
+  if (config['api/all'] === 'false' && Object.keys(config).length === 1) return ['invalid key with only api/all=false'];
+  const unread = Object.keys(config).find((key) => !familyKeys.has(key) && subjectOf(key) === undefined);
+  return unread === undefined ? [] : [`runtime-config invalid key ${unread}`];
+}
+
+/** The first value that is none, when what is served is worked out. */
+function valueError(config: RuntimeConfig): string | undefined {
   for (const [key, value] of Object.entries(config)) {
-    const isFamily = familyKeys.has(key);
-    const isKnown = isFamily ? value === 'true' || value === 'false' : on.has(value) || off.has(value);
-    if (!isKnown) messages.push(`--runtime-config: invalid value ${key}=${value}: must be true or false`);
-    if (!isFamily && subjectOf(key) === undefined) {
-      messages.push(`--runtime-config: ${JSON.stringify(key)} is not of the form group/version`);
+    if (familyKeys.has(key)) {
+      if (value !== 'true' && value !== 'false') return `invalid value ${key}=${value}`;
+    } else if (!on.has(value) && !off.has(value)) {
+      return `invalid value of ${key}: ${value}, err: strconv.ParseBool: parsing ${quoted(value)}: invalid syntax`;
     }
   }
-  if (config['api/all'] === 'false' && Object.keys(config).length === 1) {
-    messages.push('--runtime-config: invalid key with only api/all=false');
-  }
-  return messages;
+  return undefined;
 }
 
 /**
@@ -78,14 +81,16 @@ export function apiEnablement(
     const subject = familyKeys.has(key) ? undefined : subjectOf(key);
     if (subject === undefined) continue;
     const { group, version, resource } = subject;
-    if (!groups.has(group)) messages.push(`--runtime-config: unknown api groups ${group}`);
+    if (!groups.has(group)) messages.push(`unknown api groups ${group}`);
     else if (!versions.has(`${group}/${version}`)) {
       const shown = group === '' ? version : `${group}/${version}`;
-      messages.push(`--runtime-config: group version ${shown} that has not been registered`);
+      messages.push(`group version ${shown} that has not been registered`);
     }
     chosen.set([group, version, ...(resource === undefined ? [] : [resource])].join('/'), on.has(value));
   }
   if (messages.length > 0) throw new OptionsError(messages);
+  const wrong = valueError(config);
+  if (wrong !== undefined) throw new OptionsError([wrong]);
   return ({ groupName, declaration: { version, resource, featureGate } }) =>
     chosen.get(`${groupName}/${version}/${resource}`) ??
     chosen.get(`${groupName}/${version}`) ??

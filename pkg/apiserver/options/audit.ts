@@ -4,7 +4,7 @@ import type { OptionTable } from '#daemon/options/option.js';
 
 const section = 'Auditing';
 
-const modes = ['batch', 'blocking', 'blocking-strict'] as const;
+export const auditModes = ['batch', 'blocking', 'blocking-strict'] as const;
 
 /** The versions of events are named by the dialect. */
 export function auditOptions(dialect: Dialect) {
@@ -36,7 +36,7 @@ export function auditOptions(dialect: Dialect) {
     'audit-log-format': {
       type: 'string',
       default: 'json',
-      oneOf: ['json', 'legacy'],
+      choices: ['json', 'legacy'],
 
       section,
       meaning: 'Form of the lines: json or legacy.',
@@ -47,7 +47,7 @@ export function auditOptions(dialect: Dialect) {
     'audit-log-mode': {
       type: 'string',
       default: 'blocking',
-      oneOf: modes,
+      choices: auditModes,
 
       section,
       meaning: 'Whether requests wait for their events: batch, blocking or blocking-strict.',
@@ -81,7 +81,7 @@ export function auditOptions(dialect: Dialect) {
     'audit-log-version': {
       type: 'string',
       default: version,
-      oneOf: [version],
+      choices: [version],
 
       section,
       meaning: 'Group and version of the events.',
@@ -146,7 +146,7 @@ export function auditOptions(dialect: Dialect) {
     'audit-webhook-mode': {
       type: 'string',
       default: 'batch',
-      oneOf: modes,
+      choices: auditModes,
 
       section,
       meaning: 'Whether requests wait for their events: batch, blocking or blocking-strict.',
@@ -174,7 +174,7 @@ export function auditOptions(dialect: Dialect) {
     'audit-webhook-version': {
       type: 'string',
       default: version,
-      oneOf: [version],
+      choices: [version],
 
       section,
       meaning: 'Group and version of the events.',

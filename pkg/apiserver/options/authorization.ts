@@ -4,13 +4,13 @@ import type { OptionTable } from '#daemon/options/option.js';
 const section = 'Authorization';
 const admission = 'Admission';
 
-const authorizationModes = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'] as const;
+export const authorizationModes: readonly string[] = ['AlwaysAllow', 'AlwaysDeny', 'ABAC', 'Webhook', 'RBAC', 'Node'];
 
 export const authorizationOptions = {
   'authorization-mode': {
     type: 'strings',
     default: ['AlwaysAllow'],
-    oneOf: authorizationModes,
+    choices: authorizationModes,
     section,
     meaning: 'Authorizers in the order in which they are asked.',
   },

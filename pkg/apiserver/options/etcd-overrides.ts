@@ -8,14 +8,12 @@ export interface EtcdOverride {
   readonly servers: readonly string[];
 }
 
-/** Throws a RangeError with the words of 1.24. */
-export function parseOverride(text: string): EtcdOverride {
+/** Undefined where the entry is not of that form. */
+export function parseOverride(text: string): EtcdOverride | undefined {
   const [name, servers, ...more] = text.split('#');
   const [group, resource, ...rest] = (name ?? '').split('/');
   if (group === undefined || resource === undefined || servers === undefined || more.length + rest.length > 0) {
-    throw new RangeError(
-      '--etcd-servers-overrides invalid, must be of format: group/resource#servers, where servers are URLs, semicolon separated',
-    );
+    return undefined;
   }
   return { group, resource, servers: servers.split(';') };
 }

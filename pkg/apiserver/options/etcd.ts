@@ -46,7 +46,7 @@ export const etcdOptions = {
     section,
     meaning: 'How long one etcd lease takes further keys, at most.',
   },
-  'storage-backend': { type: 'string', default: 'etcd3', oneOf: ['', 'etcd3'], section, meaning: 'The kind of store.' },
+  'storage-backend': { type: 'string', default: 'etcd3', choices: ['etcd3'], section, meaning: 'The kind of store.' },
   'storage-media-type': {
     type: 'string',
     default: 'application/json',

@@ -1,4 +1,5 @@
 /** Options of request handling and of the server as a whole. */
+import { addressError } from '#daemon/options/groups/serving.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
 const section = 'Generic';
@@ -7,6 +8,7 @@ const misc = 'Misc';
 export const genericServerOptions = {
   'advertise-address': {
     type: 'string',
+    check: addressError,
     section,
     meaning:
       'Address under which the other members of the cluster reach this server. Empty: the bind address, or that of an interface of the machine when the bind address is not one that others can use.',
@@ -19,12 +21,14 @@ export const genericServerOptions = {
   },
   'default-not-ready-toleration-seconds': {
     type: 'int',
+    plainErrors: true,
     default: 300,
     section,
     meaning: 'How long pods that do not say otherwise stay on a node that is not ready.',
   },
   'default-unreachable-toleration-seconds': {
     type: 'int',
+    plainErrors: true,
     default: 300,
     section,
     meaning: 'How long pods that do not say otherwise stay on a node that cannot be reached.',

@@ -1,5 +1,6 @@
 /** Options of Services and of the ways to nodes and extension API servers. */
 
+import { portRangeError } from '#apiserver/allocators/node-ports.js';
 import { defaultAddressTypes } from '#apiserver/streaming/node-agents.js';
 import type { OptionTable } from '#daemon/options/option.js';
 
@@ -15,6 +16,7 @@ export const networkOptions = {
   'service-node-port-range': {
     type: 'string',
     default: '30000-32767',
+    check: portRangeError,
     section,
     meaning: 'Ports that Services may open on every node.',
   },
@@ -40,6 +42,7 @@ export const networkOptions = {
   },
   'nodeagent-port': {
     type: 'int',
+    unsigned: true,
     default: 10_250,
     deprecated: 'nodes say their port themselves.',
     section,
@@ -53,6 +56,7 @@ export const networkOptions = {
   },
   'nodeagent-read-only-port': {
     type: 'int',
+    unsigned: true,
     default: 10_255,
     inert: true,
     deprecated: 'nothing uses it.',

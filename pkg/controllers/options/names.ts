@@ -122,7 +122,8 @@ export function selectControllers(controllers: readonly string[], gated: readonl
 /** What is wrong with `--controllers`. */
 export function unknownControllers(controllers: readonly string[], gated: readonly string[] = []): string[] {
   return controllers
+    .filter((item) => item !== '*')
     .map((item) => (item.startsWith('-') ? item.slice(1) : item))
-    .filter((name) => name !== '*' && !Object.hasOwn(controllerNames, name) && !gated.includes(name))
+    .filter((name) => !Object.hasOwn(controllerNames, name) && !gated.includes(name))
     .map((name) => `"${name}" is not in the list of known controllers`);
 }

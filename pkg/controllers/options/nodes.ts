@@ -202,22 +202,12 @@ export const nodeRules: Rule<OptionValues<typeof nodeOptions> & { readonly contr
   given,
 ) => {
   const messages: string[] = [];
-  if (!values['allocate-node-cidrs']) {
-    for (const name of ['cluster-cidr', 'service-cluster-ip-range']) {
-      if (given.has(name)) messages.push(`--${name} requires --allocate-node-cidrs=true`);
-    }
-  }
   if ((values['service-cluster-ip-range'] ?? '').split(',').length > 2) {
-    messages.push('--service-cluster-ip-range must not have more than two ranges');
+    messages.push('--service-cluster-ip-range can not contain more than two entries');
   }
   if (values['allocate-node-cidrs'] && selectControllers(values.controllers).selected.includes('nodeipam')) {
     messages.push(...rangeErrors(values, given));
   }
-  const range = (name: 'max-endpoints-per-slice' | 'mirroring-max-endpoints-per-subset') => {
-    if (values[name] < 1 || values[name] > 1000) messages.push(`--${name} must be between 1 and 1000, inclusive`);
-  };
-  range('max-endpoints-per-slice');
-  range('mirroring-max-endpoints-per-subset');
   for (const name of ['node-eviction-rate', 'secondary-node-eviction-rate', 'unhealthy-zone-threshold'] as const) {
     if (values[name] < 0) messages.push(`--${name} must not be negative`);
   }

@@ -8,10 +8,14 @@ import { clusterNameOptions, concurrencyOptions, selectionOptions } from '#contr
 import { signingOptions, signingRules } from '#controllers/options/signing.js';
 import { autoscalerOptions, flexVolumeOptions, volumeOptions } from '#controllers/options/volumes.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
+import { burstRule } from '#daemon/options/groups/client-connection.js';
 import { FeatureGates, featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
+import { leaderElectionRules } from '#daemon/options/groups/leader-election.js';
+import { loggingRules } from '#daemon/options/groups/logging.js';
+import { tlsRules } from '#daemon/options/groups/serving.js';
 import type { OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
-import { type Rule, validateOptions } from '#daemon/options/validate.js';
+import { allOf, inOrder, type Rule, validateOptions } from '#daemon/options/validate.js';
 
 /** The table in the words of the dialect, which also answers to the dialect's own option names. */
 export function controllerManagerOptions(dialect: Dialect) {
@@ -37,10 +41,26 @@ export type ControllerManagerValues = OptionValues<ControllerManagerOptionTable>
 const selectionRule: Rule<Pick<ControllerManagerValues, 'controllers' | 'feature-gates'>> = (values) =>
   unknownControllers(values.controllers, gatedControllers(new FeatureGates(values['feature-gates'])));
 
+/** Limits of the controllers of endpoint slices, in the order in which 1.24 looks at them. */
+const limits = [
+  ['concurrent-service-endpoint-syncs', 50],
+  ['max-endpoints-per-slice', 1000],
+  ['mirroring-concurrent-service-endpoint-syncs', 50],
+  ['mirroring-max-endpoints-per-subset', 1000],
+] as const;
+
+const limitRule: Rule<ControllerManagerValues> = (values) =>
+  limits.flatMap(([name, max]) => {
+    const value = values[name];
+    if (value < 1) return [`${name} must not be less than 1, but got ${value}`];
+    return value > max ? [`${name} must not be more than ${max}, but got ${value}`] : [];
+  });
+
+/** 1.24 starts without workers, and then does nothing. */
 const concurrencyRule: Rule<ControllerManagerValues> = (values) =>
   Object.keys(concurrencyOptions)
-    .filter((name) => values[name as keyof typeof concurrencyOptions] < 1)
-    .map((name) => `--${name} must be greater than zero`);
+    .filter((name) => values[name as keyof typeof concurrencyOptions] < 1 && !limits.some(([limit]) => limit === name))
+    .map((name) => `${name} must be greater than 0, but got ${values[name as keyof typeof concurrencyOptions]}`);
 
 const volumeRule: Rule<ControllerManagerValues> = (values) => {
   const messages: string[] = [];
@@ -54,13 +74,22 @@ const volumeRule: Rule<ControllerManagerValues> = (values) => {
 };
 
 export const controllerManagerRules: readonly Rule<ControllerManagerValues>[] = [
-  selectionRule,
-  concurrencyRule,
-  nodeRules,
-  signingRules,
-  volumeRule,
-  featureGateRules,
-  ...controlLoopRules,
+  inOrder<ControllerManagerValues>(
+    loggingRules,
+    allOf<ControllerManagerValues>(
+      selectionRule,
+      signingRules,
+      limitRule,
+      nodeRules,
+      volumeRule,
+      concurrencyRule,
+      ...controlLoopRules,
+      featureGateRules,
+    ),
+    tlsRules,
+    burstRule,
+    leaderElectionRules('error creating lock'),
+  ),
 ];
 
 /** Values for a manager inside another process: the defaults, with what is given. Throws OptionsError. */

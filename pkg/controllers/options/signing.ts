@@ -1,4 +1,7 @@
 /** Options of tokens and certificates that the manager issues. */
+import { dialectByName } from '#apimachinery/dialect.js';
+import { quoted } from '#apimachinery/errors/shown.js';
+import { productOption } from '#daemon/options/dialect-names.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -40,21 +43,39 @@ export const signingOptions = {
   'cluster-signing-legacy-unknown-key-file': file('Key of the authority for the legacy-unknown signer.'),
 } as const satisfies OptionTable;
 
-const specific = Object.keys(signingOptions).filter((name) => /^cluster-signing-.+-.+-(cert|key)-file$/.test(name));
+/** Signers with authorities of their own, by the words that 1.24 has for each. */
+const signers = [
+  ['nodeagent-serving', 'nodeagent-serving'],
+  ['nodeagent-client', 'orch-apiserver-client'],
+  ['orch-apiserver-client', 'orch-apiserver'],
+  ['legacy-unknown', 'legacy-unknown'],
+] as const;
 
 /** The general authority excludes those of single signers; each authority needs certificate and key. */
-export const signingRules: Rule<OptionValues<typeof signingOptions>> = (_values, given) => {
+export const signingRules: Rule<OptionValues<typeof signingOptions> & { readonly dialect: string }> = (values) => {
+  const dialect = dialectByName(values.dialect);
+  const isSet = (name: keyof typeof signingOptions) => (values[name] ?? '') !== '';
   const messages: string[] = [];
-  const general = ['cluster-signing-cert-file', 'cluster-signing-key-file'].filter((name) => given.has(name));
-  const [first] = general;
-  if (first !== undefined) {
-    for (const name of specific.filter((each) => given.has(each))) {
-      messages.push(`--${name} must not be combined with --${first}`);
-    }
+  let isSpecific = false;
+  for (const [signer, words] of signers) {
+    const [hasCert, hasKey] = [
+      isSet(`cluster-signing-${signer}-cert-file`),
+      isSet(`cluster-signing-${signer}-key-file`),
+    ];
+    isSpecific ||= hasCert || hasKey;
+    if (hasCert === hasKey) continue;
+    const why = hasCert ? 'cannot specify cert without key' : 'cannot specify key without cert';
+    messages.push(`${quoted(productOption(dialect, `cluster-signing-${words}`))}: ${why}`);
   }
-  for (const name of Object.keys(signingOptions).filter((each) => each.endsWith('-cert-file'))) {
-    const key = name.replace(/-cert-file$/, '-key-file');
-    if (given.has(name) !== given.has(key)) messages.push(`--${name} and --${key} must be given together`);
+  const [hasCert, hasKey] = [isSet('cluster-signing-cert-file'), isSet('cluster-signing-key-file')];
+  if ((hasCert || hasKey) && isSpecific) {
+    messages.push(
+      'cannot specify --cluster-signing-{cert,key}-file and other --cluster-signing-*-file flags at the same time',
+    );
+  }
+  // 1.24 signs nothing with half a pair, and starts all the same.
+  if (hasCert !== hasKey) {
+    messages.push('--cluster-signing-cert-file and --cluster-signing-key-file must be given together');
   }
   return messages;
 };

@@ -59,7 +59,8 @@ function meaningOf(declaration: OptionDeclaration): string {
   const parts = [declaration.meaning];
   if (declaration.aliases !== undefined && declaration.aliases.length > 0)
     parts.push(`Also: ${declaration.aliases.map((name) => `--${name}`).join(', ')}.`);
-  if (declaration.oneOf !== undefined) parts.push(`One of: ${declaration.oneOf.join(', ')}.`);
+  const choices = declaration.oneOf ?? declaration.choices;
+  if (choices !== undefined) parts.push(`One of: ${choices.filter((choice) => choice !== '').join(', ')}.`);
   const shown = formatDefault(declaration);
   if (shown !== undefined) parts.push(`(default\u00a0${shown})`);
   if (declaration.deprecated !== undefined) parts.push(`(DEPRECATED: ${declaration.deprecated})`);

@@ -32,12 +32,22 @@ export interface OptionDeclaration {
   readonly default?: unknown;
   /** Allowed values. */
   readonly oneOf?: readonly string[];
+  /** Allowed values where a rule checks them: with other values, or together with the other options. Help shows them. */
+  readonly choices?: readonly string[];
+  /** What is wrong with the text of one occurrence, beside its type; undefined: nothing. */
+  readonly check?: (text: string) => string | undefined;
+  /** Of an integer: it has no sign. */
+  readonly unsigned?: true;
+  /** Of a number: errors are in the words of Go's own flag package, which 1.24 reads these few with. */
+  readonly plainErrors?: true;
   /** Smallest value of a number; of a duration in milliseconds. */
   readonly min?: number;
   /** Of a number: words that stand for some, in capitals; they are read whatever their case is. */
   readonly words?: Readonly<Record<string, number>>;
   /** Of a map: a key may stand alone, for an empty value. */
   readonly bareKeys?: true;
+  /** Of a map: pairs may be quoted, and a single one is taken whole, so that both parts may contain commas. */
+  readonly quotedPairs?: true;
   /** Text that follows `has been deprecated, `. */
   readonly deprecated?: string;
   /** Nothing acts on it yet, or, where a text says why, ever: setting it logs a warning that says so. */

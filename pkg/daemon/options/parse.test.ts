@@ -95,23 +95,23 @@ t.test('all errors at once, in the usual words', async (t) => {
     errors('--nmae=x', '--count=x', '--rate=x', '--on=x', '--wait-time=5', '--level=mid', 'stray', '-z', '--name'),
     [
       'unknown flag: --nmae (did you mean --name?)',
-      'invalid argument "x" for "--count" flag: strconv.ParseInt: parsing "x": invalid syntax',
+      'invalid argument "x" for "-c, --count" flag: strconv.ParseInt: parsing "x": invalid syntax',
       'invalid argument "x" for "--rate" flag: strconv.ParseFloat: parsing "x": invalid syntax',
-      'invalid argument "x" for "--on" flag: strconv.ParseBool: parsing "x": invalid syntax',
+      'invalid argument "x" for "-o, --on" flag: strconv.ParseBool: parsing "x": invalid syntax',
       'invalid argument "5" for "--wait-time" flag: time: missing unit in duration "5"',
       'invalid argument "mid" for "--level" flag: must be one of: low, high',
       "unknown shorthand flag: 'z' in -z",
       'flag needs an argument: --name',
-      'unknown command "stray" for "prog"',
     ],
   );
+  t.same(errors('stray', 'a b'), ['"prog" does not take any arguments, got ["stray" "a b"]']);
   t.same(errors('--constructor=1', '--pairs=a'), [
     'unknown flag: --constructor',
-    'invalid argument "a" for "--pairs" flag: a must be formatted as key=value',
+    'invalid argument "a" for "--pairs" flag: malformed pair, expect string=string',
   ]);
   t.same(errors('--unknown-thing', 'value'), ['unknown flag: --unknown-thing'], 'its value is not an error too');
   t.same(errors('--count=99999999999999999999'), [
-    'invalid argument "99999999999999999999" for "--count" flag: strconv.ParseInt: parsing "99999999999999999999": value out of range',
+    'invalid argument "99999999999999999999" for "-c, --count" flag: strconv.ParseInt: parsing "99999999999999999999": value out of range',
   ]);
 });
 

@@ -4,6 +4,7 @@
  * Accepted: `--name=value`, `--name value`, `--bool`, `-x value`, `-xvalue`, `-x=value`; underscores for dashes;
  * `--` ends the options. `-h`, `--help` and `--version` are always there. All errors are reported at once.
  */
+import { quoted } from '#apimachinery/errors/shown.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
 import { defaultValue, OptionValueError, parseValue } from '#daemon/options/value.js';
@@ -68,8 +69,10 @@ export function parseOptions<T extends OptionTable>(
   for (let arg = state.rest.pop(); arg !== undefined; arg = state.rest.pop()) readArgument(state, arg);
   if (state.help) return { kind: 'help' };
   if (settings.allowArgs !== true) {
-    for (const arg of state.args) {
-      state.errors.push(`unknown command ${JSON.stringify(arg)} for ${JSON.stringify(settings.program)}`);
+    // Arguments are looked at when the options are all right.
+    if (state.args.length > 0 && state.errors.length === 0) {
+      const args = `[${state.args.map(quoted).join(' ')}]`;
+      state.errors.push(`${quoted(settings.program)} does not take any arguments, got ${args}`);
     }
   }
   if (state.errors.length > 0) throw new OptionsError(state.errors);
@@ -156,7 +159,8 @@ function setValue(state: State, name: string, declaration: OptionDeclaration, te
     state.given.set(name, parseValue(declaration, text, state.given.get(name)));
   } catch (error) {
     if (!(error instanceof OptionValueError)) throw error;
-    state.errors.push(`invalid argument ${JSON.stringify(text)} for "--${name}" flag: ${error.message}`);
+    const label = declaration.shorthand === undefined ? `--${name}` : `-${declaration.shorthand}, --${name}`;
+    state.errors.push(`invalid argument ${quoted(text)} for "${label}" flag: ${error.message}`);
   }
 }
 

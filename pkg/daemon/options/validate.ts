@@ -15,6 +15,22 @@ export function validateOptions<T extends OptionTable>(
   if (messages.length > 0) throw new OptionsError(messages);
 }
 
+/** Rules of which one alone is looked at where those before have nothing to say: the messages of the first that has any. */
+export function inOrder<V>(...rules: readonly Rule<V>[]): Rule<V> {
+  return (values, given) => {
+    for (const rule of rules) {
+      const messages = rule(values, given);
+      if (messages.length > 0) return messages;
+    }
+    return [];
+  };
+}
+
+/** Rules whose messages are reported together. */
+export function allOf<V>(...rules: readonly Rule<V>[]): Rule<V> {
+  return (values, given) => rules.flatMap((rule) => rule(values, given));
+}
+
 type Numbers<K extends string> = { readonly [P in K]: number };
 
 /** The number is greater than zero. */

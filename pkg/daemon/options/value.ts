@@ -2,6 +2,7 @@
 
 import { formatDuration, parseDuration } from '#apimachinery/duration.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { quoted } from '#apimachinery/errors/shown.js';
 import type { OptionDeclaration } from '#daemon/options/option.js';
 
 /** The text is not a value of the option's type. */
@@ -15,24 +16,25 @@ const falseTexts = new Set(['0', 'f', 'F', 'false', 'FALSE', 'False']);
 function parseBool(text: string): boolean {
   if (trueTexts.has(text)) return true;
   if (falseTexts.has(text)) return false;
-  throw new OptionValueError(`strconv.ParseBool: parsing ${JSON.stringify(text)}: invalid syntax`);
+  throw new OptionValueError(`strconv.ParseBool: parsing ${quoted(text)}: invalid syntax`);
 }
 
-function parseInteger(text: string): number {
-  if (!/^[+-]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|[1-9]\d*|0)$/.test(text)) {
-    throw new OptionValueError(`strconv.ParseInt: parsing ${JSON.stringify(text)}: invalid syntax`);
-  }
+const signed = /^[+-]?(0[xX][0-9a-fA-F]+|0[oO]?[0-7]+|0[bB][01]+|[1-9]\d*|0)$/;
+
+function parseInteger(text: string, { unsigned, plainErrors }: OptionDeclaration): number {
+  const reader = unsigned === true ? 'strconv.ParseUint' : 'strconv.ParseInt';
+  const fail = (why: string, plain: string) =>
+    new OptionValueError(plainErrors === true ? plain : `${reader}: parsing ${quoted(text)}: ${why}`);
+  if (!signed.test(text) || (unsigned === true && /^[+-]/.test(text))) throw fail('invalid syntax', 'parse error');
   const digits = text.replace(/^[+-]/, '').replace(/^0([0-7]+)$/, '0o$1');
   const value = (text.startsWith('-') ? -1 : 1) * Number(digits);
-  if (!Number.isSafeInteger(value)) {
-    throw new OptionValueError(`strconv.ParseInt: parsing ${JSON.stringify(text)}: value out of range`);
-  }
+  if (!Number.isSafeInteger(value)) throw fail('value out of range', 'value out of range');
   return value === 0 ? 0 : value;
 }
 
 function parseFloatStrict(text: string): number {
   if (!/^[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?$/.test(text)) {
-    throw new OptionValueError(`strconv.ParseFloat: parsing ${JSON.stringify(text)}: invalid syntax`);
+    throw new OptionValueError(`strconv.ParseFloat: parsing ${quoted(text)}: invalid syntax`);
   }
   return Number(text);
 }
@@ -69,7 +71,19 @@ function parseBarePairs(text: string): [string, string][] {
     });
 }
 
-function parsePairs(text: string): [string, string][] {
+/** `a=1,b=2`: as 1.24 reads most of its maps. */
+function parsePlainPairs(text: string, valueType: 'string' | 'bool'): [string, string][] {
+  return text
+    .split(',')
+    .filter((pair) => pair !== '')
+    .map((pair) => {
+      const at = pair.indexOf('=');
+      if (at < 0) throw new OptionValueError(`malformed pair, expect string=${valueType}`);
+      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    });
+}
+
+function parseQuotedPairs(text: string): [string, string][] {
   // A single pair is taken whole, so that its key and its value may contain commas.
   const parts = text.split('=').length === 2 && !text.startsWith('"') ? [text] : splitCommas(text);
   return parts
@@ -94,8 +108,10 @@ function duration(text: string): number {
  * first, so that the default is replaced and not added to). Throws OptionValueError.
  */
 export function parseValue(declaration: OptionDeclaration, text: string, previous: unknown): unknown {
+  const { check, oneOf, min } = declaration;
+  const wrong = check?.(text);
+  if (wrong !== undefined) throw new OptionValueError(wrong);
   const value = parseByType(declaration, text, previous);
-  const { oneOf, min } = declaration;
   if (min !== undefined && typeof value === 'number' && value < min) {
     throw new OptionValueError(
       min === 0
@@ -111,7 +127,8 @@ export function parseValue(declaration: OptionDeclaration, text: string, previou
   return value;
 }
 
-function parseByType({ type, bareKeys, words = {} }: OptionDeclaration, text: string, previous: unknown): unknown {
+function parseByType(declaration: OptionDeclaration, text: string, previous: unknown): unknown {
+  const { type, bareKeys, quotedPairs, words = {} } = declaration;
   switch (type) {
     case 'string':
       return text;
@@ -122,17 +139,18 @@ function parseByType({ type, bareKeys, words = {} }: OptionDeclaration, text: st
     case 'bool':
       return parseBool(text);
     case 'int':
-      return words[text.toUpperCase()] ?? parseInteger(text);
+      return words[text.toUpperCase()] ?? parseInteger(text, declaration);
     case 'float':
       return parseFloatStrict(text);
     case 'duration':
       return duration(text);
     case 'map': {
-      const pairs = bareKeys === true ? parseBarePairs(text) : parsePairs(text);
+      const plain = bareKeys === true ? parseBarePairs : (all: string) => parsePlainPairs(all, 'string');
+      const pairs = quotedPairs === true ? parseQuotedPairs(text) : plain(text);
       return { ...((previous as Record<string, string> | undefined) ?? {}), ...Object.fromEntries(pairs) };
     }
     case 'boolMap': {
-      const pairs = parsePairs(text).map(([key, value]) => [key, parseBool(value)] as const);
+      const pairs = parsePlainPairs(text, 'bool').map(([key, value]) => [key, parseBool(value)] as const);
       return { ...((previous as Record<string, boolean> | undefined) ?? {}), ...Object.fromEntries(pairs) };
     }
     default:

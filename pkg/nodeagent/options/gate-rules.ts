@@ -54,8 +54,13 @@ const table: readonly Gated[] = [
     gates: ['RotateNodeAgentServerCertificate'],
     used: (values) => values['rotate-server-certificates'],
   },
-  { name: 'seccomp-default', gates: ['SeccompDefault'], used: (values) => values['seccomp-default'] },
 ];
+
+/** 1.24 looks at this one among the flags, with words of its own. */
+export const seccompRule: Rule<NodeAgentOptions> = (values) =>
+  values['seccomp-default'] && !new FeatureGates(values['feature-gates']).enabled('SeccompDefault')
+    ? ['the SeccompDefault feature gate must be enabled in order to use the --seccomp-default flag']
+    : [];
 
 export const gateRules: Rule<NodeAgentOptions> = (values) => {
   const gates = new FeatureGates(values['feature-gates']);

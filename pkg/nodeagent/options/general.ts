@@ -49,7 +49,7 @@ export const generalOptions = {
     meaning:
       'Address of the node, or one of each family; the first is the one that pods see. 0.0.0.0 or :: ask for a family. Default: of the host name, else of the interface with the default route.',
   },
-  'node-labels': { type: 'map', section: 'General', meaning: 'Labels of the node.' },
+  'node-labels': { type: 'map', bareKeys: true, section: 'General', meaning: 'Labels of the node.' },
   'register-node': {
     type: 'bool',
     default: true,
@@ -99,7 +99,7 @@ export const generalOptions = {
     type: 'string',
     default: 'remote',
     section: 'General',
-    oneOf: ['docker', 'remote'],
+    choices: ['remote'],
     deprecated: 'will be removed in 1.27 as the only valid value is remote',
     inert: 'there is no other kind',
     meaning: 'Kind of container runtime.',

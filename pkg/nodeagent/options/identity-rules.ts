@@ -1,5 +1,6 @@
 /** What the agent may say about its node: labels, taints, addresses; and combinations of general options. */
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
+import { quoted } from '#apimachinery/errors/shown.js';
 import { ipErrors } from '#apimachinery/validation/ip.js';
 import { labelValueErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
 import type { Rule } from '#daemon/options/validate.js';
@@ -11,6 +12,7 @@ import { parseTaint } from '#nodeagent/options/taint.js';
 export const identityRules: Rule<NodeAgentOptions> = (values, given) => [
   ...labelErrors(values['node-labels'], dialectByName(values.dialect)),
   ...values['register-with-taints'].flatMap(taintErrors),
+  ...repeatedTaints(values['register-with-taints']),
   ...addressErrors(values),
   ...combinationErrors(values, given),
 ];
@@ -64,6 +66,20 @@ function taintErrors(text: string): string[] {
   );
 }
 
+/** A node has one taint of a key and an effect. */
+function repeatedTaints(texts: readonly string[]): string[] {
+  const seen = new Set<string>();
+  return texts.flatMap((text) => {
+    const taint = parseTaint(text);
+    if (taint === undefined) return [];
+    const key = `${taint.key}:${taint.effect}`;
+    const shown = `{${taint.key} ${taint.value ?? ''} ${taint.effect} <nil>}`;
+    const errors = seen.has(key) ? [`duplicated taints with the same key and effect: ${shown}`] : [];
+    seen.add(key);
+    return errors;
+  });
+}
+
 function addressErrors(values: NodeAgentOptions): string[] {
   const messages: string[] = [];
   for (const name of ['address', 'healthz-bind-address'] as const) {
@@ -90,7 +106,7 @@ function combinationErrors(values: NodeAgentOptions, given: ReadonlySet<string>)
   }
   if (values['container-runtime'] !== 'remote') {
     messages.push(
-      `--container-runtime: unsupported runtime ${JSON.stringify(values['container-runtime'])}, only "remote" is supported`,
+      `unsupported CRI runtime: ${quoted(values['container-runtime'])}, only "remote" is currently supported`,
     );
   }
   const absent = (name: 'image-credential-provider-config' | 'image-credential-provider-bin-dir') =>
@@ -99,7 +115,9 @@ function combinationErrors(values: NodeAgentOptions, given: ReadonlySet<string>)
     messages.push('--image-credential-provider-config and --image-credential-provider-bin-dir must be given together');
   }
   if ((values['system-cgroups'] ?? '') !== '' && values['cgroup-root'] === '') {
-    messages.push(`${label('system-cgroups')} was specified and ${label('cgroup-root')} was not`);
+    messages.push(
+      `invalid configuration: ${label('system-cgroups')} was specified and ${label('cgroup-root')} was not specified`,
+    );
   }
   return messages;
 }

@@ -9,7 +9,6 @@ import { label, type NumberOption } from '#nodeagent/options/label.js';
 const ranges: readonly (readonly [name: NumberOption, min: number, max: number])[] = [
   ['port', 0, 65_535],
   ['read-only-port', 0, 65_535],
-  ['healthz-port', 0, 65_535],
   ['oom-score-adj', -1000, 1000],
   ['image-gc-high-threshold', 0, 100],
   ['image-gc-low-threshold', 0, 100],
@@ -93,6 +92,10 @@ export const limitRules: Rule<NodeAgentOptions> = (values) => {
   }
   if (values['iptables-drop-bit'] === values['iptables-masquerade-bit']) {
     messages.push(`${label('iptables-drop-bit')} must differ from ${label('iptables-masquerade-bit')}`);
+  }
+  const healthzPort = values['healthz-port'];
+  if (healthzPort < 0 || healthzPort > 65_535) {
+    messages.push(`${label('healthz-port')} ${healthzPort} must be between 1 and 65535, inclusive`);
   }
   const size = values['container-log-max-size'];
   if (!isQuantity(size) || quantitySign(size) < 0) {

@@ -75,7 +75,7 @@ const samples: Readonly<Record<OptionDeclaration['type'], readonly [string, unkn
   float: ['2.5', 2.5],
   duration: ['1m30s', 90_000],
   map: ['a=1,b=2', { a: '1', b: '2' }],
-  boolMap: ['A=true', { A: true }],
+  boolMap: ['AllAlpha=true', { AllAlpha: true }],
 };
 
 t.test('every option is parsed', async (t) => {
@@ -84,7 +84,7 @@ t.test('every option is parsed', async (t) => {
     for (const [name, declaration] of Object.entries(table)) {
       if (name === 'dialect') continue;
       const first = declaration.oneOf?.at(-1);
-      const [text, value] = samples[declaration.type];
+      const [text, value] = name === 'vmodule' ? ['a=1,b=2', ['a=1', 'b=2']] : samples[declaration.type];
       const expected = first === undefined ? value : declaration.type === 'strings' ? [first] : first;
       for (const spelled of [name, ...(declaration.aliases ?? [])]) {
         const values: Readonly<Record<string, unknown>> = parse([`--${spelled}=${first ?? text}`], dialect).values;
@@ -144,61 +144,85 @@ t.test('values that are allowed', async (t) => {
 
 t.test('values that are refused', async (t) => {
   const rows: [string[], RegExp][] = [
-    [['--port=65536'], /^port \(--port\) 65536 must be between 0 and 65535, inclusive$/],
-    [['--read-only-port=-1'], /^readOnlyPort .* must be between/],
-    [['--healthz-port=70000'], /^healthzPort .* must be between/],
-    [['--oom-score-adj=-1001'], /^oomScoreAdj .* must be between -1000 and 1000/],
-    [['--image-gc-high-threshold=101'], /^imageGCHighThresholdPercent .* 101 must be between 0 and 100/],
-    [['--image-gc-low-threshold=85'], /^imageGCLowThresholdPercent .* 85 must be less than imageGCHigh.* 85$/],
-    [['--iptables-drop-bit=32'], /^iptablesDropBit .* must be between 0 and 31/],
-    [['--iptables-masquerade-bit=15'], /^iptablesDropBit .* must differ from iptablesMasqueradeBit/],
-    [['--node-status-max-images=-2'], /^nodeStatusMaxImages .* must be -1 or greater$/],
-    [['--container-log-max-files=1'], /^containerLogMaxFiles .* must be 2 or greater$/],
-    [['--container-log-max-size=ten'], /^containerLogMaxSize .* "ten" must be a quantity/],
-    [['--max-pods=-1'], /^maxPods .* must not be a negative number$/],
-    [['--event-burst=-1'], /^eventBurst .* negative/],
-    [['--registry-qps=-1'], /^registryPullQPS .* negative/],
-    [['--orch-api-burst=-1'], /^orchAPIBurst .* negative/],
-    [['--node-lease-duration-seconds=0'], /^nodeLeaseDurationSeconds .* must be 1 or greater$/],
-    [['--runtime-request-timeout=0s'], /^runtimeRequestTimeout .* greater than zero$/],
-    [['--seccomp-default'], /^seccompDefault .* requires feature gate SeccompDefault$/],
+    [['--port=65536'], /^invalid configuration: port \(--port\) 65536 must be between 0 and 65535, inclusive$/],
+    [['--read-only-port=-1'], /^invalid configuration: readOnlyPort .* must be between/],
+    [['--healthz-port=70000'], /^invalid configuration: healthzPort .* must be between 1 and/],
+    [['--oom-score-adj=-1001'], /^invalid configuration: oomScoreAdj .* must be between -1000 and 1000/],
+    [
+      ['--image-gc-high-threshold=101'],
+      /^invalid configuration: imageGCHighThresholdPercent .* 101 must be between 0 and 100/,
+    ],
+    [
+      ['--image-gc-low-threshold=85'],
+      /^invalid configuration: imageGCLowThresholdPercent .* 85 must be less than imageGCHigh.* 85$/,
+    ],
+    [['--iptables-drop-bit=32'], /^invalid configuration: iptablesDropBit .* must be between 0 and 31/],
+    [
+      ['--iptables-masquerade-bit=15'],
+      /^invalid configuration: iptablesDropBit .* must differ from iptablesMasqueradeBit/,
+    ],
+    [['--node-status-max-images=-2'], /^invalid configuration: nodeStatusMaxImages .* must be -1 or greater$/],
+    [['--container-log-max-files=1'], /^invalid configuration: containerLogMaxFiles .* must be 2 or greater$/],
+    [['--container-log-max-size=ten'], /^invalid configuration: containerLogMaxSize .* "ten" must be a quantity/],
+    [['--max-pods=-1'], /^invalid configuration: maxPods .* must not be a negative number$/],
+    [['--event-burst=-1'], /^invalid configuration: eventBurst .* negative/],
+    [['--registry-qps=-1'], /^invalid configuration: registryPullQPS .* negative/],
+    [['--orch-api-burst=-1'], /^invalid configuration: orchAPIBurst .* negative/],
+    [['--node-lease-duration-seconds=0'], /^invalid configuration: nodeLeaseDurationSeconds .* must be 1 or greater$/],
+    [['--runtime-request-timeout=0s'], /^invalid configuration: runtimeRequestTimeout .* greater than zero$/],
+    [['--seccomp-default'], /^the SeccompDefault feature gate must be enabled in order to use/],
     [['--cpu-cfs-quota-period=50ms'], /requires feature gate CustomCPUCFSQuotaPeriod$/],
     [[alpha('CustomCPUCFSQuotaPeriod'), '--cpu-cfs-quota-period=2s'], /2s must be between 1usec and 1sec/],
     [['--feature-gates=CPUManager=false', '--cpu-manager-policy=static'], /requires feature gate CPUManager$/],
     [['--feature-gates=MemoryManager=false', '--memory-manager-policy=Static'], /feature gate MemoryManager$/],
     [['--feature-gates=TopologyManager=false', '--topology-manager-scope=pod'], /feature gate TopologyManager$/],
-    [['--feature-gates=RotateNodeAgentServerCertificate=false', '--rotate-server-certificates'], /^serverTLSBootstrap/],
+    [
+      ['--feature-gates=RotateNodeAgentServerCertificate=false', '--rotate-server-certificates'],
+      /^invalid configuration: serverTLSBootstrap/,
+    ],
     [['--feature-gates=CPUManagerPolicyOptions=false', '--cpu-manager-policy-options=a=b'], /CPUManagerPolicyOptions$/],
     [['--feature-gates=Nothing=true'], /unrecognized feature gate: Nothing/],
-    [['--memory-swap-behavior=LimitedSwap'], /^memorySwap.swapBehavior .* requires feature gate NodeSwap$/],
-    [['--memory-throttling-factor=1.5'], /^memoryThrottlingFactor .* 1.5 must be greater than 0 and less than/],
-    [['--memory-throttling-factor=0'], /^memoryThrottlingFactor .* 0 must be greater than 0/],
+    [
+      ['--memory-swap-behavior=LimitedSwap'],
+      /^invalid configuration: memorySwap.swapBehavior .* requires feature gate NodeSwap$/,
+    ],
+    [
+      ['--memory-throttling-factor=1.5'],
+      /^invalid configuration: memoryThrottlingFactor .* 1.5 must be greater than 0 and less than/,
+    ],
+    [['--memory-throttling-factor=0'], /^invalid configuration: memoryThrottlingFactor .* 0 must be greater than 0/],
     [['--qos-reserved=memory=50%'], /requires feature gate QOSReserved$/],
     [[alpha('QOSReserved'), '--qos-reserved=cpu=50%'], /only memory is supported, not cpu$/],
     [[alpha('QOSReserved'), '--qos-reserved=memory=500%'], /must be a percentage/],
     [['--enforce-node-allocatable=none,pods'], /may not contain additional enforcements when "none"/],
     [
       ['--enforce-node-allocatable=some'],
-      /invalid value "some": valid ones are "none", "pods", "system-reserved", "orch-reserved"$/,
+      /option "some" specified .* Valid options are "pods", "system-reserved", "orch-reserved", or "none"$/,
     ],
     [
       ['--enforce-node-allocatable=system-reserved'],
-      /^systemReservedCgroup .* must be specified when "system-reserved"/,
+      /^invalid configuration: systemReservedCgroup .* must be specified when "system-reserved"/,
     ],
-    [['--enforce-node-allocatable=orch-reserved'], /^orchReservedCgroup .* must be specified when "orch-reserved"/],
+    [
+      ['--enforce-node-allocatable=orch-reserved'],
+      /^invalid configuration: orchReservedCgroup .* must be specified when "orch-reserved"/,
+    ],
     [['--cgroups-per-qos=false'], /not supported unless cgroupsPerQOS \(--cgroups-per-qos\) is set to true$/],
-    [['--system-cgroups=/a'], /^systemCgroups .* was specified and cgroupRoot .* was not$/],
+    [
+      ['--system-cgroups=/a'],
+      /^invalid configuration: systemCgroups .* was specified and cgroupRoot .* was not specified$/,
+    ],
     [['--system-reserved=gpu=1'], /cannot reserve "gpu"/],
     [['--orch-reserved=cpu=-1'], /"-1" must be a quantity that is not negative$/],
-    [['--reserved-cpus=3-1'], /unable to parse "3-1"/],
-    [
-      ['--reserved-cpus=0', '--system-reserved-cgroup=/a'],
-      /^reservedSystemCPUs .* cannot be used with systemReservedCgroup/,
-    ],
+    [['--reserved-cpus=3-1'], /unable to parse reservedSystemCPUs .* 3-1, error/],
+    [['--reserved-cpus=0', '--system-reserved-cgroup=/a'], /can't use reservedSystemCPUs .* with systemReservedCgroup/],
     [['--reserved-memory=memory=1Gi'], /is not of the form node:type=quantity/],
     [['--reserved-memory=0:cpu=1'], /type "cpu" must be memory or hugepages/],
-    [['--reserved-memory=0:memory=0'], /"0" must be a quantity above zero$/],
-    [['--reserved-memory=0:memory=1', '--reserved-memory=0:memory=2'], /0:memory is reserved more than once$/],
+    [['--reserved-memory=0:memory=0'], /reserved memory may not be zero for NUMA node 0 and resource "memory"$/],
+    [
+      ['--reserved-memory=0:memory=1', '--reserved-memory=0:memory=2'],
+      /has a duplicate value for NUMA node 0 and resource "memory"$/,
+    ],
     [['--eviction-hard=memory.available'], /^evictionHard .* is not of the form signal<quantity$/],
     [['--eviction-hard=disk<1Gi'], /^evictionHard .* unknown signal "disk"$/],
     [['--eviction-hard=memory.available<101%'], /percentage 101% must be between/],
@@ -219,11 +243,11 @@ t.test('values that are refused', async (t) => {
     [['--cluster-dns=dns'], /^clusterDNS .* must be a valid IP address/],
     [['--tls-cert-file=/a'], /^tlsCertFile .* and tlsPrivateKeyFile .* must be given together$/],
     [['--runonce', '--enable-server'], /^--runonce must not be combined with --enable-server$/],
-    [['--container-runtime=docker'], /unsupported runtime "docker"/],
+    [['--container-runtime=docker'], /^unsupported CRI runtime: "docker", only "remote" is currently supported$/],
     [['--cgroup-driver=none'], /must be one of: cgroupfs, systemd$/],
-    [['--hairpin-mode=x'], /must be one of/],
+    [['--hairpin-mode=x'], /option "x" specified for hairpinMode .* "none", "hairpin-veth" or "promiscuous-bridge"$/],
     [['--authorization-mode=RBAC'], /must be one of/],
-    [['--tls-min-version=1.2'], /must be one of/],
+    [['--tls-min-version=1.2'], /^unknown tls version "1.2"$/],
   ];
   for (const [argv, expected] of rows) {
     const found = messages(argv);

@@ -6,12 +6,14 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
 import { featureGateRules } from '#daemon/options/groups/feature-gates.js';
 import { loggingRules } from '#daemon/options/groups/logging.js';
+import { cipherErrors } from '#daemon/options/groups/serving.js';
 import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 import { allowedSysctlErrors } from '#nodeagent/admission/sysctls.js';
+import { choiceRules } from '#nodeagent/options/choice-rules.js';
 import { type NodeAgentOptions, nodeAgentOptions } from '#nodeagent/options/declarations.js';
 import { evictionRules } from '#nodeagent/options/eviction-rules.js';
-import { gateRules } from '#nodeagent/options/gate-rules.js';
+import { gateRules, seccompRule } from '#nodeagent/options/gate-rules.js';
 import { identityRules } from '#nodeagent/options/identity-rules.js';
 import { limitRules } from '#nodeagent/options/limit-rules.js';
 import { reservationRules } from '#nodeagent/options/reservation-rules.js';
@@ -73,17 +75,29 @@ function dialectDefaults({ components, product, protobufMediaType }: Dialect): R
   };
 }
 
+/** What TLS is to be: looked at when the server is made. */
+const cipherRule: Rule<NodeAgentOptions> = (values) =>
+  cipherErrors(values['tls-cipher-suites'], values['tls-min-version'] ?? '');
+
+/** What 1.24 says of a setting whichever way it was given: by a flag or in the file. */
+function configuration(rule: Rule<NodeAgentOptions>): Rule<NodeAgentOptions> {
+  return (values, given) => rule(values, given).map((message) => `invalid configuration: ${message}`);
+}
+
 /** Everything that release 1.24 refuses, over values that are complete: no configuration file is still to come. */
 export const completeRules: readonly Rule<NodeAgentOptions>[] = [
   featureGateRules,
   loggingRules,
-  limitRules,
-  gateRules,
+  configuration(limitRules),
+  configuration(choiceRules),
+  configuration(gateRules),
   identityRules,
-  reservationRules,
+  configuration(reservationRules),
   evictionRules,
   serviceProxyRules,
   (values) => allowedSysctlErrors(values['allowed-unsafe-sysctls']),
+  cipherRule,
+  seccompRule,
 ];
 
 /**

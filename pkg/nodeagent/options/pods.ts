@@ -1,6 +1,8 @@
 /** Options of pods, images, network and logs. Names and defaults of release 1.24. */
 import type { OptionTable } from '#daemon/options/option.js';
 
+export const hairpinModes: readonly string[] = ['none', 'hairpin-veth', 'promiscuous-bridge'];
+
 export const podsOptions = {
   'max-pods': {
     type: 'int',
@@ -179,7 +181,7 @@ export const podsOptions = {
     type: 'string',
     default: 'promiscuous-bridge',
     section: 'Network',
-    oneOf: ['promiscuous-bridge', 'hairpin-veth', 'none'],
+    choices: hairpinModes,
     configField: 'hairpinMode',
     inert: 'the runtime’s network plugin decides about it, as in release 1.24 with every runtime but its own',
     meaning: 'How pods reach themselves through a service.',

@@ -1,5 +1,6 @@
 /** Resources that are kept from pods, and how that is enforced (specification 3, 2.1 and 7). */
 import { dialectByName } from '#apimachinery/dialect.js';
+import { quoted } from '#apimachinery/errors/shown.js';
 import { isQuantity, quantitySign } from '#apimachinery/quantity.js';
 import type { Rule } from '#daemon/options/validate.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -31,10 +32,10 @@ function enforcementErrors(values: NodeAgentOptions): string[] {
     if (value === 'none') continue;
     const cgroup = cgroups[value];
     if (value !== 'pods' && cgroup === undefined) {
-      const valid = ['none', 'pods', 'system-reserved', platform].map((each) => JSON.stringify(each)).join(', ');
-      messages.push(`${name}: invalid value ${JSON.stringify(value)}: valid ones are ${valid}`);
+      const valid = `${['pods', 'system-reserved', platform].map(quoted).join(', ')}, or "none"`;
+      messages.push(`option ${quoted(value)} specified for ${name}. Valid options are ${valid}`);
     } else if (cgroup !== undefined && values[cgroup] === '') {
-      messages.push(`${label(cgroup)} must be specified when ${JSON.stringify(value)} is contained in ${name}`);
+      messages.push(`${label(cgroup)} must be specified when ${quoted(value)} contained in ${name}`);
     }
   }
   if (!values['cgroups-per-qos'] && enforced.some((value) => value !== 'none')) {
@@ -76,13 +77,16 @@ function cpuErrors(values: NodeAgentOptions): string[] {
   const messages: string[] = [];
   const name = label('reserved-cpus');
   if (values['system-reserved-cgroup'] !== '' || values['orch-reserved-cgroup'] !== '') {
-    messages.push(`${name} cannot be used with ${label('system-reserved-cgroup')} or ${label('orch-reserved-cgroup')}`);
+    messages.push(`can't use ${name} with ${label('system-reserved-cgroup')} or ${label('orch-reserved-cgroup')}`);
   }
   const backwards = cpus.split(',').some((part) => {
     const [from, to] = part.split('-').map(Number);
     return from !== undefined && to !== undefined && from > to;
   });
-  if (!cpuList.test(cpus) || backwards) messages.push(`${name}: unable to parse ${JSON.stringify(cpus)} as a CPU list`);
+  const wrong = cpuList.test(cpus) ? undefined : cpus.split(/[,-]/).find((part) => !/^\d+$/.test(part));
+  if (wrong !== undefined) {
+    messages.push(`unable to parse ${name} ${cpus}, error: strconv.Atoi: parsing ${quoted(wrong)}: invalid syntax`);
+  } else if (!cpuList.test(cpus) || backwards) messages.push(`unable to parse ${name} ${cpus}, error: invalid range`);
   return messages;
 }
 
@@ -104,9 +108,15 @@ function memoryErrors(reservations: readonly string[]): string[] {
         messages.push(
           `${name}: ${JSON.stringify(text)}: type ${JSON.stringify(type)} must be memory or hugepages-<size>`,
         );
-      } else if (!isQuantity(amount) || quantitySign(amount) <= 0) {
+      } else if (isQuantity(amount) && quantitySign(amount) === 0) {
+        messages.push(`reserved memory may not be zero for NUMA node ${match[1]} and resource ${quoted(type)}`);
+      } else if (!isQuantity(amount) || quantitySign(amount) < 0) {
         messages.push(`${name}: ${JSON.stringify(text)}: ${JSON.stringify(amount)} must be a quantity above zero`);
-      } else if (seen.has(key)) messages.push(`${name}: ${key} is reserved more than once`);
+      } else if (seen.has(key)) {
+        messages.push(
+          `the reserved memory has a duplicate value for NUMA node ${match[1]} and resource ${quoted(type)}`,
+        );
+      }
       seen.add(key);
     }
   }

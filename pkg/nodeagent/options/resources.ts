@@ -1,6 +1,9 @@
 /** Options of resources and eviction. Names and defaults of release 1.24. */
 import type { OptionTable } from '#daemon/options/option.js';
 
+export const topologyPolicies: readonly string[] = ['none', 'best-effort', 'restricted', 'single-numa-node'];
+export const topologyScopes: readonly string[] = ['container', 'pod'];
+
 export const resourcesOptions = {
   'allowed-unsafe-sysctls': {
     type: 'strings',
@@ -95,7 +98,7 @@ export const resourcesOptions = {
     type: 'string',
     default: 'none',
     section: 'Resources',
-    oneOf: ['none', 'best-effort', 'restricted', 'single-numa-node'],
+    choices: topologyPolicies,
     configField: 'topologyManagerPolicy',
     inert: true,
     meaning: 'How resources are aligned to NUMA nodes.',
@@ -104,7 +107,7 @@ export const resourcesOptions = {
     type: 'string',
     default: 'container',
     section: 'Resources',
-    oneOf: ['container', 'pod'],
+    choices: topologyScopes,
     configField: 'topologyManagerScope',
     inert: true,
     meaning: 'What is aligned as one.',

@@ -139,7 +139,7 @@ export const servingOptions = {
   'tls-min-version': {
     type: 'string',
     section: 'Serving',
-    oneOf: ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'],
+    choices: ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'],
     configField: 'tlsMinVersion',
     meaning: 'Least TLS version.',
   },

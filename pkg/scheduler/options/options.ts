@@ -2,7 +2,7 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
 import { delegatedAuthOptions, delegatedAuthRules } from '#daemon/options/groups/authentication.js';
-import { clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
+import { burstRule, clientConnectionOptions } from '#daemon/options/groups/client-connection.js';
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
 import { featureGateOptions, featureGateRules } from '#daemon/options/groups/feature-gates.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
@@ -10,10 +10,10 @@ import { leaderElectionOptions, leaderElectionRules } from '#daemon/options/grou
 import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
 import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js';
 import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
-import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
+import { servingOptions, servingRules, tlsRules } from '#daemon/options/groups/serving.js';
 import { tracingOptions } from '#daemon/options/groups/tracing.js';
 import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
-import type { Rule } from '#daemon/options/validate.js';
+import { allOf, inOrder, type Rule } from '#daemon/options/validate.js';
 
 /** Options that a configuration file replaces. */
 function deprecate<T extends OptionTable>(table: T): T {
@@ -134,10 +134,11 @@ export type SchedulerOptionTable = ReturnType<typeof schedulerOptions>;
 export type SchedulerOptionValues = OptionValues<SchedulerOptionTable>;
 
 export const schedulerRules: readonly Rule<SchedulerOptionValues>[] = [
-  servingRules,
-  delegatedAuthRules,
-  leaderElectionRules,
-  loggingRules,
-  metricsRules,
-  featureGateRules,
+  inOrder<SchedulerOptionValues>(
+    loggingRules,
+    allOf<SchedulerOptionValues>(servingRules, delegatedAuthRules, metricsRules, featureGateRules),
+    tlsRules,
+    burstRule,
+    leaderElectionRules("couldn't create resource lock"),
+  ),
 ];

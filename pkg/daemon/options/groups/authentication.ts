@@ -1,4 +1,5 @@
 /** Options of delegated authentication and authorization: the daemon asks the API server who asks, and whether they may. */
+import { quoted } from '#apimachinery/errors/shown.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
@@ -99,7 +100,7 @@ export function delegatedAuthOptions<const B extends boolean>(defaults: { readon
 export type DelegatedAuthValues = OptionValues<ReturnType<typeof delegatedAuthOptions<boolean>>>;
 
 /** What 1.24 refuses about these options. */
-export const delegatedAuthRules: Rule<DelegatedAuthValues> = (values) => {
+export const delegatedAuthRules: Rule<DelegatedAuthValues> = (values, given) => {
   const messages: string[] = [];
   for (const path of values['authorization-always-allow-paths']) {
     const star = path.indexOf('*');
@@ -107,11 +108,18 @@ export const delegatedAuthRules: Rule<DelegatedAuthValues> = (values) => {
       messages.push(`--authorization-always-allow-paths: only trailing * allowed in "${path}"`);
     }
   }
-  for (const name of ['username', 'group'] as const) {
-    for (const header of values[`requestheader-${name}-headers`]) {
-      if (header.trim() === '')
-        messages.push(`--requestheader-${name}-headers: empty value in the list of header names`);
-    }
-  }
-  return messages;
+  return [...requestHeaderRules(values, given), ...messages];
 };
+
+const headerLists = [
+  'requestheader-username-headers',
+  'requestheader-group-headers',
+  'requestheader-extra-headers-prefix',
+  'requestheader-allowed-names',
+] as const;
+
+/** What 1.24 refuses about the options of an authenticating proxy, the first empty value of each alone. */
+export const requestHeaderRules: Rule<Pick<DelegatedAuthValues, (typeof headerLists)[number]>> = (values) =>
+  headerLists
+    .filter((name) => values[name].some((value) => value.trim() === ''))
+    .map((name) => `empty value in ${quoted(name)}`);

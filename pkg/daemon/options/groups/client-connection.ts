@@ -1,5 +1,6 @@
 /** Options of a daemon's connection to the API server. */
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import type { Rule } from '#daemon/options/validate.js';
 
 const section = 'Client connection';
 
@@ -40,3 +41,9 @@ export function clientConnectionOptions(defaults: {
 }
 
 export type ClientConnectionValues = OptionValues<ReturnType<typeof clientConnectionOptions>>;
+
+/** Requests beyond the rate need room: what 1.24 refuses when it makes the client. */
+export const burstRule: Rule<Pick<ClientConnectionValues, 'orch-api-qps' | 'orch-api-burst'>> = (values) =>
+  values['orch-api-qps'] > 0 && values['orch-api-burst'] <= 0
+    ? ['burst is required to be greater than 0 when RateLimiter is not set and QPS is set to greater than 0']
+    : [];

@@ -1,4 +1,5 @@
 /** The `--feature-gates` option and what it means. */
+import { quoted } from '#apimachinery/errors/shown.js';
 import {
   type FeatureGate,
   type FeatureGateName,
@@ -16,9 +17,27 @@ function gateOf(name: string): FeatureGate | undefined {
   return Object.hasOwn(gates, own) ? gates[own] : undefined;
 }
 
+/** What 1.24 refuses about one occurrence of the option: the first of its pairs that is not one. */
+function gatesError(text: string): string | undefined {
+  for (const pair of text.split(',')) {
+    if (pair === '') continue;
+    const at = pair.indexOf('=');
+    const name = (at < 0 ? pair : pair.slice(0, at)).trim();
+    if (at < 0) return `missing bool value for ${name}`;
+    const value = pair.slice(at + 1).trim();
+    if (!/^(1|t|T|true|TRUE|True|0|f|F|false|FALSE|False)$/.test(value)) {
+      return `invalid value of ${name}=${value}, err: strconv.ParseBool: parsing ${quoted(value)}: invalid syntax`;
+    }
+    const error = gateError(name, /^(1|t|T|true|TRUE|True)$/.test(value));
+    if (error !== undefined) return error;
+  }
+  return undefined;
+}
+
 export const featureGateOptions = {
   'feature-gates': {
     type: 'boolMap',
+    check: gatesError,
     section: 'Generic',
     meaning: [
       'Switches for features, key=true|false, comma separated. AllAlpha and AllBeta stand for all of that stage. Gates:',
@@ -31,14 +50,19 @@ export const featureGateOptions = {
 } as const satisfies OptionTable;
 
 /** Unknown gates are errors, and locked ones that are not left at their default; in the words of 1.24. */
+function gateError(name: string, on: boolean): string | undefined {
+  if (families.has(name)) return undefined;
+  const gate = gateOf(name);
+  if (gate === undefined) return `unrecognized feature gate: ${name}`;
+  if (gate.locked === undefined || gate.default === on) return undefined;
+  return `cannot set feature gate ${name} to ${on}, feature is locked to ${gate.default}`;
+}
+
+/** The same for gates that do not come from the command line: a configuration file's, or another program's. */
 export const featureGateRules: Rule<OptionValues<typeof featureGateOptions>> = (values) =>
   Object.entries(values['feature-gates']).flatMap(([name, on]) => {
-    if (families.has(name)) return [];
-    const gate = gateOf(name);
-    if (gate === undefined) return [`--feature-gates: unrecognized feature gate: ${name}`];
-    return gate.locked === undefined || gate.default === on
-      ? []
-      : [`--feature-gates: cannot set feature gate ${name} to ${on}, feature is locked to ${gate.default}`];
+    const error = gateError(name, on);
+    return error === undefined ? [] : [`--feature-gates: ${error}`];
   });
 
 /** One warning for each gate of the option's value that will go, or is not among those that act in the daemon. */

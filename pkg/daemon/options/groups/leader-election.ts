@@ -37,7 +37,7 @@ export function leaderElectionOptions(defaults: { readonly resourceName: string;
     'leader-elect-resource-lock': {
       type: 'string',
       default: 'leases',
-      oneOf: resourceLocks,
+      choices: resourceLocks,
       section,
       meaning: 'Kind of the lock object; etcdleases: no object, but a key in the etcd of --etcd-servers.',
     },
@@ -70,31 +70,41 @@ export type LeaderElectionValues = OptionValues<ReturnType<typeof leaderElection
 /** Jitter that client-go adds to the retry period; the renew deadline must be longer than a jittered retry. */
 const retryJitterFactor = 1.2;
 
-/** What 1.24 refuses about these options; nothing when leader election is off. */
-export const leaderElectionRules: Rule<LeaderElectionValues> = (values) => {
+/** Why the lock is none, in the words of 1.24. */
+function lockError(kind: string): string | undefined {
+  if (resourceLocks.some((each) => each === kind)) return undefined;
+  if (kind === 'endpoints' || kind === 'configmaps') return `${kind} lock is removed, migrate to ${kind}leases`;
+  return `Invalid lock-type ${kind}`;
+}
+
+/**
+ * What 1.24 refuses about these options when it comes to lead: the first fault; nothing when leader election is off.
+ * `failure`: the daemon's words for a lock that it cannot make.
+ */
+export function leaderElectionRules(failure: string): Rule<LeaderElectionValues> {
+  return (values) => leaderElectionErrors(values, failure);
+}
+
+function leaderElectionErrors(values: LeaderElectionValues, failure: string): string[] {
   if (!values['leader-elect']) return [];
-  const messages: string[] = [];
+  const kind = values['leader-elect-resource-lock'];
+  const lock = lockError(kind);
+  if (lock !== undefined) return [`${failure}: ${lock}`];
   const leaseMs = values['leader-elect-lease-duration'];
   const renewMs = values['leader-elect-renew-deadline'];
   const retryMs = values['leader-elect-retry-period'];
-  for (const name of ['lease-duration', 'renew-deadline', 'retry-period'] as const) {
-    if (values[`leader-elect-${name}`] <= 0) messages.push(`--leader-elect-${name} must be greater than zero`);
-  }
-  if (leaseMs <= renewMs) {
-    messages.push('--leader-elect-lease-duration must be greater than --leader-elect-renew-deadline');
-  }
-  if (renewMs <= retryMs * retryJitterFactor) {
-    messages.push(
-      `--leader-elect-renew-deadline must be greater than --leader-elect-retry-period times ${retryJitterFactor}`,
-    );
-  }
-  if (values['leader-elect-resource-lock'] === 'etcdleases' && values['etcd-servers'].length === 0) {
-    messages.push('--leader-elect-resource-lock=etcdleases requires --etcd-servers');
+  if (leaseMs <= renewMs) return ['leaseDuration must be greater than renewDeadline'];
+  if (renewMs <= retryMs * retryJitterFactor) return ['renewDeadline must be greater than retryPeriod*JitterFactor'];
+  if (leaseMs <= 0) return ['leaseDuration must be greater than zero'];
+  if (renewMs <= 0) return ['renewDeadline must be greater than zero'];
+  if (retryMs <= 0) return ['retryPeriod must be greater than zero'];
+  if (kind === 'etcdleases' && values['etcd-servers'].length === 0) {
+    return ['--leader-elect-resource-lock=etcdleases requires --etcd-servers'];
   }
   if (((values['etcd-certfile'] ?? '') === '') !== ((values['etcd-keyfile'] ?? '') === '')) {
-    messages.push('--etcd-certfile and --etcd-keyfile must be given together');
+    return ['--etcd-certfile and --etcd-keyfile must be given together'];
   }
-  if (values['leader-elect-resource-name'] === '') messages.push('--leader-elect-resource-name is required');
-  if (values['leader-elect-resource-namespace'] === '') messages.push('--leader-elect-resource-namespace is required');
-  return messages;
-};
+  // 1.24 tries to get a lock without a name for ever.
+  if (values['leader-elect-resource-name'] === '') return ['--leader-elect-resource-name is required'];
+  return values['leader-elect-resource-namespace'] === '' ? ['--leader-elect-resource-namespace is required'] : [];
+}

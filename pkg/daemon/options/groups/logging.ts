@@ -1,14 +1,30 @@
 /** Options of logging. */
+import { quoted } from '#apimachinery/errors/shown.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 const section = 'Logs';
 
+const formats = ['text', 'json'] as const;
+
+/** What 1.24 refuses about one occurrence of `--vmodule`. */
+function vmoduleError(text: string): string | undefined {
+  for (const item of text.split(',')) {
+    if (item === '') continue;
+    const [pattern = '', level = '', ...more] = item.split('=');
+    if (pattern === '' || level === '' || more.length > 0) return `${quoted(item)} does not have the pattern=N format`;
+    if (!/^\d{1,9}$/.test(level)) {
+      return `parsing verbosity in ${quoted(item)}: strconv.ParseUint: parsing ${quoted(level)}: invalid syntax`;
+    }
+  }
+  return undefined;
+}
+
 export const loggingOptions = {
   'logging-format': {
     type: 'string',
     default: 'text',
-    oneOf: ['text', 'json'],
+    choices: formats,
     section,
     meaning: 'Form of the log lines. json ignores --vmodule.',
   },
@@ -19,9 +35,16 @@ export const loggingOptions = {
     meaning:
       'Longest time that a line waits to be written together with others; errors never wait. Unless it is given, no line waits.',
   },
-  v: { type: 'int', shorthand: 'v', section, meaning: 'Verbosity: 0 to 3 informational, 4 and more for debugging.' },
+  v: {
+    type: 'int',
+    unsigned: true,
+    shorthand: 'v',
+    section,
+    meaning: 'Verbosity: 0 to 3 informational, 4 and more for debugging.',
+  },
   vmodule: {
     type: 'strings',
+    check: vmoduleError,
     section,
     meaning:
       'Verbosity per source file, `pattern=N`: the name without directory and ending, or with a slash the whole path; * and ? are wildcards. Text format only.',
@@ -31,11 +54,13 @@ export const loggingOptions = {
 export type LoggingValues = OptionValues<typeof loggingOptions>;
 
 export const loggingRules: Rule<LoggingValues> = (values) => {
-  const messages = values.vmodule
-    .filter((item) => !/^[^=]+=\d{1,9}$/.test(item))
-    .map((item) => `--vmodule: ${JSON.stringify(item)} is not of the form pattern=N`);
-  if (values.vmodule.length > 0 && values['logging-format'] === 'json') {
-    messages.push('--vmodule: only supported for --logging-format=text');
+  const messages: string[] = [];
+  const format = values['logging-format'];
+  if (!formats.some((each) => each === format)) {
+    messages.push(`format: Invalid value: ${quoted(format)}: Unsupported log format`);
+  }
+  if (values.vmodule.length > 0 && format !== 'text') {
+    messages.push('vmodule: Forbidden: Only supported for text log format');
   }
   if (values['log-flush-frequency'] < 0) messages.push('--log-flush-frequency must not be negative');
   return messages;

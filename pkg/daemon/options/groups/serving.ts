@@ -1,6 +1,8 @@
 /** Options of a daemon's HTTPS port. */
+import { quoted } from '#apimachinery/errors/shown.js';
+import { strictFamily } from '#apimachinery/net/parse-ip.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
-import type { Rule } from '#daemon/options/validate.js';
+import { inOrder, type Rule } from '#daemon/options/validate.js';
 
 /** Cipher suites that 1.24 prefers, by their IANA names. */
 export const preferredCipherSuites = [
@@ -37,7 +39,19 @@ export const insecureCipherSuites = [
   'TLS_RSA_WITH_RC4_128_SHA',
 ] as const;
 
-const tlsVersions = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'] as const;
+const cipherSuites: readonly string[] = [...preferredCipherSuites, ...insecureCipherSuites];
+
+const tlsVersions: readonly string[] = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'];
+
+/** What 1.24 refuses as the value of options that are an address: leading zeros, too, unlike elsewhere. */
+export function addressError(text: string): string | undefined {
+  return strictFamily(text.trim()) === 0 ? `failed to parse IP: ${quoted(text)}` : undefined;
+}
+
+function sniPairError(text: string): string | undefined {
+  const files = text.split(':', 1)[0]?.split(',') ?? [];
+  return files.length === 2 ? undefined : 'expected comma separated certificate and key file paths';
+}
 
 const section = 'Secure serving';
 
@@ -48,7 +62,8 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
       type: 'string',
       default: '0.0.0.0',
       section,
-      meaning: 'Address of the secure port. Empty, 0.0.0.0 and :: mean all interfaces.',
+      check: addressError,
+      meaning: 'Address of the secure port. 0.0.0.0 and :: mean all interfaces.',
     },
     'secure-port': {
       type: 'int',
@@ -70,17 +85,18 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
     'tls-private-key-file': { type: 'string', section, meaning: 'Private key that belongs to --tls-cert-file.' },
     'tls-sni-cert-key': {
       type: 'stringArray',
+      check: sniPairError,
       section,
       meaning:
         'Paths of a certificate and its key, `cert,key`, optionally followed by a colon and the names it serves. Repeatable. Explicit names win over those in the certificate, full names over wildcards.',
     },
     'tls-cipher-suites': {
       type: 'strings',
-      oneOf: [...preferredCipherSuites, ...insecureCipherSuites],
+      choices: cipherSuites,
       section,
       meaning: 'Cipher suites for TLS up to 1.2; the runtime chooses when empty.',
     },
-    'tls-min-version': { type: 'string', oneOf: tlsVersions, section, meaning: 'Lowest TLS version accepted.' },
+    'tls-min-version': { type: 'string', choices: tlsVersions, section, meaning: 'Lowest TLS version accepted.' },
     'http2-max-streams-per-connection': {
       type: 'int',
       inert: 'the port speaks HTTP/1.1, which has no streams',
@@ -105,21 +121,39 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
 /** Values of the serving options, whatever the port's default. */
 export type ServingValues = OptionValues<ReturnType<typeof servingOptions<number>>>;
 
-/** What 1.24 refuses about the serving options. */
+const highestPort = 65_535;
+
+function requiredPortError(port: number): string {
+  return `--secure-port ${port} must be between 1 and ${highestPort}, inclusive. It cannot be turned off with 0`;
+}
+
+/** A port that is always open: of a server that is a program of its own. */
+export const requiredPortRule: Rule<Pick<ServingValues, 'secure-port'>> = ({ 'secure-port': port }) =>
+  port >= 1 && port <= highestPort ? [] : [requiredPortError(port)];
+
+/** What 1.24 refuses about a port that may be turned off. */
 export const servingRules: Rule<ServingValues> = (values) => {
   const messages: string[] = [];
   const port = values['secure-port'];
-  if (port < 0 || port > 65_535) {
+  if (port > highestPort) messages.push(requiredPortError(port));
+  else if (port < 0) {
     messages.push(`--secure-port ${port} must be between 0 and 65535, inclusive. 0 for turning off secure port`);
-  }
-  if ((values['tls-cert-file'] ?? '') === '' && (values['tls-private-key-file'] ?? '') !== '') {
-    messages.push('--tls-private-key-file requires --tls-cert-file');
-  }
-  if ((values['tls-cert-file'] ?? '') !== '' && (values['tls-private-key-file'] ?? '') === '') {
-    messages.push('--tls-cert-file requires --tls-private-key-file');
-  }
-  if (values['http2-max-streams-per-connection'] < 0) {
-    messages.push('--http2-max-streams-per-connection can not be a negative value');
   }
   return messages;
 };
+
+/** The pair of the certificate, and what TLS is to be: looked at when the port is opened, one after the other. */
+export const tlsRules: Rule<ServingValues> = inOrder(
+  (values) => {
+    const names = [values['tls-cert-file'] ?? '', values['tls-private-key-file'] ?? ''];
+    return names.filter((name) => name !== '').length === 1 ? ['missing filename for serving cert'] : [];
+  },
+  (values) => cipherErrors(values['tls-cipher-suites'], values['tls-min-version'] ?? ''),
+);
+
+/** What 1.24 refuses of these two, the first fault alone. An empty version is the default one. */
+export function cipherErrors(suites: readonly string[], version: string): string[] {
+  const unknown = suites.find((suite) => !cipherSuites.includes(suite));
+  if (unknown !== undefined) return [`Cipher suite ${unknown} not supported or doesn't exist`];
+  return version === '' || tlsVersions.includes(version) ? [] : [`unknown tls version ${quoted(version)}`];
+}

@@ -115,7 +115,7 @@ t.test('what is refused, with the name of the field', (t) => {
     [`${head}podInitialBackoffSeconds: 20`, [/podMaxBackoffSeconds/]],
     [`${head}profiles: [{schedulerName: a}, {schedulerName: a}]`, [/profiles\[1\].schedulerName: Duplicate/]],
     [`${head}profiles: [{schedulerName: a}, {}]`, [/profiles\[1\].schedulerName: Required/]],
-    [`${head}leaderElection: {leaseDuration: 5s}`, [/lease-duration must be greater/]],
+    [`${head}leaderElection: {leaseDuration: 5s}`, [/leaseDuration must be greater than renewDeadline/]],
     ['kind: KubeSchedulerConfiguration', [/apiVersion and kind must be/]],
     [
       `${head}extenders: [{urlPrefix: "http://a", prioritizeVerb: p}]`,
