@@ -191,6 +191,7 @@ async function serverParts(setup: ApiServerSetup, ownPort: () => number | undefi
     ...stores.all.map((each, i) => storeComponent(`etcd-${i}`, each)),
     ...(setup.components ?? localDaemons(clock)),
   ];
+  const componentStorage = new ComponentStorage(components, schemeFor(dialect).resourceOf(componentstatuses).type);
   return {
     options,
     dependencies: {
@@ -213,7 +214,7 @@ async function serverParts(setup: ApiServerSetup, ownPort: () => number | undefi
         tokenRequests({ issuer: authentication.issuer, reader }),
       ],
       unstored: new Map<string, ResourceStorage>([
-        [`${componentstatuses.group}/${componentstatuses.resource}`, new ComponentStorage(components)],
+        [`${componentstatuses.group}/${componentstatuses.resource}`, componentStorage],
         ...resourceMetrics.storages,
       ]),
       release: () => resourceMetrics.close(),

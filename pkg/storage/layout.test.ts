@@ -131,12 +131,12 @@ void t.test('a version made of another one takes over its bytes', async (t) => {
   ];
   const inPieces = { ...before, json: segmented(before.json) };
   for (const [name, next] of nexts) {
-    t.strictSame(storedForm(next, before), storedForm(next), name);
-    t.strictSame(storedForm(next, inPieces), storedForm(next), `${name}, of bytes in pieces`);
+    t.strictSame(storedForm(next, { before }), storedForm(next), name);
+    t.strictSame(storedForm(next, { before: inPieces }), storedForm(next), `${name}, of bytes in pieces`);
   }
   const { metadata: _, ...rest } = JSON.parse(storedForm(old).bytes.toString()) as typeof managed;
   t.strictSame(rest, JSON.parse(JSON.stringify({ ...managed, metadata: undefined })));
   // What is shared is taken over without a look at it.
   Reflect.set(old.spec, 'text', 'changed');
-  t.match(storedForm(old, before).bytes.toString(), /quoted/);
+  t.match(storedForm(old, { before }).bytes.toString(), /quoted/);
 });

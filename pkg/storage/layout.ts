@@ -52,8 +52,26 @@ export function encodeStored(object: StorableObject): Buffer {
   return storedForm(object).bytes;
 }
 
+/** What the text of an object says more than the object in memory. */
+export interface TextForm {
+  /** The object with what its own level has more. */
+  ownOf<T extends object>(object: T): T;
+  /** The value of that member, likewise, with all that is in it. */
+  inside(member: string, value: object): object;
+}
+
+export interface StoredFormOptions {
+  readonly before?: StoredVersion | undefined;
+  /** Absent: the text says what is in memory. */
+  readonly text?: TextForm;
+}
+
+const asInMemory: TextForm = { ownOf: (object) => object, inside: (_member, value) => value };
+
 /** The bytes to store, partly those of `before`: most writes leave most of an object as it is. */
-export function storedForm(object: StorableObject, before?: StoredVersion): StoredForm {
+export function storedForm(given: StorableObject, options: StoredFormOptions = {}): StoredForm {
+  const { before, text = asInMemory } = options;
+  const object = text.ownOf(given);
   const writer = new StoredWriter(before);
   let separator = '{';
   for (const key of ['kind', 'apiVersion'] as const) {
@@ -63,21 +81,23 @@ export function storedForm(object: StorableObject, before?: StoredVersion): Stor
     separator = ',';
   }
   writer.text(`${separator}"metadata":`);
-  writeMetadata(writer, object.metadata ?? {});
+  writeMetadata(writer, text.inside('metadata', object.metadata ?? {}) as Metadata);
   for (const key of Object.keys(object)) {
     if (isHead(key)) continue;
     const value = (object as Readonly<Record<string, unknown>>)[key];
     if (value === undefined) continue;
     writer.text(`,${JSON.stringify(key)}:`);
-    if (isLarge(value)) writer.value(value);
+    if (isLarge(value)) writer.value(value, (same) => text.inside(key, same));
     else writer.text(toJSONText(value));
   }
   writer.text('}');
   return writer.finish();
 }
 
+type Metadata = NonNullable<StorableObject['metadata']>;
+
 /** Managed fields come last, as in 1.24. */
-function writeMetadata(writer: StoredWriter, metadata: NonNullable<StorableObject['metadata']>): void {
+function writeMetadata(writer: StoredWriter, metadata: Metadata): void {
   const { resourceVersion: _, managedFields, ...kept } = metadata;
   const text = toJSONText(kept);
   if (!Array.isArray(managedFields)) {
@@ -222,17 +242,25 @@ class StoredWriter {
     this.value(value);
   }
 
-  /** A large value: where it is will be known. */
-  value(value: object): void {
+  /** A large value: where it is will be known. `textOf`: what its text says. */
+  value(value: object, textOf = (same: object) => same): void {
     this.#flush();
     this.#ranges.push(this.#size);
-    const known = this.#bytesOf(value) ?? (Object.isFrozen(value) ? bytesOfFrozen(value) : undefined);
-    if (known === undefined) this.#append(toJSONText(value));
-    else {
-      this.#chunks.push(known);
-      this.#size += known.length;
-    }
+    const known = this.#bytesOf(value);
+    if (known === undefined) this.#written(textOf(value), value);
+    else this.#appendBytes(known);
     this.#ranges.push(this.#size);
+  }
+
+  /** The bytes of a frozen value are kept where its text says no more than itself. */
+  #written(text: object, value: object): void {
+    if (text === value && Object.isFrozen(value)) this.#appendBytes(bytesOfFrozen(value));
+    else this.#append(toJSONText(text));
+  }
+
+  #appendBytes(bytes: Buffer): void {
+    this.#chunks.push(bytes);
+    this.#size += bytes.length;
   }
 
   finish(): StoredForm {

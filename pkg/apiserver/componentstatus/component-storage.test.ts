@@ -1,13 +1,17 @@
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import t from 'tap';
+import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { ComponentStatus } from '#api/core/v1/types.gen.js';
+import { schemeFor } from '#api/scheme.js';
 import { realClock } from '#apimachinery/clock.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { type Component, localDaemon, storeComponent } from '#apiserver/componentstatus/component.js';
 import { ComponentStorage } from '#apiserver/componentstatus/component-storage.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 
 const fails = (name: string, why: string): Component => ({ name, check: () => Promise.reject(new Error(why)) });
+const { type } = schemeFor(kubernetesDialect).resourceOf(componentstatuses);
 const version = { kind: 'latest' } as const;
 
 t.test('every read asks the components', async (t) => {
@@ -17,7 +21,7 @@ t.test('every read asks the components', async (t) => {
       asked += 1;
     },
   });
-  const storage = new ComponentStorage([fails('scheduler', 'gone'), etcd]);
+  const storage = new ComponentStorage([fails('scheduler', 'gone'), etcd], type);
   const objects = async () =>
     (await storage.list({ scope: '', version })).entries.map((entry) => entry.object() as ComponentStatus);
   const expected = [
@@ -29,6 +33,7 @@ t.test('every read asks the components', async (t) => {
   ];
   t.match(await objects(), expected);
   t.match(await objects(), expected);
+  t.match(JSON.parse(String((await storage.get('scheduler', version))?.json())), { metadata: { creationTimestamp: null } });
   t.equal(asked, 2);
   t.match((await storage.get('scheduler', version))?.object(), expected[1] ?? {});
   t.equal(await storage.get('proxy', version), undefined);

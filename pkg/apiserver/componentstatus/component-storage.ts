@@ -3,7 +3,9 @@
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { ComponentStatus } from '#api/core/v1/types.gen.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
+import { withNulls } from '#apimachinery/codec/json/nulls.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Component } from '#apiserver/componentstatus/component.js';
 import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
 import { TransientEntry } from '#apiserver/resources/transient-entry.js';
@@ -12,9 +14,11 @@ import type { Entry, ListOptions, ListResult, ReadVersion } from '#storage/resou
 export class ComponentStorage extends EmptyStorage {
   /** By name. */
   readonly #components: readonly Component[];
+  readonly #type: TypeInfo;
 
-  constructor(components: readonly Component[]) {
+  constructor(components: readonly Component[], type: TypeInfo) {
     super({ group: '', resource: componentstatuses.resource });
+    this.#type = type;
     this.#components = [...components].sort((a, b) => (a.name < b.name ? -1 : 1));
   }
 
@@ -42,7 +46,7 @@ export class ComponentStorage extends EmptyStorage {
       conditions: [{ type: 'Healthy', ...(await condition(component, controller.signal)) }],
     };
     cancellation?.removeEventListener('abort', abort);
-    return new TransientEntry(this.prefix + name, Buffer.from(JSON.stringify(object)), 0n);
+    return new TransientEntry(this.prefix + name, Buffer.from(JSON.stringify(withNulls(this.#type, object))), 0n, this.#type);
   }
 }
 

@@ -7,6 +7,7 @@ import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
+import { withNulls } from '#apimachinery/codec/json/nulls.js';
 import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
 import { jsonSyntaxError } from '#apimachinery/codec/json/syntax-error.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
@@ -209,7 +210,8 @@ function* ownMetadata(metadata: unknown, before: unknown, unchanged: Set<unknown
 function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {
   switch (patch.kind) {
     case 'json':
-      return jsonPatch(object, patch.body);
+      // Its operations see what 1.24 writes.
+      return jsonPatch(withNulls(type, object), patch.body);
     case 'merge':
       return mergePatch(object, patch.body);
     case 'strategic':

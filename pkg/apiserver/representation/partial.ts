@@ -1,6 +1,7 @@
 /** PartialObjectMetadata: an object reduced to its metadata. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
+import { nullsOf } from '#apimachinery/codec/json/nulls.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Transform } from '#apiserver/http/media-type.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -30,5 +31,8 @@ export function partialJson(
   transform: Pick<Transform, 'group' | 'version'>,
 ): Buffer {
   const name = `partial:${viewName(resource, transform)}`;
-  return entry.encoded(name, (same) => Buffer.from(toJSONText(partialOf(objectOf(resource, same), transform))));
+  return entry.encoded(name, (same) => {
+    const { metadata, ...partial } = partialOf(objectOf(resource, same), transform);
+    return Buffer.from(toJSONText({ ...partial, metadata: nullsOf(resource.type).inside('metadata', metadata) }));
+  });
 }

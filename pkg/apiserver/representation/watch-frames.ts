@@ -46,7 +46,7 @@ function jsonError(status: Status): readonly Buffer[] {
   return [head('ERROR'), Buffer.from(JSON.stringify(status)), lineEnd];
 }
 
-/** The object of a bookmark, in the form of the other events: nothing but its kind and version. */
+/** The object of a bookmark, in the form of the other events: its kind and version, and what every object of it has. */
 function bookmarkObject(
   server: FrameSource,
   resource: ServedResource,
@@ -60,7 +60,9 @@ function bookmarkObject(
     apiVersion: resource.apiVersion,
     metadata: { resourceVersion: String(event.revision), ...annotations },
   };
-  return transform === undefined ? object : partialOf(object, transform);
+  if (transform !== undefined) return partialOf(object, transform);
+  server.codec.complete(object);
+  return object;
 }
 
 function formOf(resource: ServedResource, transform: Transform | undefined): string {
@@ -82,7 +84,7 @@ export function jsonFrames(
     event(event) {
       if (event.type !== 'BOOKMARK') return [heads[event.type], bytes(event.entry), lineEnd];
       const object = bookmarkObject(server, resource, event, transform);
-      return [heads.BOOKMARK, Buffer.from(toJSONText(object)), lineEnd];
+      return [heads.BOOKMARK, Buffer.from(toJSONText(server.codec.shown(object))), lineEnd];
     },
     error: jsonError,
   };

@@ -3,7 +3,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
-import { withNullLists } from '#apimachinery/codec/json/null-lists.js';
+import { withNulls } from '#apimachinery/codec/json/nulls.js';
 import { maxObjects } from '#apimachinery/codec/json/size-limit.js';
 import { complete, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
@@ -123,7 +123,7 @@ export class Codec {
   shown(object: object): object {
     const { apiVersion = '', kind = '' } = object as Partial<TypeRef>;
     const type = this.scheme.kind(apiVersion, kind)?.type;
-    return type === undefined ? object : withNullLists(type, object);
+    return type === undefined ? object : withNulls(type, object);
   }
 
   /** With prefix and envelope. Throws 406 for kinds without a Protobuf form. */

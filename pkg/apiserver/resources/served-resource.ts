@@ -6,7 +6,7 @@ import type { OtherVersions } from '#apimachinery/apply/conversions.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import { withNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
+import { nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/nulls.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { badRequest, type Qualified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
@@ -82,7 +82,7 @@ export function objectOf(resource: ServedResource, entry: Entry): ApiObjectShape
   const { conversion } = resource;
   if (conversion === undefined || isAsStored(conversion, entry)) return entry.object() as ApiObjectShape;
   if (conversion.kind === 'in process') return conversion.fromStored(entry.object() as ApiObjectShape);
-  return withoutNullLists(resource.type, parseJSONText(jsonOf(resource, entry).toString()) as ApiObjectShape);
+  return withoutNulls(resource.type, parseJSONText(jsonOf(resource, entry).toString()) as ApiObjectShape);
 }
 
 /** The entry as this version's JSON. The same holds. */
@@ -166,7 +166,7 @@ async function convertAll(
 }
 
 function jsonBytes({ type }: ServedResource, object: ApiObjectShape): Buffer {
-  return Buffer.from(toJSONText(withNullLists(type, object)));
+  return Buffer.from(toJSONText(withNulls(type, object)));
 }
 
 function viewOf({ apiVersion, edition }: ServedResource): string {
@@ -188,8 +188,9 @@ export function formOf(
   { request, pause, before }: FormOptions,
 ): MaybePromise<StoredForm> {
   const { conversion, stored } = resource;
+  const text = nullsOf(stored.type);
   const form = (wanted: ApiObjectShape, version?: StoredVersion) =>
-    storedForm(withNullLists(stored.type, wanted) as StorableObject, version);
+    storedForm(wanted as StorableObject, { before: version, text });
   if (conversion === undefined) return form(object, before);
   if (conversion.kind === 'in process')
     return inSteps(conversion.toStored(object), pause).then((wanted) => form(wanted));

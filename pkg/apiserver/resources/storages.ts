@@ -7,7 +7,7 @@ import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { hasNullLists, withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
+import { hasNulls, withoutNulls } from '#apimachinery/codec/json/nulls.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
@@ -236,7 +236,7 @@ export class ResourceStorages {
 
 /** Objects in memory have no nulls where those of 1.24 have them. */
 function decodeOf({ type }: ResourceInfo, decode: Decode): Decode {
-  return hasNullLists(type) ? (json, parts) => withoutNullLists(type, decode(json, parts)) : decode;
+  return hasNulls(type) ? (json, parts) => withoutNulls(type, decode(json, parts)) : decode;
 }
 
 /** `secrets`, `deployments.apps`. */

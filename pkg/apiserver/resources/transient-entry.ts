@@ -2,7 +2,7 @@
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Steps } from '#apimachinery/async/steps.js';
-import { withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
+import { withoutNulls } from '#apimachinery/codec/json/nulls.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -58,7 +58,7 @@ export class TransientEntry implements Entry {
 
   #shaped(value: unknown): ApiObjectShape {
     const object = value as ApiObjectShape;
-    return this.#type === undefined ? object : withoutNullLists(this.#type, object);
+    return this.#type === undefined ? object : withoutNulls(this.#type, object);
   }
 
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer {

@@ -3,7 +3,7 @@ import type { Test } from 'tap';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
-import { withoutNullLists } from '#apimachinery/codec/json/null-lists.js';
+import { withoutNulls } from '#apimachinery/codec/json/nulls.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
@@ -130,7 +130,7 @@ class Exercise {
     strategyFor(this.#case.resource).defaults?.(object as unknown as ApiObjectShape, context);
     this.#t.strictSame(
       { ...object, metadata: undefined },
-      { ...withoutNullLists(this.#kind.type, stored), metadata: undefined },
+      { ...withoutNulls(this.#kind.type, stored), metadata: undefined },
       'canonical, with defaults',
     );
   }
