@@ -24,10 +24,16 @@ export function tokenReviews(options: TokenReviewOptions): VirtualResource {
       const review = object as TokenReview;
       const { token = '' } = review.spec ?? {};
       if (token === '') throw badRequest('token is required for TokenReview in authentication');
-      return { ...review, status: await statusFor(options, token, review.spec.audiences ?? []) };
+      // What was sent as the status stays where nothing is known better, as with 1.24.
+      return {
+        ...review,
+        status: { ...review.status, ...(await statusFor(options, token, review.spec.audiences ?? [])) },
+      };
     },
   };
 }
+
+const refused = (): TokenReviewStatus => ({ authenticated: false, error: 'invalid bearer token' });
 
 async function statusFor(
   options: TokenReviewOptions,
@@ -40,11 +46,11 @@ async function statusFor(
     user = await options.tokens.authenticateToken(token, asked);
   } catch (error) {
     if (statusOf(error)?.code !== 401) throw error;
-    return { authenticated: false, error: 'invalid bearer token' };
+    return refused();
   }
   const known = new Set(asked);
   const audiences = tokenAudiences(options, token).filter((audience) => known.has(audience));
-  if (user === undefined || (wanted.length > 0 && audiences.length === 0)) return { authenticated: false };
+  if (user === undefined || (wanted.length > 0 && audiences.length === 0)) return refused();
   const { name, uid, groups, extra } = withGeneralGroup(user, options.dialect);
   return {
     authenticated: true,

@@ -33,7 +33,9 @@ t.test('every read asks the components', async (t) => {
   ];
   t.match(await objects(), expected);
   t.match(await objects(), expected);
-  t.match(JSON.parse(String((await storage.get('scheduler', version))?.json())), { metadata: { creationTimestamp: null } });
+  t.match(JSON.parse(String((await storage.get('scheduler', version))?.json())), {
+    metadata: { creationTimestamp: null },
+  });
   t.equal(asked, 2);
   t.match((await storage.get('scheduler', version))?.object(), expected[1] ?? {});
   t.equal(await storage.get('proxy', version), undefined);

@@ -46,7 +46,12 @@ export class ComponentStorage extends EmptyStorage {
       conditions: [{ type: 'Healthy', ...(await condition(component, controller.signal)) }],
     };
     cancellation?.removeEventListener('abort', abort);
-    return new TransientEntry(this.prefix + name, Buffer.from(JSON.stringify(withNulls(this.#type, object))), 0n, this.#type);
+    return new TransientEntry(
+      this.prefix + name,
+      Buffer.from(JSON.stringify(withNulls(this.#type, object))),
+      0n,
+      this.#type,
+    );
   }
 }
 

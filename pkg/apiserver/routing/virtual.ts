@@ -30,5 +30,8 @@ export async function serveVirtual(operation: Operation, virtual: VirtualResourc
   await admitChanges(operation, call);
   await runAdmission('validate', operation, call);
   const answer = await virtual.handle({ object, namespace, name, dryRun, context });
-  return registry.responder.object(context, { kind: type.kind, apiVersion: type.apiVersion, ...answer }, 201, form);
+  const { kind, apiVersion } = type;
+  // What it says nothing of is written as of every other kind.
+  const { object: whole } = registry.codec.normalize({ kind, apiVersion, ...answer }, type, 'Ignore');
+  return registry.responder.object(context, whole, 201, form);
 }

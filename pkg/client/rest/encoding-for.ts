@@ -6,7 +6,7 @@ import { ProtobufEncoding, type ProtobufOptions } from '#client/rest/protobuf-en
 
 /** `contentType`: the dialect's Protobuf, or JSON, which an empty one is too. Throws TypeError for any other. */
 export function encodingFor(contentType: string, dialect: Dialect, options: ProtobufOptions = {}): ObjectEncoding {
-  if (contentType === '' || contentType === jsonMediaType) return new JsonEncoding();
+  if (contentType === '' || contentType === jsonMediaType) return new JsonEncoding(schemeFor(dialect));
   if (contentType === dialect.protobufMediaType) return new ProtobufEncoding(schemeFor(dialect), options);
   throw new TypeError(`content type ${JSON.stringify(contentType)} is not supported`);
 }

@@ -1,6 +1,8 @@
 /** In which form objects travel between client and server. */
+import { withoutNulls } from '#apimachinery/codec/json/nulls.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
+import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { JsonItemReader } from '#client/rest/json-item.js';
 import { JsonListReader } from '#client/rest/json-list.js';
 import { parseJson } from '#client/rest/response.js';
@@ -22,6 +24,12 @@ export interface EncodedObject {
 /** Given an item of a list, says what is to stand in its place. */
 export type TakeItem = (item: unknown) => unknown;
 
+export interface ListReading {
+  /** Of the items, which do not say it themselves. */
+  readonly names: ObjectNames;
+  readonly take: TakeItem;
+}
+
 export interface ObjectEncoding {
   /** Value of the Accept header for a resource's answers. */
   accept(type: ResourceDeclaration, apiVersion: string): string;
@@ -34,14 +42,19 @@ export interface ObjectEncoding {
    * `take` as soon as it has arrived, so that whatever that drops of it is not in memory until the list has ended. Throws
    * TransportError for nonsense.
    */
-  list(contentType: string | undefined, body: AsyncIterable<Buffer>, take: TakeItem): Promise<unknown>;
+  list(contentType: string | undefined, body: AsyncIterable<Buffer>, options: ListReading): Promise<unknown>;
   /** Reads a watch's body of that media type; the same holds of its objects. */
   watchReader(contentType: string | undefined): WatchReader;
 }
 
-/** Every server and every resource has it. */
+/** Every server and every resource has it. Members of kinds of the scheme that are null are absent in what it reads. */
 export class JsonEncoding implements ObjectEncoding {
   readonly #items = new JsonItemReader();
+  readonly #scheme: Scheme;
+
+  constructor(scheme: Scheme) {
+    this.#scheme = scheme;
+  }
 
   accept(): string {
     return jsonMediaType;
@@ -52,17 +65,26 @@ export class JsonEncoding implements ObjectEncoding {
   }
 
   decode(_contentType: string | undefined, bytes: Buffer): unknown {
-    return parseJson(bytes);
+    return this.#withoutNulls(parseJson(bytes));
   }
 
-  async list(_contentType: string | undefined, body: AsyncIterable<Buffer>, take: TakeItem): Promise<unknown> {
-    const reader = new JsonListReader((bytes) => take(this.#items.read(bytes)));
+  async list(_contentType: string | undefined, body: AsyncIterable<Buffer>, options: ListReading): Promise<unknown> {
+    const { names, take } = options;
+    const reader = new JsonListReader((bytes) => take(this.#withoutNulls(this.#items.read(bytes), names)));
     for await (const chunk of body) reader.push(chunk);
     return reader.finish();
   }
 
   watchReader(): WatchReader {
-    return new JsonWatchReader();
+    return new JsonWatchReader((object) => this.#withoutNulls(object));
+  }
+
+  /** `names`: of what does not say itself what it is. */
+  #withoutNulls(value: unknown, names?: ObjectNames): unknown {
+    if (typeof value !== 'object' || value === null) return value;
+    const { apiVersion = names?.apiVersion ?? '', kind = names?.kind ?? '' } = value as Partial<ObjectNames>;
+    const type = this.#scheme.kind(apiVersion, kind)?.type;
+    return type === undefined ? value : withoutNulls(type, value);
   }
 }
 

@@ -129,6 +129,8 @@ t.test('content types that there are', async (t) => {
   t.throws(() => encodingFor(mediaType, orchDialect), /not supported/);
 });
 
+const podNames = { apiVersion: 'v1', kind: 'Pod' };
+
 t.test('what the objects of lists and watches have in common', async (t) => {
   const managedFields = [{ manager: 'm', operation: 'Update', fieldsType: 'FieldsV1', fieldsV1: { 'f:spec': {} } }];
   const named = (name: string) => ({ ...pod, metadata: { name, namespace, managedFields } });
@@ -139,7 +141,7 @@ t.test('what the objects of lists and watches have in common', async (t) => {
       await Promise.resolve();
       yield body;
     })();
-    return (await encoding.list(mediaType, chunks, (item) => item)) as { items: Pod[] };
+    return (await encoding.list(mediaType, chunks, { names: podNames, take: (item) => item })) as { items: Pod[] };
   };
   const whole = await lists(new ProtobufEncoding(schemeFor(dialect)));
   t.match(whole, { items });

@@ -16,9 +16,9 @@ import {
   type EncodedObject,
   JsonEncoding,
   jsonMediaType,
+  type ListReading,
   type ObjectEncoding,
   type ObjectNames,
-  type TakeItem,
 } from '#client/rest/object-encoding.js';
 import type { WatchMessage, WatchReader } from '#client/rest/watch-stream.js';
 
@@ -35,12 +35,13 @@ export class ProtobufEncoding implements ObjectEncoding {
   /** Of lists and watches, which fill caches: nobody changes what is in them. */
   readonly #cached: ObjectCodec;
   readonly #mediaType: string;
-  readonly #json = new JsonEncoding();
+  readonly #json: JsonEncoding;
   readonly #shared: SharedParts;
 
   constructor(scheme: Scheme, { withoutManagers = false }: ProtobufOptions = {}) {
     const shared = { texts: new SharedTexts(), values: new SharedValues(), withoutManagers };
     this.#shared = { ...shared, messages: new SharedMessages() };
+    this.#json = new JsonEncoding(scheme);
     this.#codec = new ObjectCodec(scheme, shared);
     this.#cached = new ObjectCodec(scheme, this.#shared);
     this.#mediaType = scheme.dialect.protobufMediaType;
@@ -66,9 +67,9 @@ export class ProtobufEncoding implements ObjectEncoding {
     return this.#speaksProtobuf(contentType) ? objectIn(bytes, this.#codec) : this.#json.decode(contentType, bytes);
   }
 
-  async list(contentType: string | undefined, body: AsyncIterable<Buffer>, take: TakeItem): Promise<unknown> {
-    if (!this.#speaksProtobuf(contentType)) return this.#json.list(contentType, body, take);
-    const reader = new ProtobufListReader(this.#codec.scheme, this.#shared, take);
+  async list(contentType: string | undefined, body: AsyncIterable<Buffer>, options: ListReading): Promise<unknown> {
+    if (!this.#speaksProtobuf(contentType)) return this.#json.list(contentType, body, options);
+    const reader = new ProtobufListReader(this.#codec.scheme, this.#shared, options.take);
     for await (const chunk of body) translated(() => reader.push(chunk));
     return translated(() => reader.finish());
   }

@@ -51,9 +51,10 @@ export class RestResourceClient<T extends ApiObject> implements ResourceClient<T
     const { signal } = options;
     const request = { method: 'GET', verb: 'LIST', path, accept: this.#accept, signal };
     const { headers, body } = await this.#sender.open(request);
-    const answer = await this.#sender.encoding.list(headers['content-type'], body, (item) =>
-      take(this.#identified(this.#object(item))),
-    );
+    const answer = await this.#sender.encoding.list(headers['content-type'], body, {
+      names: { apiVersion: this.#apiVersion, kind: this.#type.kind },
+      take: (item) => take(this.#identified(this.#object(item))),
+    });
     const list = this.#object(answer) as unknown as ApiList<T>;
     // An empty list may arrive as null or not at all.
     list.items ??= [];

@@ -202,6 +202,26 @@ t.test('watch events, whole, in halves and several at once', async (t) => {
   t.equal(seen[0]?.url, '/api/v1/pods?resourceVersion=5&watch=true&allowWatchBookmarks=true');
 });
 
+t.test('members that are null in JSON are absent, as in Protobuf', async (t) => {
+  const conditions = [{ type: 'Ready', status: 'True', lastProbeTime: null }];
+  const pod = { metadata: { name: 'a', creationTimestamp: null }, status: { conditions } };
+  const named = { kind: 'Pod', apiVersion: 'v1', ...pod };
+  const body = new WatchBody();
+  const { client } = scripted([json(named), json({ items: [pod] }), { body }]);
+  const resource = client.resource(pods);
+  const expected = {
+    ...named,
+    metadata: { name: 'a' },
+    status: { conditions: [{ type: 'Ready', status: 'True' }] },
+  };
+  t.strictSame(await resource.get('a', { namespace: 'n' }), expected);
+  t.strictSame((await resource.list()).items, [expected]);
+  const first = resource.watch()[Symbol.asyncIterator]().next();
+  body.send({ type: 'ADDED', object: named });
+  t.strictSame((await first).value, { type: 'ADDED', object: expected });
+  body.end();
+});
+
 t.test('watches that fail', async (t) => {
   const gone = new WatchBody();
   gone.send({ type: 'ERROR', object: { kind: 'Status', code: 410, reason: 'Expired', message: 'too old' } });

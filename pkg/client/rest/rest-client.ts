@@ -6,8 +6,9 @@ import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, RequestOptions, ResourceClient } from '#client/client.js';
 import { isTransportError, TransportError } from '#client/http/transport-error.js';
+import { encodingFor } from '#client/rest/encoding-for.js';
 import { noRequestMetrics, type RequestMetrics } from '#client/rest/metrics.js';
-import { JsonEncoding, jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
+import { jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
 import type { ClientRequest, RequestSender } from '#client/rest/request.js';
 import { RestResourceClient } from '#client/rest/resource-client.js';
 import { errorFrom, readAll } from '#client/rest/response.js';
@@ -57,7 +58,7 @@ export class RestClient implements Client, RequestSender {
 
   constructor(options: RestClientOptions) {
     this.dialect = options.dialect;
-    this.encoding = options.encoding ?? new JsonEncoding();
+    this.encoding = options.encoding ?? encodingFor(jsonMediaType, options.dialect);
     this.#transport = options.transport;
     this.#clock = options.clock;
     this.#bucket = new TokenBucket({ qps: options.qps ?? 0, burst: options.burst ?? 10, clock: options.clock });

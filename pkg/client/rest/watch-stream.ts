@@ -21,9 +21,18 @@ export interface WatchReader {
 /** Reads messages in JSON, one a line. */
 export class JsonWatchReader implements WatchReader {
   readonly #lines = new LineReader();
+  readonly #read: (object: unknown) => unknown;
+
+  /** What `read` returns of an event's object stands in its place. */
+  constructor(read: (object: unknown) => unknown = (object) => object) {
+    this.#read = read;
+  }
 
   *push(chunk: Buffer): Iterable<WatchMessage> {
-    for (const line of this.#lines.push(chunk)) yield decode(line);
+    for (const line of this.#lines.push(chunk)) {
+      const { type, object } = decode(line);
+      yield { type, object: this.#read(object) };
+    }
   }
 }
 

@@ -65,22 +65,25 @@ const added: Rewrite = (plan, object) => rewritten(plan, ownWithNulls(plan, obje
 
 const dropped: Rewrite = (plan, object) => rewritten(plan, ownWithoutNulls(plan, object), dropped);
 
-function ownWithNulls({ own, places }: Plan, object: JsonObject): JsonObject {
-  let missing: string[] | undefined;
-  for (const name of own) {
-    const value = object[name];
-    if (value === undefined || (Array.isArray(value) && value.length === 0)) (missing ??= []).push(name);
-  }
-  return missing === undefined ? object : inPlaces(object, missing, places);
+function ownWithNulls(plan: Plan, object: JsonObject): JsonObject {
+  for (const name of plan.own) if (saysNothing(object[name])) return inPlaces(plan, object);
+  return object;
 }
 
-/** The object with nulls under these names, each before the first member that comes behind it in 1.24's text. */
-function inPlaces(object: JsonObject, names: readonly string[], places: ReadonlyMap<string, number>): JsonObject {
+function saysNothing(value: unknown): boolean {
+  return value === undefined || (Array.isArray(value) && value.length === 0);
+}
+
+/** The object with its own nulls, each before the first member that comes behind it in 1.24's text. */
+function inPlaces({ own, places }: Plan, object: JsonObject): JsonObject {
+  const names = own.filter((name) => saysNothing(object[name]));
   const result: JsonObject = {};
+  const placeOf = (name: string | undefined) =>
+    name === undefined ? Number.POSITIVE_INFINITY : (places.get(name) ?? -1);
   let next = 0;
+  let nextPlace = placeOf(names[0]);
   for (const name in object) {
-    const place = places.get(name) ?? -1;
-    while (next < names.length && (places.get(names[next] as string) as number) < place) {
+    for (const place = placeOf(name); nextPlace < place; nextPlace = placeOf(names[next])) {
       result[names[next++] as string] = null;
     }
     // An empty list has had its place or will have it.

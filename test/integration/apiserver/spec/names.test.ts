@@ -23,7 +23,7 @@ t.test('names', withEtcd, async (t) => {
           group: 'authentication',
           resource: 'tokenreviews',
           subresource: '',
-          handle: async ({ object }) => ({ ...object, status: { authenticated: false } }) as typeof object,
+          handle: async ({ object }) => ({ ...object, status: { error: 'invalid bearer token' } }) as typeof object,
         },
       ],
     },
@@ -66,7 +66,7 @@ t.test('names', withEtcd, async (t) => {
     for (let i = 0; i < 2; i += 1) {
       const { status, json } = await client.post(api, review);
       t.equal(status, 201, 'as often as one likes, without a name');
-      t.match(json, { kind: 'TokenReview', status: { authenticated: false } });
+      t.match(json, { kind: 'TokenReview', status: { error: 'invalid bearer token' } });
     }
     t.equal((await client.get(`${api}/x`)).status, 405);
     t.equal((await client.get(api)).status, 405);

@@ -164,7 +164,8 @@ t.test('watches', withEtcd, async (t) => {
     t.ok(events.length >= 1);
     for (const event of events) {
       t.match(event, { type: 'BOOKMARK', object: { kind: 'ConfigMap', apiVersion: 'v1' } });
-      t.same(Object.keys(event.object.metadata), ['resourceVersion']);
+      t.same(Object.keys(event.object.metadata), ['resourceVersion', 'creationTimestamp']);
+      t.equal(event.object.metadata.creationTimestamp, null);
       t.same(Object.keys(event.object).sort(), ['apiVersion', 'kind', 'metadata']);
     }
     const version = events.at(-1)?.object.metadata.resourceVersion;
