@@ -12,6 +12,7 @@ import { readLines } from '#client/rest/lines.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { responseRetryMs } from '#client/rest/retry.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
+import type { OpenAPIDocument } from '#cmd/orchctl/api/open-api.js';
 import { apiVersionOf, ResourceCatalog, type ServedResource } from '#cmd/orchctl/api/resources.js';
 import { asTable, type Table } from '#cmd/orchctl/api/table.js';
 
@@ -54,6 +55,7 @@ export class Api {
   /** Where and how to open a WebSocket for that path. */
   readonly webSocket: (path: string) => Promise<WebSocketTarget>;
   #catalog: Promise<ResourceCatalog> | undefined;
+  #openAPI: Promise<OpenAPIDocument> | undefined;
 
   constructor(options: {
     transport: Transport;
@@ -71,6 +73,12 @@ export class Api {
   catalog(): Promise<ResourceCatalog> {
     this.#catalog ??= this.#discover();
     return this.#catalog;
+  }
+
+  /** What the server says of its kinds; asked once. */
+  openAPI(): Promise<OpenAPIDocument> {
+    this.#openAPI ??= this.json<OpenAPIDocument>('GET', '/openapi/v2');
+    return this.#openAPI;
   }
 
   /** A client for whole typed objects, which come in the short encoding. */

@@ -5,6 +5,7 @@ import { objectName } from '#cmd/orchctl/api/resources.js';
 import type { Command } from '#cmd/orchctl/commands/command.js';
 import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
 import { filenameOption, outputOption } from '#cmd/orchctl/commands/options.js';
+import { directiveOf, validateManifests, validateOption } from '#cmd/orchctl/validation/validate.js';
 
 export const fieldManager = 'orchctl';
 
@@ -16,6 +17,7 @@ export const apply: Command = {
   options: {
     ...filenameOption,
     ...outputOption,
+    ...validateOption,
     'force-conflicts': {
       type: 'bool',
       section: 'Writing',
@@ -36,8 +38,14 @@ export const apply: Command = {
     },
   },
   async run(invocation) {
-    const { api, values, out } = invocation;
+    const { api, values, out, err } = invocation;
+    const directive = directiveOf(values.string('validate') ?? 'strict');
     const manifests = await readManifests(invocation, await api.catalog());
+    await validateManifests(manifests, {
+      directive,
+      document: () => api.openAPI(),
+      warn: (text) => err.write(`${text}\n`),
+    });
     const dryRun = values.string('dry-run') === 'server';
     for (const manifest of manifests) {
       const before = await current(manifest, (path) => api.json<ApiObject>('GET', path));
@@ -45,7 +53,7 @@ export const apply: Command = {
         fieldManager: values.string('field-manager'),
         force: values.bool('force-conflicts') ? 'true' : undefined,
         dryRun: dryRun ? 'All' : undefined,
-        fieldValidation: 'Strict',
+        fieldValidation: directive,
       });
       const after = await api.json<ApiObject>('PATCH', path, manifest.object, {
         'content-type': 'application/apply-patch+yaml',

@@ -6,6 +6,7 @@ import type { Command } from '#cmd/orchctl/commands/command.js';
 import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
 import { filenameOption } from '#cmd/orchctl/commands/options.js';
 import { UsageError } from '#cmd/orchctl/terminal/errors.js';
+import { directiveOf, validateManifests, validateOption } from '#cmd/orchctl/validation/validate.js';
 
 export const create: Command = {
   name: 'create',
@@ -18,6 +19,7 @@ export const create: Command = {
   ],
   options: {
     ...filenameOption,
+    ...validateOption,
     'from-literal': {
       type: 'stringArray',
       section: 'Content',
@@ -32,7 +34,8 @@ export const create: Command = {
     },
   },
   async run(invocation) {
-    const { api, values, out, args, namespace } = invocation;
+    const { api, values, out, err, args, namespace } = invocation;
+    const directive = directiveOf(values.string('validate') ?? 'strict');
     const catalog = await api.catalog();
     const manifests: Manifest[] = [];
     if (args.length > 0) {
@@ -40,11 +43,16 @@ export const create: Command = {
       const resource = catalog.byKind(object.apiVersion ?? '', object.kind ?? '');
       manifests.push({ object, resource, namespace: resource.namespaced ? namespace : undefined, source: 'arguments' });
     } else manifests.push(...(await readManifests(invocation, catalog)));
+    await validateManifests(manifests, {
+      directive,
+      document: () => api.openAPI(),
+      warn: (text) => err.write(`${text}\n`),
+    });
     const dryRun = values.string('dry-run') === 'server';
     for (const { object, resource, namespace: inside } of manifests) {
       const path = withQuery(collectionPath(resource, { namespace: inside }), {
         fieldManager,
-        fieldValidation: 'Strict',
+        fieldValidation: directive,
         dryRun: dryRun ? 'All' : undefined,
       });
       const made = await api.json<ApiObject>('POST', path, object);

@@ -110,6 +110,7 @@ class CompiledType implements TypeInfo {
   readonly shortName: string;
   readonly goName: string;
   readonly shape: Shape;
+  readonly declared: readonly string[];
   readonly isKind: boolean;
   readonly isList: boolean;
   readonly atomic: boolean;
@@ -142,6 +143,7 @@ class CompiledType implements TypeInfo {
     this.union = schemaUnion(message);
     this.isList =
       shortName.endsWith('List') && message.fields.items !== undefined && message.fields.metadata !== undefined;
+    this.declared = Object.keys(message.fields);
     this.isKind = message.isKind === true || served.has(this.name);
   }
 

@@ -68,6 +68,8 @@ export interface TypeInfo {
   readonly isList: boolean;
   /** By ascending number, as they are written on the wire. */
   readonly fields: readonly FieldInfo[];
+  /** Names of its own fields in the order of the declaration, which is Go's; absent where no schema lists them. */
+  readonly declared?: readonly string[];
   /** JSON fields, those of inline messages included. */
   readonly byName: ReadonlyMap<string, FieldInfo>;
   readonly byNumber: ReadonlyMap<number, FieldInfo>;

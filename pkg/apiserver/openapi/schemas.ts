@@ -151,7 +151,7 @@ export class SchemaCollector {
     }
     const schema: SchemaDocument = { type: 'object' };
     if (Object.keys(properties).length > 0) schema.properties = properties;
-    if (required.length > 0) schema.required = required;
+    if (required.length > 0) schema.required = inDeclaredOrder(required, type.declared ?? []);
     if (type.union !== undefined) extend(schema, this.#dialect, 'unions', [unionDocument(type.union)]);
     return schema;
   }
@@ -204,4 +204,10 @@ function unionDocument({ discriminator, members }: NonNullable<TypeInfo['union']
 
 function hasExtensions(field: FieldInfo): boolean {
   return field.patchMerge || field.patchRetainKeys || field.patchMergeKey !== undefined || field.atomic;
+}
+
+/** Release 1.24 lists required fields as its types do, whatever their numbers are. Names that are not declared come last. */
+function inDeclaredOrder(names: readonly string[], declared: readonly string[]): string[] {
+  const own = declared.filter((name) => names.includes(name));
+  return [...own, ...names.filter((name) => !declared.includes(name))];
 }

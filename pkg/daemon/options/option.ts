@@ -54,6 +54,8 @@ export interface OptionDeclaration {
   readonly inert?: true | string;
   /** Values of an inert option that come true all the same, and need no warning. */
   readonly inertUnless?: readonly string[];
+  /** Its text where it stands alone, which it then always does when no `=` follows. */
+  readonly alone?: string;
   readonly shorthand?: string;
   /** Other names that the command line may use for it; values and messages know the table's name alone. */
   readonly aliases?: readonly string[];

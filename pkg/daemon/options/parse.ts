@@ -113,9 +113,13 @@ function readLong(state: State, arg: string): void {
     readBuiltIn(state, name, inline, arg);
     return;
   }
-  const text = inline ?? (declaration.type === 'bool' ? 'true' : state.rest.pop());
+  const text = inline ?? aloneText(declaration) ?? state.rest.pop();
   if (text === undefined) state.errors.push(`flag needs an argument: --${name}`);
   else setValue(state, name, declaration, text);
+}
+
+function aloneText({ type, alone }: OptionDeclaration): string | undefined {
+  return type === 'bool' ? 'true' : alone;
 }
 
 function readBuiltIn(state: State, name: string, inline: string | undefined, arg: string): void {
@@ -149,7 +153,7 @@ function readShort(state: State, arg: string): void {
     readShort(state, `-${attached}`);
     return;
   }
-  const text = attached ?? (declaration.type === 'bool' ? 'true' : state.rest.pop());
+  const text = attached ?? aloneText(declaration) ?? state.rest.pop();
   if (text === undefined) state.errors.push(`flag needs an argument: '${letter}' in ${arg}`);
   else setValue(state, name, declaration, text);
 }
