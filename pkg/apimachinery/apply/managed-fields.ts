@@ -25,13 +25,13 @@ import {
   type Manager,
   readManagers,
   sameManager,
+  timeOf,
   withoutFields,
   writeManagers,
 } from '#apimachinery/apply/managers.js';
 import type { JsonObject } from '#apimachinery/apply/structure.js';
 import { type Changes, changesByVersion } from '#apimachinery/apply/versions.js';
 import type { Steps } from '#apimachinery/async/steps.js';
-import { formatTime } from '#apimachinery/clock.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 const managedFields = 'metadata.managedFields';
@@ -60,8 +60,8 @@ export interface WriteInfo {
   readonly manager: string;
   /** Empty for the object itself. */
   readonly subresource: string;
-  /** Milliseconds since the epoch. */
-  readonly now: number;
+  /** Milliseconds since the epoch; absent: an entry keeps its time, and a new one has none. */
+  readonly now?: number;
   /** Absent: the status, or the spec where the subresource is the status. */
   readonly reset?: Unmanaged | undefined;
   /** Other versions of the kind; absent: all managers are taken for those of this one. */
@@ -211,7 +211,7 @@ export function* managerBeforeApply(request: WriteInfo, live: JsonObject): Steps
   const fields = yield* addedFieldsSteps(request.type, live, unmanaged(request).all);
   if (isEmptySet(fields)) return [];
   const name = 'before-first-apply';
-  const time = formatTime(now);
+  const time = timeOf(now);
   return [{ name, operation: 'Update', apiVersion, subresource, time, fields, inOrder: true, entry: undefined }];
 }
 
@@ -230,7 +230,7 @@ function* withChanges(request: UpdateRequest, changes: Changes | undefined): Con
     // Its time is that of the last change of what it manages, not of the values.
     if (writer !== undefined && setsEqual(fields, writer.before.fields)) result.push(writer.before);
     else {
-      const [time, inOrder] = [formatTime(now), writer?.left.inOrder !== false];
+      const [time, inOrder] = [timeOf(now) ?? writer?.before.time, writer?.left.inOrder !== false];
       // Spelled out: copies of members one by one cost as much as all the rest here.
       result.push({ name, operation, apiVersion, subresource, time, fields, inOrder, entry: undefined });
     }

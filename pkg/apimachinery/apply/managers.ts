@@ -219,9 +219,14 @@ function identifierOf({ name, operation, apiVersion, subresource }: ManagerIdent
 export function retimed(
   previous: Manager | undefined,
   manager: Omit<Manager, 'time'>,
-  nowMs: number,
+  nowMs: number | undefined,
   touched: boolean,
 ): Manager {
   const same = previous !== undefined && !touched && setsEqual(previous.fields, manager.fields);
-  return { ...manager, time: same ? previous.time : formatTime(nowMs) };
+  return { ...manager, time: same ? previous.time : (timeOf(nowMs) ?? previous?.time) };
+}
+
+/** `nowMs`: absent where times are not kept. */
+export function timeOf(nowMs: number | undefined): string | undefined {
+  return nowMs === undefined ? undefined : formatTime(nowMs);
 }

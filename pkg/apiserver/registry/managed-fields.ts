@@ -75,14 +75,15 @@ export class ManagedFields {
    */
   changed(write: ManagedWrite): Promise<void> | undefined {
     if (write.resource.conversion?.kind === 'remote') return this.writtenInSteps(write, () => undefined);
-    setEntries(write.object, updateManagedFields(this.#update(write)));
+    setEntries(write.object, tracked(write, updateManagedFields(this.#update(write))));
     return undefined;
   }
 
   /** Both for large objects: `pause` comes between the steps. */
   async writtenInSteps(write: ManagedWrite, pause: Pause): Promise<void> {
     const steps = updateSteps(this.#update(write));
-    setEntries(write.object, await withQuestions(steps, { pause, ask: (question) => askIfPossible(write, question) }));
+    const ask = (question: ConversionQuestion) => askIfPossible(write, question);
+    setEntries(write.object, tracked(write, await withQuestions(steps, { pause, ask })));
   }
 
   #update({ object, old, resource, manager, subresource }: ManagedWrite): UpdateRequest {
@@ -116,7 +117,9 @@ export class ManagedFields {
     const { clock, codec } = this.#options;
     const versions = versionsOf(resource, { codec });
     const reset = resetFields(resource, subresource);
-    const info = { type: resource.type, apiVersion, manager, subresource, reset, now: clock.now() };
+    const spoken = { type: resource.type, apiVersion, manager, subresource, reset };
+    // Of who scaled 1.24 does not keep when it was.
+    const info = subresource === 'scale' ? spoken : { ...spoken, now: clock.now() };
     return versions === undefined ? info : { ...info, versions };
   }
 }
@@ -147,6 +150,15 @@ async function askIfPossible(asked: Asked, question: ConversionQuestion): Promis
     warn(context, `managers keep the fields they have in ${question.apiVersion}: ${messageOf(error)}`);
     return undefined;
   }
+}
+
+/** Who scales an object of a custom kind manages nothing by it in 1.24, which knows no Scale among the kind's types. */
+function tracked(
+  { resource, subresource }: Pick<ManagedWrite, 'resource' | 'subresource'>,
+  entries: readonly ManagedFieldsEntry[],
+): readonly ManagedFieldsEntry[] {
+  if (subresource !== 'scale' || resource.edition === undefined) return entries;
+  return entries.filter((entry) => entry.subresource !== subresource);
 }
 
 function setEntries(object: ApiObjectShape, entries: readonly ManagedFieldsEntry[]): void {
