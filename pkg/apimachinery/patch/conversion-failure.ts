@@ -53,9 +53,11 @@ function firstFailure(field: FieldInfo, values: readonly unknown[]): string | un
   return undefined;
 }
 
-function valueFailure({ type, scalar }: FieldInfo, value: unknown): string | undefined {
+function valueFailure({ type, scalar, goType }: FieldInfo, value: unknown): string | undefined {
   if (type !== undefined) return conversionFailure(type, value);
-  return scalar === undefined || value === null || value === undefined ? undefined : scalarFailure(scalar, value);
+  return scalar === undefined || value === null || value === undefined
+    ? undefined
+    : scalarFailure(scalar, value, goType);
 }
 
 function notRestored(into: string, value: unknown, word: string): string {
@@ -70,14 +72,14 @@ function kindOf(value: unknown): string {
 
 const numbers: ReadonlySet<string> = new Set(['int32', 'int64', 'uint32', 'uint64', 'float32', 'float64']);
 
-function scalarFailure(scalar: Scalar, value: unknown): string | undefined {
+function scalarFailure(scalar: Scalar, value: unknown, goType: string | undefined): string | undefined {
   if (scalar === 'bytes') return typeof value === 'string' ? undefined : notRestored('slice', value, 'from');
   const into = scalar === 'double' ? 'float64' : scalar === 'float' ? 'float32' : scalar;
   const from = kindOf(value);
   if (from === into || (from === 'int64' && fits(value as number, scalar))) return undefined;
   // Go converts whole numbers to text, as the character of that code.
   const convertible = numbers.has(from) && (numbers.has(into) || (into === 'string' && from === 'int64'));
-  return convertible ? `cannot convert ${from} to ${into}` : `unrecognized type: ${into}`;
+  return convertible ? `cannot convert ${from} to ${goType ?? into}` : `unrecognized type: ${into}`;
 }
 
 /** Whether a whole number has a place in the type. 1.24 takes others cut to their last bits, which is refused here. */

@@ -51,11 +51,17 @@ class CompiledField implements FieldInfo {
   readonly whileOff: string | undefined;
   readonly ungated: readonly string[] | undefined;
   readonly doc: string | undefined;
+  readonly goType: string | undefined;
 
   constructor(
     key: string,
     declaration: FieldDeclaration,
-    resolved: { type: TypeInfo | undefined; enumValues: readonly string[] | undefined; extensionPrefix: string },
+    resolved: {
+      type: TypeInfo | undefined;
+      enumValues: readonly string[] | undefined;
+      extensionPrefix: string;
+      goType: string | undefined;
+    },
   ) {
     const { patchStrategy = declaration.patchMergeKey === undefined ? '' : 'merge' } = declaration;
     const strategies = patchStrategy.split(',');
@@ -88,6 +94,7 @@ class CompiledField implements FieldInfo {
     this.whileOff = declaration.whileOff;
     this.ungated = declaration.ungated;
     this.doc = described(declaration);
+    this.goType = resolved.goType;
   }
 }
 
@@ -209,6 +216,8 @@ function namesOf(type: TypeInfo, into: Map<string, FieldInfo>): Map<string, Fiel
   return into;
 }
 
+const noGoTypes: ReadonlyMap<string, string> = new Map();
+
 /**
  * All types by full name. `extensionPrefix` is the dialect's prefix of OpenAPI extensions, which are names of fields in
  * one type. Asking a type for its fields throws a RangeError when one of them refers to a type that does not exist.
@@ -216,6 +225,7 @@ function namesOf(type: TypeInfo, into: Map<string, FieldInfo>): Map<string, Fiel
 export function compileTypes(
   declarations: readonly GroupVersionDeclaration[],
   extensionPrefix: string,
+  goTypes: ReadonlyMap<string, string> = noGoTypes,
 ): ReadonlyMap<string, TypeInfo> {
   const served = servedKinds(declarations);
   const types = new Map<string, TypeInfo>();
@@ -234,7 +244,8 @@ export function compileTypes(
               declaration.enum === undefined
                 ? undefined
                 : (enums.get(declaration.enum) ?? unknownEnum(declaration.enum, `${type.name}.${key}`));
-            return new CompiledField(key, declaration, { type: target, enumValues, extensionPrefix });
+            const goType = goTypes.get(`${type.name}.${key}`);
+            return new CompiledField(key, declaration, { type: target, enumValues, extensionPrefix, goType });
           });
         const type = new CompiledType(prefix, name, { message, served, compile });
         types.set(type.name, type);

@@ -65,9 +65,14 @@ export class Scheme {
   readonly #kinds: ByVersion<KindInfo>;
   readonly #resources: ByVersion<ResourceInfo>;
 
-  constructor(dialect: Dialect, declarations: readonly GroupVersionDeclaration[]) {
+  /** `goTypes`: of fields, see `FieldInfo.goType`, by their message and name. */
+  constructor(
+    dialect: Dialect,
+    declarations: readonly GroupVersionDeclaration[],
+    goTypes?: ReadonlyMap<string, string>,
+  ) {
     this.dialect = dialect;
-    this.#types = compileTypes(declarations, dialect.extensionPrefix);
+    this.#types = compileTypes(declarations, dialect.extensionPrefix, goTypes);
     const kinds: KindInfo[] = [];
     const resources: ResourceInfo[] = [];
     for (const gv of declarations) {

@@ -49,6 +49,8 @@ export interface FieldInfo {
   readonly whileOff?: string | undefined;
   readonly ungated?: readonly string[] | undefined;
   readonly doc: string | undefined;
+  /** What 1.24 calls the type of the value, of the element or of the map where it has a name of its own. */
+  readonly goType?: string | undefined;
 }
 
 /** Drops, in place, what an object's schema does not know, and tells of each path. May throw a DecodeError. */

@@ -6,6 +6,7 @@
  */
 
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { timeFault } from '#apimachinery/codec/json/time-fault.js';
 import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/json/times.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.js';
@@ -201,7 +202,7 @@ export class JsonWalk {
             ? field.type === undefined
               ? value
               : this.#message(field.type, value)
-            : this.#scalar(field.scalar, value);
+            : this.#scalar(field.scalar, value, field.goType);
     // To ask a map of many entries whether it is empty takes as long as to read it.
     if (this.#keepZeros || (field.container === 'map' && this.members > before)) return result;
     // An empty list of managers says something: all of them are to be forgotten.
@@ -226,7 +227,7 @@ export class JsonWalk {
   }
 
   #map(field: FieldInfo, value: unknown): JsonObject {
-    if (!isJsonObject(value)) throw this.#mismatch(value, `map[string]${elementName(field)}`);
+    if (!isJsonObject(value)) throw this.#mismatch(value, field.goType ?? `map[string]${elementName(field)}`);
     const map = value;
     for (const key of Object.keys(map)) {
       const element = map[key];
@@ -242,11 +243,11 @@ export class JsonWalk {
 
   #element(field: FieldInfo, element: unknown): unknown {
     if (element === null && field.type?.shape !== 'rawJSON') return zeroElement(field);
-    if (field.scalar !== undefined) return this.#scalar(field.scalar, element);
+    if (field.scalar !== undefined) return this.#scalar(field.scalar, element, field.container === 'map' ? undefined : field.goType);
     return field.type === undefined ? element : (this.#message(field.type, element) ?? null);
   }
 
-  #scalar(scalar: Scalar, value: unknown): unknown {
+  #scalar(scalar: Scalar, value: unknown, goType = goScalar(scalar)): unknown {
     switch (scalar) {
       case 'string':
         if (typeof value === 'string') return value;
@@ -282,15 +283,14 @@ export class JsonWalk {
         break;
       }
     }
-    throw this.#mismatch(value, goScalar(scalar));
+    throw this.#mismatch(value, goType);
   }
 
   #time(value: unknown, canonical: (text: string) => string | null | undefined, layout: string): string | undefined {
     if (typeof value !== 'string') throw this.#mismatch(value, 'string');
     const text = canonical(value);
     if (text === undefined) {
-      const shown = JSON.stringify(value);
-      throw new DecodeError(`parsing time ${shown} as "${layout}": cannot parse ${shown} as "2006"`);
+      throw new DecodeError(timeFault(value, layout));
     }
     return text ?? undefined;
   }
@@ -381,7 +381,7 @@ function goScalar(scalar: Scalar): string {
 }
 
 function elementName(field: FieldInfo): string {
-  return field.type?.goName ?? goScalar(field.scalar ?? 'string');
+  return field.type?.goName ?? field.goType ?? goScalar(field.scalar ?? 'string');
 }
 
 /** Canonical base64. Line breaks are passed over, as Go does. */
