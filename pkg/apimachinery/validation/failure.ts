@@ -10,13 +10,55 @@ import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** How a refused value is shown: strings quoted, numbers and booleans plain, everything else as JSON. */
 function show(value: unknown): string {
-  if (value instanceof Strings) return value.toString();
+  if (value instanceof Strings || value instanceof GoValue) return value.toString();
   if (value === undefined || value === null) return '"null"';
   if (typeof value === 'string') return quoted(value);
   // An integer beyond 2^53 is a bigint, so this is a double.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : goFloat(value);
   if (typeof value === 'boolean' || typeof value === 'bigint') return String(value);
   return shownJson(value) ?? '"null"';
+}
+
+/** A value that messages show as 1.24 does, whose types have names: in Go's syntax (`%#v`). */
+export class GoValue {
+  readonly #text: () => string;
+
+  constructor(text: () => string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text();
+  }
+}
+
+/** A map of strings: `map[string]string{"a":"b"}`. */
+export function goStringMap(map: Readonly<Record<string, string>> | undefined): GoValue {
+  const members = Object.entries(map ?? {}).sort(([a], [b]) => (a < b ? -1 : 1));
+  return new GoValue(() =>
+    members.length === 0
+      ? 'map[string]string(nil)'
+      : `map[string]string{${members.map(([name, value]) => `${quoted(name)}:${quoted(value)}`).join(', ')}}`,
+  );
+}
+
+/** A message whose members are shown by their Go names: `rbac.RoleRef{APIGroup:"", Kind:"Role"}`. */
+export function goStruct(type: string, members: Readonly<Record<string, unknown>>): GoValue {
+  return new GoValue(() => {
+    const shown = Object.entries(members).map(([name, value]) => `${name}:${show(value)}`);
+    return `${type}{${shown.join(', ')}}`;
+  });
+}
+
+/** What has no value: `(*core.ExecAction)(nil)`. */
+export function goNil(type: string): GoValue {
+  return new GoValue(() => `(${type})(nil)`);
+}
+
+/** Text that is a count or a percentage. */
+export function goIntOrString(value: string | number): GoValue {
+  const [text, count] = typeof value === 'string' ? [value, 0] : ['', value];
+  return goStruct('intstr.IntOrString', { Type: typeof value === 'string' ? 1 : 0, IntVal: count, StrVal: text });
 }
 
 /** A list of strings, which messages show as 1.24 does (Go's `%#v`): `[]string{"a", "b"}`. */

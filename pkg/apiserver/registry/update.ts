@@ -10,7 +10,7 @@ import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 import type { Decoded } from '#apiserver/resources/codec.js';
-import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import { keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** PUT of one object or of a part of it. */
@@ -69,8 +69,12 @@ export function requireOwnName(resource: ServedResource, object: ApiObjectShape,
 export function requireUID(resource: ServedResource, object: ApiObjectShape, current: ApiObjectShape): void {
   const uid = object.metadata.uid ?? '';
   if (uid === '' || uid === current.metadata.uid) return;
+  const { name = '', namespace = '' } = current.metadata;
+  const key = resource.storage.prefix + keyOf(resource, namespace, name);
+  // 1.24's store finds it, and says so.
+  const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: `;
   const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
-  throw conflict(resource.qualified, current.metadata.name ?? '', why);
+  throw conflict(resource.qualified, name, error + why);
 }
 
 /** The body's name and namespace must be those of the path; absent ones are filled in. */

@@ -8,6 +8,7 @@ import { inSteps, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/nulls.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, type Qualified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -63,7 +64,7 @@ export type DescribedResource = Pick<ServedResource, 'declaration' | 'group' | '
 /** Throws 400 for what is no name of an object, and would be the key of something else. */
 export function checkName(name: string): void {
   const wrong = pathSegmentErrors(name);
-  if (wrong.length > 0) throw badRequest(`invalid resource name ${JSON.stringify(name)}: [${wrong.join(', ')}]`);
+  if (wrong.length > 0) throw badRequest(`Name parameter invalid: ${quoted(name)}: ${wrong.join(';')}`);
 }
 
 /** The key below the storage's prefix. Throws 400 as `checkName` does. */

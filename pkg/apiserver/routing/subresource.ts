@@ -6,7 +6,7 @@ import { getObject } from '#apiserver/registry/get.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { patchObject } from '#apiserver/registry/patch.js';
 import { partProfile } from '#apiserver/registry/profiles.js';
-import { methodNotServed } from '#apiserver/registry/request-errors.js';
+import { partMethodNotServed } from '#apiserver/registry/request-errors.js';
 import { updateObject } from '#apiserver/registry/update.js';
 import { operationOf } from '#apiserver/subresources/operations.js';
 
@@ -18,7 +18,7 @@ export async function serveSubresource(operation: Operation): Promise<ApiRespons
   if (declared === undefined) {
     throw resource.edition === undefined ? pathNotFound() : notFound(resource.qualified, info.name);
   }
-  if (!declared.verbs.includes(info.verb)) throw methodNotServed(resource.qualified, info.verb);
+  if (!declared.verbs.includes(info.verb)) throw partMethodNotServed(resource, info.verb);
   const handler = operationOf(resource, info.subresource);
   if (handler !== undefined) return handler(operation);
   const profile = partProfile(resource, info.subresource);
@@ -26,5 +26,5 @@ export async function serveSubresource(operation: Operation): Promise<ApiRespons
   if (info.verb === 'get') return getObject(operation);
   if (info.verb === 'update') return updateObject(operation, profile);
   if (info.verb === 'patch') return patchObject(operation, profile);
-  throw methodNotServed(resource.qualified, info.verb);
+  throw partMethodNotServed(resource, info.verb);
 }

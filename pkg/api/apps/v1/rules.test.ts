@@ -48,13 +48,13 @@ t.test('deployments', (t) => {
       'spec.selector',
       undefined,
       'spec.selector: Required value',
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
     ],
     ['spec.selector', {}, 'spec.selector: Invalid value: {}: empty selector is invalid for deployment'],
     [
       'spec.selector',
       { matchLabels: { app: 'x' } },
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
     ],
     [
       'spec.selector',
@@ -88,7 +88,7 @@ t.test('deployments', (t) => {
     [
       'spec.template',
       undefined,
-      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string(nil): `selector` does not match template `labels`',
       'spec.template.spec.containers: Required value',
     ],
     ['spec.replicas', -1, 'spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
@@ -132,7 +132,7 @@ t.test('deployments', (t) => {
     [
       'spec.strategy',
       { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 'x' } },
-      `spec.strategy.rollingUpdate.maxUnavailable: Invalid value: "x": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+      `spec.strategy.rollingUpdate.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"x"}: a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
     ],
     [
       'spec.strategy',
@@ -148,7 +148,7 @@ t.test('deployments', (t) => {
     [
       'spec.strategy',
       { type: 'RollingUpdate', rollingUpdate: { maxSurge: '10' } },
-      `spec.strategy.rollingUpdate.maxSurge: Invalid value: "10": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+      `spec.strategy.rollingUpdate.maxSurge: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"10"}: a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
     ],
     [
       'spec.revisionHistoryLimit',
@@ -185,7 +185,7 @@ t.test('deployments', (t) => {
     [
       'spec.selector',
       { matchLabels: { app: 'web', x: 'y' } },
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
       'spec.selector: Invalid value: {"matchLabels":{"app":"web","x":"y"}}: field is immutable',
     ],
     ['spec.replicas', -1, 'spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
@@ -272,13 +272,13 @@ t.test('replica sets', (t) => {
       'spec.selector',
       undefined,
       'spec.selector: Required value',
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
     ],
     ['spec.selector', {}, 'spec.selector: Invalid value: {}: empty selector is invalid for deployment'],
     [
       'spec.selector',
       { matchLabels: { app: 'x' } },
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
     ],
     [
       'spec.selector',
@@ -312,7 +312,7 @@ t.test('replica sets', (t) => {
     [
       'spec.template',
       undefined,
-      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string(nil): `selector` does not match template `labels`',
       'spec.template.spec.containers: Required value',
     ],
     ['spec.replicas', -1, 'spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
@@ -338,14 +338,14 @@ t.test('replica sets', (t) => {
     [
       'spec.selector',
       { matchLabels: { app: 'web', x: 'y' } },
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
       'spec.selector: Invalid value: {"matchLabels":{"app":"web","x":"y"}}: field is immutable',
     ],
     ['spec.replicas', 5],
     [
       'spec.template.metadata.labels',
       { app: 'x' },
-      'spec.template.metadata.labels: Invalid value: {"app":"x"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"x"}: `selector` does not match template `labels`',
     ],
   ];
   checkUpdateRules(t, replicaSetStrategy, base, update);
@@ -417,13 +417,13 @@ t.test('daemon sets', (t) => {
     [
       'spec.selector',
       undefined,
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
     ],
     ['spec.selector', {}, 'spec.selector: Invalid value: {}: empty selector is invalid for daemonset'],
     [
       'spec.selector',
       { matchLabels: { app: 'x' } },
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
     ],
     [
       'spec.selector',
@@ -454,7 +454,7 @@ t.test('daemon sets', (t) => {
     [
       'spec.template',
       undefined,
-      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string(nil): `selector` does not match template `labels`',
       'spec.template.spec.containers: Required value',
     ],
     ['spec.template.spec.volumes', [{ name: 'v', gcePersistentDisk: { pdName: 'p', readOnly: true } }]],
@@ -492,7 +492,7 @@ t.test('daemon sets', (t) => {
     [
       'spec.updateStrategy',
       { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 'x' } },
-      `spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: "x": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+      `spec.updateStrategy.rollingUpdate.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"x"}: a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
     ],
     [
       'spec.updateStrategy',
@@ -508,7 +508,7 @@ t.test('daemon sets', (t) => {
     [
       'spec.updateStrategy',
       { type: 'RollingUpdate', rollingUpdate: { maxSurge: '10', maxUnavailable: 0 } },
-      `spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: "10": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+      `spec.updateStrategy.rollingUpdate.maxSurge: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"10"}: a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
     ],
     [
       'spec.revisionHistoryLimit',
@@ -521,7 +521,7 @@ t.test('daemon sets', (t) => {
     [
       'spec.selector',
       { matchLabels: { app: 'web', x: 'y' } },
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
       'spec.selector: Invalid value: {"matchLabels":{"app":"web","x":"y"}}: field is immutable',
     ],
     ['spec.template.spec.containers.0.image', 'j'],
@@ -611,13 +611,13 @@ t.test('stateful sets', (t) => {
       'spec.selector',
       undefined,
       'spec.selector: Required value',
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
     ],
     ['spec.selector', {}, 'spec.selector: Invalid value: {}: empty selector is invalid for statefulset'],
     [
       'spec.selector',
       { matchLabels: { app: 'x' } },
-      'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
     ],
     [
       'spec.selector',
@@ -651,7 +651,7 @@ t.test('stateful sets', (t) => {
     [
       'spec.template',
       undefined,
-      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string(nil): `selector` does not match template `labels`',
     ],
     ['spec.replicas', -1, 'spec.replicas: Invalid value: -1: must be greater than or equal to 0'],
     [

@@ -48,7 +48,7 @@ t.test('jobs', (t) => {
       'spec',
       { manualSelector: true, template: { spec: pod } },
       'spec.selector: Required value',
-      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string(nil): `selector` does not match template `labels`',
     ],
     [
       'spec',

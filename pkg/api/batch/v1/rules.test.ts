@@ -80,19 +80,19 @@ t.test('jobs', (t) => {
       'spec.template.metadata',
       { labels: { 'controller-uid': 'other' } },
       `spec.template.metadata.labels[controller-uid]: Invalid value: {"controller-uid":"other","job-name":"j"}: must be 'u'`,
-      'spec.template.metadata.labels: Invalid value: {"controller-uid":"other","job-name":"j"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"controller-uid":"other", "job-name":"j"}: `selector` does not match template `labels`',
     ],
     [
       'spec.selector',
       { matchLabels: { a: 'b' } },
       'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"u","a":"b"}}: `selector` not auto-generated',
-      'spec.template.metadata.labels: Invalid value: {"controller-uid":"u","job-name":"j"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"controller-uid":"u", "job-name":"j"}: `selector` does not match template `labels`',
     ],
     [
       'spec.selector',
       { matchLabels: { 'controller-uid': 'other' } },
       'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"other"}}: `selector` not auto-generated',
-      'spec.template.metadata.labels: Invalid value: {"controller-uid":"u","job-name":"j"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"controller-uid":"u", "job-name":"j"}: `selector` does not match template `labels`',
     ],
     [
       'spec.selector',
@@ -103,7 +103,7 @@ t.test('jobs', (t) => {
       'spec.manualSelector',
       true,
       'spec.selector: Required value',
-      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string(nil): `selector` does not match template `labels`',
     ],
     [
       'spec',
@@ -112,7 +112,7 @@ t.test('jobs', (t) => {
         manualSelector: true,
         selector: { matchLabels: { a: 'b' } },
       },
-      'spec.template.metadata.labels: Invalid value: {}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string(nil): `selector` does not match template `labels`',
     ],
     [
       'spec',
@@ -144,7 +144,7 @@ t.test('jobs', (t) => {
       'spec.selector',
       { matchLabels: { 'controller-uid': 'u', x: 'y' } },
       'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"u","x":"y"}}: `selector` not auto-generated',
-      'spec.template.metadata.labels: Invalid value: {"controller-uid":"u","job-name":"j"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"controller-uid":"u", "job-name":"j"}: `selector` does not match template `labels`',
       'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"u","x":"y"}}: field is immutable',
     ],
   ];

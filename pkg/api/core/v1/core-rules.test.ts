@@ -308,7 +308,7 @@ t.test('replication controllers', (t) => {
     [
       'spec.selector',
       { a: 'c' },
-      'spec.template.metadata.labels: Invalid value: {"a":"b"}: `selector` does not match template `labels`',
+      'spec.template.metadata.labels: Invalid value: map[string]string{"a":"b"}: `selector` does not match template `labels`',
     ],
     ['spec.template', undefined, 'spec.selector: Required value', 'spec.template: Required value'],
     [

@@ -206,7 +206,7 @@ t.test('flow schemas', (t) => {
           resourceRules: [{ verbs: ['*', 'get'], apiGroups: [''], resources: ['pods'], namespaces: ['default'] }],
         },
       ],
-      `spec.rules[0].resourceRules[0].verbs: Invalid value: ["*","get"]: if '*' is present, must not specify other verbs`,
+      `spec.rules[0].resourceRules[0].verbs: Invalid value: []string{"*", "get"}: if '*' is present, must not specify other verbs`,
     ],
     [
       'spec.rules',
@@ -216,7 +216,7 @@ t.test('flow schemas', (t) => {
           resourceRules: [{ verbs: ['fly'], apiGroups: [''], resources: ['pods'], namespaces: ['default'] }],
         },
       ],
-      'spec.rules[0].resourceRules[0].verbs: Unsupported value: ["fly"]: supported values: "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"',
+      'spec.rules[0].resourceRules[0].verbs: Unsupported value: []string{"fly"}: supported values: "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"',
     ],
     [
       'spec.rules',
@@ -245,7 +245,7 @@ t.test('flow schemas', (t) => {
           resourceRules: [{ verbs: ['get'], apiGroups: ['*', 'a'], resources: ['pods'], namespaces: ['default'] }],
         },
       ],
-      `spec.rules[0].resourceRules[0].apiGroups: Invalid value: ["*","a"]: if '*' is present, must not specify other api groups`,
+      `spec.rules[0].resourceRules[0].apiGroups: Invalid value: []string{"*", "a"}: if '*' is present, must not specify other api groups`,
     ],
     [
       'spec.rules',
@@ -265,7 +265,7 @@ t.test('flow schemas', (t) => {
           resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['*', 'a'], namespaces: ['default'] }],
         },
       ],
-      `spec.rules[0].resourceRules[0].resources: Invalid value: ["*","a"]: if '*' is present, must not specify other resources`,
+      `spec.rules[0].resourceRules[0].resources: Invalid value: []string{"*", "a"}: if '*' is present, must not specify other resources`,
     ],
     [
       'spec.rules',
@@ -294,7 +294,7 @@ t.test('flow schemas', (t) => {
           resourceRules: [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], namespaces: ['*', 'a'] }],
         },
       ],
-      `spec.rules[0].resourceRules[0].namespaces: Invalid value: ["*","a"]: if '*' is present, must not specify other namespaces`,
+      `spec.rules[0].resourceRules[0].namespaces: Invalid value: []string{"*", "a"}: if '*' is present, must not specify other namespaces`,
     ],
     [
       'spec.rules',
@@ -336,7 +336,7 @@ t.test('flow schemas', (t) => {
           nonResourceRules: [{ verbs: ['*', 'get'], nonResourceURLs: ['/a'] }],
         },
       ],
-      `spec.rules[0].nonResourceRules[0].verbs: Invalid value: ["*","get"]: if '*' is present, must not specify other verbs`,
+      `spec.rules[0].nonResourceRules[0].verbs: Invalid value: []string{"*", "get"}: if '*' is present, must not specify other verbs`,
     ],
     [
       'spec.rules',
@@ -347,7 +347,7 @@ t.test('flow schemas', (t) => {
           nonResourceRules: [{ verbs: ['fly'], nonResourceURLs: ['/a'] }],
         },
       ],
-      'spec.rules[0].nonResourceRules[0].verbs: Unsupported value: ["fly"]: supported values: "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"',
+      'spec.rules[0].nonResourceRules[0].verbs: Unsupported value: []string{"fly"}: supported values: "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"',
     ],
     [
       'spec.rules',
@@ -369,7 +369,7 @@ t.test('flow schemas', (t) => {
           nonResourceRules: [{ verbs: ['get'], nonResourceURLs: ['*', '/a'] }],
         },
       ],
-      `spec.rules[0].nonResourceRules[0].nonResourceURLs: Invalid value: ["*","/a"]: if '*' is present, must not specify other non-resource URLs`,
+      `spec.rules[0].nonResourceRules[0].nonResourceURLs: Invalid value: []string{"*", "/a"}: if '*' is present, must not specify other non-resource URLs`,
     ],
     [
       'spec.rules',

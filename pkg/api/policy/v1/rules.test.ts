@@ -19,7 +19,7 @@ t.test('disruption budgets', (t) => {
     [
       'spec.minAvailable',
       'x',
-      `spec.minAvailable: Invalid value: "x": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+      `spec.minAvailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"x"}: a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
     ],
     ['spec.minAvailable', '101%', 'spec.minAvailable: Invalid value: "101%": must not be greater than 100%'],
     ['spec', { maxUnavailable: -1 }, 'spec.maxUnavailable: Invalid value: -1: must be greater than or equal to 0'],
@@ -27,7 +27,7 @@ t.test('disruption budgets', (t) => {
     [
       'spec',
       { maxUnavailable: '1.5%' },
-      `spec.maxUnavailable: Invalid value: "1.5%": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+      `spec.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"1.5%"}: a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
     ],
     [
       'spec.selector',

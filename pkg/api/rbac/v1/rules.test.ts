@@ -150,12 +150,12 @@ t.test('role bindings', (t) => {
     [
       'roleRef.name',
       's',
-      'roleRef: Invalid value: {"kind":"Role","name":"s","apiGroup":"rbac.authorization.orch.io"}: cannot change roleRef',
+      'roleRef: Invalid value: rbac.RoleRef{APIGroup:"rbac.authorization.orch.io", Kind:"Role", Name:"s"}: cannot change roleRef',
     ],
     [
       'roleRef.kind',
       'ClusterRole',
-      'roleRef: Invalid value: {"kind":"ClusterRole","name":"r","apiGroup":"rbac.authorization.orch.io"}: cannot change roleRef',
+      'roleRef: Invalid value: rbac.RoleRef{APIGroup:"rbac.authorization.orch.io", Kind:"ClusterRole", Name:"r"}: cannot change roleRef',
     ],
     ['subjects', []],
   ];
@@ -223,7 +223,7 @@ t.test('cluster role bindings', (t) => {
     [
       'roleRef.name',
       's',
-      'roleRef: Invalid value: {"kind":"ClusterRole","name":"s","apiGroup":"rbac.authorization.orch.io"}: cannot change roleRef',
+      'roleRef: Invalid value: rbac.RoleRef{APIGroup:"rbac.authorization.orch.io", Kind:"ClusterRole", Name:"s"}: cannot change roleRef',
     ],
     ['subjects', [{ kind: 'Group', name: 'g', apiGroup: 'rbac.authorization.orch.io' }]],
   ];

@@ -131,7 +131,7 @@ t.test('replication controllers', (t) => {
   });
   t.strictSame(createFailures(replicationControllerStrategy, plain), []);
   t.strictSame(createFailures(replicationControllerStrategy, withField(plain, 'spec.selector', { app: 'x' })), [
-    'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+    'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
   ]);
   t.strictSame(createFailures(replicationControllerStrategy, withField(plain, 'spec', {})), [
     'spec.selector: Required value',

@@ -30,13 +30,13 @@ const common: Row[] = [
     'spec.selector',
     undefined,
     'spec.selector: Required value',
-    'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+    'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
   ],
   ['spec.selector', {}, 'spec.selector: Invalid value: {}: empty selector is invalid for deployment'],
   [
     'spec.selector',
     { matchLabels: { app: 'x' } },
-    'spec.template.metadata.labels: Invalid value: {"app":"web"}: `selector` does not match template `labels`',
+    'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
   ],
   [
     'spec.selector',
@@ -105,7 +105,7 @@ const deployment: Row[] = [
   [
     'spec.strategy',
     { rollingUpdate: { maxSurge: 'x' } },
-    `${r}.maxSurge: Invalid value: "x": a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
+    `${r}.maxSurge: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"x"}: a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
   ],
   [
     'spec.strategy',

@@ -15,6 +15,8 @@ import { checkNonNegative } from '#apimachinery/validation/checks.js';
 import {
   addAll,
   forbiddenField,
+  goIntOrString,
+  goStringMap,
   invalidEach,
   invalidValue,
   none,
@@ -116,15 +118,15 @@ export function templateMatchesSelector(
   selector: Selector | undefined,
   path: FieldPath,
 ): readonly FieldFailure[] {
-  const labels = template.metadata?.labels ?? {};
-  if (selector?.matches(labels) !== false) return none;
+  const labels = template.metadata?.labels;
+  if (selector?.matches(labels ?? {}) !== false) return none;
   const text = '`selector` does not match template `labels`';
-  return [invalidValue(path.child('metadata', 'labels'), labels, text)];
+  return [invalidValue(path.child('metadata', 'labels'), goStringMap(labels), text)];
 }
 
 /** A count or a percentage, neither negative. */
 export function checkIntOrPercent(path: FieldPath, value: IntOrString | undefined): readonly FieldFailure[] {
-  if (typeof value === 'string') return invalidEach(path, value, percentErrors(value));
+  if (typeof value === 'string') return invalidEach(path, goIntOrString(value), percentErrors(value));
   return checkNonNegative(path, value);
 }
 

@@ -20,6 +20,7 @@ import {
   invalidValue,
   notSupported,
   required,
+  Strings,
 } from '#apimachinery/validation/failure.js';
 import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -131,13 +132,13 @@ function validateServiceAccount({ name = '', namespace = '' }: ServiceAccountSub
 function checkList(path: FieldPath, values: string[], words: { none: string; others: string }): FieldFailure[] {
   if (values.length === 0) return [required(path, words.none)];
   if (values.length === 1 || !values.includes('*')) return [];
-  return [invalidValue(path, values, `if '*' is present, must not specify other ${words.others}`)];
+  return [invalidValue(path, new Strings(values), `if '*' is present, must not specify other ${words.others}`)];
 }
 
 function checkVerbs(path: FieldPath, values: string[]): FieldFailure[] {
   const failures = checkList(path, values, { none: 'verbs must contain at least one value', others: 'verbs' });
   if (failures.length > 0 || values.every((verb) => verb === '*' || verbs.includes(verb))) return failures;
-  return [notSupported(path, values, verbs)];
+  return [notSupported(path, new Strings(values), verbs)];
 }
 
 function validateResourceRule(rule: ResourcePolicyRule, path: FieldPath): FieldFailure[] {
@@ -154,7 +155,7 @@ function validateResourceRule(rule: ResourcePolicyRule, path: FieldPath): FieldF
     failures.push(required(at, text));
   } else if (namespaces.includes('*')) {
     if (namespaces.length > 1) {
-      failures.push(invalidValue(at, namespaces, "if '*' is present, must not specify other namespaces"));
+      failures.push(invalidValue(at, new Strings(namespaces), "if '*' is present, must not specify other namespaces"));
     }
   } else {
     namespaces.forEach((namespace, i) => {

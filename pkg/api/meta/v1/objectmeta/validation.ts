@@ -7,6 +7,7 @@ import type { FieldFailure } from '#apimachinery/errors/status.js';
 import {
   addAll,
   forbiddenField,
+  GoValue,
   invalidEach,
   invalidValue,
   none,
@@ -89,9 +90,18 @@ export function validateObjectMetaUpdate(
   if ((meta.generation ?? 0) < (old.generation ?? 0)) {
     failures.push(invalidValue(path.child('generation'), meta.generation ?? 0, 'must not be decremented'));
   }
-  for (const field of fixed) addAll(failures, validateImmutable(meta[field], old[field], path.child(field)));
+  for (const field of fixed) {
+    if (semanticEqual(meta[field], old[field])) continue;
+    failures.push(invalidValue(path.child(field), shownAs(field, meta[field]), 'field is immutable'));
+  }
   addShared(failures, meta, rules, path);
   return failures;
+}
+
+/** Times are shown as Go prints them. */
+function shownAs(field: (typeof fixed)[number], value: unknown): unknown {
+  if (!field.endsWith('Timestamp') || typeof value !== 'string') return value;
+  return new GoValue(() => `${value.slice(0, 10)} ${value.slice(11, 19)} +0000 UTC`);
 }
 
 /** `field is immutable` when the two differ. */

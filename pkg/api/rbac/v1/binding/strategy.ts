@@ -9,7 +9,15 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
-import { addAll, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  type GoValue,
+  goStruct,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -38,7 +46,7 @@ function bindingRules(roleKinds: readonly string[], namespaced: boolean) {
     validateUpdate: (binding: AnyBinding, old: AnyBinding) =>
       semanticEqual(binding.roleRef, old.roleRef)
         ? []
-        : [invalidValue(roleRefPath, binding.roleRef, 'cannot change roleRef')],
+        : [invalidValue(roleRefPath, shownRef(binding.roleRef), 'cannot change roleRef')],
     cells: (binding: AnyBinding, context: { now: number }) => bindingCells(binding, context.now),
   };
 }
@@ -112,4 +120,8 @@ function bindingCells(binding: AnyBinding, now: number): TableRowCells {
     names('Group'),
     names('ServiceAccount'),
   ];
+}
+
+function shownRef({ apiGroup = '', kind = '', name = '' }: AnyBinding['roleRef']): GoValue {
+  return goStruct('rbac.RoleRef', { APIGroup: apiGroup, Kind: kind, Name: name });
 }

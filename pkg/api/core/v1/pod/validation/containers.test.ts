@@ -46,7 +46,7 @@ const init: RuleRow[] = [
     'spec.initContainers',
     [{ name: 'a', image: 'i', startupProbe: {} }],
     'spec.initContainers[0].startupProbe: Required value: must specify a handler type',
-    'spec.initContainers[0].startupProbe: Invalid value: {"timeoutSeconds":1,"periodSeconds":10,"successThreshold":1,"failureThreshold":3}: must not be set for init containers',
+    'spec.initContainers[0].startupProbe: Invalid value: core.Probe{ProbeHandler:core.ProbeHandler{Exec:(*core.ExecAction)(nil), HTTPGet:(*core.HTTPGetAction)(nil), TCPSocket:(*core.TCPSocketAction)(nil), GRPC:(*core.GRPCAction)(nil)}, InitialDelaySeconds:0, TimeoutSeconds:1, PeriodSeconds:10, SuccessThreshold:1, FailureThreshold:3, TerminationGracePeriodSeconds:(*int64)(nil)}: must not be set for init containers',
   ],
   [
     'spec.initContainers',
