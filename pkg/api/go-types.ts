@@ -40,12 +40,14 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'v1alpha1.StorageVersionConditionType': 'StorageVersionCondition.type',
   },
   'apps.v1': {
-    'v1.ConditionStatus': 'DaemonSetCondition.status DeploymentCondition.status ReplicaSetCondition.status StatefulSetCondition.status',
+    'v1.ConditionStatus':
+      'DaemonSetCondition.status DeploymentCondition.status ReplicaSetCondition.status StatefulSetCondition.status',
     'v1.DaemonSetConditionType': 'DaemonSetCondition.type',
     'v1.DaemonSetUpdateStrategyType': 'DaemonSetUpdateStrategy.type',
     'v1.DeploymentConditionType': 'DeploymentCondition.type',
     'v1.DeploymentStrategyType': 'DeploymentStrategy.type',
-    'v1.PersistentVolumeClaimRetentionPolicyType': 'StatefulSetPersistentVolumeClaimRetentionPolicy.whenDeleted StatefulSetPersistentVolumeClaimRetentionPolicy.whenScaled',
+    'v1.PersistentVolumeClaimRetentionPolicyType':
+      'StatefulSetPersistentVolumeClaimRetentionPolicy.whenDeleted StatefulSetPersistentVolumeClaimRetentionPolicy.whenScaled',
     'v1.PodManagementPolicyType': 'StatefulSetSpec.podManagementPolicy',
     'v1.ReplicaSetConditionType': 'ReplicaSetCondition.type',
     'v1.StatefulSetConditionType': 'StatefulSetCondition.type',
@@ -58,11 +60,13 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'v1.ConditionStatus': 'HorizontalPodAutoscalerCondition.status',
     'v1.HorizontalPodAutoscalerConditionType': 'HorizontalPodAutoscalerCondition.type',
     'v1.MetricSourceType': 'MetricSpec.type MetricStatus.type',
-    'v1.ResourceName': 'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
+    'v1.ResourceName':
+      'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
   },
   'autoscaling.v2': {
     'v1.ConditionStatus': 'HorizontalPodAutoscalerCondition.status',
-    'v1.ResourceName': 'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
+    'v1.ResourceName':
+      'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
     'v2.HPAScalingPolicyType': 'HPAScalingPolicy.type',
     'v2.HorizontalPodAutoscalerConditionType': 'HorizontalPodAutoscalerCondition.type',
     'v2.MetricSourceType': 'MetricSpec.type MetricStatus.type',
@@ -71,13 +75,15 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
   },
   'autoscaling.v2beta1': {
     'v1.ConditionStatus': 'HorizontalPodAutoscalerCondition.status',
-    'v1.ResourceName': 'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
+    'v1.ResourceName':
+      'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
     'v2beta1.HorizontalPodAutoscalerConditionType': 'HorizontalPodAutoscalerCondition.type',
     'v2beta1.MetricSourceType': 'MetricSpec.type MetricStatus.type',
   },
   'autoscaling.v2beta2': {
     'v1.ConditionStatus': 'HorizontalPodAutoscalerCondition.status',
-    'v1.ResourceName': 'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
+    'v1.ResourceName':
+      'ContainerResourceMetricSource.name ContainerResourceMetricStatus.name ResourceMetricSource.name ResourceMetricStatus.name',
     'v2beta2.HPAScalingPolicyType': 'HPAScalingPolicy.type',
     'v2beta2.HorizontalPodAutoscalerConditionType': 'HorizontalPodAutoscalerCondition.type',
     'v2beta2.MetricSourceType': 'MetricSpec.type MetricStatus.type',
@@ -105,7 +111,8 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'v1.AzureDataDiskKind': 'AzureDiskVolumeSource.kind',
     'v1.Capability': 'Capabilities.add Capabilities.drop',
     'v1.ComponentConditionType': 'ComponentCondition.type',
-    'v1.ConditionStatus': 'ComponentCondition.status NamespaceCondition.status NodeCondition.status PersistentVolumeClaimCondition.status PodCondition.status ReplicationControllerCondition.status',
+    'v1.ConditionStatus':
+      'ComponentCondition.status NamespaceCondition.status NodeCondition.status PersistentVolumeClaimCondition.status PodCondition.status ReplicationControllerCondition.status',
     'v1.DNSPolicy': 'PodSpec.dnsPolicy',
     'v1.FinalizerName': 'NamespaceSpec.finalizers',
     'v1.HostPathType': 'HostPathVolumeSource.type',
@@ -120,7 +127,8 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'v1.NodePhase': 'NodeStatus.phase',
     'v1.NodeSelectorOperator': 'NodeSelectorRequirement.operator',
     'v1.OSName': 'PodOS.name',
-    'v1.PersistentVolumeAccessMode': 'PersistentVolumeClaimSpec.accessModes PersistentVolumeClaimStatus.accessModes PersistentVolumeSpec.accessModes',
+    'v1.PersistentVolumeAccessMode':
+      'PersistentVolumeClaimSpec.accessModes PersistentVolumeClaimStatus.accessModes PersistentVolumeSpec.accessModes',
     'v1.PersistentVolumeClaimConditionType': 'PersistentVolumeClaimCondition.type',
     'v1.PersistentVolumeClaimPhase': 'PersistentVolumeClaimStatus.phase',
     'v1.PersistentVolumeClaimResizeStatus': 'PersistentVolumeClaimStatus.resizeStatus',
@@ -136,7 +144,8 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'v1.Protocol': 'ContainerPort.protocol EndpointPort.protocol PortStatus.protocol ServicePort.protocol',
     'v1.PullPolicy': 'Container.imagePullPolicy EphemeralContainerCommon.imagePullPolicy',
     'v1.ReplicationControllerConditionType': 'ReplicationControllerCondition.type',
-    'v1.ResourceList': 'LimitRangeItem.default LimitRangeItem.defaultRequest LimitRangeItem.max LimitRangeItem.maxLimitRequestRatio LimitRangeItem.min NodeStatus.allocatable NodeStatus.capacity PersistentVolumeClaimStatus.allocatedResources PersistentVolumeClaimStatus.capacity PersistentVolumeSpec.capacity PodSpec.overhead ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used ResourceRequirements.limits ResourceRequirements.requests',
+    'v1.ResourceList':
+      'LimitRangeItem.default LimitRangeItem.defaultRequest LimitRangeItem.max LimitRangeItem.maxLimitRequestRatio LimitRangeItem.min NodeStatus.allocatable NodeStatus.capacity PersistentVolumeClaimStatus.allocatedResources PersistentVolumeClaimStatus.capacity PersistentVolumeSpec.capacity PodSpec.overhead ResourceQuotaSpec.hard ResourceQuotaStatus.hard ResourceQuotaStatus.used ResourceRequirements.limits ResourceRequirements.requests',
     'v1.ResourceQuotaScope': 'ResourceQuotaSpec.scopes ScopedResourceSelectorRequirement.scopeName',
     'v1.RestartPolicy': 'PodSpec.restartPolicy',
     'v1.ScopeSelectorOperator': 'ScopedResourceSelectorRequirement.operator',
@@ -148,7 +157,8 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'v1.ServiceType': 'ServiceSpec.type',
     'v1.StorageMedium': 'EmptyDirVolumeSource.medium',
     'v1.TaintEffect': 'Taint.effect Toleration.effect',
-    'v1.TerminationMessagePolicy': 'Container.terminationMessagePolicy EphemeralContainerCommon.terminationMessagePolicy',
+    'v1.TerminationMessagePolicy':
+      'Container.terminationMessagePolicy EphemeralContainerCommon.terminationMessagePolicy',
     'v1.TolerationOperator': 'Toleration.operator',
     'v1.URIScheme': 'HTTPGetAction.scheme',
     'v1.UniqueVolumeName': 'AttachedVolume.name NodeStatus.volumesInUse',
@@ -204,7 +214,8 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'v1.ResourceList': 'Overhead.podFixed',
   },
   'policy.v1beta1': {
-    'v1.Capability': 'PodSecurityPolicySpec.allowedCapabilities PodSecurityPolicySpec.defaultAddCapabilities PodSecurityPolicySpec.requiredDropCapabilities',
+    'v1.Capability':
+      'PodSecurityPolicySpec.allowedCapabilities PodSecurityPolicySpec.defaultAddCapabilities PodSecurityPolicySpec.requiredDropCapabilities',
     'v1.ProcMountType': 'PodSecurityPolicySpec.allowedProcMountTypes',
     'v1beta1.FSGroupStrategyType': 'FSGroupStrategyOptions.rule',
     'v1beta1.FSType': 'PodSecurityPolicySpec.volumes',

@@ -143,7 +143,11 @@ t.test('refusals', async (t) => {
     ],
     ['apps.v1.Deployment', { spec: { replicas: 3e9 } }, 'json: cannot unmarshal number 3000000000 into'],
     ['core.v1.ResourceRequirements', { limits: { cpu: 'x' } }, 'quantities must match the regular expression'],
-    ['meta.v1.ObjectMeta', { creationTimestamp: '2020-02-30T00:00:00Z' }, 'parsing time "2020-02-30T00:00:00Z": day out of range'],
+    [
+      'meta.v1.ObjectMeta',
+      { creationTimestamp: '2020-02-30T00:00:00Z' },
+      'parsing time "2020-02-30T00:00:00Z": day out of range',
+    ],
     ['meta.v1.ObjectMeta', { creationTimestamp: '' }, 'parsing time "" as'],
     ['coordination.v1.LeaseSpec', { renewTime: '2020-01-01T00:00:00Z' }, '.000000Z07:00"'],
     ['core.v1.Secret', { data: { a: '*' } }, 'illegal base64 data at input byte 0'],

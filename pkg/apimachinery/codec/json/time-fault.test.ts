@@ -13,7 +13,11 @@ t.test('what Go says of texts that are no times', async (t) => {
     ['2024-13-01T00:00:00Z', seconds, 'parsing time "2024-13-01T00:00:00Z": month out of range'],
     ['2024-02-31T00:00:00Z', seconds, 'parsing time "2024-02-31T00:00:00Z": day out of range'],
     ['2024-01-01T00:00:60Z', seconds, 'parsing time "2024-01-01T00:00:60Z": second out of range'],
-    ['2024-01-01T00:00:00.5', seconds, `parsing time "2024-01-01T00:00:00.5" as "${seconds}": cannot parse "" as "Z07:00"`],
+    [
+      '2024-01-01T00:00:00.5',
+      seconds,
+      `parsing time "2024-01-01T00:00:00.5" as "${seconds}": cannot parse "" as "Z07:00"`,
+    ],
     ['2024-01-01T00:00:00Zx', seconds, 'parsing time "2024-01-01T00:00:00Zx": extra text: "x"'],
     [
       '2024-05-01T10:00:00+02:00',

@@ -243,7 +243,8 @@ export class JsonWalk {
 
   #element(field: FieldInfo, element: unknown): unknown {
     if (element === null && field.type?.shape !== 'rawJSON') return zeroElement(field);
-    if (field.scalar !== undefined) return this.#scalar(field.scalar, element, field.container === 'map' ? undefined : field.goType);
+    if (field.scalar !== undefined)
+      return this.#scalar(field.scalar, element, field.container === 'map' ? undefined : field.goType);
     return field.type === undefined ? element : (this.#message(field.type, element) ?? null);
   }
 
