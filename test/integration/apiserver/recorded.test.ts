@@ -21,7 +21,6 @@ import { ofDefinitions } from '#test/integration/apiserver/recorded/definitions.
 import { documents } from '#test/integration/apiserver/recorded/documents.js';
 import { jsonPatches } from '#test/integration/apiserver/recorded/json-patches.js';
 import { malformedPatches } from '#test/integration/apiserver/recorded/malformed-patches.js';
-import { managedKinds } from '#test/integration/apiserver/recorded/managed-kinds.js';
 import { managers } from '#test/integration/apiserver/recorded/managers.js';
 import { oddBodies } from '#test/integration/apiserver/recorded/odd-bodies.js';
 import { preserved } from '#test/integration/apiserver/recorded/preserved.js';
@@ -38,7 +37,6 @@ const cases: readonly Case[] = [
   ofDefinitions,
   jsonPatches,
   malformedPatches,
-  managedKinds,
   managers,
   oddBodies,
 ];

@@ -290,17 +290,9 @@ const manyUpdaters: readonly Step[] = [
   }),
 ];
 
-export const managedKinds: Case = {
-  name: 'managed-kinds',
-  steps: [
-    {
-      method: 'POST',
-      path: '/api/v1/namespaces',
-      body: { metadata: { name: namespace } },
-      parts: [['status', 'phase']],
-    },
-    ...defined('managed.example.com', 'things', things),
-    ...kinds.flatMap(stepsOf),
-    ...manyUpdaters,
-  ],
-};
+export const managedKinds: readonly Step[] = [
+  { method: 'POST', path: '/api/v1/namespaces', body: { metadata: { name: namespace } }, parts: [['status', 'phase']] },
+  ...defined('managed.example.com', 'things', things),
+  ...kinds.flatMap(stepsOf),
+  ...manyUpdaters,
+];

@@ -1,4 +1,5 @@
 /** Who manages what after writes that say something of managers themselves, and what endpoints reset. */
+import { managedKinds } from '#test/integration/apiserver/recorded/managed-kinds.js';
 import { applied, type Case, merged, type Step } from '#test/integration/apiserver/recorded/step.js';
 
 const configmaps = '/api/v1/namespaces/default/configmaps';
@@ -100,5 +101,6 @@ export const managers: Case = {
       { fieldsV1: {} },
     ].map((members) => putManaged(entry(members))),
     ...resets.flatMap(resetSteps),
+    ...managedKinds,
   ],
 };
