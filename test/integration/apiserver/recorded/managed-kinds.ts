@@ -2,14 +2,7 @@
  * Who manages what of objects of many kinds: what the request says is the writer's, what admission, preparation and
  * allocation add afterwards is nobody's.
  */
-import {
-  applied,
-  type Case,
-  defined,
-  definition,
-  merged,
-  type Step,
-} from '#test/integration/apiserver/recorded/step.js';
+import { applied, defined, definition, merged, type Step } from '#test/integration/apiserver/recorded/step.js';
 
 const namespace = 'owned-by';
 const inNamespace = `namespaces/${namespace}`;
