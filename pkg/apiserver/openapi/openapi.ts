@@ -17,6 +17,7 @@ import { assembled, type DocumentContents } from '#apiserver/openapi/assembly.js
 import { Digests } from '#apiserver/openapi/digests.js';
 import type { ForeignDocuments, ForeignVersion } from '#apiserver/openapi/foreign-documents.js';
 import { type DocumentFormat, formats } from '#apiserver/openapi/format.js';
+import { plainDocuments } from '#apiserver/openapi/plain-documents.js';
 import type { OpenApiVersion } from '#apiserver/openapi/schemas.js';
 import { Units } from '#apiserver/openapi/units.js';
 import { PackedRow, pack } from '#apiserver/representation/packed.js';
@@ -33,6 +34,8 @@ export interface OpenApiOptions {
   readonly clock: Pick<Clock, 'now'>;
   /** True when the feature gate is on. */
   readonly gate: (name: string) => boolean;
+  /** Paths of other rooms that are no resources. */
+  readonly paths?: Readonly<Record<string, unknown>>;
   /** Absent: there are no other servers. */
   readonly foreign?: ForeignDocuments | undefined;
 }
@@ -50,6 +53,9 @@ interface Index {
   /** By format and name. */
   readonly documents: Map<string, Promise<PackedRow>>;
 }
+
+/** Groups of servers that 1.24 puts in front of the one that has the documents. */
+const aggregated = ['apiregistration', 'metrics'] as const;
 
 /** Shorter ones are sent as they are, as from 1.24. */
 const minGzipBytes = 1400;
@@ -167,6 +173,16 @@ export class OpenApi {
     return known;
   }
 
+  /** Documents of what is no resource; groups of custom kinds and of other servers have none, as in 1.24. */
+  #plain(all: readonly ServedResource[]): [string, DocumentContents][] {
+    const { dialect, scheme, paths = {} } = this.#options;
+    const others = new Set(['', ...aggregated.map((key) => dialect.groupName(key))]);
+    const names = new Set(all.filter((resource) => !isCustom(resource)).map(({ group }) => group));
+    const groups = [...names].filter((group) => !others.has(group));
+    const parts = plainDocuments({ scheme, dialect, groups, paths: new Set(Object.keys(paths)) });
+    return [...parts].map(([name, part]) => [name, { key: name, builtIn: [], custom: [], foreign: [part] }]);
+  }
+
   #current(): Index {
     const { resources, foreign } = this.#options;
     const generations = { resources: resources.generation, foreign: foreign?.generation ?? 0 };
@@ -177,7 +193,7 @@ export class OpenApi {
     const index: Index = {
       ...generations,
       v2: { ...split('all', all), foreign: [...(foreign?.parts() ?? [])] },
-      v3: groupVersions(all),
+      v3: new Map([...this.#plain(all), ...groupVersions(all)]),
       others,
       digests: new Map(),
       documents: new Map(),

@@ -64,6 +64,16 @@ export class SchemaCollector {
       const { doc } = type.prune === undefined ? type : {};
       this.schemas[name] = doc === undefined ? definition : { description: doc, ...definition };
     }
+    return this.#reference(name);
+  }
+
+  /** A reference to a definition of what is no type of the API, which is added. */
+  named(name: string, schema: SchemaDocument): SchemaDocument {
+    this.schemas[name] = schema;
+    return this.#reference(name);
+  }
+
+  #reference(name: string): SchemaDocument {
     return { $ref: this.#version === 2 ? `#/definitions/${name}` : `#/components/schemas/${name}` };
   }
 
