@@ -6,6 +6,7 @@ import { badRequest } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ColumnDeclaration } from '#apimachinery/schema/schema.js';
 import type { Transform } from '#apiserver/http/media-type.js';
+import { columnText } from '#apiserver/representation/column-text.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { jsonOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -33,7 +34,7 @@ function columnDefinitions(resource: ServedResource): object[] {
     name: column.name,
     type: column.type,
     format: column.format ?? '',
-    description: column.description ?? '',
+    description: column.description ?? columnText(resource.type, column.name),
     priority: column.priority ?? 0,
   }));
 }
