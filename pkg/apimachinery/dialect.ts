@@ -245,6 +245,7 @@ function makeDialect(w: Words) {
       revisionHistory: `deployment.${w.label}/revision-history`,
       desiredReplicas: `deployment.${w.label}/desired-replicas`,
       maxReplicas: `deployment.${w.label}/max-replicas`,
+      rollbackTo: 'deprecated.deployment.rollback.to',
       lastApplied: `${w.cli}.${w.label}/last-applied-configuration`,
       restartedAt: `${w.cli}.${w.label}/restartedAt`,
       defaultContainer: `${w.cli}.${w.label}/default-container`,

@@ -115,9 +115,16 @@ export function notFound(q: Qualified, name: string): StatusError {
   return failure(404, 'NotFound', `${qualifiedName(q)} "${name}" not found`, detailsOf(q, name));
 }
 
+const noSuchPath = 'the server could not find the requested resource';
+
 /** 404 for a path that no handler serves. */
 export function pathNotFound(): StatusError {
-  return failure(404, 'NotFound', 'the server could not find the requested resource', {});
+  return failure(404, 'NotFound', noSuchPath, {});
+}
+
+export function isPathNotFound(error: unknown): boolean {
+  const status = statusOf(error);
+  return status?.code === 404 && status.message === noSuchPath;
 }
 
 /** 409 AlreadyExists. */

@@ -12,6 +12,7 @@ import {
 import type { RequestContext } from '#apiserver/http/context.js';
 import { tagged } from '#apiserver/http/etag.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import type { Responder } from '#apiserver/representation/respond.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 
@@ -51,6 +52,7 @@ export class Discovery {
   }
 
   async #answer(context: RequestContext, root: 'api' | 'apis', rest: string[]): Promise<ApiResponse> {
+    if (root === 'api' && rest.length === 0) requireReading(context);
     const form = rest.length === 0 ? this.#aggregatedForm(context) : undefined;
     if (form !== undefined) return this.#aggregated.answer(context, form, root, () => this.#ofRoot(root));
     const response = await (root === 'api' ? this.#core(context, rest) : this.#groups(context, rest));
@@ -91,6 +93,8 @@ export class Discovery {
     const { responder, resources, dialect } = this.#options;
     const documents = resourceDocuments(resources, group, version, dialect);
     if (documents.length === 0) throw pathNotFound();
+    // Documents of definitions are no routes of the server's own, which would not allow the method.
+    if ([...resources.of(group, version)].some(({ edition }) => edition === undefined)) requireReading(context);
     return responder.object(context, {
       kind: 'APIResourceList',
       ...(group === '' ? {} : { apiVersion: 'v1' }),
@@ -109,4 +113,9 @@ export class Discovery {
 function groupDocument({ name, versions }: GroupVersions) {
   const documents = versions.map((version) => ({ groupVersion: `${name}/${version}`, version }));
   return { name, versions: documents, preferredVersion: documents[0] };
+}
+
+/** Throws 405. */
+export function requireReading({ request: { method } }: RequestContext): void {
+  if (method !== 'GET' && method !== 'HEAD') throw methodNotServed({ group: '', resource: '' }, method);
 }

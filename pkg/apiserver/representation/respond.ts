@@ -6,7 +6,7 @@ import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { type Encoding, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { encodeYAMLFast } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { internalError, type Status, statusOf } from '#apimachinery/errors/status.js';
+import { internalError, isPathNotFound, type Status, statusOf } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
@@ -27,10 +27,13 @@ const allEncodings: readonly Encoding[] = ['json', 'yaml', 'protobuf'];
 export class Responder {
   readonly #dialect: Dialect;
   readonly #codec: Codec;
+  /** Names of the built-in groups. */
+  readonly #groups: ReadonlySet<string>;
 
   constructor(dialect: Dialect, codec: Codec) {
     this.#dialect = dialect;
     this.#codec = codec;
+    this.#groups = new Set(codec.scheme.resources.map(({ groupName }) => groupName));
   }
 
   /** The form that the request's headers and query ask for; 406 when there is none. */
@@ -77,8 +80,12 @@ export class Responder {
     return compress(body, { level: gzipLevel }).then((compressed) => ({ status, headers, body: compressed }));
   }
 
-  /** A failure as a Status, in the negotiated encoding or JSON where that is impossible. */
+  /**
+   * A failure as a Status, in the negotiated encoding or JSON where that is impossible. That a path is not served is a text
+   * where no API of the server's own is asked for, as with 1.24.
+   */
   failure(context: Pick<RequestContext, 'request' | 'info'> | undefined, error: unknown): ApiResponse {
+    if (context !== undefined && isPathNotFound(error) && !this.#isOwn(context.info.path)) return pageNotFound();
     const status = toStatus(error);
     let form: Negotiated = { format: 'json', pretty: false };
     if (context !== undefined) {
@@ -94,6 +101,17 @@ export class Responder {
     if (retryAfter > 0) headers['retry-after'] = String(retryAfter);
     return { status: status.code ?? 500, headers, body: this.encode(status, form) };
   }
+
+  /** Whether a path is below the core group or another built-in one. */
+  #isOwn(path: string): boolean {
+    const [, root, group = ''] = path.split('/', 3);
+    return root === 'api' || (root === 'apis' && this.#groups.has(group));
+  }
+}
+
+function pageNotFound(): ApiResponse {
+  const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
+  return { status: 404, headers, body: Buffer.from('404 page not found\n') };
 }
 
 /** The complete Status of whatever was thrown; what is not one of ours is an internal error. */

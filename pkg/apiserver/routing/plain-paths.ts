@@ -1,7 +1,7 @@
 /** Paths that are no resources: what the server is, what it serves, how it is. */
 import type { Registry } from 'prom-client';
 import { pathNotFound } from '#apimachinery/errors/status.js';
-import { Discovery, type DiscoveryOptions } from '#apiserver/discovery/discovery.js';
+import { Discovery, type DiscoveryOptions, requireReading } from '#apiserver/discovery/discovery.js';
 import { Health, type HealthCheck } from '#apiserver/discovery/health.js';
 import { groupsOf } from '#apiserver/discovery/resource-list.js';
 import { versionDocument } from '#apiserver/discovery/version.js';
@@ -49,6 +49,7 @@ export function plainPaths(options: PlainPathsOptions): Endpoint {
     const own = paths[path];
     if (own !== undefined) return own(context);
     if (path === '/version' || path === '/version/') {
+      requireReading(context);
       return responder.object(context, versionDocument(dialect), 200, jsonForm);
     }
     if (path === '/metrics') return metricsResponse(metrics);

@@ -42,7 +42,8 @@ export interface Correlation {
 }
 
 const maxEntries = 4096;
-const maxDifferentMessages = 10;
+/** As many messages of a reason stand by themselves: from the tenth on they are combined, as in 1.24. */
+const maxDifferentMessages = 9;
 const aggregationMs = 600_000;
 const spamBurst = 25;
 const spamQps = 1 / 300;

@@ -136,6 +136,12 @@ export class DeploymentController implements Controller {
     const { written } = this.#loop;
     const key = keyOf(deployment);
     const sets = client.resource(replicasets);
+    if (plan.rollback !== undefined) {
+      const { event, deployment: changed } = plan.rollback;
+      written.wrote(key, this.#deployments, await client.resource(deployments).update(changed));
+      events.record(deployment, event.type, event.reason, event.message);
+      return done;
+    }
     if (plan.create !== undefined) {
       const outcome = await this.#create(deployment, plan.create);
       if (outcome !== undefined) return outcome;

@@ -28,6 +28,7 @@ import {
   specReplicas,
 } from '#controllers/deployment/replica-counts.js';
 import { byRevision, newestAnnotations, nextRevision, sizeAnnotations } from '#controllers/deployment/revisions.js';
+import { planRollback, type Rollback } from '#controllers/deployment/rollback.js';
 import { stepRecreate, stepRollingUpdate } from '#controllers/deployment/rollout.js';
 import { isScalingEvent, planScale } from '#controllers/deployment/scale.js';
 import { sameTemplate, templateHash } from '#controllers/deployment/template-hash.js';
@@ -42,6 +43,8 @@ export interface DeploymentObservation {
 }
 
 export interface DeploymentPlan {
+  /** To be written and told, instead of all else. */
+  readonly rollback?: Rollback;
   /** To be created (without owner reference); its name makes creating it twice impossible. */
   readonly create?: ReplicaSet;
   /** In the order in which they should be written. */
@@ -66,6 +69,8 @@ export function planDeployment(observed: DeploymentObservation, now: number): De
     planScale(dialect, deployment, draft);
     return finish(start, { step: 'count', deletes: cleanUp(observed, draft) });
   }
+  const rollback = found === undefined ? undefined : planRollback(dialect, deployment, replicaSets);
+  if (rollback !== undefined) return { rollback, updates: [], deletes: [] };
   if (isScalingEvent(dialect, deployment, replicaSets)) {
     adoptNewest(start);
     planScale(dialect, deployment, draft);

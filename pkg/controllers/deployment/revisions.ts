@@ -8,7 +8,7 @@ import { maxSurge, replicasOf } from '#controllers/deployment/replica-counts.js'
 const maxHistoryLength = 2000;
 
 /** The object's revision number, an integer of 64 bits: zero when it has none, undefined when it is no number. */
-function revisionOf(dialect: Dialect, object: Deployment | ReplicaSet): bigint | undefined {
+export function revisionOf(dialect: Dialect, object: Deployment | ReplicaSet): bigint | undefined {
   const text = object.metadata.annotations?.[dialect.annotations.deploymentRevision];
   return text === undefined ? 0n : parseInt64(text);
 }
@@ -40,9 +40,10 @@ export function countAnnotation(set: ReplicaSet, name: string): number | undefin
 }
 
 /** Annotations of a deployment that are its own business. */
-function isPrivate(dialect: Dialect, name: string): boolean {
-  const { lastApplied, deploymentRevision, revisionHistory, desiredReplicas, maxReplicas } = dialect.annotations;
-  return [lastApplied, deploymentRevision, revisionHistory, desiredReplicas, maxReplicas].includes(name);
+export function isPrivate(dialect: Dialect, name: string): boolean {
+  const { lastApplied, deploymentRevision, revisionHistory, desiredReplicas, maxReplicas, rollbackTo } =
+    dialect.annotations;
+  return [lastApplied, deploymentRevision, revisionHistory, desiredReplicas, maxReplicas, rollbackTo].includes(name);
 }
 
 /** The sizes for which the set was scaled last: they tell a scaling of the deployment from a rollout. */

@@ -4,7 +4,7 @@ import type { Deployment, ReplicaSet, StatefulSet } from '#api/apps/v1/types.gen
 import type { Scale } from '#api/autoscaling/v1/types.gen.js';
 import { replicationcontrollers } from '#api/core/v1/resources.gen.js';
 import type { Pod, ReplicationController } from '#api/core/v1/types.gen.js';
-import type { OwnerReference } from '#api/meta/v1/types.gen.js';
+import type { APIResource, OwnerReference } from '#api/meta/v1/types.gen.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -92,10 +92,20 @@ export class Scales {
     return (slash < 0 ? '' : apiVersion.slice(0, slash)) === this.#context.dialect.groupName(type.group);
   }
 
+  /** None where the version is not served. */
+  async #servedIn(apiVersion: string): Promise<readonly APIResource[]> {
+    try {
+      return await this.#kinds.resources(apiVersion);
+    } catch (error) {
+      if (isNotFound(error)) return [];
+      throw error;
+    }
+  }
+
   /** Of every other kind, through its `scale`. Undefined when the object is gone. */
   async #live(reference: OwnerReference, namespace: string): Promise<Managed | undefined> {
     const { apiVersion, kind, name, uid } = reference;
-    const resources = await this.#kinds.resources(apiVersion);
+    const resources = await this.#servedIn(apiVersion);
     const resource = resources.find((each) => each.kind === kind && !each.name.includes('/'))?.name;
     if (resource === undefined) throw new Error(`no matches for kind "${kind}" in version "${apiVersion}"`);
     if (!resources.some((each) => each.name === `${resource}/scale`)) {

@@ -55,30 +55,52 @@ export function planEndpoints({ dialect, service, pods, current, triggered }: En
   return { kind: 'update', endpoints: { ...current, metadata: { ...current.metadata, labels, annotations }, subsets } };
 }
 
-/** Pods with the same ports share a subset. */
+interface Member {
+  readonly address: EndpointAddress;
+  readonly ready: boolean;
+}
+
+/** The ports that the same pods offer share a subset, as 1.24 packs them. */
 function subsetsOf(service: Service, pods: readonly Pod[]): EndpointSubset[] {
-  const subsets = new Map<string, { ready: EndpointAddress[]; notReady: EndpointAddress[]; ports: EndpointPort[] }>();
+  const membersOf = new Map<string, { readonly port: EndpointPort | undefined; readonly members: Member[] }>();
+  const tolerant = service.spec.publishNotReadyAddresses === true;
   const [family] = familiesOf(service);
   for (const pod of selectedPods(service, pods)) {
-    if (!isMember(pod, service.spec.publishNotReadyAddresses === true)) continue;
+    if (!isMember(pod, tolerant)) continue;
     const ip = addressesOf(pod).find((each) => familyOf(each) === family);
-    const ports = portsOf(service, pod).map(({ name, ...port }) => (name === '' ? port : { name, ...port }));
-    const portless = isHeadless(service) && (service.spec.ports ?? []).length === 0;
-    if (ip === undefined || (ports.length === 0 && !portless)) continue;
-    ports.sort((a, b) => compareText(JSON.stringify(a), JSON.stringify(b)));
-    const id = JSON.stringify(ports);
-    const subset = subsets.get(id) ?? { ready: [], notReady: [], ports };
-    subsets.set(id, subset);
-    const ready = service.spec.publishNotReadyAddresses === true || isPodReady(pod);
-    (ready ? subset.ready : subset.notReady).push(addressOf(service, pod, ip));
+    if (ip === undefined) continue;
+    const member = { address: addressOf(service, pod, ip), ready: tolerant || isPodReady(pod) };
+    for (const [id, port] of offered(service, pod)) {
+      const of = membersOf.get(id) ?? { port, members: [] };
+      membersOf.set(id, of);
+      of.members.push(member);
+    }
   }
-  return [...subsets]
-    .sort(([a], [b]) => compareText(a, b))
-    .map(([, { ready, notReady, ports }]) => ({
-      ...(ready.length === 0 ? {} : { addresses: ready.sort(byAddress) }),
-      ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady.sort(byAddress) }),
+  const groups = new Map<string, { readonly ports: EndpointPort[]; readonly members: readonly Member[] }>();
+  for (const id of [...membersOf.keys()].sort(compareText)) {
+    const { port, members = [] } = membersOf.get(id) ?? {};
+    members.sort((a, b) => byAddress(a.address, b.address));
+    const who = JSON.stringify(members.map(({ address }) => [address.ip, address.targetRef?.uid]));
+    const group = groups.get(who) ?? { ports: [], members };
+    groups.set(who, group);
+    if (port !== undefined) group.ports.push(port);
+  }
+  return [...groups.values()].map(({ ports, members }) => {
+    const ready = members.filter((each) => each.ready).map(({ address }) => address);
+    const notReady = members.filter((each) => !each.ready).map(({ address }) => address);
+    return {
+      ...(ready.length === 0 ? {} : { addresses: ready }),
+      ...(notReady.length === 0 ? {} : { notReadyAddresses: notReady }),
       ...(ports.length === 0 ? {} : { ports }),
-    }));
+    };
+  });
+}
+
+/** The pod's ports by what tells them apart; one that is none stands for a headless service without ports. */
+function offered(service: Service, pod: Pod): Map<string, EndpointPort | undefined> {
+  if (isHeadless(service) && (service.spec.ports ?? []).length === 0) return new Map([['', undefined]]);
+  const ports = portsOf(service, pod).map(({ name, ...port }) => (name === '' ? port : { name, ...port }));
+  return new Map(ports.map((port) => [JSON.stringify(port), port]));
 }
 
 function addressOf(service: Service, pod: Pod, ip: string): EndpointAddress {
@@ -93,25 +115,36 @@ function addressOf(service: Service, pod: Pod, ip: string): EndpointAddress {
   };
 }
 
-/** Keeps the largest legal number of addresses, those that are ready first. */
+/** Keeps the largest legal number of addresses, those that are ready first, of each subset its share. */
 function truncate(subsets: EndpointSubset[]): { subsets: EndpointSubset[]; truncated: boolean } {
-  const count = (list: EndpointAddress[] | undefined) => list?.length ?? 0;
-  const total = subsets.reduce((sum, each) => sum + count(each.addresses) + count(each.notReadyAddresses), 0);
-  if (total <= maxAddresses) return { subsets, truncated: false };
-  let left = maxAddresses;
-  const take = (list: EndpointAddress[] | undefined): EndpointAddress[] => {
-    const taken = (list ?? []).slice(0, left);
-    left -= taken.length;
-    return taken;
-  };
-  const ready = subsets.map((each) => take(each.addresses));
-  const notReady = subsets.map((each) => take(each.notReadyAddresses));
-  const kept = subsets.map(({ ports = [] }, i) => ({
-    ...(count(ready[i]) === 0 ? {} : { addresses: ready[i] ?? [] }),
-    ...(count(notReady[i]) === 0 ? {} : { notReadyAddresses: notReady[i] ?? [] }),
-    ports,
-  }));
-  return { subsets: kept.filter((_, i) => count(ready[i]) + count(notReady[i]) > 0), truncated: true };
+  const sum = (key: AddressKey) => subsets.reduce((all, each) => all + (each[key]?.length ?? 0), 0);
+  const ready = sum('addresses');
+  const notReady = sum('notReadyAddresses');
+  if (ready + notReady <= maxAddresses) return { subsets, truncated: false };
+  if (ready <= maxAddresses) {
+    return {
+      subsets: share(subsets, 'notReadyAddresses', { room: maxAddresses - ready, all: notReady }),
+      truncated: true,
+    };
+  }
+  const onlyReady = subsets.map(({ notReadyAddresses: _, ...rest }) => rest);
+  return { subsets: share(onlyReady, 'addresses', { room: maxAddresses, all: ready }), truncated: true };
+}
+
+type AddressKey = 'addresses' | 'notReadyAddresses';
+
+function share(
+  subsets: readonly EndpointSubset[],
+  key: AddressKey,
+  { room, all }: { readonly room: number; readonly all: number },
+): EndpointSubset[] {
+  let left = room;
+  return subsets.map((subset) => {
+    const { [key]: addresses = [], ...rest } = subset;
+    const kept = addresses.slice(0, Math.min(left, Math.ceil((addresses.length / all) * room)));
+    left -= kept.length;
+    return kept.length === 0 ? rest : { ...rest, [key]: kept };
+  });
 }
 
 function byAddress(a: EndpointAddress, b: EndpointAddress): number {

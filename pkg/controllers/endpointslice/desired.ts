@@ -9,7 +9,6 @@ import {
   familyOf,
   hostnameOf,
   type IPFamily,
-  isHeadless,
   isMember,
   type NodeOf,
   portsOf,
@@ -46,7 +45,6 @@ export function desiredGroups(
   for (const pod of selectedPods(service, pods)) {
     if (!isMember(pod, true)) continue;
     const ports = portsOf(service, pod);
-    if (ports.length === 0 && !(isHeadless(service) && (service.spec.ports ?? []).length === 0)) continue;
     for (const addressType of familiesOf(service)) {
       const addresses = addressesOf(pod).filter((ip) => familyOf(ip) === addressType);
       if (addresses.length === 0) continue;

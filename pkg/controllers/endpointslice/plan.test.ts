@@ -89,10 +89,10 @@ t.test('which endpoints a service has', (t) => {
     ],
     ['ended', service(), pod('p', { phase: 'Succeeded' }), undefined],
     ['without an address', service(), pod('p', { ip: '' }), undefined],
-    ['without the port', service(), pod('p', { portName: 'other' }), undefined],
+    ['without the port', service(), pod('p', { portName: 'other' }), ready],
     ['not selected', service({ selector: { a: 'c' } }), pod('p'), undefined],
     ['headless without ports', service({ clusterIP: 'None', ports: [] }), pod('p'), ready],
-    ['without ports', service({ ports: [] }), pod('p'), undefined],
+    ['without ports', service({ ports: [] }), pod('p'), ready],
     ['a numbered port', service({ ports: [{ port: 80, targetPort: 9 }] }), pod('p'), ready],
     ['of the other family', service({ ipFamilies: ['IPv6'] }), pod('p'), undefined],
   ];

@@ -71,6 +71,21 @@ t.test('a virtual owner goes with its last dependent', (t) => {
   t.end();
 });
 
+t.test('who refers otherwise to an owner that nobody has seen is looked at itself', (t) => {
+  const { graph, take } = setUp();
+  graph.observe(facts('a', [ref('owner', { apiVersion: 'unknown.example.com/v1', kind: 'Unknown' })]));
+  t.same(take(), ['look owner']);
+  graph.observe(facts('b', [ref('owner')]));
+  t.same(take(), ['look b'], 'another kind');
+  graph.observe(
+    facts('c', [ref('owner', { apiVersion: 'unknown.example.com/v1', kind: 'Unknown' })], { namespace: 'm' }),
+  );
+  t.same(take(), ['look c'], 'another namespace');
+  graph.observe(facts('d', [ref('owner', { apiVersion: 'unknown.example.com/v1', kind: 'Unknown' })]));
+  t.same(take(), [], 'the same');
+  t.end();
+});
+
 t.test('references to a namesake elsewhere are told', (t) => {
   const { graph, take } = setUp();
   graph.observe(facts('owner', [], { namespace: 'm' }));

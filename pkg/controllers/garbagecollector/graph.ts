@@ -149,8 +149,11 @@ export class Graph {
       return;
     }
     known.dependents.add(node);
-    if (!known.virtual && !refersTo(owner, node, known)) this.#mismatch(node, owner);
-    else if (known.foreground) this.suspect(node);
+    if (!refersTo(owner, node, known)) {
+      // What nobody has seen may be wrong about itself: its kind may not even be served, and nothing be learned of it.
+      if (known.virtual) this.suspect(node);
+      else this.#mismatch(node, owner);
+    } else if (known.foreground) this.suspect(node);
   }
 
   /** The real object behind references seen earlier: those that meant another one are wrong. */

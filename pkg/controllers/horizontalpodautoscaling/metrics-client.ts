@@ -150,7 +150,7 @@ export class MetricsClient {
       const options = { signal: limit.signal, maxBytes: maxAnswerBytes };
       found = read(await client.request('GET', url, undefined, options));
     } catch (error) {
-      const message = asked === undefined ? messageOf(error) : failureOf(error, asked);
+      const message = asked === undefined ? messageOf(error) : failureOf(api, error, asked);
       throw new Error(`unable to fetch metrics from ${api} metrics API: ${message}`, { cause: error });
     } finally {
       limit.release();
@@ -160,16 +160,16 @@ export class MetricsClient {
   }
 }
 
-/** What clients of 1.24 say where an answer does not know what was asked for. */
-function failureOf(error: unknown, { group, path: [resource, name] }: Question): string {
+/** What clients of 1.24 say where an answer does not know what was asked for. That of external metrics does not say what. */
+function failureOf(api: Api, error: unknown, { group, path: [resource, name] }: Question): string {
   const status = statusOf(error);
-  const asked = `(get ${resource}.${group}${name === undefined ? '' : ` ${name}`})`;
+  const asked = api === 'external' ? '' : ` (get ${resource}.${group}${name === undefined ? '' : ` ${name}`})`;
   if (status?.code === 404 && status.details?.kind === undefined) {
-    return `the server could not find the requested resource ${asked}`;
+    return `the server could not find the requested resource${asked}`;
   }
   // From the proxy in front of a server that is not there.
   if (status?.code === 503 && status.message?.toLowerCase() === 'service unavailable') {
-    return `the server is currently unable to handle the request ${asked}`;
+    return `the server is currently unable to handle the request${asked}`;
   }
   return messageOf(error);
 }

@@ -65,7 +65,7 @@ t.test('what is left is told, and looked at again', async (t) => {
   t.match(condition('NamespaceContentRemaining'), {
     status: 'True',
     reason: 'SomeResourcesRemain',
-    message: 'Some resources are remaining: configmaps has 1 resource instances',
+    message: 'Some resources are remaining: configmaps. has 1 resource instances',
   });
   t.match(condition('NamespaceFinalizersRemaining'), {
     status: 'True',

@@ -30,14 +30,8 @@ export function planStatus(
   const old = namespace.status ?? {};
   const before: readonly NamespaceCondition[] = old.conditions ?? [];
   let conditions = before;
-  if (remains !== undefined) {
-    for (const next of conditionsOf(remains)) {
-      // Good news is not worth a write of its own.
-      const known = conditions.some((each) => each.type === next.type);
-      if (next.status === 'True' || known || conditions.length > 0 || !isEmpty(remains)) {
-        conditions = setCondition(conditions, next, formatTime(now));
-      }
-    }
+  for (const next of remains === undefined ? [] : conditionsOf(remains)) {
+    conditions = setCondition(conditions, next, formatTime(now));
   }
   if (old.phase === 'Terminating' && conditions === before) return undefined;
   return { ...old, phase: 'Terminating', ...(conditions.length === 0 ? {} : { conditions: [...conditions] }) };
@@ -45,7 +39,7 @@ export function planStatus(
 
 function conditionsOf({ counts, finalizers, discoveryFailures, contentFailures }: Remains): NamespaceCondition[] {
   const discovery = [...discoveryFailures].sort().map(([group, why]) => `${group}: ${why}`);
-  const remaining = [...counts].sort().map(([resource, count]) => `${resource} has ${count} resource instances`);
+  const remaining = [...counts].map(([name, count]) => `${withGroup(name)} has ${count} resource instances`).sort();
   const waiting = [...finalizers].sort().map(([name, count]) => `${name} in ${count} resource instances`);
   return [
     conditionOf('NamespaceDeletionDiscoveryFailure', discovery.length > 0, {
@@ -54,6 +48,11 @@ function conditionsOf({ counts, finalizers, discoveryFailures, contentFailures }
         `Discovery failed for some groups, ${discovery.length} failing: ${discovery.join(', ')}`,
       ],
       good: ['ResourcesDiscovered', 'All resources successfully discovered'],
+    }),
+    // Versions of groups are parsed here where they are discovered.
+    conditionOf('NamespaceDeletionGroupVersionParsingFailure', false, {
+      bad: ['GroupVersionParsingFailed', ''],
+      good: ['ParsedGroupVersions', 'All legacy kube types successfully parsed'],
     }),
     conditionOf('NamespaceDeletionContentFailure', contentFailures.length > 0, {
       bad: [
@@ -71,6 +70,11 @@ function conditionsOf({ counts, finalizers, discoveryFailures, contentFailures }
       good: ['ContentHasNoFinalizers', 'All content-preserving finalizers finished'],
     }),
   ];
+}
+
+/** 1.24 has a dot behind resources of the core group, too. */
+function withGroup(resource: string): string {
+  return resource.includes('.') ? resource : `${resource}.`;
 }
 
 function conditionOf(

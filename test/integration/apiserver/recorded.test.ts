@@ -26,6 +26,7 @@ import { oddBodies } from '#test/integration/apiserver/recorded/odd-bodies.js';
 import { preserved } from '#test/integration/apiserver/recorded/preserved.js';
 import { type Case, comparable, type RecordedAnswer, type Step } from '#test/integration/apiserver/recorded/step.js';
 import { storedOdd } from '#test/integration/apiserver/recorded/stored-odd.js';
+import { unknownPaths } from '#test/integration/apiserver/recorded/unknown-paths.js';
 import { call } from '#test/integration/apiserver/server.js';
 
 const cases: readonly Case[] = [
@@ -39,6 +40,7 @@ const cases: readonly Case[] = [
   malformedPatches,
   managers,
   oddBodies,
+  unknownPaths,
 ];
 const testdata = fileURLToPath(new URL('../../../../test/integration/apiserver/recorded/testdata/', import.meta.url));
 

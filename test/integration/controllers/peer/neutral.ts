@@ -23,6 +23,7 @@ const address = /\b10\.(?:1|96)\.\d+\.\d+\b|\bfd00:[0-9a-f:]+/g;
 /** Minutes since 1970, at the end of the names of jobs of cron jobs. */
 const minutes = /-[23]\d{7}(?!\d)/g;
 const sharedNode = /^n[1-4]$/;
+const ofHash = /(<hash \d+>-)[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z0-9])/g;
 const suffix = '[bcdfghjklmnpqrstvwxz2456789]{5}(?![a-z0-9])';
 
 /** Members that are the server's business, or nobody's. */
@@ -50,6 +51,7 @@ export function neutralObject(object: JsonObject, kind: string, seen: Seen): Jso
   if (kind === 'Event') return neutralEvent(plain);
   const { metadata, spec, status, ...rest } = plain;
   const { generation, ...others } = metadata as JsonObject;
+  if (kind.startsWith('Endpoint')) dropTrigger(others);
   const result: JsonObject = { kind, metadata: others, ...rest };
   const kept = Object.fromEntries(
     (keptSpec[kind] ?? []).flatMap((name) => {
@@ -80,6 +82,8 @@ function neutralText(text: string, { namespace, uids, prefixes, hashes, anyNode 
     plain = plain.replaceAll(new RegExp(`${prefix.replaceAll(/[.{}]/g, '\\$&')}${suffix}`, 'g'), `${prefix}*`);
   }
   for (const [hash, number] of hashes) plain = plain.replaceAll(hash, number);
+  // Of pods that were refused.
+  plain = plain.replaceAll(ofHash, '$1*');
   return plain
     .replaceAll(uid, (id) => `<uid ${uids.get(id) ?? 'unknown'}>`)
     .replaceAll(time, '<time>')
@@ -93,11 +97,20 @@ function walk(value: unknown, texts: (text: string) => string): unknown {
   if (typeof value !== 'object' || value === null) return value;
   const members = Object.entries(value).flatMap(([key, member]): [string, unknown][] => {
     // A member that is unset is not there.
-    if (dropped.has(key) || member === undefined) return [];
+    if (dropped.has(key) || member === undefined || member === null) return [];
     if (key === 'nodePort' || key === 'healthCheckNodePort') return [[key, '<port>']];
     return [[texts(key), walk(member, texts)]];
   });
   return Object.fromEntries(members);
+}
+
+/** Whether the last change is one whose time counts depends on the speed of both sides. */
+function dropTrigger(metadata: JsonObject): void {
+  const { annotations } = metadata;
+  if (annotations === undefined) return;
+  const { 'endpoints.kubernetes.io/last-change-trigger-time': _, ...others } = annotations as JsonObject;
+  if (Object.keys(others).length > 0) metadata['annotations'] = others;
+  else delete metadata['annotations'];
 }
 
 /** How often one was seen depends on the speed of both sides. */

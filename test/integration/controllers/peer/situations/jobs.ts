@@ -100,7 +100,7 @@ const others: readonly Situation[] = [
   ),
   situation(
     'job/suspended-with-deadline',
-    create(job('j', { suspend: true, activeDeadlineSeconds: 5 })),
+    create(job('j', { suspend: true, activeDeadlineSeconds: 90 })),
     wait(2),
     spec({ suspend: false }),
     succeed(),
