@@ -197,7 +197,7 @@ const failures: readonly [string, MetricSpec, readonly [string, unknown] | undef
     'FailedGetExternalMetric',
     'unable to get external metric default/qps/' +
       '&LabelSelector{MatchLabels:map[string]string{verb: get,},MatchExpressions:[]LabelSelectorRequirement{},}: ' +
-      `unable to fetch metrics from external metrics API: ${unserved} (get qps.EXTERNAL)`,
+      `unable to fetch metrics from external metrics API: ${unserved}`,
     'failed to get external metric qps: ',
   ],
   [

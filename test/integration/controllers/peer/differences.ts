@@ -46,6 +46,11 @@ export const differences: readonly Difference[] = [
     isChance: true,
   },
   {
+    situation: 'replicaset/survivors-crowded-node-first',
+    reason: 'Either of the two pods on the crowded node may go.',
+    isChance: true,
+  },
+  {
     situation: 'deployment/proportional',
     reason: 'Which of the pods are left out depends on when the statuses of the two ReplicaSets are written.',
     isChance: true,
