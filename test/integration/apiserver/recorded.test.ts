@@ -22,6 +22,7 @@ import { documents } from '#test/integration/apiserver/recorded/documents.js';
 import { jsonPatches } from '#test/integration/apiserver/recorded/json-patches.js';
 import { malformedPatches } from '#test/integration/apiserver/recorded/malformed-patches.js';
 import { managers } from '#test/integration/apiserver/recorded/managers.js';
+import { nulls } from '#test/integration/apiserver/recorded/nulls.js';
 import { oddBodies } from '#test/integration/apiserver/recorded/odd-bodies.js';
 import { preserved } from '#test/integration/apiserver/recorded/preserved.js';
 import { type Case, comparable, type RecordedAnswer, type Step } from '#test/integration/apiserver/recorded/step.js';
@@ -39,6 +40,7 @@ const cases: readonly Case[] = [
   jsonPatches,
   malformedPatches,
   managers,
+  nulls,
   oddBodies,
   unknownPaths,
 ];
@@ -80,7 +82,11 @@ async function answersTo({ steps }: Case, ask: Ask): Promise<RecordedAnswer[]> {
   return answers;
 }
 
-function partsOf(body: unknown, { parts }: Step): unknown {
+function partsOf(body: unknown, { parts, members }: Step): unknown {
+  if (members !== undefined) {
+    const entries = Object.entries(body as object).filter(([name]) => members.includes(name));
+    return Object.fromEntries(entries);
+  }
   if (parts === undefined) return body;
   return parts.map((path) => {
     let part = body;

@@ -10,6 +10,8 @@ export interface Step {
   readonly body?: unknown;
   /** The only parts of the answer that are compared, by their paths. */
   readonly parts?: readonly (readonly string[])[];
+  /** The only members of the answer that are compared, as far as it has them. */
+  readonly members?: readonly string[];
   /** Of requests for a key of the store itself, which get the value of the body and have no answer: `/registry/…`. */
   readonly isStored?: true;
   /** Repeated until the answer has this text, where something takes its time. Its answer is not compared. */
