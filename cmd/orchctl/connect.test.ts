@@ -27,7 +27,7 @@ users:
   user: {exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: ./plugin, args: [tok]}}
 - name: other
   user: {token: theirs}
-contexts: [{name: x, context: {cluster: c, user: plugin, namespace: n}}]
+contexts: [{name: x, context: {cluster: c, user: plugin, namespace: ns}}]
 current-context: x
 `,
 );
@@ -50,7 +50,7 @@ function connection(env: Record<string, string>, given: Record<string, string | 
 
 t.test('the files of the environment are one, plugins included', async (t) => {
   const config = await connection({ KUBECONFIG: `${clusters}:${folder}/missing:${users}` });
-  t.match(config, { server: 'https://c', namespace: 'n' });
+  t.match(config, { server: 'https://c', namespace: 'ns' });
   t.equal(await config.token?.token(), 'tok');
   t.equal(String((await config.tls?.current())?.ca), 'CA');
   t.equal((await connection({ ORCHCONFIG: `${users}:${clusters}`, KUBECONFIG: '/gone' })).server, 'https://c');

@@ -3,8 +3,8 @@
  * (The protocol of client.authentication, v1 and v1beta1, of release 1.24.)
  */
 import { X509Certificate } from 'node:crypto';
-import { parse } from 'yaml';
 import type { Clock } from '#apimachinery/clock.js';
+import { readYAML } from '#apimachinery/codec/yaml.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#client/http/credentials.js';
@@ -230,7 +230,7 @@ export class ExecCredentials implements TokenSource {
 function credentialIn(stdout: string, apiVersion: string): Credential {
   let value: unknown;
   try {
-    value = parse(stdout);
+    value = readYAML(stdout).value;
   } catch (error) {
     throw new CredentialError(`exec: decoding stdout: ${messageOf(error)}`, { cause: error });
   }

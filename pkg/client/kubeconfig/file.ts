@@ -1,6 +1,6 @@
 /** The client config file (kind Config, v1) that every client of the API knows: what is in it, read and written. */
 
-import { parse, stringify } from 'yaml';
+import { encodeYAML, readYAML } from '#apimachinery/codec/yaml.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 
 /** The file is missing, unreadable, or does not say what is asked of it. */
@@ -79,7 +79,8 @@ export interface Kubeconfig {
 export function parseKubeconfig(text: string, source = 'client config'): Kubeconfig {
   let value: unknown;
   try {
-    value = parse(text) ?? {};
+    // As in 1.24, of a field that comes twice the last one counts.
+    value = readYAML(text).value ?? {};
   } catch (error) {
     throw new KubeconfigError(`${source} is neither YAML nor JSON: ${messageOf(error)}`, { cause: error });
   }
@@ -102,7 +103,7 @@ export function parseKubeconfig(text: string, source = 'client config'): Kubecon
 
 /** The file's text for a Kubeconfig. */
 export function formatKubeconfig(config: Kubeconfig): string {
-  return stringify(config);
+  return encodeYAML(config).toString();
 }
 
 /** Paths; their programs read them again when they are replaced. */

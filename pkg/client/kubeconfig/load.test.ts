@@ -176,7 +176,7 @@ current-context: only-here
 clusters: [{name: c, cluster: {server: "https://second", certificate-authority: ca}}]
 users: [{name: u, user: {token: not-this, as: nor-this}}]
 current-context: other
-contexts: [{name: other, context: {cluster: c, user: v, namespace: n}}]
+contexts: [{name: other, context: {cluster: c, user: v, namespace: ns}}]
 `;
   const files = { '/a/one': first, '/b/two': second, '/a/token': 'tok', '/b/ca': 'CA' };
   const { readFile: read } = disk(files);

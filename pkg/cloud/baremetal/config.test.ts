@@ -47,10 +47,10 @@ t.test('what is wrong with a file is told by field', (t) => {
       ],
     ],
     [
-      `${head}machines: [{name: n, addresses: [x]}, {name: n}]`,
+      `${head}machines: [{name: m, addresses: [x]}, {name: m}]`,
       [
         'f: machines[0].addresses[0]: Invalid value: "x": must be an IP address',
-        'f: machines[1].name: Duplicate value: "n"',
+        'f: machines[1].name: Duplicate value: "m"',
       ],
     ],
     [`${head}interface: a b`, ['f: interface: Invalid value: "a b": must be the name of a network interface']],

@@ -1,8 +1,8 @@
 /** Reads plain data by a table of fields: unknown fields and wrong types are errors that name the field. */
 
-import { parse as parseYaml } from 'yaml';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { parseYAML } from '#apimachinery/codec/yaml.js';
 import { parseDuration } from '#apimachinery/duration.js';
-import { messageOf } from '#apimachinery/errors/message.js';
 import { isQuantity } from '#apimachinery/quantity.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
@@ -126,14 +126,14 @@ function wrong(errors: string[], path: string, wanted: string, value: unknown): 
   return undefined;
 }
 
-/** A configuration file's object, JSON or YAML. Throws OptionsError. */
+/** A configuration file's object, JSON or YAML, in which no field comes twice. Throws OptionsError. */
 export function parseConfigText(text: string): Plain {
   let file: unknown;
   try {
-    // Aliases are not needed in such a file, and can make a short text very large.
-    file = parseYaml(text, { maxAliasCount: 0 });
+    file = parseYAML(text);
   } catch (error) {
-    throw new OptionsError([messageOf(error)]);
+    if (!(error instanceof DecodeError)) throw error;
+    throw new OptionsError([error.message]);
   }
   if (!isPlain(file)) throw new OptionsError(['must be an object']);
   return file;

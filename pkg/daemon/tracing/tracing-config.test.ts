@@ -16,8 +16,8 @@ t.test('what is not said is as in the release', async (t) => {
 t.test('what is wrong is named', async (t) => {
   for (const [text, says] of [
     ['', 'must be an object'],
-    ['a: [', 'Flow sequence'],
-    ['a: &a 1\nb: *a', 'Alias resolution is disabled'],
+    ['a: [', 'yaml: line 1: did not find expected node content'],
+    ['kind: a\nkind: b', 'key "kind" already set in map'],
     [
       'kind: TracingConfiguration',
       'apiVersion must be "apiserver.config.k8s.io/v1alpha1" or "apiserver.config.k8s.io/v1beta1"',

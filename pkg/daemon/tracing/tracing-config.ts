@@ -10,10 +10,8 @@
  *
  * Later releases call the version `v1beta1`, which says the same.
  */
-import { parseDocument } from 'yaml';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { messageOf } from '#apimachinery/errors/message.js';
-import { decodeFields, isPlain, type Plain } from '#daemon/options/config-decode.js';
+import { decodeFields, parseConfigText } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/errors.js';
 
 export interface TracingConfig {
@@ -30,7 +28,7 @@ const fields = { apiVersion: 'string', kind: 'string', endpoint: 'string', sampl
 /** Throws an OptionsError with everything that is wrong with the file. */
 export function parseTracingConfig(text: string, dialect: Dialect): TracingConfig {
   const errors: string[] = [];
-  const file = decodeFields(fields, parseFile(text), errors);
+  const file = decodeFields(fields, parseConfigText(text), errors);
   const {
     apiVersion,
     kind,
@@ -58,20 +56,6 @@ export function parseTracingConfig(text: string, dialect: Dialect): TracingConfi
   if (wrong !== undefined) errors.push(`endpoint: Invalid value: ${JSON.stringify(endpoint)}: ${wrong}`);
   if (errors.length > 0) throw new OptionsError(errors);
   return { endpoint, samplingRatio: samplingRatePerMillion / million };
-}
-
-function parseFile(text: string): Plain {
-  const document = parseDocument(text);
-  const [error] = document.errors;
-  if (error !== undefined) throw new OptionsError([error.message]);
-  let file: unknown;
-  try {
-    file = document.toJS({ maxAliasCount: 0 });
-  } catch (error) {
-    throw new OptionsError([messageOf(error)]);
-  }
-  if (!isPlain(file)) throw new OptionsError(['must be an object']);
-  return file;
 }
 
 function wrongEndpoint(endpoint: string): string | undefined {

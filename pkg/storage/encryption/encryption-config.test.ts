@@ -129,8 +129,9 @@ void t.test('mistakes', async (t) => {
       ],
     ],
     ['no object', '- hunter2', ['must be an object']],
-    ['no YAML', 'a: b\n  hunter2: [', ['line 1, column 4: BLOCK_AS_IMPLICIT_KEY']],
-    ['aliases', 'a: &x hunter2\nb: *x\n', ['aliases are not supported']],
+    ['no YAML', 'a: b\n  hunter2: [', ['line 2: cannot be read as YAML']],
+    ['a field twice', 'kind: hunter2\nkind: hunter2\n', ['line 2: cannot be read as YAML']],
+    ['a bad alias', 'a: *hunter2\n', ['cannot be read as YAML']],
   ];
   for (const [name, text, wanted] of rows) {
     const errors = errorsOf(text);

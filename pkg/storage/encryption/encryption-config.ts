@@ -15,7 +15,8 @@
  * The first key of the first provider writes; all keys of all providers read. Rules and wording are those of 1.24, except
  * that no message repeats any part of the file but names of fields, providers and keys: the rest may be a secret.
  */
-import { LineCounter, parseDocument } from 'yaml';
+import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { parseYAML } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isPlain, type Plain } from '#daemon/options/config-decode.js';
 import { OptionsError } from '#daemon/options/errors.js';
@@ -52,20 +53,15 @@ export function parseEncryptionConfig(text: string, dialect: Dialect): Encryptio
   return rules;
 }
 
-/** The parser's own messages quote the text. */
+/** Of the reader's messages only the place is told: what stands there may be a secret. */
 function parseFile(text: string): Plain {
-  const lineCounter = new LineCounter();
-  const document = parseDocument(text, { prettyErrors: false, lineCounter });
-  const [error] = document.errors;
-  if (error !== undefined) {
-    const { line, col } = lineCounter.linePos(error.pos[0]);
-    throw new OptionsError([`line ${line}, column ${col}: ${error.code}`]);
-  }
   let file: unknown;
   try {
-    file = document.toJS({ maxAliasCount: 0 });
-  } catch {
-    throw new OptionsError(['aliases are not supported']);
+    file = parseYAML(text);
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    const line = /\bline (\d+): /.exec(error.message)?.[1];
+    throw new OptionsError([`${line === undefined ? '' : `line ${line}: `}cannot be read as YAML`]);
   }
   if (!isPlain(file)) throw new OptionsError(['must be an object']);
   return file;

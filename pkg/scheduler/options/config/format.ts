@@ -1,5 +1,5 @@
 /** The configuration in force as the text of a configuration file, as `--write-config-to` wants it. */
-import { stringify } from 'yaml';
+import { encodeYAML } from '#apimachinery/codec/yaml.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import { extenderConfig } from '#scheduler/options/config/extenders.js';
@@ -67,5 +67,5 @@ export function formatSchedulerConfig(
   settings: SchedulerSettings,
   dialect: Dialect,
 ): string {
-  return stringify(schedulerConfig(values, settings, dialect, { secrets: true }));
+  return encodeYAML(schedulerConfig(values, settings, dialect, { secrets: true })).toString();
 }
