@@ -26,7 +26,7 @@ const wrongSuffix = "unable to parse quantity's suffix";
 /** Longer texts are refused: nothing meaningful is that long, and exact arithmetic on them is not free. */
 const maxLength = 256;
 /** Largest power of ten that an exponent may ask for, for the same reason. */
-const maxExponent = 64;
+const maxExponent = 255;
 
 const nanosPerUnit = 1_000_000_000n;
 const nanosPerMilli = 1_000_000n;

@@ -286,7 +286,7 @@ const cases: Readonly<Record<(typeof ruleGates)[number], RuleCase>> = {
     act: fails('pods', withField(pod, 'spec.dnsConfig', { searches: ['a', 'b', 'c', 'd', 'e', 'f', 'g'] })),
     on: [],
     off: [
-      'spec.dnsConfig.searches: Invalid value: ["a","b","c","d","e","f","g"]: must not have more than 6 search paths',
+      'spec.dnsConfig.searches: Invalid value: []string{"a", "b", "c", "d", "e", "f", "g"}: must not have more than 6 search paths',
     ],
   },
   HPAContainerMetrics: {

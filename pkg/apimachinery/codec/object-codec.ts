@@ -241,7 +241,8 @@ function isShared(given: KindInfo, expected: KindInfo, apiVersion: string): bool
 function unhandled(given: Pick<KindInfo, 'kind' | 'version'>, expected: KindInfo, why: string): StatusError {
   // Options are read by another way, whose callers say no more than that.
   if (expected.group === 'meta') return badRequest(why);
-  return badRequest(`${given.kind} in version "${given.version}" cannot be handled as a ${expected.kind}: ${why}`);
+  const what = `${given.kind} in version "${given.version}" cannot be handled as a ${expected.kind}: ${why}`;
+  return badRequest(what, new DecodeError(why));
 }
 
 function conversion(given: KindInfo, into: string): string {

@@ -8,7 +8,14 @@ import { type FieldFailure, maxFailures } from '#apimachinery/errors/status.js';
 import { goFloat } from '#apimachinery/go-float.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
-/** How a refused value is shown: strings quoted, numbers and booleans plain, everything else as JSON. */
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === 'string');
+}
+
+/**
+ * How a refused value is shown: strings quoted, numbers and booleans plain, lists of strings in Go's syntax, everything else
+ * as JSON.
+ */
 function show(value: unknown): string {
   if (value instanceof Strings || value instanceof GoValue) return value.toString();
   if (value === undefined || value === null) return '"null"';
@@ -16,6 +23,7 @@ function show(value: unknown): string {
   // An integer beyond 2^53 is a bigint, so this is a double.
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : goFloat(value);
   if (typeof value === 'boolean' || typeof value === 'bigint') return String(value);
+  if (isTexts(value)) return new Strings(value).toString();
   return shownJson(value) ?? '"null"';
 }
 

@@ -63,6 +63,8 @@ export type MemberChecks<T, C = undefined> = {
 export interface OtherNames<T> {
   readonly inside?: { readonly [K in Name<T>]?: string };
   readonly beside?: { readonly [K in Name<T>]?: string };
+  /** Members that are looked into also beside another one, as 1.24 does with some. */
+  readonly tolerated?: readonly Name<T>[];
 }
 
 /**
@@ -73,17 +75,23 @@ export function exactlyOne<T extends object, C = undefined>(
   type: MessageDeclaration,
   noun: string,
   checks: MemberChecks<T, C>,
-  { inside = {}, beside = {} }: OtherNames<T> = {},
+  { inside = {}, beside = {}, tolerated = [] }: OtherNames<T> = {},
 ): (message: T, path: FieldPath, context: C) => readonly FieldFailure[] {
   const membersIn = membersOf<T>(type);
   return (message, path, context) => {
     const found = membersIn(message);
     const first = found[0];
     if (first === undefined) return [required(path, `must specify a ${noun}`)];
-    const failures = checkMember(message, first, checks, path.child(inside[first] ?? first), context);
+    const check = (name: Name<T>) => checkMember(message, name, checks, path.child(inside[name] ?? name), context);
+    const failures = check(first);
     if (found.length === 1) return failures;
     const text = `may not specify more than 1 ${noun}`;
-    return [...failures, ...found.slice(1).map((name) => forbiddenField(path.child(beside[name] ?? name), text))];
+    const ofOthers = found
+      .slice(1)
+      .flatMap((name) =>
+        tolerated.includes(name) ? check(name) : [forbiddenField(path.child(beside[name] ?? name), text)],
+      );
+    return [...failures, ...ofOthers];
   };
 }
 

@@ -237,4 +237,5 @@ function setSystemFields(registry: Pick<RegistryContext, 'clock' | 'newUID'>, ob
   metadata.uid = registry.newUID();
   metadata.creationTimestamp = formatTime(registry.clock.now());
   delete metadata.selfLink;
+  delete metadata.clusterName;
 }

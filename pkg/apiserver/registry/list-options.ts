@@ -118,6 +118,8 @@ export function watchRequest(dialect: Dialect, query: URLSearchParams): WatchReq
   }
   const sendInitialEvents = initial !== null && flag(query, 'sendInitialEvents');
   const seconds = count(query, 'timeoutSeconds');
+  // Means nothing here, but has to be a number all the same.
+  count(query, 'limit');
   const version = watchVersion(text, sendInitialEvents);
   const skipInitialEvents = initial !== null && !sendInitialEvents && version.kind !== 'exact';
   const timeout = seconds === 0 ? {} : { timeoutMs: seconds * 1000 };

@@ -285,4 +285,5 @@ function checkIdentity(resource: ServedResource, object: ApiObjectShape, old: Ap
     metadata.deletionGracePeriodSeconds = old.metadata.deletionGracePeriodSeconds;
   }
   delete metadata.selfLink;
+  delete metadata.clusterName;
 }

@@ -93,7 +93,9 @@ export class ResourceRouter {
 
   #serve(context: RequestContext, resource: ServedResource): MaybePromise<ApiResponse> {
     const { info } = context;
-    const { group } = resource.declaration;
+    const { group, verbs } = resource.declaration;
+    // What is only asked has no objects with a path of their own.
+    if (info.name !== '' && info.subresource === '' && verbs.every((verb) => verb === 'create')) throw pathNotFound();
     const virtual = this.#virtual.get(endpointKey(group, info.resource, info.subresource));
     const operation = { registry: this.#registry, context, resource };
     if (virtual !== undefined) return serveVirtual(operation, virtual);

@@ -97,7 +97,7 @@ const create: RuleRow[] = [
   [
     'webhooks',
     [{ ...webhook, admissionReviewVersions: ['v2'] }],
-    'webhooks[0].admissionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1',
+    'webhooks[0].admissionReviewVersions: Invalid value: []string{"v2"}: must include at least one of v1, v1beta1',
   ],
   ['webhooks', [{ ...webhook, admissionReviewVersions: ['v1beta1', 'v2'] }]],
   [
@@ -108,7 +108,7 @@ const create: RuleRow[] = [
   [
     'webhooks',
     [{ ...webhook, rules: [{ ...rule, operations: ['*', 'CREATE'] }] }],
-    `webhooks[0].rules[0].operations: Invalid value: ["*","CREATE"]: if '*' is present, must not specify other operations`,
+    `webhooks[0].rules[0].operations: Invalid value: []string{"*", "CREATE"}: if '*' is present, must not specify other operations`,
   ],
   [
     'webhooks',
@@ -120,7 +120,7 @@ const create: RuleRow[] = [
   [
     'webhooks',
     [{ ...webhook, rules: [{ ...rule, apiGroups: ['*', 'a'] }] }],
-    `webhooks[0].rules[0].apiGroups: Invalid value: ["*","a"]: if '*' is present, must not specify other API groups`,
+    `webhooks[0].rules[0].apiGroups: Invalid value: []string{"*", "a"}: if '*' is present, must not specify other API groups`,
   ],
   [
     'webhooks',
@@ -130,7 +130,7 @@ const create: RuleRow[] = [
   [
     'webhooks',
     [{ ...webhook, rules: [{ ...rule, apiVersions: ['*', 'v1'] }] }],
-    `webhooks[0].rules[0].apiVersions: Invalid value: ["*","v1"]: if '*' is present, must not specify other API versions`,
+    `webhooks[0].rules[0].apiVersions: Invalid value: []string{"*", "v1"}: if '*' is present, must not specify other API versions`,
   ],
   [
     'webhooks',
@@ -153,12 +153,12 @@ const create: RuleRow[] = [
   [
     'webhooks',
     [{ ...webhook, rules: [{ ...rule, resources: ['*/*', 'pods'] }] }],
-    `webhooks[0].rules[0].resources: Invalid value: ["*/*","pods"]: if '*/*' is present, must not specify other resources`,
+    `webhooks[0].rules[0].resources: Invalid value: []string{"*/*", "pods"}: if '*/*' is present, must not specify other resources`,
   ],
   [
     'webhooks',
     [{ ...webhook, rules: [{ ...rule, resources: ['*', 'pods'] }] }],
-    `webhooks[0].rules[0].resources: Invalid value: ["*","pods"]: if '*' is present, must not specify other resources without subresources`,
+    `webhooks[0].rules[0].resources: Invalid value: []string{"*", "pods"}: if '*' is present, must not specify other resources without subresources`,
   ],
   ['webhooks', [{ ...webhook, rules: [{ ...rule, resources: ['*', 'pods/status'] }] }]],
   [
@@ -193,12 +193,12 @@ const create: RuleRow[] = [
     'webhooks',
     [{ ...webhook, clientConfig: { url: 'h' } }],
     `webhooks[0].clientConfig.url: Invalid value: "": 'https' is the only allowed URL scheme; desired format: https://host[/path]`,
-    'webhooks[0].clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]',
+    'webhooks[0].clientConfig.url: Invalid value: "": host must be provided; desired format: https://host[/path]',
   ],
   [
     'webhooks',
     [{ ...webhook, clientConfig: { url: 'https://' } }],
-    'webhooks[0].clientConfig.url: Invalid value: "": host must be specified; desired format: https://host[/path]',
+    'webhooks[0].clientConfig.url: Invalid value: "": host must be provided; desired format: https://host[/path]',
   ],
   [
     'webhooks',
@@ -278,7 +278,7 @@ const update: RuleRow[] = [
   [
     'webhooks.0.admissionReviewVersions',
     ['v2'],
-    'webhooks[0].admissionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1',
+    'webhooks[0].admissionReviewVersions: Invalid value: []string{"v2"}: must include at least one of v1, v1beta1',
   ],
 ];
 

@@ -115,7 +115,7 @@ t.test('definitions', (t) => {
         { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
         { name: 'v1', served: true, storage: false, schema: { openAPIV3Schema: { type: 'object' } } },
       ],
-      'spec.versions: Invalid value: ["v1","v1"]: must contain unique version names',
+      'spec.versions: Invalid value: []string{"v1", "v1"}: must contain unique version names',
     ],
     [
       'spec.versions',
@@ -123,12 +123,12 @@ t.test('definitions', (t) => {
         { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
         { name: 'v2', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
       ],
-      'spec.versions: Invalid value: ["v1","v2"]: must have exactly one version marked as storage version',
+      'spec.versions: Invalid value: []string{"v1", "v2"}: must have exactly one version marked as storage version',
     ],
     [
       'spec.versions.0.storage',
       false,
-      'spec.versions: Invalid value: ["v1"]: must have exactly one version marked as storage version',
+      'spec.versions: Invalid value: []string{"v1"}: must have exactly one version marked as storage version',
       'status.storedVersions: Invalid value: []: must have at least one stored version',
     ],
     [
@@ -239,7 +239,7 @@ t.test('definitions', (t) => {
     [
       'spec.conversion',
       { strategy: 'Webhook', webhook: { conversionReviewVersions: ['v2'], clientConfig: { url: 'https://h' } } },
-      'spec.conversion.conversionReviewVersions: Invalid value: ["v2"]: must include at least one of v1, v1beta1',
+      'spec.conversion.conversionReviewVersions: Invalid value: []string{"v2"}: must include at least one of v1, v1beta1',
     ],
     [
       'spec.conversion',
@@ -658,7 +658,7 @@ t.test('schemas', (t) => {
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { type: 'array', items: { type: 'object' }, 'x-orch-list-type': 'map', 'x-orch-list-map-keys': ['a'] },
-      'spec.validation.openAPIV3Schema.properties[a].x-orch-list-map-keys: Invalid value: ["a"]: entries must all be names of item properties',
+      'spec.validation.openAPIV3Schema.properties[a].x-orch-list-map-keys: Invalid value: []string{"a"}: entries must all be names of item properties',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
@@ -668,7 +668,7 @@ t.test('schemas', (t) => {
         'x-orch-list-type': 'map',
         'x-orch-list-map-keys': ['k', 'k'],
       },
-      'spec.validation.openAPIV3Schema.properties[a].x-orch-list-map-keys: Invalid value: ["k","k"]: must not contain duplicate entries',
+      'spec.validation.openAPIV3Schema.properties[a].x-orch-list-map-keys: Invalid value: []string{"k", "k"}: must not contain duplicate entries',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',

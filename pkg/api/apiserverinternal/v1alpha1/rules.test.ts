@@ -40,7 +40,7 @@ t.test('storage versions', (t) => {
       'storageVersions',
       [{ apiServerID: 'a', encodingVersion: 'V1', decodableVersions: ['v1'] }],
       `status.storageVersions[0].encodingVersion: Invalid value: "V1": version part: a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')`,
-      'status.storageVersions[0].decodableVersions: Invalid value: ["v1"]: decodableVersions must include encodingVersion V1',
+      'status.storageVersions[0].decodableVersions: Invalid value: []string{"v1"}: decodableVersions must include encodingVersion V1',
       'status.commonEncodingVersion: Invalid value: "v1": the actual common encoding version is V1',
     ],
     [
@@ -51,7 +51,7 @@ t.test('storage versions', (t) => {
     [
       'storageVersions',
       [{ apiServerID: 'a', encodingVersion: 'v1', decodableVersions: ['v2'] }],
-      'status.storageVersions[0].decodableVersions: Invalid value: ["v2"]: decodableVersions must include encodingVersion v1',
+      'status.storageVersions[0].decodableVersions: Invalid value: []string{"v2"}: decodableVersions must include encodingVersion v1',
     ],
     [
       'storageVersions',

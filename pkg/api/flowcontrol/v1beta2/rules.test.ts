@@ -35,7 +35,7 @@ t.test('flow schemas', (t) => {
     [
       'spec.distinguisherMethod',
       { type: 'ByMoon' },
-      'spec.distinguisherMethod.type: Unsupported value: {"type":"ByMoon"}: supported values: "ByNamespace", "ByUser"',
+      'spec.distinguisherMethod.type: Unsupported value: flowcontrol.FlowDistinguisherMethod{Type:"ByMoon"}: supported values: "ByNamespace", "ByUser"',
     ],
     ['spec.distinguisherMethod', undefined],
     [

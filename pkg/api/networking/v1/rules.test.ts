@@ -416,7 +416,7 @@ t.test('network policies', (t) => {
     [
       'spec.policyTypes',
       ['Ingress', 'Egress', 'Ingress'],
-      'spec.policyTypes: Invalid value: ["Ingress","Egress","Ingress"]: may not specify more than two policyTypes',
+      'spec.policyTypes: Invalid value: []networking.PolicyType{"Ingress", "Egress", "Ingress"}: may not specify more than two policyTypes',
     ],
   ];
   checkRules(t, networkPolicyStrategy, base, create);

@@ -33,7 +33,7 @@ t.test('roles', (t) => {
     [
       'rules',
       [{ verbs: ['get'], nonResourceURLs: ['/x'] }],
-      'rules[0].nonResourceURLs: Invalid value: ["/x"]: namespaced rules cannot apply to non-resource URLs',
+      'rules[0].nonResourceURLs: Invalid value: []string{"/x"}: namespaced rules cannot apply to non-resource URLs',
     ],
   ];
   t.strictSame(createFailures(roleStrategy, base), []);
@@ -45,7 +45,7 @@ t.test('roles', (t) => {
     [],
   );
   t.strictSame(createFailures(clusterRoleStrategy, withField(wide, 'rules', [{ ...rule, nonResourceURLs: ['/x'] }])), [
-    'rules[0].nonResourceURLs: Invalid value: ["/x"]: rules cannot apply to both regular resources and non-resource URLs',
+    'rules[0].nonResourceURLs: Invalid value: []string{"/x"}: rules cannot apply to both regular resources and non-resource URLs',
   ]);
   t.strictSame(createFailures(clusterRoleStrategy, { ...wide, aggregationRule: {} }), [
     'aggregationRule.clusterRoleSelectors: Required value: at least one clusterRoleSelector required if aggregationRule is non-nil',

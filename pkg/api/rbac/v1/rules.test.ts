@@ -32,7 +32,7 @@ t.test('roles', (t) => {
     [
       'rules',
       [{ verbs: ['get'], nonResourceURLs: ['/a'] }],
-      'rules[0].nonResourceURLs: Invalid value: ["/a"]: namespaced rules cannot apply to non-resource URLs',
+      'rules[0].nonResourceURLs: Invalid value: []string{"/a"}: namespaced rules cannot apply to non-resource URLs',
     ],
     [
       'rules',
@@ -62,12 +62,12 @@ t.test('cluster roles', (t) => {
     [
       'rules',
       [{ verbs: ['get'], apiGroups: [''], resources: ['pods'], nonResourceURLs: ['/a'] }],
-      'rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular resources and non-resource URLs',
+      'rules[0].nonResourceURLs: Invalid value: []string{"/a"}: rules cannot apply to both regular resources and non-resource URLs',
     ],
     [
       'rules',
       [{ verbs: ['get'], nonResourceURLs: ['/a'], resourceNames: ['x'] }],
-      'rules[0].nonResourceURLs: Invalid value: ["/a"]: rules cannot apply to both regular resources and non-resource URLs',
+      'rules[0].nonResourceURLs: Invalid value: []string{"/a"}: rules cannot apply to both regular resources and non-resource URLs',
     ],
     [
       'aggregationRule',

@@ -117,7 +117,7 @@ t.test('drivers', (t) => {
     [
       'spec.volumeLifecycleModes',
       ['Ephemeral'],
-      'spec.volumeLifecycleModes: Invalid value: ["Ephemeral"]: field is immutable',
+      'spec.volumeLifecycleModes: Invalid value: []string{"Ephemeral"}: field is immutable',
     ],
     ['spec.podInfoOnMount', true, 'spec.podInfoOnMount: Invalid value: true: field is immutable'],
     ['spec.fsGroupPolicy', 'None', 'spec.fsGroupPolicy: Invalid value: "None": field is immutable'],
@@ -169,8 +169,8 @@ t.test('drivers of nodes', (t) => {
     of(
       { topologyKeys: [''] },
       'spec.drivers[0]: Required value',
-      'spec.drivers[0]: Invalid value: [""]: name part must be non-empty',
-      `spec.drivers[0]: Invalid value: [""]: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+      'spec.drivers[0]: Invalid value: []string{""}: name part must be non-empty',
+      `spec.drivers[0]: Invalid value: []string{""}: name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
     ),
     ['spec.drivers', [driver, driver], 'spec.drivers[1].name: Duplicate value: "d"'],
   ];

@@ -77,7 +77,8 @@ export class JsonWalk {
         if (typeof value === 'string') return reword(canonicalQuantity, value.trim());
         if (typeof value === 'number' || typeof value === 'bigint') return reword(canonicalQuantity, String(value));
         if (value instanceof NumberLiteral) return reword(canonicalQuantity, value.text);
-        throw this.#mismatch(value, type.goName);
+        // Its own decoder reads the JSON, which is no quantity.
+        return reword(canonicalQuantity, JSON.stringify(typeof value));
       case 'duration':
         if (typeof value !== 'string') throw this.#mismatch(value, 'string');
         return reword(canonicalDuration, value);

@@ -63,7 +63,7 @@ function validateURL(text: string, path: FieldPath): FieldFailure[] {
   if (scheme.toLowerCase() !== 'https') {
     failures.push(invalidValue(path, scheme, `'https' is the only allowed URL scheme${form}`));
   }
-  if (host === '') failures.push(invalidValue(path, host, `host must be specified${form}`));
+  if (host === '') failures.push(invalidValue(path, host, `host must be provided${form}`));
   if (at >= 0) {
     failures.push(invalidValue(path, authority.slice(0, at), 'user information is not permitted in the URL'));
   }

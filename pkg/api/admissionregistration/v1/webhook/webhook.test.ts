@@ -46,7 +46,7 @@ t.test('webhook configurations', (t) => {
     [
       'webhooks.0.rules.0.operations',
       ['*', 'CREATE'],
-      `${w}.rules[0].operations: Invalid value: ["*","CREATE"]: if '*' is present, must not specify other operations`,
+      `${w}.rules[0].operations: Invalid value: []string{"*", "CREATE"}: if '*' is present, must not specify other operations`,
     ],
     [
       'webhooks.0.rules.0.operations',

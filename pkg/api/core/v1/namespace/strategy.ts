@@ -14,7 +14,11 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 
 export const namespaceStrategy: Strategy<Namespace> = kindStrategy<Namespace>(namespaces, {
   name: dns1123LabelErrors,
-  defaults: (namespace, context) => labelWithName(namespace, context.dialect),
+  defaults(namespace, context) {
+    labelWithName(namespace, context.dialect);
+    namespace.status ??= {};
+    namespace.status.phase ||= 'Active';
+  },
   prepareForCreate(namespace) {
     namespace.status = { phase: 'Active' };
   },

@@ -202,7 +202,7 @@ const checkSource = exactlyOne<PersistentVolumeSource, Place>(
     storageos: validateStorageOSPersistent,
     csi: validateCSIPersistent,
   },
-  { inside: { gcePersistentDisk: 'persistentDisk' }, beside: { cephfs: 'cephFS' } },
+  { inside: { gcePersistentDisk: 'persistentDisk' }, beside: { cephfs: 'cephFS' }, tolerated: ['flexVolume'] },
 );
 
 function validateLocalVolume(

@@ -14,8 +14,8 @@ t.test('rules of quotas', (t) => {
     [
       'spec.hard',
       { 'requests.storage': '1' },
-      'spec.scopes: Invalid value: ["Terminating","NotBestEffort"]: unsupported scope applied to resource',
-      'spec.scopes: Invalid value: ["Terminating","NotBestEffort"]: unsupported scope applied to resource',
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating", "NotBestEffort"}: unsupported scope applied to resource',
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating", "NotBestEffort"}: unsupported scope applied to resource',
     ],
     [
       'spec.hard',
@@ -33,17 +33,17 @@ t.test('rules of quotas', (t) => {
       'spec.hard',
       { 'services.nodeports': '500m', secrets: '1' },
       'spec.hard[services.nodeports]: Invalid value: "500m": must be an integer',
-      'spec.scopes: Invalid value: ["Terminating","NotBestEffort"]: unsupported scope applied to resource',
-      'spec.scopes: Invalid value: ["Terminating","NotBestEffort"]: unsupported scope applied to resource',
-      'spec.scopes: Invalid value: ["Terminating","NotBestEffort"]: unsupported scope applied to resource',
-      'spec.scopes: Invalid value: ["Terminating","NotBestEffort"]: unsupported scope applied to resource',
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating", "NotBestEffort"}: unsupported scope applied to resource',
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating", "NotBestEffort"}: unsupported scope applied to resource',
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating", "NotBestEffort"}: unsupported scope applied to resource',
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating", "NotBestEffort"}: unsupported scope applied to resource',
     ],
     ['spec.hard', { 'requests.example.com/gpu': '1' }],
     [
       'spec.scopes',
       ['Odd', 'Terminating', 'NotTerminating'],
-      'spec.scopes: Invalid value: ["Odd","Terminating","NotTerminating"]: unsupported scope',
-      'spec.scopes: Invalid value: ["Odd","Terminating","NotTerminating"]: conflicting scopes',
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Odd", "Terminating", "NotTerminating"}: unsupported scope',
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Odd", "Terminating", "NotTerminating"}: conflicting scopes',
     ],
     [
       'spec.scopeSelector',
@@ -65,7 +65,11 @@ t.test('rules of quotas', (t) => {
 t.test('scopes stay, in whichever order', (t) => {
   const rows: RuleRow[] = [
     ['spec.scopes', ['NotBestEffort', 'Terminating']],
-    ['spec.scopes', ['Terminating'], 'spec.scopes: Invalid value: ["Terminating"]: field is immutable'],
+    [
+      'spec.scopes',
+      ['Terminating'],
+      'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating"}: field is immutable',
+    ],
     ['spec.hard', { pods: '2' }],
     [
       'spec.hard',

@@ -3,7 +3,7 @@
 import { isStandardQuotaResource } from '#api/core/v1/resources/names.js';
 import type { ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue, required } from '#apimachinery/validation/failure.js';
+import { invalidValue, required, Strings } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 const podCounts = ['pods'];
@@ -30,8 +30,8 @@ export function validateScopes(spec: ResourceQuotaSpec, path: FieldPath): FieldF
   const uncounted = uncountedIn(spec);
   return [
     ...scopes.flatMap((scope) => [
-      ...(isScope(scope) ? [] : [invalidValue(at, scopes, 'unsupported scope')]),
-      ...validateCountable(uncounted(scope), scopes, at),
+      ...(isScope(scope) ? [] : [invalidValue(at, shown(scopes), 'unsupported scope')]),
+      ...validateCountable(uncounted(scope), shown(scopes), at),
     ]),
     ...validateConflicts(scopes, spec, at),
     ...validateSelector(spec, path.child('scopeSelector', 'matchExpressions')),
@@ -56,14 +56,14 @@ function uncountedIn({ hard = {} }: ResourceQuotaSpec): (scope: string) => numbe
 }
 
 /** One failure for each of so many resources. */
-function validateCountable(count: number, shown: unknown, path: FieldPath): FieldFailure[] {
-  return Array.from({ length: count }, () => invalidValue(path, shown, 'unsupported scope applied to resource'));
+function validateCountable(count: number, value: unknown, path: FieldPath): FieldFailure[] {
+  return Array.from({ length: count }, () => invalidValue(path, value, 'unsupported scope applied to resource'));
 }
 
 function validateConflicts(scopes: string[], spec: ResourceQuotaSpec, path: FieldPath): FieldFailure[] {
   return conflicts
     .filter((pair) => pair.every((scope) => scopes.includes(scope)))
-    .map(() => invalidValue(path, spec.scopes ?? [], 'conflicting scopes'));
+    .map(() => invalidValue(path, shown(spec.scopes ?? []), 'conflicting scopes'));
 }
 
 /** The path is that of the expressions: 1.24 does not say which of them it means. */
@@ -106,4 +106,8 @@ function validateExpression(expression: ScopedResourceSelectorRequirement, path:
     return [...failures, invalidValue(at, values, text)];
   }
   return [...failures, invalidValue(path.child('operator'), operator, 'not a valid selector operator')];
+}
+
+function shown(scopes: readonly string[]): Strings {
+  return new Strings(scopes, 'core.ResourceQuotaScope');
 }

@@ -10,7 +10,7 @@ import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
+import { invalidValue, Strings } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -33,7 +33,9 @@ export const resourceQuotaStrategy: Strategy<ResourceQuota> = kindStrategy<Resou
 /** In whichever order. */
 function validateSameScopes(scopes: string[], old: string[]): FieldFailure[] {
   const same = scopes.every((scope) => old.includes(scope)) && old.every((scope) => scopes.includes(scope));
-  return same ? [] : [invalidValue(specPath.child('scopes'), scopes, 'field is immutable')];
+  return same
+    ? []
+    : [invalidValue(specPath.child('scopes'), new Strings(scopes, 'core.ResourceQuotaScope'), 'field is immutable')];
 }
 
 function validateList(list: Record<string, string> | undefined, dialect: Dialect, path: FieldPath): FieldFailure[] {

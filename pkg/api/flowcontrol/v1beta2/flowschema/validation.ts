@@ -16,6 +16,7 @@ import { checkDNSLabel, checkDNSSubdomain, checkRequired } from '#apimachinery/v
 import {
   addAll,
   forbiddenField,
+  goStruct,
   invalidEach,
   invalidValue,
   notSupported,
@@ -46,7 +47,7 @@ export function validateFlowSchemaSpec(spec: FlowSchemaSpec, name: string, diale
     failures.push(
       notSupported(
         specPath.child('distinguisherMethod', 'type'),
-        spec.distinguisherMethod,
+        goStruct('flowcontrol.FlowDistinguisherMethod', { Type: method ?? '' }),
         declared.enums.FlowDistinguisherMethodType,
       ),
     );

@@ -50,7 +50,7 @@ t.test('create', (t) => {
     [
       'metadata.finalizers',
       ['orphan', 'foregroundDeletion'],
-      'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set',
+      'metadata.finalizers: Invalid value: []string{"orphan", "foregroundDeletion"}: finalizer orphan and foregroundDeletion cannot be both set',
     ],
     [
       'metadata.managedFields',

@@ -11,7 +11,14 @@ import { formatLabelSelector } from '#api/table/text.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { blockHolds, type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
 import { checkOptionalEnum, checkPortNumberOrName } from '#apimachinery/validation/checks.js';
-import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  forbiddenField,
+  invalidValue,
+  notSupported,
+  required,
+  Strings,
+} from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 import { clashOf } from '#apimachinery/validation/unions.js';
@@ -54,7 +61,10 @@ function validatePolicy(policy: NetworkPolicy): readonly FieldFailure[] {
   const types = spec.policyTypes ?? [];
   const typesPath = specPath.child('policyTypes');
   if (types.length > 2) {
-    return [...failures, invalidValue(typesPath, types, 'may not specify more than two policyTypes')];
+    return [
+      ...failures,
+      invalidValue(typesPath, new Strings(types, 'networking.PolicyType'), 'may not specify more than two policyTypes'),
+    ];
   }
   types.forEach((type, i) => {
     if (type !== 'Ingress' && type !== 'Egress') {
@@ -103,8 +113,9 @@ function validatePeers(peers: NetworkPolicyPeer[] | undefined, path: FieldPath):
       if (!selects) failures.push(required(at, 'must specify a peer'));
       return failures;
     }
+    addAll(failures, validateBlock(ipBlock.cidr ?? '', ipBlock.except ?? [], at.child('ipBlock')));
     if (blockClashes(peer)) failures.push(forbiddenField(at, 'may not specify both ipBlock and another peer'));
-    return [...failures, ...validateBlock(ipBlock.cidr ?? '', ipBlock.except ?? [], at.child('ipBlock'))];
+    return failures;
   });
 }
 

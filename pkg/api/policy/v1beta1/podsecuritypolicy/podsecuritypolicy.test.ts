@@ -125,7 +125,7 @@ t.test('what contradicts itself', async (t) => {
     '*',
   ]);
   t.strictSame(createFailures(strategy, both), [
-    'requiredDropCapabilities: Invalid value: ["KILL"]: must be empty when all capabilities are allowed by a wildcard',
+    'requiredDropCapabilities: Invalid value: []core.Capability{"KILL"}: must be empty when all capabilities are allowed by a wildcard',
     'allowedCapabilities: Invalid value: "KILL": capability is listed in allowedCapabilities and requiredDropCapabilities',
   ]);
   const escalation = withField(

@@ -10,7 +10,14 @@ import type {
   RuntimeClassStrategyOptions,
 } from '#api/policy/v1beta1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { duplicate, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  duplicate,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+  Strings,
+} from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -109,7 +116,9 @@ function validateCapabilities({
   const failures: FieldFailure[] = [];
   if (dropped.length > 0 && allowed.includes(all)) {
     const text = 'must be empty when all capabilities are allowed by a wildcard';
-    failures.push(invalidValue(FieldPath.of('requiredDropCapabilities'), dropped, text));
+    failures.push(
+      invalidValue(FieldPath.of('requiredDropCapabilities'), new Strings(dropped, 'core.Capability'), text),
+    );
   }
   const gone = new Set(dropped);
   for (const [name, capabilities] of Object.entries({ defaultAddCapabilities: added, allowedCapabilities: allowed })) {

@@ -11,6 +11,7 @@ import {
   withField,
   withGates,
 } from '#api/testing/strategy-table.js';
+import { Strings } from '#apimachinery/validation/failure.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 const handler = { exec: { command: ['true'] } };
@@ -268,12 +269,12 @@ t.test('rules behind gates, and what is stored already', (t) => {
   const searches = ['a', 'b', 'c', 'd', 'e', 'f', 'g'];
   const searching = withField(base, 'spec.dnsConfig', { searches });
   t.strictSame(createFailures(podStrategy, searching), [
-    `spec.dnsConfig.searches: Invalid value: ${JSON.stringify(searches)}: must not have more than 6 search paths`,
+    `spec.dnsConfig.searches: Invalid value: ${new Strings(searches)}: must not have more than 6 search paths`,
   ]);
   t.strictSame(
     createFailures(podStrategy, withField(base, 'spec.dnsConfig', { searches: ['x'.repeat(250), 'y'.repeat(10)] })),
     [
-      `spec.dnsConfig.searches: Invalid value: ["${'x'.repeat(250)}","${'y'.repeat(10)}"]: must not have more than 256 characters (including spaces) in the search list`,
+      `spec.dnsConfig.searches: Invalid value: []string{"${'x'.repeat(250)}", "${'y'.repeat(10)}"}: must not have more than 256 characters (including spaces) in the search list`,
     ],
   );
   t.strictSame(createFailures(podStrategy, searching, withGates({ ExpandedDNSConfig: true })), []);

@@ -126,7 +126,7 @@ const systems: RuleRow[] = [
   ),
   one(
     { fc: { targetWWNs: ['w'], wwids: ['w'], lun: 1 } },
-    'spec.volumes[0].fc.targetWWNs: Invalid value: ["w"]: targetWWNs and wwids can not be specified simultaneously',
+    'spec.volumes[0].fc.targetWWNs: Invalid value: []string{"w"}: targetWWNs and wwids can not be specified simultaneously',
   ),
   one(
     { fc: { targetWWNs: ['w'] } },
