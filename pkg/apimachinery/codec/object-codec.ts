@@ -14,6 +14,7 @@ import {
   unrecognized,
 } from '#apimachinery/codec/json/json.js';
 import type { KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
+import { withReplacements } from '#apimachinery/codec/json/octets.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { typeMetaFault } from '#apimachinery/codec/json/type-meta.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
@@ -26,6 +27,7 @@ import {
 } from '#apimachinery/codec/protobuf/protobuf.js';
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import { yamlText } from '#apimachinery/codec/yaml/octets.js';
 import { encodeYAML, type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -51,6 +53,16 @@ export interface DecodedObject {
   readonly warnings: string[];
   /** What the object's spec was known by, of whose value it has a copy. */
   readonly known?: KnownMember;
+}
+
+/** Octets that are no text are a fault like others in the document. */
+function textOfYAML(bytes: Buffer, options: DecodeOptions): { readonly text: string; readonly options: DecodeOptions } {
+  try {
+    return { text: yamlText(bytes), options };
+  } catch (error) {
+    if (!(error instanceof DecodeError)) throw error;
+    return { text: bytes.toString('utf8'), options: { ...options, yamlFault: options.yamlFault ?? error } };
+  }
 }
 
 /** Beginning of a text for messages. */
@@ -85,7 +97,8 @@ export class ObjectCodec {
   }
 
   /** Reads an object. Throws 400 BadRequest. */
-  decode(bytes: Buffer, options: DecodeOptions): DecodedObject {
+  decode(given: Buffer, options: DecodeOptions): DecodedObject {
+    const bytes = options.encoding === 'json' ? withReplacements(given) : given;
     if (options.encoding === 'protobuf') {
       const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected, this.#shared);
       this.#check(kind, options.expected, object);
@@ -100,8 +113,11 @@ export class ObjectCodec {
         return known === undefined ? object : { ...object, known };
       }
     }
+    if (options.encoding === 'yaml') {
+      const document = textOfYAML(bytes, options);
+      return this.#yaml(document.text, allSteps(documentOf(document.text, document.options)), document.options);
+    }
     const text = bytes.toString('utf8');
-    if (options.encoding === 'yaml') return this.#yaml(text, allSteps(documentOf(text, options)), options);
     if (options.expected !== undefined) {
       const { expected } = options;
       // The kind is only known once the text is parsed, and nearly always it is the expected one.
@@ -111,20 +127,22 @@ export class ObjectCodec {
   }
 
   /** The same step by step: each takes a time that goes with the size of the text, and others may run in between. */
-  *decodeSteps(bytes: Buffer, options: DecodeOptions): Generator<undefined, DecodedObject> {
+  *decodeSteps(given: Buffer, options: DecodeOptions): Generator<undefined, DecodedObject> {
     const { encoding, expected, validation } = options;
-    if (expected === undefined) return this.decode(bytes, options);
+    if (expected === undefined) return this.decode(given, options);
+    const bytes = encoding === 'json' ? withReplacements(given) : given;
     if (encoding === 'protobuf') {
       const { kind, object } = yield* decodeProtobufSteps(this.scheme, bytes, expected, this.#shared);
       this.#check(kind, expected, object);
       return { object, kind, warnings: [] };
     }
-    const text = bytes.toString('utf8');
     if (encoding === 'yaml') {
-      const parsed = yield* documentOf(text, options);
+      const document = textOfYAML(bytes, options);
+      const parsed = yield* documentOf(document.text, document.options);
       yield;
-      return this.#yaml(text, parsed, options);
+      return this.#yaml(document.text, parsed, document.options);
     }
+    const text = bytes.toString('utf8');
     const parsed = yield* parseForSteps(expected.type, text);
     yield;
     const decoded = yield* decodeParsedSteps(text, parsed, expected.type, validation);

@@ -2,17 +2,18 @@
 
 import { parentPort } from 'node:worker_threads';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { yamlText } from '#apimachinery/codec/yaml/octets.js';
 import { readYAML } from '#apimachinery/codec/yaml.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { YamlAnswer } from '#apiserver/bodies/yaml-reader.js';
 
 parentPort?.on('message', (body: Uint8Array) => {
-  parentPort?.postMessage(answer(Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString()));
+  parentPort?.postMessage(answer(Buffer.from(body.buffer, body.byteOffset, body.byteLength)));
 });
 
-function answer(text: string): YamlAnswer {
+function answer(octets: Buffer): YamlAnswer {
   try {
-    const { value, repeated } = readYAML(text);
+    const { value, repeated } = readYAML(yamlText(octets));
     // A document without contents is null.
     return { json: Buffer.from(toJSONText(value)), repeated };
   } catch (error) {
