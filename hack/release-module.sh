@@ -9,7 +9,8 @@ release_ldflags='-s -w -checklinkname=0'
 # The go.mod, on standard output, of a module NAME that builds what is in release 1.VERSION.
 release_go_mod() { # NAME VERSION
   local list
-  list=$(go mod download -json "$release@v1.$2" | sed -n 's/^\s*"GoMod": "\(.*\)",$/\1/p')
+  # Elsewhere, since the file that it is written to is empty by now.
+  list=$(cd / && go mod download -json "$release@v1.$2" | sed -n 's/^\s*"GoMod": "\(.*\)",$/\1/p')
   printf 'module %s\n\ngo 1.18\n\nrequire %s v1.%s\n\nreplace (\n' "$1" "$release" "$2"
   # What the module replaces holds only where it is the main one; its own parts are published with versions of their own.
   sed -n "\\,^\t$reflect2 ,d; s/^\t\(\S* => \S* v\S*\)$/\t\1/p" "$list"
