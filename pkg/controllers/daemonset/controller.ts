@@ -14,6 +14,7 @@ import { done, type Outcome, requeueAfter, retry } from '#client/workqueue/outco
 import type { DaemonDeletion } from '#controllers/daemonset/observation.js';
 import { daemonTemplate, placementOn, templateForNode } from '#controllers/daemonset/placement.js';
 import { type DaemonSetPlan, excessRevisions, isNewStatus, planDaemonSet } from '#controllers/daemonset/plan.js';
+import { templateHash } from '#controllers/deployment/template-hash.js';
 import { failuresWithin, writesAtOnce } from '#controllers/framework/bounded.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
@@ -126,7 +127,10 @@ export class DaemonSetController implements Controller {
     if (set.metadata.deletionTimestamp !== undefined) return done;
     const revisions = await this.#history.revisionsOf(set, selector);
     const hashLabel = dialect.labels.controllerRevisionHash;
-    const source = { owner: set, template: set.spec.template, hashLabel };
+    const { template } = set.spec;
+    // The first one is made without a count.
+    const nameOf = (_data: object, count: number) => templateHash(dialect, template, count === 0 ? undefined : count);
+    const source = { owner: set, template, hashLabel, hashOf: nameOf };
     const current = await this.#history.current(set, source, revisions, set.status?.collisionCount ?? 0);
     const equal = revisions.filter((revision) => hasTemplate(dialect, revision, set.spec.template));
     const observed = {

@@ -211,7 +211,7 @@ t.test('no more than 250 in one pass', (t) => {
 t.test('history', (t) => {
   const revision = (hash: string, number: number) => ({
     metadata: { name: hash, labels: { 'controller-revision-hash': hash } },
-    data: revisionData({}),
+    data: revisionData(dialect, {}),
     revision: number,
   });
   const revisions = ['one', 'two', 'three', 'new'].map(revision);

@@ -235,10 +235,10 @@ t.test('when to look again', (t) => {
 t.test('hashes of templates', (t) => {
   const a = template('a');
   const reordered = { spec: { containers: [{ image: 'a', name: 'c' }] }, metadata: { labels: { a: 'b' } } };
-  t.equal(templateHash(a, undefined), templateHash(reordered, undefined));
-  t.not(templateHash(a, undefined), templateHash(a, 1));
-  t.not(templateHash(a, undefined), templateHash(template('b'), undefined));
-  t.match(templateHash(a, undefined), /^[bcdfghjklmnpqrstvwxz2456789]{1,10}$/);
+  t.equal(templateHash(dialect, a, undefined), templateHash(dialect, reordered, undefined));
+  t.not(templateHash(dialect, a, undefined), templateHash(dialect, a, 1));
+  t.not(templateHash(dialect, a, undefined), templateHash(dialect, template('b'), undefined));
+  t.match(templateHash(dialect, a, undefined), /^[bcdfghjklmnpqrstvwxz2456789]{1,10}$/);
   const hashed = { ...a, metadata: { labels: { ...a.metadata.labels, 'pod-template-hash': 'x' } } };
   t.ok(sameTemplate(dialect, a, hashed));
   t.notOk(sameTemplate(dialect, a, template('b')));

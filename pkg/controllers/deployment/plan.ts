@@ -151,7 +151,7 @@ function createNewest(state: State): ReplicaSet {
   const { observed, draft, now } = state;
   const { dialect, deployment } = observed;
   const { template, selector, minReadySeconds } = deployment.spec;
-  const hash = templateHash(template, deployment.status?.collisionCount);
+  const hash = templateHash(dialect, template, deployment.status?.collisionCount);
   const hashLabel = { [dialect.labels.podTemplateHash]: hash };
   const labels = { ...template.metadata?.labels, ...hashLabel };
   const name = `${deployment.metadata.name}-${hash}`;

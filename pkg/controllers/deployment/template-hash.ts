@@ -1,20 +1,30 @@
 /** The hash that names a pod template: the suffix of its ReplicaSet and the pod-template-hash label. */
 
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
+import { goFieldsOf } from '#api/go-fields.js';
+import { schemeFor } from '#api/scheme.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { nameAlphabet as alphabet } from '#apimachinery/generate-name.js';
-import { toJSONText } from '#apimachinery/json-text.js';
+import { goDump } from '#apimachinery/spew/dump.js';
 
-/** Ten characters at most. `collisionCount` tells apart templates that hash alike. */
-export function templateHash(template: PodTemplateSpec, collisionCount: number | undefined): string {
-  return hashOf(template, collisionCount);
+/**
+ * That of release 1.24 (pkg/controller/controller_utils.go, ComputeHash), so that a controller manager which takes over from
+ * another one finds what that one has made under the name that it would give. Ten characters at most. `collisionCount` tells
+ * apart templates that hash alike. Pure.
+ */
+export function templateHash(dialect: Dialect, template: PodTemplateSpec, collisionCount: number | undefined): string {
+  const type = schemeFor(dialect).type('core.v1.PodTemplateSpec');
+  const dump = Buffer.from(goDump(type, template, goFieldsOf));
+  const hash = fnv1a(collisionCount === undefined ? dump : Buffer.concat([dump, countBytes(collisionCount)]));
+  return [...String(hash)].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join('');
 }
 
-/** The hash of any JSON, in the same letters. */
-function hashOf(value: unknown, collisionCount: number | undefined): string {
-  const text = canonical(value) + (collisionCount === undefined ? '' : `#${collisionCount}`);
-  return [...String(fnv1a(text))].map((digit) => alphabet[digit.charCodeAt(0) % alphabet.length]).join('');
+/** 32 bits in eight bytes. */
+function countBytes(count: number): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeUInt32LE(count >>> 0);
+  return bytes;
 }
 
 /** True when the templates differ in their hash label at most. */
@@ -30,20 +40,9 @@ function withoutHash(dialect: Dialect, template: PodTemplateSpec): PodTemplateSp
   };
 }
 
-/** JSON with sorted keys and without what is absent, so that equal values give equal texts. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return value === undefined ? '' : toJSONText(value);
-  const fields = Object.entries(value)
-    .filter(([, field]) => field !== undefined && !(Array.isArray(field) && field.length === 0))
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`);
-  return `{${fields.join(',')}}`;
-}
-
-/** 32-bit FNV-1a over the text's UTF-8 bytes. */
-function fnv1a(text: string): number {
+/** 32-bit FNV-1a. */
+function fnv1a(bytes: Buffer): number {
   let hash = 0x811c9dc5;
-  for (const byte of new TextEncoder().encode(text)) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
+  for (const byte of bytes) hash = Math.imul(hash ^ byte, 0x01000193) >>> 0;
   return hash;
 }

@@ -103,7 +103,7 @@ export class RevisionHistory<T extends ApiObject> {
     const resource = client.resource(controllerrevisions);
     const reference = controllerReference(dialect, this.#type, owner);
     for (let collisionCount = firstCollision; ; collisionCount += 1) {
-      const wanted = newRevision(source, number, collisionCount);
+      const wanted = newRevision(dialect, source, number, collisionCount);
       const { name = '', namespace = '' } = wanted.metadata;
       try {
         const metadata = { ...wanted.metadata, ownerReferences: [reference] };

@@ -1,7 +1,9 @@
 /** What release 1.24 wrote of the same template, byte by byte, and how it called it. */
 import t from 'tap';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
+import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { goJson } from '#apimachinery/go-json.js';
+import { revisionHash } from '#controllers/history/revision-hash.js';
 import { newRevision, revisionData, templateOf } from '#controllers/history/revisions.js';
 
 /** As an API server answers it, which has filled in what was left out. */
@@ -26,6 +28,7 @@ const template: PodTemplateSpec = {
         name: 'v',
         ephemeral: {
           volumeClaimTemplate: {
+            metadata: {},
             spec: {
               accessModes: ['ReadWriteOnce'],
               resources: { requests: { storage: '1Gi' } },
@@ -55,12 +58,12 @@ const written =
   '{"emptyDir":{},"name":"e"}]}}}}';
 
 t.test('the data and the name are those of 1.24', async (t) => {
-  const data = revisionData(template);
+  const data = revisionData(kubernetesDialect, template);
   t.equal(JSON.stringify(data), JSON.stringify(JSON.parse(written)), 'with members in order');
   t.equal(goJson(data), written);
   const owner = { metadata: { name: 'web', namespace: 'default' } };
-  const source = { owner, template, hashLabel: 'controller.kubernetes.io/hash' };
-  t.match(newRevision(source, 1, 0), {
+  const source = { owner, template, hashLabel: 'controller.kubernetes.io/hash', hashOf: revisionHash };
+  t.match(newRevision(kubernetesDialect, source, 1, 0), {
     metadata: { name: 'web-568bb445f8', labels: { app: 'web', 'controller.kubernetes.io/hash': '568bb445f8' } },
   });
 });

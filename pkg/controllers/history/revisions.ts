@@ -4,34 +4,24 @@ import type { ControllerRevision } from '#api/apps/v1/types.gen.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { RawExtension } from '#api/runtime/types.gen.js';
+import { schemeFor } from '#api/scheme.js';
+import { withNulls } from '#apimachinery/codec/json/nulls.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { goJson } from '#apimachinery/go-json.js';
 import { compareInt64, successor } from '#apimachinery/int64.js';
 import { sameTemplate } from '#controllers/deployment/template-hash.js';
-import { revisionHash } from '#controllers/history/revision-hash.js';
 
 /** Longest part of the owner's name in a revision's name. */
 const maxPrefixLength = 223;
 
 /**
  * The patch that brings the template back: what clients apply to undo a rollout. Its JSON is that of release 1.24, which
- * compares it byte by byte: members in order, and the times of creation that templates do not have.
+ * compares it byte by byte: members in order, and nulls where it writes them.
  */
-export function revisionData(template: PodTemplateSpec): RawExtension {
-  return JSON.parse(goJson({ spec: { template: { ...withTimes(template), $patch: 'replace' } } })) as RawExtension;
-}
-
-const noTime = { creationTimestamp: null };
-
-function withTimes({ metadata, spec }: PodTemplateSpec): object {
-  const volumes = spec?.volumes?.map((volume) => {
-    const { ephemeral } = volume;
-    const claim = ephemeral?.volumeClaimTemplate;
-    if (claim === undefined) return volume;
-    const dated = { ...claim, metadata: { ...noTime, ...claim.metadata } };
-    return { ...volume, ephemeral: { ...ephemeral, volumeClaimTemplate: dated } };
-  });
-  return { metadata: { ...noTime, ...metadata }, spec: { ...spec, ...(volumes && { volumes }) } };
+export function revisionData(dialect: Dialect, template: PodTemplateSpec): RawExtension {
+  const type = schemeFor(dialect).type('core.v1.PodTemplateSpec');
+  const whole = { ...withNulls(type, template), $patch: 'replace' };
+  return JSON.parse(goJson({ spec: { template: whole } })) as RawExtension;
 }
 
 /** The template that a revision keeps; empty where the revision is not one of a template. */
@@ -55,17 +45,20 @@ export interface RevisionSource {
   readonly template: PodTemplateSpec;
   /** The label that gets the hash. */
   readonly hashLabel: string;
+  /** What names a revision of that data, after so many collisions. */
+  readonly hashOf: (data: RawExtension, collisionCount: number) => string;
 }
 
 /** A new revision, without owner reference. `collisionCount` tells apart what hashes alike. */
 export function newRevision(
-  { owner, template, hashLabel }: RevisionSource,
+  dialect: Dialect,
+  { owner, template, hashLabel, hashOf }: RevisionSource,
   revision: number | bigint,
   collisionCount: number,
 ): ControllerRevision {
   const { name = '', namespace = '', annotations } = owner.metadata;
-  const data = revisionData(template);
-  const hash = revisionHash(data, collisionCount);
+  const data = revisionData(dialect, template);
+  const hash = hashOf(data, collisionCount);
   return {
     metadata: {
       name: `${name.slice(0, maxPrefixLength)}-${hash}`,

@@ -14,6 +14,7 @@ import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { controllerReference } from '#controllers/framework/owners.js';
 import { PodOwners } from '#controllers/framework/pod-owners.js';
 import { RevisionHistory } from '#controllers/history/history.js';
+import { revisionHash } from '#controllers/history/revision-hash.js';
 import { nextAvailableMs } from '#controllers/replicaset/plan.js';
 import { ordinalOf } from '#controllers/statefulset/identity.js';
 import {
@@ -102,7 +103,7 @@ export class StatefulSetController implements Controller {
     const revisions = await this.#history.revisionsOf(set, selector);
     const pods = await this.#podOwners.claim(set);
     const { labels } = this.#context.dialect;
-    const source = { owner: set, template: set.spec.template, hashLabel: labels.revisionHash };
+    const source = { owner: set, template: set.spec.template, hashLabel: labels.revisionHash, hashOf: revisionHash };
     const { revision: update, collisionCount } = await this.#history.current(
       set,
       source,

@@ -23,7 +23,7 @@ function set(spec: Partial<StatefulSetSpec> = {}): StatefulSet {
 
 const revision = (name: string, image: string, number: number): ControllerRevision => ({
   metadata: { name },
-  data: revisionData(template(image)),
+  data: revisionData(dialect, template(image)),
   revision: number,
 });
 const old = revision('web-old', 'old', 1);
