@@ -1,0 +1,16 @@
+/** The answers in the other dialect, beside those of kube-apiserver with the names of that dialect, for a part of the kinds. */
+import t from 'tap';
+import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { replay } from '#test/integration/apiserver/peer/replay/replay.js';
+
+const files: ReadonlySet<string> = new Set([
+  'apps.v1.deployments',
+  'coordination.v1.leases',
+  'core.v1.services',
+  'custom.v1.widgets',
+  'networking.v1.ingressclasses',
+  'rbac.v1.roles',
+  'scheduling.v1.priorityclasses',
+]);
+
+await replay(t, { dialect, isIncluded: (file) => files.has(file) });
