@@ -5,6 +5,7 @@ import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
 import { loggingOptions } from '#daemon/options/groups/logging.js';
 import { tracingOptions } from '#daemon/options/groups/tracing.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import { collectorOptions } from '#nodeagent/options/collector.js';
 import { generalOptions } from '#nodeagent/options/general.js';
 import { podNetworkOptions } from '#nodeagent/options/pod-network.js';
 import { podsOptions } from '#nodeagent/options/pods.js';
@@ -20,6 +21,7 @@ export const nodeAgentOptions = {
   ...podsOptions,
   ...serviceProxyOptions,
   ...podNetworkOptions,
+  ...collectorOptions,
   ...featureGateOptions,
   ...loggingOptions,
   ...legacyLoggingOptions,

@@ -90,6 +90,7 @@ export const generalOptions = {
     meaning: 'Configuration file of the cloud provider; of bare-metal the interface of addresses.',
   },
   'vendor-container-registry-config': {
+    aliases: ['azure-container-registry-config'],
     type: 'string',
     section: 'General',
     inert: 'credentials of a vendor come from a plugin of --image-credential-provider-config',

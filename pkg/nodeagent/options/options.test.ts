@@ -5,6 +5,7 @@ import { formatDefault } from '#daemon/options/help.js';
 import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
+import { collectorOptions } from '#nodeagent/options/collector.js';
 import { type NodeAgentOptionTable, nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 import { podNetworkOptions } from '#nodeagent/options/pod-network.js';
 import { serviceProxyOptions } from '#nodeagent/options/service-proxy.js';
@@ -52,6 +53,7 @@ t.test('every option of the specification, with its default and whether a file s
       'pod-logs-dir',
       'node-status-report-frequency',
       'node-lease-duration-seconds',
+      'contention-profiling',
       'enable-profiling-handler',
       'enable-system-log-handler',
       'enable-debug-flags-handler',
@@ -61,6 +63,7 @@ t.test('every option of the specification, with its default and whether a file s
       'dns-address',
       ...Object.keys(serviceProxyOptions),
       ...Object.keys(podNetworkOptions),
+      ...Object.keys(collectorOptions),
       'tracing-config-file',
     ],
   );

@@ -30,6 +30,13 @@ export const servingOptions = {
     configField: 'enableServer',
     meaning: 'Serve at all.',
   },
+  'contention-profiling': {
+    type: 'bool',
+    section: 'Serving',
+    configField: 'enableContentionProfiling',
+    inert: 'there are no locks to wait for',
+    meaning: 'Profile waiting for locks.',
+  },
   'enable-debugging-handlers': {
     type: 'bool',
     default: true,

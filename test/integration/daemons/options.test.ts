@@ -80,7 +80,8 @@ const daemons: readonly Daemon[] = [
     // Each has a meaning below zero, or is of a logger or a collector that is gone.
     negative: `eviction-max-pod-grace-period oom-score-adj pod-max-pids node-status-max-images volume-stats-agg-period
       cpu-manager-reconcile-period maximum-dead-containers maximum-dead-containers-per-container
-      minimum-container-ttl-duration log-file-max-size stderrthreshold v`,
+      minimum-container-ttl-duration log-file-max-size stderrthreshold v application-metrics-count-limit
+      global-housekeeping-interval housekeeping-interval storage-driver-buffer-duration`,
   },
 ];
 

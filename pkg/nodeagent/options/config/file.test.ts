@@ -237,7 +237,6 @@ t.test('what is refused', async (t) => {
     [{ memorySwap: { swapBehavior: 'All' }, featureGates: { NodeSwap: true } }, /"All": must be one of: .*LimitedSwap/],
     [{ configMapAndSecretChangeDetectionStrategy: 'Poll' }, /"Poll": must be one of/],
     [{ showHiddenMetricsForVersion: '1.20' }, /must be one of/],
-    [{ enableContentionProfiling: true, enableDebuggingHandlers: false }, /requires enableDebuggingHandlers$/],
   ];
   for (const [config, expected] of rows) {
     const found = errors(config);

@@ -6,7 +6,6 @@ import type { NodeAgentGates } from '#nodeagent/options/gates.js';
 
 /** Nothing acts on any of them yet. */
 export const configOnlyFields: readonly string[] = [
-  'enableContentionProfiling',
   'showHiddenMetricsForVersion',
   'shutdownGracePeriod',
   'shutdownGracePeriodByPodPriority',
@@ -18,13 +17,7 @@ const secondMs = 1000;
 /** `fields`: decoded, in the table's names. `gates`: the feature gates in force. */
 export function configOnlyErrors(fields: Plain, gates: Readonly<Record<string, boolean>>): string[] {
   const enabled = new FeatureGates(gates);
-  return [
-    ...shutdownErrors(fields, enabled),
-    ...choiceErrors(fields, 'showHiddenMetricsForVersion', ['', '1.23']),
-    ...(fields['enableContentionProfiling'] === true && fields['enableDebuggingHandlers'] === false
-      ? ['enableContentionProfiling requires enableDebuggingHandlers']
-      : []),
-  ];
+  return [...shutdownErrors(fields, enabled), ...choiceErrors(fields, 'showHiddenMetricsForVersion', ['', '1.23'])];
 }
 
 function shutdownErrors(fields: Plain, gates: NodeAgentGates): string[] {
