@@ -39,6 +39,8 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
     defaults(object, context) {
       fillDefaults(context.scheme.resourceOf(resource).type, object, anyGate(context));
       defaults?.(object, context);
+      // Whatever 1.24 reads has been in its internal form, which knows some fields of a version by another name.
+      back(object, to(object, context), context);
     },
     ...(fieldLabels && { fieldLabels }),
     ...(prepareForCreate && {
