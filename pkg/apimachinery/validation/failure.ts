@@ -58,9 +58,9 @@ export function goStruct(type: string, members: Readonly<Record<string, unknown>
   });
 }
 
-/** What has no value: `(*core.ExecAction)(nil)`. */
+/** What has no value: `(*core.ExecAction)(nil)`, `[]networking.IngressRule(nil)`. */
 export function goNil(type: string): GoValue {
-  return new GoValue(() => `(${type})(nil)`);
+  return new GoValue(() => `${type.startsWith('*') ? `(${type})` : type}(nil)`);
 }
 
 /** Text that is a count or a percentage. */

@@ -80,7 +80,8 @@ export function requireUID(resource: ServedResource, object: ApiObjectShape, cur
 /** The body's name and namespace must be those of the path; absent ones are filled in. */
 function requireName(resource: ServedResource, object: ApiObjectShape, path: ObjectName): void {
   const { metadata } = object;
-  if (resource.declaration.namespaced) {
+  if (!resource.declaration.namespaced) delete metadata.namespace;
+  else {
     if ((metadata.namespace ?? '') === '') metadata.namespace = path.namespace;
     if (metadata.namespace !== path.namespace) {
       throw badRequest('the namespace of the provided object does not match the namespace sent on the request');

@@ -48,7 +48,11 @@ t.test('ingresses', (t) => {
   const base: Draft = { metadata, spec: { rules: [{ host: 'a.b', http: { paths: [path] } }] } };
   const p = 'spec.rules[0].http.paths[0]';
   const rows: Row[] = [
-    ['spec', {}, 'spec: Invalid value: []: either `defaultBackend` or `rules` must be specified'],
+    [
+      'spec',
+      {},
+      'spec: Invalid value: []networking.IngressRule(nil): either `defaultBackend` or `rules` must be specified',
+    ],
     [
       'spec.rules.0.host',
       '1.2.3.4',

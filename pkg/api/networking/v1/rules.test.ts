@@ -25,7 +25,11 @@ t.test('ingresses', (t) => {
       'A',
       `metadata.name: Invalid value: "A": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
     ],
-    ['spec', {}, 'spec: Invalid value: []: either `defaultBackend` or `rules` must be specified'],
+    [
+      'spec',
+      {},
+      'spec: Invalid value: []networking.IngressRule(nil): either `defaultBackend` or `rules` must be specified',
+    ],
     ['spec', { defaultBackend: { service: { name: 's', port: { number: 80 } } } }],
     [
       'spec.rules.0.host',

@@ -28,13 +28,14 @@ export interface Decoded {
 /** As many findings are reported at most. */
 const maxFindings = 100;
 
-/** Bytes of a text that messages show. */
+const openingBrace = 0x7b;
+/** Bytes of a body that messages show. */
 const summaryBytes = 30;
 
-function summary(text: string): string {
-  if (text === '') return '<empty>';
-  const bytes = Buffer.from(text.slice(0, summaryBytes + 1));
-  const encoding = text.startsWith('{') ? 'utf8' : 'hex';
+function summary(body: string | Buffer): string {
+  if (body.length === 0) return '<empty>';
+  const bytes = typeof body === 'string' ? Buffer.from(body.slice(0, summaryBytes + 1)) : body;
+  const encoding = bytes[0] === openingBrace ? 'utf8' : 'hex';
   const shown = bytes.toString(encoding, 0, Math.min(bytes.length, summaryBytes));
   return bytes.length > summaryBytes ? `${shown} ...` : shown;
 }
@@ -150,8 +151,8 @@ function unparsable(type: TypeInfo, text: string, error: unknown): StatusError {
 }
 
 /** 400 for a text of which not even the kind can be told. `kind` is what it was meant to be of, and `why` the cause's words. */
-export function unrecognized(kind: string, text: string, why: string, cause?: unknown): StatusError {
-  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(text)})`, cause);
+export function unrecognized(kind: string, body: string | Buffer, why: string, cause?: unknown): StatusError {
+  return badRequest(`the object provided is unrecognized (must be of type ${kind}): ${why} (${summary(body)})`, cause);
 }
 
 /** The second half, which takes the value over. */

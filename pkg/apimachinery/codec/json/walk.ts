@@ -94,7 +94,9 @@ export class JsonWalk {
       case 'schemaOrArray':
         return Array.isArray(value) ? this.#list(type.fields[1], value, type.goName) : this.#part(type, 0, value);
       case 'schemaOrBool':
-        return typeof value === 'boolean' ? value : this.#part(type, 1, value);
+        if (typeof value === 'boolean') return value;
+        if (!isJsonObject(value)) throw new DecodeError('boolean or JSON schema expected');
+        return this.#part(type, 1, value);
       case 'schemaOrStringArray':
         return Array.isArray(value) ? this.#list(type.fields[1], value, type.goName) : this.#part(type, 0, value);
     }

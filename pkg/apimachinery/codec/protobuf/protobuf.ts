@@ -9,10 +9,17 @@
 import { StepBudget } from '#apimachinery/async/step-budget.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
+import { unrecognized } from '#apimachinery/codec/json/json.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { decodeInto } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage, writeMessage } from '#apimachinery/codec/protobuf/encode.js';
-import { decodeEnvelope, encodeEnvelope, envelopeAround, hasEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
+import {
+  decodeEnvelope,
+  type Envelope,
+  encodeEnvelope,
+  envelopeAround,
+  hasEnvelope,
+} from '#apimachinery/codec/protobuf/envelope.js';
 import type { LateEntry, MessageOptions, RawReader, SharedParts } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
@@ -122,6 +129,15 @@ export function* decodeProtobufSteps(
   }
 }
 
+/** Throws 400 where it cannot be said what the bytes are. */
+function envelopeOf(bytes: Buffer, { kind }: KindInfo): Envelope {
+  try {
+    return decodeEnvelope(bytes);
+  } catch (error) {
+    throw error instanceof DecodeError ? unrecognized(kind, bytes, error.message, error) : error;
+  }
+}
+
 function decodeEnveloped(
   scheme: Scheme,
   bytes: Buffer,
@@ -129,7 +145,7 @@ function decodeEnveloped(
   shared: SharedParts & Pick<MessageOptions, 'late'>,
   depth?: number,
 ): { kind: KindInfo; object: JsonObject } {
-  const envelope = decodeEnvelope(bytes);
+  const envelope = expected === undefined ? decodeEnvelope(bytes) : envelopeOf(bytes, expected);
   const { contentType } = envelope;
   const { protobufMediaType } = kubernetesDialect;
   if (contentType !== '' && contentType !== scheme.dialect.protobufMediaType && contentType !== protobufMediaType) {

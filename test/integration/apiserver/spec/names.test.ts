@@ -68,7 +68,7 @@ t.test('names', withEtcd, async (t) => {
       t.equal(status, 201, 'as often as one likes, without a name');
       t.match(json, { kind: 'TokenReview', status: { error: 'invalid bearer token' } });
     }
-    t.equal((await client.get(`${api}/x`)).status, 405);
+    t.equal((await client.get(`${api}/x`)).status, 404);
     t.equal((await client.get(api)).status, 405);
   });
 

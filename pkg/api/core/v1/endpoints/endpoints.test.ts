@@ -117,7 +117,11 @@ t.test('endpoint slices', (t) => {
       'endpoints: Too many: 1001: must have at most 1000 items',
     ],
     ['endpoints.0.hostname', 'A', `${e}.hostname: Invalid value: "A": ${label}`],
-    ['endpoints.0.hints', { forZones: [{ name: 'a' }, { name: 'a' }] }, `${e}.hints.forZones[1]: Duplicate value: "a"`],
+    [
+      'endpoints.0.hints',
+      { forZones: [{ name: 'a' }, { name: 'a' }] },
+      `${e}.hints.forZones[1].name: Duplicate value: "a"`,
+    ],
     ['ports', [{ port: 1 }, { port: 2 }], 'ports[1].name: Duplicate value: ""'],
     ['ports', [{ name: 'A' }], `ports[0].name: Invalid value: "A": ${label}`],
     ['ports', [{ protocol: 'X' }], 'ports[0].protocol: Unsupported value: "X": supported values: "SCTP", "TCP", "UDP"'],

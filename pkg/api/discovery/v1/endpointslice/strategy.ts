@@ -10,15 +10,9 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
-import {
-  checkDNSLabel,
-  checkDNSSubdomain,
-  checkEnum,
-  checkQualifiedName,
-  checkRequired,
-} from '#apimachinery/validation/checks.js';
+import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
 import { addAll, duplicate, invalidEach, invalidValue, required, tooMany } from '#apimachinery/validation/failure.js';
-import { dns1123LabelErrors, dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
+import { dns1123LabelErrors, dns1123SubdomainErrors, labelValueErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const maxEndpoints = 1000;
@@ -126,10 +120,10 @@ function validateHints(endpoint: Endpoint, at: FieldPath): FieldFailure[] {
   const zones = endpoint.hints?.forZones ?? [];
   if (zones.length > maxZoneHints) return [tooMany(at, zones.length, maxZoneHints)];
   return zones.flatMap((zone, i) => {
-    const here = at.index(i);
-    const failures = checkRequired(here.child('name'), zone.name);
-    const first = zones.findIndex((other) => other.name === zone.name);
-    return first < i ? [...failures, duplicate(here, zone.name)] : failures;
+    const here = at.index(i).child('name');
+    const { name = '' } = zone;
+    const first = zones.findIndex((other) => (other.name ?? '') === name);
+    return [...(first < i ? [duplicate(here, name)] : []), ...invalidEach(here, name, labelValueErrors(name))];
   });
 }
 

@@ -20,7 +20,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
-import { addAll, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, goNil, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { portNameErrors } from '#apimachinery/validation/identifiers.js';
 import { dns1035LabelErrors, dns1123SubdomainErrors, wildcardSubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -76,7 +76,9 @@ function validateIngress(ingress: Ingress, old: Ingress | undefined): readonly F
   const wildcardsFree = old?.spec.rules?.some(hasBrokenWildcard) === true;
   const failures: FieldFailure[] = [];
   if (rules.length === 0 && spec.defaultBackend === undefined) {
-    failures.push(invalidValue(specPath, rules, 'either `defaultBackend` or `rules` must be specified'));
+    failures.push(
+      invalidValue(specPath, goNil('[]networking.IngressRule'), 'either `defaultBackend` or `rules` must be specified'),
+    );
   }
   if (spec.defaultBackend !== undefined) {
     addAll(failures, validateBackend(spec.defaultBackend, specPath.child('defaultBackend')));
