@@ -32,7 +32,7 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
   const to = (object: T, { scheme }: StrategyContext): S => conversion.toStored(object, scheme);
   const back = (object: T, changed: S, { scheme }: StrategyContext): void =>
     become(object, conversion.fromStored(changed, scheme));
-  const { prepareForCreate, completeCreate, prepareForUpdate, prepareForStatusUpdate } = stored;
+  const { prepareForCreate, completeCreate, prepareForUpdate, prepareForStatusUpdate, canonicalize } = stored;
   const { validateCreate, validateUpdate, validateStatusUpdate, warnings, cells, defaultGracePeriodSeconds } = stored;
   const strategy: Strategy<T> = {
     conversion: conversion as unknown as Conversion,
@@ -78,6 +78,13 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
     ...(validateStatusUpdate && {
       validateStatusUpdate: (object, old, context) =>
         validateStatusUpdate(to(object, context), to(old, context), context),
+    }),
+    ...(canonicalize && {
+      canonicalize(object, context) {
+        const changed = to(object, context);
+        canonicalize(changed, context);
+        back(object, changed, context);
+      },
     }),
     ...(warnings && {
       warnings: (object, old, context) =>

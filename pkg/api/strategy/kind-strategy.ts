@@ -51,6 +51,7 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   /** What may not change, in addition to `validate`. */
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
+  canonicalize?(object: T, context: StrategyContext): void;
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
   selectableFields?(object: T): Record<string, string>;
   cells?(object: T, context: StrategyContext): TableRowCells;
@@ -136,6 +137,7 @@ export function kindStrategy<T extends ApiObjectShape>(
 function optional<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strategy<T>> {
   return {
     ...(rules.completeCreate && { completeCreate: rules.completeCreate }),
+    ...(rules.canonicalize && { canonicalize: rules.canonicalize }),
     ...(rules.warnings && { warnings: rules.warnings }),
     ...(rules.selectableFields && { selectableFields: rules.selectableFields }),
     ...(rules.cells && { cells: rules.cells }),

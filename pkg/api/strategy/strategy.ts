@@ -117,6 +117,8 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
     found: readonly FieldFailure[],
     context: StrategyContext,
   ): Steps<readonly FieldFailure[]> | undefined;
+  /** Brings a valid object into the form that is stored: its members are replaced, and not changed. */
+  canonicalize?(object: T, context: StrategyContext): void;
   /** Texts for `Warning` headers. */
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
   /** Field selector names and values besides metadata.name and metadata.namespace, of the stored form. */

@@ -206,6 +206,7 @@ function validate({ registry, context, resource }: Operation, object: ApiObjectS
       throw invalid({ group: declaration.refusedIn ?? group, kind: declaration.kind }, name ?? base, failures);
     }
     for (const text of strategy.warnings?.(object, undefined, asked) ?? []) warn(context, text);
+    strategy.canonicalize?.(object, asked);
   };
   const found = strategy.validateCreate?.(object, asked) ?? [];
   return andThen(withRules(registry, strategy, { object, old: undefined, found, asked }), check);

@@ -161,6 +161,7 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
     if (profile.subresource === '') {
       for (const text of strategy.warnings?.(object, old, asked) ?? []) warn(context, text);
     }
+    strategy.canonicalize?.(object, asked);
     if (tooLarge !== undefined) throw tooLarge;
     if (large) await betweenSteps(operation, known);
     const conditions = await runAdmission('validate', operation, attributes);

@@ -45,6 +45,8 @@ export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(da
     const before = templateGenerationOf(old) ?? 0;
     setTemplateGeneration(set, semanticEqual(set.spec.template, old.spec.template) ? before : before + 1);
   },
+  // The number is a part of the spec in 1.24, which a write of the status leaves alone.
+  prepareForStatusUpdate: (set, old) => setTemplateGeneration(set, templateGenerationOf(old) ?? 0),
   validate: validateDaemonSet,
   validateStatusUpdate: (set, old) => validateStatus(set.status, old.status),
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),

@@ -30,6 +30,13 @@ export const horizontalPodAutoscalerStrategy: Strategy<HorizontalPodAutoscaler> 
     },
     validate: (scaler, context, old) => validateScaler(scaler, context.gate, old),
     validateStatusUpdate: (scaler) => validateScalerStatus(scaler.status),
+    canonicalize(scaler) {
+      const { metrics = [] } = scaler.spec;
+      const last = metrics.filter(isCPUUtilization);
+      // Version 1, in which 1.24 stores them, has a field for this one, and an annotation for the others.
+      const ordered = [...metrics.filter((metric) => !isCPUUtilization(metric)), ...last];
+      if (ordered.some((metric, i) => metric !== metrics[i])) scaler.spec = { ...scaler.spec, metrics: ordered };
+    },
     cells: (scaler, context) => [
       scaler.metadata.name ?? '',
       `${scaler.spec.scaleTargetRef?.kind}/${scaler.spec.scaleTargetRef?.name}`,
@@ -87,4 +94,8 @@ function metricText(spec: MetricSpec, status: MetricStatus | undefined): string 
     return `${current?.averageValue ?? '<unknown>'}/${target.averageValue}${suffix}`;
   }
   return `${current?.value ?? '<unknown>'}/${target?.value ?? '<auto>'}`;
+}
+
+function isCPUUtilization({ type, resource }: MetricSpec): boolean {
+  return type === 'Resource' && resource?.name === 'cpu' && resource.target?.averageUtilization !== undefined;
 }
