@@ -397,7 +397,7 @@ async function applyValidation(
     const query = `&fieldManager=m&force=true&fieldValidation=${mode}`;
     // What is applied names fields that are to be owned: none that there are not.
     const odd = await send(query, `${first}${yamlBody('there')}`);
-    t.match(odd.json, { code: 400, message: /\.spec\.odd: field not declared in schema/ }, mode);
+    t.match(odd.json, { code: 500, message: /\.spec\.odd: field not declared in schema/ }, mode);
     const body = yamlBody('there')
       .replaceAll(/( {2})?odd: \d\n/g, '')
       .replace(', odd: 2', '');
