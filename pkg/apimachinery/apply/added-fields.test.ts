@@ -79,3 +79,19 @@ t.test('a large object takes many steps', async (t) => {
 function allSteps<T>(steps: Generator<undefined, T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
 }
+
+t.test('a new message without members has its nulls, as with 1.24', async (t) => {
+  const pod = scheme.type('core.v1.Pod');
+  const volumeClaimTemplate = { metadata: {}, spec: { resources: {} } };
+  const volume = { name: 'v', ephemeral: { volumeClaimTemplate } };
+  const metadata = { '.': {}, 'f:creationTimestamp': {} };
+  const claim = { '.': {}, 'f:metadata': metadata, 'f:spec': { '.': {}, 'f:resources': {} } };
+  const one = { '.': {}, 'f:ephemeral': { '.': {}, 'f:volumeClaimTemplate': claim }, 'f:name': {} };
+  const volumes = { '.': {}, 'k:{"name":"v"}': one };
+  const before = { spec: { volumes: [] } };
+  const after = { spec: { volumes: [volume] } };
+  t.strictSame(addedFields(pod, after), { 'f:spec': { 'f:volumes': volumes } });
+  const { '.': _, ...added } = volumes;
+  t.match(compare(pod, before, after).touched, { 'f:spec': { 'f:volumes': added } });
+  t.match(compare(pod, after, before).removed, { 'f:spec': { 'f:volumes': added } });
+});

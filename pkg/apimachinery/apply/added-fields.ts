@@ -25,7 +25,7 @@ import {
 } from '#apimachinery/apply/structure.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
-import { jsonEqual } from '#apimachinery/patch/json-values.js';
+import { isObject, jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 type Node = Record<string, FieldSet>;
@@ -72,6 +72,8 @@ export function nodeOf(value: unknown, declared: Structure, before: unknown, mad
   if (made?.has(value) === true) return made.get(value);
   const structure = structureFor(declared, value);
   const isNew = before === undefined;
+  // A new message has its nulls, if nothing else.
+  if (isNew && structure.kind === 'struct' && isObject(value)) return structNode(structure.members, value, isNew, made);
   if (structure.kind === 'leaf' || hasNoParts(value))
     return isNew || !jsonEqual(before, value) ? memberOnly : undefined;
   if (structure.kind === 'struct') return structNode(structure.members, asObject(value), isNew, made);

@@ -72,7 +72,7 @@ export function differenceOf(left: unknown, right: unknown, declared: Structure)
   if (isRemade(declared, left, right)) return remade(declared, left, right);
   const structure = comparedAs(declared, left, right);
   if (structure.kind === 'leaf' || (hasNoParts(left) && hasNoParts(right))) {
-    if (right === undefined) return gone;
+    if (right === undefined) return { touched: undefined, removed: goneValue(left, structure) };
     return jsonEqual(left, right) ? undefined : modified;
   }
   const found = new Differences();
@@ -90,6 +90,11 @@ export function differenceOf(left: unknown, right: unknown, declared: Structure)
   }
   if (right === undefined) return { touched: undefined, removed: { '.': memberOnly, ...found.removed } };
   return found.touched === undefined && found.removed === undefined ? undefined : found;
+}
+
+/** The fields of a value without parts: of a message its nulls. */
+function goneValue(value: unknown, structure: DefiniteStructure): FieldSet {
+  return structure.kind === 'struct' && isObject(value) ? addedValue(value, structure) : memberOnly;
 }
 
 /** What both are compared as: where types are deduced, null is an object without members to another object. */
