@@ -34,6 +34,8 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
    * fields, or dotted paths such as `metadata.annotations`.
    */
   readonly generationFields?: readonly string[];
+  /** Objects have no generation until one of them has changed. */
+  readonly generationFromFirstChange?: boolean;
   /** A client may create the object with its status, as node agents do. */
   readonly keepStatusOnCreate?: boolean;
   /** Labels do not change with the status. */
@@ -90,7 +92,9 @@ export function kindStrategy<T extends ApiObjectShape>(
     allowUnconditionalUpdate: rules.allowUnconditionalUpdate ?? true,
     prepareForCreate(object, context) {
       if (hasStatus && !rules.keepStatusOnCreate && 'status' in object) Reflect.deleteProperty(object, 'status');
-      if (rules.generationFields !== undefined) object.metadata.generation = 1;
+      if (rules.generationFields !== undefined && rules.generationFromFirstChange !== true) {
+        object.metadata.generation = 1;
+      }
       gated(context.scheme).drop(object, { gate: anyGate(context), part: 'main' });
       rules.prepareForCreate?.(object, context);
     },

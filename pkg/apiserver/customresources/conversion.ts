@@ -59,8 +59,8 @@ export class StoredForms {
     const own = copyJson(object);
     own.metadata = readMetadata(own.metadata, metadataType);
     pruneObject(own, schema);
-    coerceResources(own, schema, { type: metadataType, dropInvalid: true });
     fillCustomDefaults(own, schema);
+    coerceResources(own, schema, { type: metadataType, dropInvalid: true });
     return own;
   }
 

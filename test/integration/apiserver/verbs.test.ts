@@ -91,7 +91,7 @@ t.test('what is not served is refused with a Status', async (t) => {
   const server = await startServer(t);
   const rows: [string, string, number, string][] = [
     ['GET', '/api/v1/namespaces/default/nothings', 404, 'NotFound'],
-    ['GET', '/apis/none.example/v1/things', 404, 'NotFound'],
+    ['GET', '/apis/apps/v1/things', 404, 'NotFound'],
     ['PUT', path, 405, 'MethodNotAllowed'],
     ['GET', '/api/v1/configmaps/x', 404, 'NotFound'],
   ];

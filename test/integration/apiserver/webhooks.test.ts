@@ -24,7 +24,8 @@ async function startHook(t: Test): Promise<Hook> {
   const asked: Any[] = [];
   const server = await startWebhook(t, (text, response) => {
     const review = JSON.parse(text);
-    asked.push(review.request);
+    // The server's own writes come when they come.
+    if (review.request.resource.resource !== 'flowschemas') asked.push(review.request);
     const { answer } = hook;
     if (typeof answer === 'function') answer(review, response);
     else respond(response, review, answer);

@@ -126,7 +126,7 @@ t.test('drivers', (t) => {
   ];
   checkUpdateRules(t, csiDriverStrategy, base, changes);
   t.match(created(csiDriverStrategy, base), {
-    metadata: { generation: 1 },
+    metadata: { generation: undefined },
     spec: {
       attachRequired: true,
       podInfoOnMount: false,

@@ -71,7 +71,9 @@ export async function startWebhookCluster(
     );
     return {
       status: response.status,
-      body: text === '' ? undefined : (JSON.parse(text) as unknown),
+      body: response.headers['content-type']?.startsWith('application/json')
+        ? (JSON.parse(text) as unknown)
+        : undefined,
       warnings,
     } as Reply;
   };

@@ -7,6 +7,7 @@ import { type Cells, cellsOf } from '#api/apiextensions/v1/customresource/column
 import { fillCustomDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
 import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
 import { validateListItems, validateListItemsUpdate } from '#api/apiextensions/v1/customresource/list-items.js';
+import { coerceResources } from '#api/apiextensions/v1/customresource/resource-metadata.js';
 import { validateScale } from '#api/apiextensions/v1/customresource/scale.js';
 import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
@@ -66,9 +67,10 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
   };
   return {
     allowUnconditionalUpdate: false,
-    defaults: (object) => {
-      // Metadata have no defaults.
+    defaults(object, { scheme }) {
       fillCustomDefaults(object, schema);
+      // Metadata of objects inside may have defaults, and what ObjectMeta does not know goes all the same.
+      coerceResources(object, schema, { type: scheme.type('meta.v1.ObjectMeta'), dropInvalid: false });
     },
     prepareForCreate(object) {
       if (hasStatus) Reflect.deleteProperty(object, 'status');

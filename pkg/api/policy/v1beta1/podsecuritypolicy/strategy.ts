@@ -10,6 +10,7 @@ import type { Strategy } from '#api/strategy/strategy.js';
 export const podSecurityPolicyStrategy: Strategy<PodSecurityPolicy> = kindStrategy<PodSecurityPolicy>(
   podsecuritypolicies,
   {
+    deletionAnswer: 'object',
     validate: ({ metadata, spec }, { dialect }) => [
       ...validatePolicyAnnotations(metadata.annotations, dialect),
       ...validatePolicySpec(spec),

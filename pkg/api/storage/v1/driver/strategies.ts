@@ -18,8 +18,10 @@ import { age } from '#api/table/age.js';
 
 export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(csidrivers, {
   anyGenerateNameOnUpdate: true,
-  generationFields: ['spec'],
+  deletionAnswer: 'object',
   allowUnconditionalUpdate: false,
+  generationFields: ['spec.tokenRequests', 'spec.requiresRepublish'],
+  generationFromFirstChange: true,
   // What was valid when it was made and cannot change is not asked again.
   validate: (driver, _context, old) => (old === undefined ? validateDriver(driver) : []),
   validateUpdate: ({ spec }, { spec: old }) => [
@@ -42,6 +44,7 @@ export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(cs
 });
 
 export const csiNodeStrategy: Strategy<CSINode> = kindStrategy<CSINode>(csinodes, {
+  deletionAnswer: 'object',
   allowUnconditionalUpdate: false,
   validate: (node) => validateNodeDrivers(node.spec.drivers ?? []),
   validateUpdate: (node, old) => validateSameDrivers(node, old),
@@ -53,6 +56,7 @@ export const csiNodeStrategy: Strategy<CSINode> = kindStrategy<CSINode>(csinodes
 });
 
 export const volumeAttachmentStrategy: Strategy<VolumeAttachment> = kindStrategy<VolumeAttachment>(volumeattachments, {
+  deletionAnswer: 'object',
   allowUnconditionalUpdate: false,
   validate: (attachment, context) => validateAttachment(attachment, context),
   validateStatusUpdate: (attachment, _old, context) => validateAttachment(attachment, context),

@@ -28,6 +28,7 @@ const maxParametersBytes = 256 * 1024;
 const maxParameters = 512;
 
 export const storageClassStrategy: Strategy<StorageClass> = kindStrategy<StorageClass>(storageclasses, {
+  deletionAnswer: 'object',
   validate: (object) => validateClass(object),
   validateUpdate: (object, old) => validateFixedFields(object, old),
   warnings: (object, _old, context) =>
