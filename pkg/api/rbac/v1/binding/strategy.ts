@@ -122,6 +122,7 @@ function bindingCells(binding: AnyBinding, now: number): TableRowCells {
   ];
 }
 
-function shownRef({ apiGroup = '', kind = '', name = '' }: AnyBinding['roleRef']): GoValue {
+function shownRef(roleRef: AnyBinding['roleRef'] | undefined): GoValue {
+  const { apiGroup = '', kind = '', name = '' } = roleRef ?? {};
   return goStruct('rbac.RoleRef', { APIGroup: apiGroup, Kind: kind, Name: name });
 }
