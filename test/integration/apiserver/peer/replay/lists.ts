@@ -29,7 +29,7 @@ export class DeliberateDifferences {
       });
   }
 
-  /** `name` is the file and the id of the case, `answer` the peer's as JSON. */
+  /** `name` is the file and the id of the case, behind the name of a dialect other than the peer's; `answer` the peer's as JSON. */
   includes(name: string, kind: DifferenceKind, answer: string): boolean {
     return this.#entries.some((entry) => entry.kinds.has(kind) && entry.cases.test(name) && entry.answer.test(answer));
   }

@@ -4,7 +4,6 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { replay } from '#test/integration/apiserver/peer/replay/replay.js';
 
 const files: ReadonlySet<string> = new Set([
-  'apps.v1.deployments',
   'coordination.v1.leases',
   'core.v1.services',
   'custom.v1.widgets',

@@ -110,8 +110,8 @@ class FileReplay {
     i: number,
     { key, answer, actual }: { key: string; answer: RecordedAnswer; actual: Answers[number] | undefined },
   ): void {
-    const { deliberate, summary } = this.#context;
-    const name = `${this.#file} ${given.id}`;
+    const { deliberate, summary, dialect } = this.#context;
+    const name = `${dialect === kubernetesDialect ? '' : `${dialect.name} `}${this.#file} ${given.id}`;
     const { sharedWithServer } = given;
     const all = differences(answer, actual, { translate: this.#translate, sharedWithServer });
     const text = all.length === 0 ? '' : JSON.stringify(answer.kept);
