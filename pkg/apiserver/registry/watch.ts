@@ -83,7 +83,8 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
   try {
     await session.opened();
   } catch (error) {
-    if (!isExpired(error)) {
+    // A definition may change meanwhile: then the watch is over at once, as it is for those that are open.
+    if (!isExpired(error) && !end.aborted) {
       frames.stop();
       throw error;
     }

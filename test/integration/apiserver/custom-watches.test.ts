@@ -33,4 +33,21 @@ t.test('a watch lasts as long as the form of its objects', async (t) => {
   t.notMatch(text, /"type":"ERROR"/);
   const next = ask('GET', `${objects}?watch=1&resourceVersion=0&timeoutSeconds=1`);
   t.match((await next).text, /"name":"one"/);
+
+  // Those that are opened meanwhile begin, and some are over at once.
+  let over = false;
+  const changes = (async () => {
+    for (let i = 0; i < 20; i++) await change({ spec: { names: { shortNames: [`b${i}`] } } });
+    over = true;
+  })();
+  const seen = new Set<number>();
+  while (!over) {
+    const opened = Array.from({ length: 10 }, () => ask('GET', `${objects}?watch=1&timeoutSeconds=1`));
+    for (const { status, text } of await Promise.all(opened)) {
+      seen.add(status);
+      t.notMatch(text, /"type":"ERROR"/);
+    }
+  }
+  await changes;
+  t.same([...seen], [200]);
 });
