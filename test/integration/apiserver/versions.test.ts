@@ -57,7 +57,7 @@ t.test('clients are warned in the words of 1.24', async (t) => {
     ],
     [
       '/apis/flowcontrol.apiserver.k8s.io/v1beta1/flowschemas',
-      'flowcontrol.apiserver.k8s.io/v1beta1 FlowSchema is deprecated in v1.23+, unavailable in v1.26+',
+      'flowcontrol.apiserver.k8s.io/v1beta1 FlowSchema is deprecated in v1.23+, unavailable in v1.26+; use flowcontrol.apiserver.k8s.io/v1beta2 FlowSchema',
     ],
     ['/apis/flowcontrol.apiserver.k8s.io/v1beta2/flowschemas', undefined],
     [
@@ -102,8 +102,9 @@ t.test('one object in four versions, and what one writes the others see', async 
     scaleTargetRef: { apiVersion: 'apps/v1', kind: 'Deployment', name: 'd' },
     maxReplicas: 5,
     metrics: [
-      { type: 'Resource', resource: { name: 'cpu', targetAverageUtilization: 70 } },
       { type: 'Pods', pods: { metricName: 'packets', targetAverageValue: '1k' } },
+      // Comes last, whichever place it had, since version 1 has a field for it.
+      { type: 'Resource', resource: { name: 'cpu', targetAverageUtilization: 70 } },
     ],
   };
   const created = await made(server, scalers('v2beta1'), { metadata: { name: 'h' }, spec });
@@ -114,8 +115,8 @@ t.test('one object in four versions, and what one writes the others see', async 
   t.match(patched.json, {
     spec: {
       metrics: [
-        { resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } } },
         { pods: { metric: { name: 'packets' }, target: { type: 'AverageValue', averageValue: '1k' } } },
+        { resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: 70 } } },
       ],
       behavior,
     },
