@@ -161,9 +161,11 @@ function tracked(
   return entries.filter((entry) => entry.subresource !== subresource);
 }
 
-function setEntries(object: ApiObjectShape, entries: readonly ManagedFieldsEntry[]): void {
-  if (entries.length > 0) object.metadata.managedFields = entries as NonNullable<typeof object.metadata.managedFields>;
-  else delete object.metadata.managedFields;
+/** Entries of its own: those of the stored object belong to the cache, and plugins may change what they get. */
+function setEntries({ metadata }: ApiObjectShape, entries: readonly ManagedFieldsEntry[]): void {
+  const own = entries.map((entry) => ({ ...entry }));
+  if (own.length > 0) metadata.managedFields = own as NonNullable<typeof metadata.managedFields>;
+  else delete metadata.managedFields;
 }
 
 /** The command-line client's name, and the annotation in which it keeps what it applied by itself. */
