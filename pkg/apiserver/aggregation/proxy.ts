@@ -2,6 +2,7 @@
  * Requests for a version of a group that an extension API server serves: passed on as they came, with who asks in
  * headers that a client certificate vouches for (kube-aggregator's `handler_proxy.go`).
  */
+
 import type { Duplex } from 'node:stream';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -13,6 +14,7 @@ import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-servic
 import { userHeaders } from '#apiserver/aggregation/user-headers.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { plainText } from '#apiserver/http/plain-text.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import { isLongRunning } from '#apiserver/pipeline/long-running.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
@@ -202,6 +204,5 @@ async function refuseRedirect({ body }: ApiResponse): Promise<ApiResponse> {
 
 /** What Go's `http.Error` answers. */
 function plain(status: number, text: string): ApiResponse {
-  const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
-  return { status, headers, body: Buffer.from(`${text}\n`) };
+  return plainText(status, `${text}\n`);
 }

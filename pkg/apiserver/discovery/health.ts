@@ -3,6 +3,7 @@
 import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { plainText } from '#apiserver/http/plain-text.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface HealthCheck {
@@ -42,7 +43,7 @@ export class Health {
 
   async #one(context: RequestContext, check: HealthCheck): Promise<ApiResponse> {
     const reason = await this.#run(context, check);
-    return reason === undefined ? text(200, 'ok') : text(500, `internal server error: ${reason}\n`);
+    return reason === undefined ? plainText(200, 'ok') : plainText(500, `internal server error: ${reason}\n`);
   }
 
   async #all(context: RequestContext, endpoint: HealthEndpoint, checks: readonly HealthCheck[]): Promise<ApiResponse> {
@@ -55,8 +56,8 @@ export class Health {
     const unknown = [...excluded].filter((name) => !checks.some((check) => check.name === name));
     if (unknown.length > 0)
       lines.push(`warn: some health checks cannot be excluded: no matches for ${quoted(unknown)}`);
-    if (failed.length > 0) return text(500, `${lines.join('\n')}\n${endpoint} check failed\n`);
-    return text(200, query.has('verbose') ? `${lines.join('\n')}\n${endpoint} check passed\n` : 'ok');
+    if (failed.length > 0) return plainText(500, `${lines.join('\n')}\n${endpoint} check failed\n`);
+    return plainText(200, query.has('verbose') ? `${lines.join('\n')}\n${endpoint} check passed\n` : 'ok');
   }
 
   /** The reason of a failure; it goes to the log, clients are told only that there is one. */
@@ -78,9 +79,4 @@ function lineOf(name: string, reason: string | undefined): string {
 
 function quoted(names: readonly string[]): string {
   return names.map((name) => `"${name}"`).join(',');
-}
-
-function text(status: number, body: string): ApiResponse {
-  const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
-  return { status, headers, body: Buffer.from(body) };
 }

@@ -1,8 +1,10 @@
 /** The requests of one HTTP/2 connection. */
+
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Connection, Connections } from '#apiserver/http/connections.js';
 import { Http2Exchange } from '#apiserver/http/http2-exchange.js';
+import { plainTextHeaders } from '#apiserver/http/plain-text.js';
 import type { RequestServer } from '#apiserver/http/request-server.js';
 import type { WriteBuffers } from '#http2/frame-writer.js';
 import type { ResponseHeads } from '#http2/response-heads.js';
@@ -76,8 +78,7 @@ export class Http2Requests implements ServerSessionHandler {
 /** As Go's server answers by itself. */
 function refuse(exchange: Http2Exchange, status: number, reason: string): void {
   const body = Buffer.from(status === 400 ? `${reason}\n` : '');
-  const headers =
-    status === 400 ? { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' } : {};
+  const headers = status === 400 ? plainTextHeaders : {};
   exchange.head(status, { ...headers, 'content-length': String(body.length) });
   if (body.length > 0) exchange.write(body);
   exchange.end();

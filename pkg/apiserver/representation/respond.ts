@@ -11,6 +11,7 @@ import { toJSONText } from '#apimachinery/json-text.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
+import { plainText } from '#apiserver/http/plain-text.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import { statusFromStore } from '#storage/errors.js';
 
@@ -85,7 +86,8 @@ export class Responder {
    * where no API of the server's own is asked for, as with 1.24.
    */
   failure(context: Pick<RequestContext, 'request' | 'info'> | undefined, error: unknown): ApiResponse {
-    if (context !== undefined && isPathNotFound(error) && !this.#isOwn(context.info.path)) return pageNotFound();
+    if (context !== undefined && isPathNotFound(error) && !this.#isOwn(context.info.path))
+      return plainText(404, '404 page not found\n');
     const status = toStatus(error);
     let form: Negotiated = { format: 'json', pretty: false };
     if (context !== undefined) {
@@ -107,11 +109,6 @@ export class Responder {
     const [, root, group = ''] = path.split('/', 3);
     return root === 'api' || (root === 'apis' && this.#groups.has(group));
   }
-}
-
-function pageNotFound(): ApiResponse {
-  const headers = { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' };
-  return { status: 404, headers, body: Buffer.from('404 page not found\n') };
 }
 
 /** The complete Status of whatever was thrown; what is not one of ours is an internal error. */
