@@ -32,7 +32,7 @@ export interface Write {
   readonly changes: Changes;
   /** True when that is all the same, in whatever version. */
   readonly isSame?: boolean;
-  /** What changes of are nobody's. */
+  /** Fields whose changes get no manager. */
   readonly uncompared: FieldSet;
 }
 

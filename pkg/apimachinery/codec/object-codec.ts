@@ -32,6 +32,7 @@ import { encodeYAML, type ReadYAML, readYAMLSteps } from '#apimachinery/codec/ya
 import type { GroupKey } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, invalid, type StatusError } from '#apimachinery/errors/status.js';
+import { parseGroupVersion } from '#apimachinery/group-version.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 
@@ -252,7 +253,7 @@ function isApart(given: KindInfo, expected: KindInfo): boolean {
 /** Whether a kind of the meta group is one of the expected kind's group, too. */
 function isShared(given: KindInfo, expected: KindInfo, apiVersion: string): boolean {
   if (given.group !== 'meta') return false;
-  const group = apiVersion.includes('/') ? apiVersion.slice(0, apiVersion.indexOf('/')) : '';
+  const { group } = parseGroupVersion(apiVersion);
   return group === '' || group === expected.groupName;
 }
 

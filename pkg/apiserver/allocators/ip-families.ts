@@ -19,7 +19,7 @@ export function resolveFamilies(
   if (old !== undefined && prefersAsBefore(service, old)) return [];
   const bare = isHeadless(service) && Object.keys(spec.selector ?? {}).length === 0;
   const families = [...(spec.ipFamilies ?? [])];
-  // Nobody fills the addresses of a Service without a selector but its owner, who may use any family.
+  // Only its owner fills in the addresses of a Service without a selector, and may use any family.
   const usual = bare && old === undefined ? 'RequireDualStack' : 'SingleStack';
   const policy = spec.ipFamilyPolicy ?? usual;
   const released = old?.spec === undefined ? [] : releaseSecond(spec, families, { policy, before: old.spec });

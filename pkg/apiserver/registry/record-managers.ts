@@ -1,6 +1,6 @@
 /**
  * Who manages what, as 1.24 finds it out: from the object as the request makes it, before admission and the strategy
- * change it. What they set later on is nobody's.
+ * change it. What they set later on has no manager.
  */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { entriesFault } from '#apimachinery/apply/managers.js';

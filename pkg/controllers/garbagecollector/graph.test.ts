@@ -71,7 +71,7 @@ t.test('a virtual owner goes with its last dependent', (t) => {
   t.end();
 });
 
-t.test('who refers otherwise to an owner that nobody has seen is looked at itself', (t) => {
+t.test('an object that refers otherwise to a virtual owner is looked at itself', (t) => {
   const { graph, take } = setUp();
   graph.observe(facts('a', [ref('owner', { apiVersion: 'unknown.example.com/v1', kind: 'Unknown' })]));
   t.same(take(), ['look owner']);

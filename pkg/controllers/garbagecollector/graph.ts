@@ -150,7 +150,7 @@ export class Graph {
     }
     known.dependents.add(node);
     if (!refersTo(owner, node, known)) {
-      // What nobody has seen may be wrong about itself: its kind may not even be served, and nothing be learned of it.
+      // A virtual owner is only what the first reference says: its kind may not be served, and nothing be learned of it.
       if (known.virtual) this.suspect(node);
       else this.#mismatch(node, owner);
     } else if (known.foreground) this.suspect(node);

@@ -68,7 +68,7 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
         const next = prepareEphemeralContainersUpdate(pod, old, context);
         keepAllBut(pod, old, []);
         pod.spec = next.spec;
-        // Nobody manages what comes this way, as in 1.24, which keeps the metadata that there are.
+        // What comes this way has no manager, as in 1.24, which keeps the metadata that there are.
         pod.metadata = next.metadata;
       },
       validate: validateEphemeralContainers,
