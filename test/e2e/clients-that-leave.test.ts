@@ -117,7 +117,8 @@ async function leaving(t: Test, mode: Mode): Promise<void> {
   t.same((await footprintOf(cluster.dataDir)).processes, before.processes);
   // Down in good time, with clients there.
   const staying = comeAndLeave({ ...visit, seed: seed + 6000, clients: 24, stayMs: 4000 });
-  t.equal((await cluster.down()).code, 0);
+  const { code, stdout, stderr } = await cluster.down();
+  t.equal(code, 0, `the cluster goes down: ${stdout}${stderr}`);
   await staying;
 }
 

@@ -150,12 +150,11 @@ function verbOf(place: Place, { method, query, watch: oldWatch, group }: How): R
   let verb = verbs[method];
   if (verb === undefined) return undefined;
   const flag = query.get('watch');
-  const watch = oldWatch || (verb === 'get' && flag !== null && !/^(0|false)$/i.test(flag));
-  if (watch && (verb !== 'get' || place.subresource !== '')) {
-    // Streams take no notice of the parameter; a path below watch has no such things.
-    if (oldWatch || verb !== 'get') return undefined;
-    return { ...place, group, verb, collection: false };
-  }
+  // The parameter says nothing where an object is named.
+  const asked = place.name === '' && verb === 'get' && flag !== null && !/^(0|false)$/i.test(flag);
+  // A path below watch has no other verbs, and no subresources.
+  if (oldWatch && (verb !== 'get' || place.subresource !== '')) return undefined;
+  const watch = oldWatch || asked;
   const selected = /(?:^|,)metadata\.name==?([a-z0-9.-]+)(?:,|$)/.exec(query.get('fieldSelector') ?? '')?.[1] ?? '';
   if (watch) return { ...place, group, verb: 'watch', name: place.name || selected, collection: place.name === '' };
   if (place.name !== '') return { ...place, group, verb, collection: false };
