@@ -12,6 +12,9 @@ import { endMount, mountsBelow } from '#nodeagent/files/mounts.js';
 /** Longest time that containers get to end by themselves when their machine's cluster goes down; seconds. */
 const graceSeconds = 5;
 
+/** Longest time of each call to a runtime on its way down, beyond that grace; a runtime that hangs would take minutes. */
+const callMs = 30_000;
+
 /**
  * Stops every container and sandbox, then containerd, and removes what it left in the kernel (mounts, its bridge). What
  * is stopped stays on disk for the next start, images too. Does nothing when there never was a runtime in that directory.
@@ -37,7 +40,7 @@ async function stopInOrder(dir: string): Promise<void> {
   // Containers outlive a containerd that was killed, and only another one can take them down in order.
   if ((await shimsOf(dir)).length > 0) await resumeContainerd(dir);
   if ((await runningContainerd(dir)) === undefined) return;
-  const cri = new GrpcCRI({ endpoint: `unix://${containerdPaths(dir).socket}`, clock: realClock });
+  const cri = new GrpcCRI({ endpoint: `unix://${containerdPaths(dir).socket}`, clock: realClock, timeoutMs: callMs });
   try {
     await stopAll(cri);
   } finally {

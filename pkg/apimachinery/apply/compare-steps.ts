@@ -10,7 +10,7 @@ import {
   differenceOf,
   inStep,
   isRemade,
-  memberOf,
+  nextMember,
 } from '#apimachinery/apply/compare.js';
 import { fieldEdge } from '#apimachinery/apply/edges.js';
 import { AmbiguousElementError, checkEdge, checkEdges } from '#apimachinery/apply/elements.js';
@@ -62,9 +62,10 @@ class SteppedComparison {
       if (old === after[name]) continue;
       const declared = members.of(name);
       if (declared.unseen) continue;
-      const said = memberOf(declared, old, left);
-      const next = memberOf(declared, member(after, name), right);
-      if (said !== next) found.add(declared.edge, yield* this.#difference(said, next, declared.structure));
+      const given = member(after, name);
+      if (given === undefined && isSilent(declared, old)) continue;
+      const next = nextMember(declared, given, right);
+      if (old !== next) found.add(declared.edge, yield* this.#difference(old, next, declared.structure));
     }
     if (right === undefined) addNulls(found, members, before);
     for (const name in after) {

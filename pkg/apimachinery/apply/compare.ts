@@ -126,9 +126,10 @@ function compareStructs(found: Differences, members: Members, left: unknown, rig
     if (old === after[name]) continue;
     const declared = members.of(name);
     if (declared.unseen) continue;
-    const said = memberOf(declared, old, left);
-    const next = memberOf(declared, member(after, name), right);
-    if (said !== next) found.add(declared.edge, differenceOf(said, next, declared.structure));
+    const given = member(after, name);
+    if (given === undefined && isSilent(declared, old)) continue;
+    const next = nextMember(declared, given, right);
+    if (old !== next) found.add(declared.edge, differenceOf(old, next, declared.structure));
   }
   if (right === undefined) addNulls(found, members, before);
   for (const name in after) {
@@ -144,10 +145,9 @@ export function addNulls(found: Differences, members: Members, before: JsonObjec
   for (const [name, edge] of members.alwaysThere) if (before[name] === undefined) found.add(edge, gone);
 }
 
-/** What a message has as a member: what is as good as absent is what an empty message has, or nothing without a message. */
-export function memberOf(declared: Member, given: unknown, owner: unknown): unknown {
-  if (!isSilent(declared, given)) return given;
-  return owner === undefined ? undefined : declared.whenEmpty;
+/** What a member becomes that was there before: where the message itself stays, it is empty rather than gone. */
+export function nextMember({ whenEmpty }: Member, given: unknown, owner: unknown): unknown {
+  return given === undefined && owner !== undefined ? whenEmpty : given;
 }
 
 function compareMaps(found: Differences, element: Structure, left: JsonObject, right: JsonObject): void {
