@@ -22,7 +22,7 @@ meta=$(mktemp -d)
 trap 'rm -rf "$meta"' EXIT
 bundle() {
   node_modules/.bin/esbuild "$@" \
-    --bundle --splitting --platform=node --format=esm --target=node20 --sourcemap=linked --log-level=warning \
+    --bundle --splitting --platform=node --format=esm --target=node22 --sourcemap=linked --log-level=warning \
     --minify-whitespace --line-limit=200 \
     --metafile="$meta/$(basename "$(dirname "$1")").json" \
     --outbase=dist/cmd --outdir=dist/bundle --chunk-names='chunks/[name]-[hash]' \
@@ -42,14 +42,14 @@ cp -r node_modules/etcd3/proto dist/bundle/
 yaml_workers=(dist/bundle/chunks/yaml-worker.js dist/bundle/orch-apiserver/yaml-worker.js)
 for file in "${yaml_workers[@]}"; do
   node_modules/.bin/esbuild dist/pkg/apiserver/bodies/yaml-worker.js \
-    --bundle --platform=node --format=esm --target=node20 --log-level=warning --outfile="$file" \
+    --bundle --platform=node --format=esm --target=node22 --log-level=warning --outfile="$file" \
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
 done
 if [ "$scope" != --programs ]; then
   # Hundreds of test files load tap, in half the time out of one file. Its folder keeps it out of the stacks of failures.
   tap=dist/node_modules/tap
   node_modules/.bin/esbuild tap \
-    --bundle --platform=node --format=esm --target=node20 --log-level=warning --outfile=$tap/node_modules/@tapjs/tap.js \
+    --bundle --platform=node --format=esm --target=node22 --log-level=warning --outfile=$tap/node_modules/@tapjs/tap.js \
     --alias:async-hook-domain=./dist/hack/test/latest-domain.js \
     --banner:js='import { createRequire as requireFrom } from "node:module"; const require = requireFrom(import.meta.url);'
   echo '{ "type": "module", "main": "node_modules/@tapjs/tap.js" }' >$tap/package.json

@@ -1,21 +1,27 @@
 #!/usr/bin/env bash
-# Brings a pinned Node.js into .tools/ where the PATH has none, or one that is too old. Quiet when nothing is to be done.
+# Brings a pinned Node.js into .tools/ where the PATH has none, or one of an older major version. Quiet when nothing is to be
+# done. Where it cannot be had, an older one that the programs run on will do.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 source hack/node.sh
-node_version=20.20.2
-npm_version=10.9.9
+node_version=26.12.1
+npm_version=11.21.2
 
-wanted=$(sed -n 's/.*"node": ">=\([0-9.]*\)".*/\1/p' package.json)
-is_enough() {
+supported=$(sed -n 's/.*"node": ">=\([0-9.]*\)".*/\1/p' package.json)
+is_at_least() {
   local found
   found=$(node --version 2>/dev/null) || return 1
-  [ "$(printf '%s\n' "$wanted" "${found#v}" | sort -V | head -1)" = "$wanted" ]
+  npm --version >/dev/null 2>&1 || return 1
+  [ "$(printf '%s\n' "$1" "${found#v}" | sort -V | head -1)" = "$1" ]
 }
-is_enough && npm --version >/dev/null 2>&1 && exit 0
+is_at_least "${node_version%%.*}" && exit 0
 
 needed() {
-  echo "Node.js $wanted or newer is needed: https://nodejs.org" >&2
+  if is_at_least "$supported"; then
+    echo "Node.js $node_version cannot be had here; $(node --version) is used" >&2
+    exit 0
+  fi
+  echo "Node.js $supported or newer is needed: https://nodejs.org" >&2
   exit 1
 }
 case $(uname -s)-$(uname -m) in
@@ -34,12 +40,13 @@ fi
 echo "Installing Node.js $node_version"
 # Made beside its place and moved there whole, so that a run that was cut short is made up for by the next.
 rm -rf .tools.new
-mkdir -p .tools.new/bin
+mkdir -p .tools.new .tools/bin
 npm install --prefix .tools.new --no-save --no-audit --no-fund --ignore-scripts --loglevel=error \
-  "$package@$node_version" "npm@$npm_version"
-ln -s "../node_modules/$package/bin/node" .tools.new/bin/node
-for program in npm npx; do ln -s "../node_modules/npm/bin/$program-cli.js" ".tools.new/bin/$program"; done
-rm -rf .tools
-mv .tools.new .tools
+  "$package@$node_version" "npm@$npm_version" && [ -d .tools.new/node_modules ] || needed
+rm -rf .tools/node_modules
+mv .tools.new/node_modules .tools/
+rm -rf .tools.new
+for program in npm npx; do ln -sf "../node_modules/npm/bin/$program-cli.js" ".tools/bin/$program"; done
+ln -sf "../node_modules/$package/bin/node" .tools/bin/node
 source hack/node.sh
-is_enough || needed
+is_at_least "${node_version%%.*}" || needed

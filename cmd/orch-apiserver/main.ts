@@ -7,10 +7,8 @@ import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 
 // V8's optimizing compiler runs beside the first thousands of requests and takes as much CPU as they do, mostly for functions
-// that it copies into their callers, and for some that hardly run again. Copying half as much, and waiting four times as long,
-// takes a third off the first thousand writes, and hardly changes later ones. Newer releases wait for longer themselves.
+// that it copies into their callers. Copying half as much takes time off the first thousand writes, and hardly changes later ones.
 setFlagsFromString('--max-inlined-bytecode-size-cumulative=400');
-if (process.versions.v8.startsWith('11.')) setFlagsFromString('--interrupt-budget=270336');
 limitHeapGrowth();
 
 const guarded = guard(process);

@@ -51,19 +51,25 @@ t.test('Node.js is brought where the PATH has none, or an old one', async (t) =>
   const installed = await run(join(project, 'hack', 'install-node.sh'), [], { env, timeoutMs: 200_000 });
   if (/ENOTFOUND|ECONNREFUSED|EAI_AGAIN|ETIMEDOUT/.test(installed.stderr)) return t.comment('no registry here');
   t.equal(installed.code, 0, installed.stderr);
-  t.match(installed.stdout, /^Installing Node\.js 20\.20\.2$/m);
+  t.match(installed.stdout, /^Installing Node\.js 26\.12\.1$/m);
   t.match((await say('bin/orch version')).stdout, /^Orch v1\.24\.0$/m);
   t.match((await say('bin/orchctl --help')).code, 0);
-  t.match((await say('source hack/node.sh; node --version; npm --version')).stdout, 'v20.20.2\n10.9.9\n');
+  t.match((await say('source hack/node.sh; node --version; npm --version')).stdout, 'v26.12.1\n11.21.2\n');
   const again = await run(join(project, 'hack', 'install-node.sh'), [], { env });
   t.same([again.code, again.stdout], [0, ''], 'nothing is left to do');
 
   writeFileSync(join(bin, 'node'), '#!/bin/sh\necho v18.20.4\n', { mode: 0o755 });
   t.match((await say('bin/orch version')).stdout, /^Orch v1\.24\.0$/m, 'an old one in the PATH is passed over');
   rmSync(join(project, '.tools'), { recursive: true });
+  writeFileSync(join(bin, 'node'), '#!/bin/sh\necho v24.1.0\n', { mode: 0o755 });
+  writeFileSync(join(bin, 'npm'), '#!/bin/sh\n[ "$1" = --version ]\n', { mode: 0o755 });
+  const offline = await run(join(project, 'hack', 'install-node.sh'), [], { env });
+  t.equal(offline.code, 0, 'one that the programs run on will do');
+  t.match(offline.stderr, /^Node\.js 26\.12\.1 cannot be had here; v24\.1\.0 is used$/m);
+  writeFileSync(join(bin, 'node'), '#!/bin/sh\necho v20.20.2\n', { mode: 0o755 });
   rmSync(join(bin, 'npm'));
   rmSync(join(bin, 'apt-get'), { force: true });
   const hopeless = await run(join(project, 'hack', 'install-node.sh'), [], { env });
   t.equal(hopeless.code, 1);
-  t.match(hopeless.stderr, /^Node\.js 20\.19 or newer is needed: /);
+  t.match(hopeless.stderr, /^Node\.js 22 or newer is needed: /);
 });
