@@ -1,5 +1,5 @@
 /** The scheme of all built-in kinds, in each dialect. */
-import { goTypes } from '#api/go-types.js';
+import { goTypes } from '#api/go/go-types.js';
 import { groupVersions } from '#api/scheme.gen.js';
 import { perDialect } from '#apimachinery/memo/per-dialect.js';
 import { Scheme } from '#apimachinery/schema/scheme.js';

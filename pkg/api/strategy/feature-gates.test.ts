@@ -347,7 +347,7 @@ const cases: Readonly<Record<(typeof ruleGates)[number], RuleCase>> = {
     ),
     on: [],
     off: [
-      'spec.ports: Invalid value: [{"port":80,"name":"a","protocol":"TCP","targetPort":80},{"port":80,"name":"b","protocol":"UDP","targetPort":80}]: cannot create an external load balancer with mix protocols',
+      'spec.ports: Invalid value: []core.ServicePort{core.ServicePort{Name:"a", Protocol:"TCP", AppProtocol:(*string)(nil), Port:80, TargetPort:intstr.IntOrString{Type:0, IntVal:80, StrVal:""}, NodePort:0}, core.ServicePort{Name:"b", Protocol:"UDP", AppProtocol:(*string)(nil), Port:80, TargetPort:intstr.IntOrString{Type:0, IntVal:80, StrVal:""}, NodePort:0}}: cannot create an external load balancer with mix protocols',
     ],
   },
   PodDeletionCost: {

@@ -1,4 +1,6 @@
 /** A quantity as 1.24 has it in memory (apimachinery/pkg/api/resource/quantity.go, ParseQuantity), in the text of spew. Pure. */
+
+import { quoted } from '#apimachinery/errors/shown.js';
 import { parseQuantity } from '#apimachinery/quantity.js';
 
 interface Amount {
@@ -19,14 +21,39 @@ const wordBits = 64n;
 /** Places that an amount without a bound is rounded to. */
 const nanoScale = 9;
 
+interface Held {
+  /** Absent: a number of any size. */
+  readonly amount: Amount | undefined;
+  /** Of a number of any size, in billionths. */
+  readonly nanos: bigint;
+  /** The text, where it is kept. */
+  readonly kept: string;
+  readonly format: string;
+}
+
 /** The dump of a canonical quantity; absent: of one that was never set. */
 export function goQuantity(text: string | undefined): string {
-  if (text === undefined) return dump({ value: 0n, scale: 0 }, { kept: '', format: '' });
-  if (text === '0') return dump({ value: 0n, scale: 0 }, { kept: text, format: 'DecimalSI' });
+  const { amount, nanos, kept, format } = held(text);
+  return amount === undefined ? dumpOfLarge(nanos, format) : dump(amount, { kept, format });
+}
+
+/** The same in Go's syntax. */
+export function quantitySyntax(text: string | undefined): string {
+  const { amount, nanos, kept, format } = held(text);
+  const { value, scale } = amount ?? { value: 0n, scale: 0 };
+  const number = `resource.int64Amount{value:${value}, scale:${scale}}`;
+  // 1.24 shows where in its memory a number of any size is, which is another place each time.
+  const large = amount === undefined ? `(*inf.Dec)(${nanos}e-${nanoScale})` : '(*inf.Dec)(nil)';
+  return `resource.Quantity{i:${number}, d:resource.infDecAmount{Dec:${large}}, s:${quoted(kept)}, Format:${quoted(format)}}`;
+}
+
+function held(text: string | undefined): Held {
+  const zero = { amount: { value: 0n, scale: 0 }, nanos: 0n };
+  if (text === undefined) return { ...zero, kept: '', format: '' };
+  if (text === '0') return { ...zero, kept: text, format: 'DecimalSI' };
   const { format, nanos } = parseQuantity(text);
   const small = smallAmount(text);
-  if (small === undefined) return dumpOfLarge(nanos, format);
-  return dump(small.amount, { kept: small.isCanonical ? text : '', format });
+  return { amount: small?.amount, nanos, kept: small?.isCanonical === true ? text : '', format };
 }
 
 /** Undefined where 1.24 takes to numbers of any size. `isCanonical`: it keeps the text, too. */

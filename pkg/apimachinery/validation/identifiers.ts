@@ -124,7 +124,7 @@ export function portNameErrors(value: string): readonly string[] {
   if (!/^[-a-z0-9]+$/.test(value)) {
     errors.push('must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)');
   }
-  if (!/[a-z]/.test(value)) errors.push('must contain at least one letter (a-z)');
+  if (!/[a-z]/.test(value)) errors.push('must contain at least one letter or number (a-z, 0-9)');
   if (value.includes('--')) errors.push('must not contain consecutive hyphens');
   if (value.startsWith('-') || value.endsWith('-')) errors.push('must not begin or end with a hyphen');
   return errors;

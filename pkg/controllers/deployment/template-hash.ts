@@ -1,7 +1,7 @@
 /** The hash that names a pod template: the suffix of its ReplicaSet and the pod-template-hash label. */
 
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
-import { goFieldsOf } from '#api/go-fields.js';
+import { goFieldsOf } from '#api/go/go-fields.js';
 import { schemeFor } from '#api/scheme.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';

@@ -2,6 +2,7 @@ import t from 'tap';
 import { limitRangeStrategy } from '#api/core/v1/limitrange/strategy.js';
 import { persistentVolumeStrategy } from '#api/core/v1/persistentvolume/strategy.js';
 import { resourceQuotaStrategy } from '#api/core/v1/resourcequota/strategy.js';
+import { goQuantityValue } from '#api/go/go-values.js';
 import {
   created,
   createFailures,
@@ -20,7 +21,7 @@ t.test('limit ranges', (t) => {
     spec: { limits: [{ default: { cpu: '2' }, defaultRequest: { cpu: '2' } }] },
   });
   t.match(createFailures(limitRangeStrategy, withField(base, 'spec.limits.0.min', { cpu: '3' })), [
-    'spec.limits[0].min[cpu]: Invalid value: "3": min value 3 is greater than max value 2',
+    `spec.limits[0].min[cpu]: Invalid value: ${goQuantityValue('3').toString()}: min value 3 is greater than max value 2`,
   ]);
   t.strictSame(
     createFailures(limitRangeStrategy, withField(base, 'spec.limits', [{ type: 'Pod', default: { cpu: '1' } }])),
@@ -37,7 +38,7 @@ t.test('quotas', (t) => {
     'spec.hard[odd]: Invalid value: "odd": must be a standard resource for quota',
   ]);
   t.strictSame(createFailures(resourceQuotaStrategy, withField(base, 'spec.hard', { pods: '500m' })), [
-    'spec.hard[pods]: Invalid value: "500m": must be an integer',
+    `spec.hard[pods]: Invalid value: ${goQuantityValue('500m').toString()}: must be an integer`,
   ]);
   t.match(createFailures(resourceQuotaStrategy, withField(base, 'spec.scopes', ['BestEffort', 'NotBestEffort'])), [
     /conflicting scopes$/,
@@ -59,7 +60,7 @@ t.test('volumes', (t) => {
   t.strictSame(createFailures(persistentVolumeStrategy, withField(base, 'spec', {})), [
     'spec.accessModes: Required value',
     'spec.capacity: Required value',
-    'spec.capacity: Unsupported value: {}: supported values: "storage"',
+    'spec.capacity: Unsupported value: core.ResourceList(nil): supported values: "storage"',
     'spec: Required value: must specify a volume type',
   ]);
   t.strictSame(createFailures(persistentVolumeStrategy, withField(base, 'spec.nfs', { server: 's', path: '/' })), [

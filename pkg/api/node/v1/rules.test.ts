@@ -70,7 +70,7 @@ t.test('runtime classes', (t) => {
     [
       'scheduling',
       { tolerations: [{ operator: 'Exists', value: 'x' }] },
-      `scheduling.tolerations[0].operator: Invalid value: {"operator":"Exists","value":"x"}: value must be empty when \`operator\` is 'Exists'`,
+      `scheduling.tolerations[0].operator: Invalid value: core.Toleration{Key:"", Operator:"Exists", Value:"x", Effect:"", TolerationSeconds:(*int64)(nil)}: value must be empty when \`operator\` is 'Exists'`,
     ],
     [
       'scheduling',

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { limitRangeStrategy } from '#api/core/v1/limitrange/strategy.js';
 import type { LimitRange } from '#api/core/v1/types.gen.js';
+import { goQuantityValue } from '#api/go/go-values.js';
 import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
 import { created, type Draft, withField } from '#api/testing/strategy-table.js';
 
@@ -50,36 +51,36 @@ const rows: RuleRow[] = [
   ),
   item(
     { min: { cpu: '2' }, max: { cpu: '1' } },
-    'spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1',
-    'spec.limits[0].defaultRequest[cpu]: Invalid value: "1": min value 2 is greater than default request value 1',
-    'spec.limits[0].default[cpu]: Invalid value: "2": min value 2 is greater than default value 1',
+    `spec.limits[0].min[cpu]: Invalid value: ${goQuantityValue('2').toString()}: min value 2 is greater than max value 1`,
+    `spec.limits[0].defaultRequest[cpu]: Invalid value: ${goQuantityValue('1').toString()}: min value 2 is greater than default request value 1`,
+    `spec.limits[0].default[cpu]: Invalid value: ${goQuantityValue('2').toString()}: min value 2 is greater than default value 1`,
   ),
   item(
     { type: 'Pod', min: { cpu: '2' }, max: { cpu: '1' } },
-    'spec.limits[0].min[cpu]: Invalid value: "2": min value 2 is greater than max value 1',
+    `spec.limits[0].min[cpu]: Invalid value: ${goQuantityValue('2').toString()}: min value 2 is greater than max value 1`,
   ),
   item(
     { defaultRequest: { cpu: '1' }, min: { cpu: '2' } },
-    'spec.limits[0].defaultRequest[cpu]: Invalid value: "1": min value 2 is greater than default request value 1',
+    `spec.limits[0].defaultRequest[cpu]: Invalid value: ${goQuantityValue('1').toString()}: min value 2 is greater than default request value 1`,
   ),
   item(
     { defaultRequest: { cpu: '3' }, max: { cpu: '2' } },
-    'spec.limits[0].defaultRequest[cpu]: Invalid value: "3": default request value 3 is greater than max value 2',
-    'spec.limits[0].defaultRequest[cpu]: Invalid value: "3": default request value 3 is greater than default limit value 2',
+    `spec.limits[0].defaultRequest[cpu]: Invalid value: ${goQuantityValue('3').toString()}: default request value 3 is greater than max value 2`,
+    `spec.limits[0].defaultRequest[cpu]: Invalid value: ${goQuantityValue('3').toString()}: default request value 3 is greater than default limit value 2`,
   ),
   item(
     { default: { cpu: '1' }, defaultRequest: { cpu: '2' } },
-    'spec.limits[0].defaultRequest[cpu]: Invalid value: "2": default request value 2 is greater than default limit value 1',
+    `spec.limits[0].defaultRequest[cpu]: Invalid value: ${goQuantityValue('2').toString()}: default request value 2 is greater than default limit value 1`,
   ),
   item(
     { default: { cpu: '1' }, min: { cpu: '2' } },
-    'spec.limits[0].defaultRequest[cpu]: Invalid value: "1": min value 2 is greater than default request value 1',
-    'spec.limits[0].default[cpu]: Invalid value: "2": min value 2 is greater than default value 1',
+    `spec.limits[0].defaultRequest[cpu]: Invalid value: ${goQuantityValue('1').toString()}: min value 2 is greater than default request value 1`,
+    `spec.limits[0].default[cpu]: Invalid value: ${goQuantityValue('2').toString()}: min value 2 is greater than default value 1`,
   ),
   item(
     { default: { cpu: '3' }, max: { cpu: '2' } },
-    'spec.limits[0].defaultRequest[cpu]: Invalid value: "3": default request value 3 is greater than max value 2',
-    'spec.limits[0].default[cpu]: Invalid value: "2": default value 3 is greater than max value 2',
+    `spec.limits[0].defaultRequest[cpu]: Invalid value: ${goQuantityValue('3').toString()}: default request value 3 is greater than max value 2`,
+    `spec.limits[0].default[cpu]: Invalid value: ${goQuantityValue('2').toString()}: default value 3 is greater than max value 2`,
   ),
   item(
     { maxLimitRequestRatio: { odd: '2' } },
@@ -88,11 +89,11 @@ const rows: RuleRow[] = [
   ),
   item(
     { default: { 'example.com/gpu': '2' }, defaultRequest: { 'example.com/gpu': '1' } },
-    'spec.limits[0].defaultRequest[example.com/gpu]: Invalid value: "1": default value 2 must equal to defaultRequest value 1 in example.com/gpu',
+    `spec.limits[0].defaultRequest[example.com/gpu]: Invalid value: ${goQuantityValue('1').toString()}: default value 2 must equal to defaultRequest value 1 in example.com/gpu`,
   ),
   item(
     { default: { 'hugepages-2Mi': '4Mi' }, defaultRequest: { 'hugepages-2Mi': '2Mi' } },
-    'spec.limits[0].defaultRequest[hugepages-2Mi]: Invalid value: "2Mi": default value 4Mi must equal to defaultRequest value 2Mi in hugepages-2Mi',
+    `spec.limits[0].defaultRequest[hugepages-2Mi]: Invalid value: ${goQuantityValue('2Mi').toString()}: default value 4Mi must equal to defaultRequest value 2Mi in hugepages-2Mi`,
   ),
 ];
 

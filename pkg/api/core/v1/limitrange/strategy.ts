@@ -5,6 +5,7 @@ import { validateContainerResourceName, validateResourceName } from '#api/core/v
 import { isOvercommitAllowed } from '#api/core/v1/resources/names.js';
 import { limitranges } from '#api/core/v1/resources.gen.js';
 import type { LimitRange, LimitRangeItem } from '#api/core/v1/types.gen.js';
+import { goQuantityValue } from '#api/go/go-values.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -125,7 +126,7 @@ function validateOrder(item: LimitRangeItem, ofPods: boolean, path: FieldPath): 
       const above = item[high]?.[name];
       if (above === undefined || compareQuantities(below, above) <= 0) return [];
       const detail = `${text[0]} ${below} is greater than ${text[1]} ${above}`;
-      return [invalidValue(path.child(blamed).key(name), shown === 'low' ? below : above, detail)];
+      return [invalidValue(path.child(blamed).key(name), goQuantityValue(shown === 'low' ? below : above), detail)];
     });
   });
 }
@@ -136,7 +137,7 @@ function validateEqualDefaults(item: LimitRangeItem, dialect: Dialect, path: Fie
     const limit = item.default?.[name];
     if (limit === undefined || isOvercommitAllowed(name, dialect) || compareQuantities(limit, request) === 0) return [];
     const text = `default value ${limit} must equal to defaultRequest value ${request} in ${name}`;
-    return [invalidValue(path.child('defaultRequest').key(name), request, text)];
+    return [invalidValue(path.child('defaultRequest').key(name), goQuantityValue(request), text)];
   });
 }
 
@@ -144,13 +145,14 @@ function validateEqualDefaults(item: LimitRangeItem, dialect: Dialect, path: Fie
 function validateRatios(item: LimitRangeItem, path: FieldPath): FieldFailure[] {
   return Object.entries(item.maxLimitRequestRatio ?? {}).flatMap(([name, ratio]) => {
     const at = path.child('maxLimitRequestRatio').key(name);
-    if (compareQuantities(ratio, '1') < 0) return [invalidValue(at, ratio, `ratio ${ratio} is less than 1`)];
+    if (compareQuantities(ratio, '1') < 0)
+      return [invalidValue(at, goQuantityValue(ratio), `ratio ${ratio} is less than 1`)];
     const { [name]: min } = item.min ?? {};
     const { [name]: max } = item.max ?? {};
     if (min === undefined || max === undefined) return [];
     const nanos = (quantity: string): number => Number(parseQuantity(quantity).nanos);
     const limit = nanos(max) / nanos(min);
     if (!Number.isFinite(limit) || nanos(ratio) / 1e9 <= limit) return [];
-    return [invalidValue(at, ratio, `ratio ${ratio} is greater than max/min = ${limit.toFixed(6)}`)];
+    return [invalidValue(at, goQuantityValue(ratio), `ratio ${ratio} is greater than max/min = ${limit.toFixed(6)}`)];
   });
 }

@@ -1,4 +1,5 @@
 /** Rules of where a node's agent has its configuration from. The feature is gone; stored nodes may still have it. */
+import { coreValues } from '#api/core/v1/go-values.js';
 import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, NodeConfigStatus } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain } from '#apimachinery/validation/checks.js';
@@ -22,7 +23,9 @@ export function validateConfigSource(
 ): FieldFailure[] {
   if (source === undefined) return [];
   if (source.configMap === undefined) {
-    return [invalidValue(path, source, 'exactly one reference subfield must be non-nil')];
+    return [
+      invalidValue(path, coreValues.of('NodeConfigSource', source), 'exactly one reference subfield must be non-nil'),
+    ];
   }
   return validateConfigMap(source.configMap, part, path.child('configMap'));
 }

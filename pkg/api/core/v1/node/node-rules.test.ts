@@ -1,6 +1,7 @@
 import t from 'tap';
 import { nodeStrategy } from '#api/core/v1/node/strategy.js';
 import type { Node } from '#api/core/v1/types.gen.js';
+import { goQuantityValue } from '#api/go/go-values.js';
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import { changeFailures, created, type Draft, testContext, updated, withField } from '#api/testing/strategy-table.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
@@ -70,7 +71,7 @@ t.test('create', (t) => {
     [
       'status.allocatable',
       { 'example.com/gpu': '500m' },
-      'status.allocatable.example.com/gpu: Invalid value: "500m": must be an integer',
+      `status.allocatable.example.com/gpu: Invalid value: ${goQuantityValue('500m').toString()}: must be an integer`,
     ],
     ['status.capacity', { anything: '1' }],
   ];
@@ -104,7 +105,9 @@ t.test('update', (t) => {
   const change = (value: unknown) => changeFailures(nodeStrategy, stored, withField(base, 'spec.configSource', value));
   t.strictSame(change(source), []);
   t.strictSame(change(undefined), []);
-  t.strictSame(change({}), ['spec.configSource: Invalid value: {}: exactly one reference subfield must be non-nil']);
+  t.strictSame(change({}), [
+    'spec.configSource: Invalid value: core.NodeConfigSource{ConfigMap:(*core.ConfigMapNodeConfigSource)(nil)}: exactly one reference subfield must be non-nil',
+  ]);
   t.strictSame(change({ configMap: { uid: 'u', resourceVersion: '1' } }), [
     'spec.configSource.configMap.uid: Forbidden: uid must not be set in spec',
     'spec.configSource.configMap.resourceVersion: Forbidden: resourceVersion must not be set in spec',
@@ -140,7 +143,7 @@ t.test('status', (t) => {
     [
       'config',
       { lastKnownGood: {} },
-      'status.config.lastKnownGood: Invalid value: {}: exactly one reference subfield must be non-nil',
+      'status.config.lastKnownGood: Invalid value: core.NodeConfigSource{ConfigMap:(*core.ConfigMapNodeConfigSource)(nil)}: exactly one reference subfield must be non-nil',
     ],
   ];
   checkStatusRules(t, nodeStrategy, { base: configured, status: configured['status'] as Draft }, more);

@@ -28,7 +28,7 @@ t.test('create', (t) => {
         { key: 'k', effect: 'NoSchedule' },
         { key: 'k', value: 'v', effect: 'NoSchedule' },
       ],
-      'metadata.taints[1]: Duplicate value: {"key":"k","value":"v","effect":"NoSchedule"}: taints must be unique by key and effect pair',
+      'metadata.taints[1]: Duplicate value: core.Taint{Key:"k", Value:"v", Effect:"NoSchedule", TimeAdded:<nil>}: taints must be unique by key and effect pair',
     ],
     ['spec.taints', [{ key: 'k' }], 'metadata.taints[0].effect: Required value'],
     [
@@ -81,7 +81,7 @@ t.test('update', (t) => {
   t.strictSame(updateFailures(nodeStrategy, base, withField(base, 'spec.unschedulable', true)), []);
   const twice = { type: 'InternalIP', address: '10.0.0.1' };
   t.strictSame(statusFailures(nodeStrategy, base, { new: { addresses: [twice, twice] } }), [
-    'status.addresses[1]: Duplicate value: {"type":"InternalIP","address":"10.0.0.1"}',
+    'status.addresses[1]: Duplicate value: core.NodeAddress{Type:"InternalIP", Address:"10.0.0.1"}',
   ]);
   t.end();
 });

@@ -1,4 +1,5 @@
 /** Rules of nodes. Some paths are those that 1.24 gives, wherever the field really is. */
+import { coreValues } from '#api/core/v1/go-values.js';
 import { validateConfigSource, validateConfigStatus } from '#api/core/v1/node/config-source.js';
 import { parseList } from '#api/core/v1/pod/validation/annotations.js';
 import { validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
@@ -46,7 +47,8 @@ function validateTaints(taints: Taint[], path: FieldPath): FieldFailure[] {
     if (wrong.length > 0) failures.push(invalidValue(at.child('value'), value, wrong.join(';')));
     addAll(failures, checkEnum(at.child('effect'), effect, taintEffects));
     const id = `${effect} ${key}`;
-    if (seen.has(id)) failures.push(duplicate(at, taint, 'taints must be unique by key and effect pair'));
+    if (seen.has(id))
+      failures.push(duplicate(at, coreValues.of('Taint', taint), 'taints must be unique by key and effect pair'));
     seen.add(id);
   });
   return failures;
@@ -151,7 +153,7 @@ function validateAddresses(node: Node): FieldFailure[] {
   const seen = new Set<string>();
   return (node.status?.addresses ?? []).flatMap((address, i) => {
     const id = `${address.type} ${address.address}`;
-    if (seen.has(id)) return [duplicate(statusPath.child('addresses').index(i), address)];
+    if (seen.has(id)) return [duplicate(statusPath.child('addresses').index(i), coreValues.of('NodeAddress', address))];
     seen.add(id);
     return [];
   });

@@ -1,5 +1,6 @@
 import t from 'tap';
 import { persistentVolumeStrategy } from '#api/core/v1/persistentvolume/strategy.js';
+import { goQuantityValue } from '#api/go/go-values.js';
 import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import { created, createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
@@ -30,7 +31,7 @@ const specs: RuleRow[] = [
     'spec.capacity',
     {},
     'spec.capacity: Required value',
-    'spec.capacity: Unsupported value: {}: supported values: "storage"',
+    'spec.capacity: Unsupported value: core.ResourceList{}: supported values: "storage"',
   ],
   ['spec.capacity', { storage: '0' }, 'spec.capacity[storage]: Invalid value: "0": must be greater than zero'],
   [
@@ -42,7 +43,7 @@ const specs: RuleRow[] = [
   [
     'spec.capacity',
     { storage: '1', cpu: '1' },
-    'spec.capacity: Unsupported value: {"storage":"1","cpu":"1"}: supported values: "storage"',
+    `spec.capacity: Unsupported value: core.ResourceList{"cpu":${goQuantityValue('1').toString()}, "storage":${goQuantityValue('1').toString()}}: supported values: "storage"`,
   ],
   [
     'spec.persistentVolumeReclaimPolicy',

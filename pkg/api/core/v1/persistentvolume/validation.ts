@@ -1,5 +1,6 @@
 /** Rules of persistent volumes, also of those that attachments carry inline. */
 
+import { coreValues } from '#api/core/v1/go-values.js';
 import { declaration as schema } from '#api/core/v1/persistentvolume.js';
 import { validateNodeSelector } from '#api/core/v1/pod/validation/scheduling.js';
 import type { PersistentVolume, PersistentVolumeSource, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
@@ -92,7 +93,7 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, rules: SpecRules,
     ...(rules.inline ? inlineFields(spec, path) : []),
     ...(modes.length === 0 ? [required(modesPath)] : []),
     ...validateAccessModes(modes, rules.modes, modesPath),
-    ...(rules.inline ? [] : validateCapacity(spec.capacity ?? {}, path.child('capacity'))),
+    ...(rules.inline ? [] : validateCapacity(spec.capacity, path.child('capacity'))),
     ...(rules.inline
       ? []
       : checkOptionalEnum(policyPath, spec.persistentVolumeReclaimPolicy, schema.enums.PersistentVolumeReclaimPolicy)),
@@ -141,11 +142,11 @@ function inlineFields(spec: PersistentVolumeSpec, path: FieldPath): FieldFailure
   return failures;
 }
 
-function validateCapacity(capacity: Readonly<Record<string, string>>, path: FieldPath): FieldFailure[] {
-  const entries = Object.entries(capacity);
+function validateCapacity(capacity: Readonly<Record<string, string>> | undefined, path: FieldPath): FieldFailure[] {
+  const entries = Object.entries(capacity ?? {});
   const failures: FieldFailure[] = entries.length === 0 ? [required(path)] : [];
-  if (entries.length !== 1 || capacity['storage'] === undefined) {
-    failures.push(notSupported(path, capacity, ['storage']));
+  if (entries.length !== 1 || capacity?.['storage'] === undefined) {
+    failures.push(notSupported(path, coreValues.member('PersistentVolumeSpec', 'capacity', capacity), ['storage']));
   }
   for (const [name, quantity] of entries) {
     const at = path.key(name);

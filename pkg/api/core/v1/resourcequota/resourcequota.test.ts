@@ -1,5 +1,6 @@
 import t from 'tap';
 import { resourceQuotaStrategy } from '#api/core/v1/resourcequota/strategy.js';
+import { goQuantityValue } from '#api/go/go-values.js';
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import { type Draft, withField } from '#api/testing/strategy-table.js';
 
@@ -32,7 +33,7 @@ t.test('rules of quotas', (t) => {
     [
       'spec.hard',
       { 'services.nodeports': '500m', secrets: '1' },
-      'spec.hard[services.nodeports]: Invalid value: "500m": must be an integer',
+      `spec.hard[services.nodeports]: Invalid value: ${goQuantityValue('500m').toString()}: must be an integer`,
       'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating", "NotBestEffort"}: unsupported scope applied to resource',
       'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating", "NotBestEffort"}: unsupported scope applied to resource',
       'spec.scopes: Invalid value: []core.ResourceQuotaScope{"Terminating", "NotBestEffort"}: unsupported scope applied to resource',

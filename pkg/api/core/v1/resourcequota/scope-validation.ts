@@ -1,5 +1,6 @@
 /** Rules of which pods a quota counts. */
 
+import { coreValues } from '#api/core/v1/go-values.js';
 import { isStandardQuotaResource } from '#api/core/v1/resources/names.js';
 import type { ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -76,7 +77,7 @@ function validateSelector(spec: ResourceQuotaSpec, path: FieldPath): FieldFailur
     const scope = expression.scopeName ?? '';
     return [
       ...(isScope(scope) ? [] : [invalidValue(path.child('scopeName'), scope, 'unsupported scope')]),
-      ...validateCountable(uncounted(scope), selector, path),
+      ...validateCountable(uncounted(scope), coreValues.of('ScopeSelector', selector), path),
       ...validateExpression(expression, path),
     ];
   });

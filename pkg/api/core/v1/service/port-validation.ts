@@ -1,6 +1,7 @@
 /** Rules of a service's ports. */
 
 import { declaration as schema } from '#api/core/v1/container.js';
+import { coreValues } from '#api/core/v1/go-values.js';
 import { isHeadless } from '#api/core/v1/service/defaults.js';
 import { declaration as serviceSchema } from '#api/core/v1/service.js';
 import type { Service, ServicePort, ServiceSpec } from '#api/core/v1/types.gen.js';
@@ -46,7 +47,9 @@ export function validatePortClaims({ type, ports = [] }: ServiceSpec, path: Fiel
   });
   ports.forEach((port, i) => {
     const { protocol, port: number } = port;
-    claim('own', port, number, () => duplicate(path.index(i), { protocol, port: number }));
+    claim('own', port, number, () =>
+      duplicate(path.index(i), coreValues.of('ServicePort', { protocol, port: number })),
+    );
   });
   return failures;
 }

@@ -68,7 +68,7 @@ t.test('create', (t) => {
         { name: 'a', port: 1 },
         { name: 'b', port: 1 },
       ],
-      'spec.ports[1]: Duplicate value: {"protocol":"TCP","port":1}',
+      'spec.ports[1]: Duplicate value: core.ServicePort{Name:"", Protocol:"TCP", AppProtocol:(*string)(nil), Port:1, TargetPort:intstr.IntOrString{Type:0, IntVal:0, StrVal:""}, NodePort:0}',
     ],
     [
       'spec.ports',
@@ -130,7 +130,7 @@ t.test('create', (t) => {
     [
       'spec.externalTrafficPolicy',
       'Local',
-      'spec.externalTrafficPolicy: Invalid value: "Local": ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service',
+      `spec.externalTrafficPolicy: Invalid value: "Local": may only be set when \`type\` is 'NodePort' or 'LoadBalancer'`,
     ],
     [
       'spec.internalTrafficPolicy',
@@ -140,7 +140,7 @@ t.test('create', (t) => {
     [
       'spec.healthCheckNodePort',
       1,
-      'spec.healthCheckNodePort: Invalid value: 1: HealthCheckNodePort can only be set on LoadBalancer service with ExternalTrafficPolicy=Local',
+      `spec.healthCheckNodePort: Invalid value: 1: may only be set when \`type\` is 'LoadBalancer' and \`externalTrafficPolicy\` is 'Local'`,
     ],
     [
       'spec.selector',

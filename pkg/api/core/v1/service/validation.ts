@@ -1,5 +1,7 @@
 /** Rules of services. Whether an address or a node port is free is the allocators' business. */
+
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
+import { coreValues } from '#api/core/v1/go-values.js';
 import { validateClusterIPs, validateClusterIPsUpdate } from '#api/core/v1/service/cluster-ip-validation.js';
 import { isExternal, isHeadless, needsHealthCheckPort } from '#api/core/v1/service/defaults.js';
 import { validatePortClaims, validateServicePorts } from '#api/core/v1/service/port-validation.js';
@@ -17,10 +19,12 @@ import {
 } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { ipErrors } from '#apimachinery/validation/ip.js';
+import { inclusiveRangeMessage } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
 
 const specPath = FieldPath.of('spec');
+const maxPort = 65_535;
 const checkAffinity = wordedRangesOf(
   schema.types.ClientIPConfig,
   ({ minimum, maximum }) => `must be greater than ${minimum - 1} and less than ${maximum}`,
@@ -57,7 +61,13 @@ function mixesProtocols(service: Service | undefined): boolean {
 
 function validateOneProtocol(service: Service, path: FieldPath): FieldFailure[] {
   if (!mixesProtocols(service)) return [];
-  return [invalidValue(path, service.spec.ports, 'cannot create an external load balancer with mix protocols')];
+  return [
+    invalidValue(
+      path,
+      coreValues.member('ServiceSpec', 'ports', service.spec.ports),
+      'cannot create an external load balancer with mix protocols',
+    ),
+  ];
 }
 
 /** Port of the node agents, which some clouds would open along with the service's. */
@@ -168,18 +178,18 @@ function validateExternalPolicy(spec: ServiceSpec): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const external = spec.externalTrafficPolicy ?? '';
   const at = specPath.child('externalTrafficPolicy');
-  if (external !== '' && external !== 'Cluster' && external !== 'Local') {
-    failures.push(invalidValue(at, external, 'ExternalTrafficPolicy must be empty, Cluster or Local'));
+  if (isExternal(spec)) {
+    addAll(failures, checkEnum(at, external, schema.enums.ServiceExternalTrafficPolicyType));
+  } else if (external !== '') {
+    failures.push(invalidValue(at, external, "may only be set when `type` is 'NodePort' or 'LoadBalancer'"));
   }
   const port = spec.healthCheckNodePort ?? 0;
   const portPath = specPath.child('healthCheckNodePort');
-  if (port < 0) failures.push(invalidValue(portPath, port, 'HealthCheckNodePort must be not less than 0'));
-  if (external !== '' && !isExternal(spec)) {
-    const text = 'ExternalTrafficPolicy can only be set on NodePort and LoadBalancer service';
-    failures.push(invalidValue(at, external, text));
-  }
-  if (port > 0 && !needsHealthCheckPort(spec)) {
-    const text = 'HealthCheckNodePort can only be set on LoadBalancer service with ExternalTrafficPolicy=Local';
+  if (needsHealthCheckPort(spec)) {
+    // One that is not set is found when ports are reserved.
+    if (port < 0 || port > maxPort) failures.push(invalidValue(portPath, port, inclusiveRangeMessage(1, maxPort)));
+  } else if (port !== 0) {
+    const text = "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'";
     failures.push(invalidValue(portPath, port, text));
   }
   return failures;
@@ -212,8 +222,7 @@ export function validateServiceUpdate(service: Service, old: Service): FieldFail
 function validateHealthPortUpdate(spec: ServiceSpec, old: ServiceSpec): FieldFailure[] {
   const [port, before] = [spec.healthCheckNodePort ?? 0, old.healthCheckNodePort ?? 0];
   if (!needsHealthCheckPort(spec) || !needsHealthCheckPort(old) || before === 0 || port === before) return [];
-  const text = 'cannot change healthCheckNodePort on loadBalancer service with externalTraffic=Local during update';
-  return [invalidValue(specPath.child('healthCheckNodePort'), port, text)];
+  return [forbiddenField(specPath.child('healthCheckNodePort'), 'field is immutable')];
 }
 
 /** Addresses and host names of load balancers. */

@@ -204,8 +204,8 @@ t.test('the status of a pod', (t) => {
   );
   t.strictSame(statusFailures(podStrategy, base, { new: { podIPs: [{ ip: '10.0.0.1' }, { ip: 'fd00::1' }] } }), []);
   t.strictSame(statusFailures(podStrategy, base, { new: { podIPs: [{ ip: '10.0.0.1' }, { ip: '10.0.0.1' }] } }), [
-    'status.podIPs: Invalid value: [{"ip":"10.0.0.1"},{"ip":"10.0.0.1"}]: may specify no more than one IP for each IP family',
-    'status.podIPs[1]: Duplicate value: {"ip":"10.0.0.1"}',
+    'status.podIPs: Invalid value: []core.PodIP{core.PodIP{IP:"10.0.0.1"}, core.PodIP{IP:"10.0.0.1"}}: may specify no more than one IP for each IP family',
+    'status.podIPs[1]: Duplicate value: core.PodIP{IP:"10.0.0.1"}',
   ]);
   t.end();
 });

@@ -1,4 +1,5 @@
 import t from 'tap';
+import { coreValues } from '#api/core/v1/go-values.js';
 import { podStrategy, validateEphemeralContainers } from '#api/core/v1/pod/strategy.js';
 import type { EphemeralContainer, Pod } from '#api/core/v1/types.gen.js';
 import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
@@ -35,13 +36,13 @@ const init: RuleRow[] = [
   [
     'spec.initContainers',
     [{ name: 'a', image: 'i', lifecycle: { preStop: handler } }],
-    'spec.initContainers[0].lifecycle: Invalid value: {"preStop":{"exec":{"command":["true"]}}}: must not be set for init containers',
+    `spec.initContainers[0].lifecycle: Invalid value: ${coreValues.of('Lifecycle', { preStop: { exec: { command: ['true'] } } }).toString()}: must not be set for init containers`,
   ],
   [
     'spec.initContainers',
     [{ name: 'a', image: 'i', livenessProbe: { ...handler, successThreshold: 2 } }],
     'spec.initContainers[0].livenessProbe.successThreshold: Invalid value: 2: must be 1',
-    'spec.initContainers[0].livenessProbe: Invalid value: {"exec":{"command":["true"]},"successThreshold":2,"timeoutSeconds":1,"periodSeconds":10,"failureThreshold":3}: must not be set for init containers',
+    `spec.initContainers[0].livenessProbe: Invalid value: ${coreValues.of('Probe', { exec: { command: ['true'] }, timeoutSeconds: 1, periodSeconds: 10, successThreshold: 2, failureThreshold: 3 }).toString()}: must not be set for init containers`,
   ],
   [
     'spec.initContainers',
@@ -89,7 +90,7 @@ const rest: RuleRow[] = [
     'spec.containers.0.startupProbe',
     { tcpSocket: { port: '' } },
     'spec.containers[0].startupProbe.tcpSocket.port: Invalid value: "": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)',
-    'spec.containers[0].startupProbe.tcpSocket.port: Invalid value: "": must contain at least one letter (a-z)',
+    'spec.containers[0].startupProbe.tcpSocket.port: Invalid value: "": must contain at least one letter or number (a-z, 0-9)',
   ],
   [
     'spec.containers.0.livenessProbe',
@@ -174,7 +175,7 @@ const rest: RuleRow[] = [
   [
     'spec.containers.0.securityContext',
     { allowPrivilegeEscalation: false, capabilities: { add: ['CAP_SYS_ADMIN'] } },
-    'spec.containers[0].securityContext: Invalid value: {"allowPrivilegeEscalation":false,"capabilities":{"add":["CAP_SYS_ADMIN"]}}: cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN',
+    `spec.containers[0].securityContext: Invalid value: ${coreValues.of('SecurityContext', { allowPrivilegeEscalation: false, capabilities: { add: ['CAP_SYS_ADMIN'] } }).toString()}: cannot set \`allowPrivilegeEscalation\` to false and \`capabilities.Add\` CAP_SYS_ADMIN`,
   ],
   [
     'spec.containers.0.securityContext',

@@ -1,5 +1,7 @@
 /** Rules of containers of all three sorts. */
+
 import { declaration as schema } from '#api/core/v1/container.js';
+import { coreValues } from '#api/core/v1/go-values.js';
 import { addEnv, validateEnvFrom } from '#api/core/v1/pod/validation/env.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateProbes } from '#api/core/v1/pod/validation/probes.js';
@@ -9,7 +11,6 @@ import type {
   Container,
   ContainerPort,
   EphemeralContainer,
-  Probe,
   Volume,
   VolumeDevice,
   VolumeMount,
@@ -22,8 +23,6 @@ import {
   addAll,
   duplicate,
   forbiddenField,
-  goNil,
-  goStruct,
   invalidEach,
   invalidValue,
   none,
@@ -79,7 +78,7 @@ export function validateInitContainers(
     for (const field of ['lifecycle', 'livenessProbe', 'readinessProbe', 'startupProbe'] as const) {
       const value = container[field];
       if (value === undefined) continue;
-      const shown = field === 'lifecycle' ? value : shownProbe(container[field] ?? {});
+      const shown = coreValues.of(field === 'lifecycle' ? 'Lifecycle' : 'Probe', value);
       failures.push(invalidValue(at.child(field), shown, 'must not be set for init containers'));
     }
     addHostPortConflicts(failures, [container], path);
@@ -130,7 +129,8 @@ function onlyEphemeralFields(container: EphemeralContainer, path: FieldPath): re
   const failures: FieldFailure[] = [];
   for (const field of ephemeralForbidden) {
     const value: unknown = container[field];
-    if (value !== undefined && !isEmptyObject(value)) failures.push(forbiddenField(path.child(field), text));
+    if (value !== undefined && !(field === 'resources' && isEmptyObject(value)))
+      failures.push(forbiddenField(path.child(field), text));
   }
   // Sub-paths could not be cleaned up afterwards.
   container.volumeMounts?.forEach((mount, i) => {
@@ -302,24 +302,4 @@ function validateVolumeDevices(
     if (name !== '') names.add(name);
   });
   return failures;
-}
-
-/** Of a probe with a handler 1.24 shows where in its memory that is. */
-function shownProbe(probe: Probe): unknown {
-  const { exec, httpGet, tcpSocket, grpc, terminationGracePeriodSeconds } = probe;
-  if ([exec, httpGet, tcpSocket, grpc, terminationGracePeriodSeconds].some((part) => part !== undefined)) return probe;
-  return goStruct('core.Probe', {
-    ProbeHandler: goStruct('core.ProbeHandler', {
-      Exec: goNil('*core.ExecAction'),
-      HTTPGet: goNil('*core.HTTPGetAction'),
-      TCPSocket: goNil('*core.TCPSocketAction'),
-      GRPC: goNil('*core.GRPCAction'),
-    }),
-    InitialDelaySeconds: probe.initialDelaySeconds ?? 0,
-    TimeoutSeconds: probe.timeoutSeconds ?? 0,
-    PeriodSeconds: probe.periodSeconds ?? 0,
-    SuccessThreshold: probe.successThreshold ?? 0,
-    FailureThreshold: probe.failureThreshold ?? 0,
-    TerminationGracePeriodSeconds: goNil('*int64'),
-  });
 }

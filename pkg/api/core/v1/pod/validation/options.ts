@@ -19,6 +19,8 @@ export interface PodOptions {
   readonly privileged: boolean;
   /** Claims of ephemeral volumes may be for one pod only. */
   readonly singlePodVolumes: boolean;
+  /** Names of sysctls may have slashes. */
+  readonly slashedSysctls: boolean;
 }
 
 /** As the gates of release 1.24 stand when nobody sets them. */
@@ -29,6 +31,7 @@ export const defaultPodOptions: PodOptions = {
   expandedDNS: false,
   privileged: true,
   singlePodVolumes: false,
+  slashedSysctls: false,
 };
 
 /** A pod or a template of pods, as far as the options look at it. */
@@ -54,6 +57,7 @@ export function podOptions(
     expandedDNS: gate('ExpandedDNSConfig') || keepsExpandedDNS(pod?.spec, old?.spec),
     privileged: context.allowPrivileged ?? true,
     singlePodVolumes: gate('ReadWriteOncePod'),
+    slashedSysctls: old?.spec?.securityContext?.sysctls?.some(({ name = '' }) => name.includes('/')) === true,
   };
 }
 

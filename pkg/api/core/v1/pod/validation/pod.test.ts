@@ -1,5 +1,7 @@
 import t from 'tap';
+import { coreValues } from '#api/core/v1/go-values.js';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
+import { goQuantityValue } from '#api/go/go-values.js';
 import { createFailures, type Draft, statusFailures, updateFailures, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = {
@@ -57,7 +59,7 @@ const containers: Row[] = [
   [
     'spec.containers.0.ports',
     [{ containerPort: 1, name: '80' }],
-    `${c}.ports[0].name: Invalid value: "80": must contain at least one letter (a-z)`,
+    `${c}.ports[0].name: Invalid value: "80": must contain at least one letter or number (a-z, 0-9)`,
   ],
   [
     'spec.containers.0.ports',
@@ -93,7 +95,7 @@ const containers: Row[] = [
   [
     'spec.initContainers',
     [{ name: 'i', image: 'i', readinessProbe: handler }],
-    'spec.initContainers[0].readinessProbe: Invalid value: {"exec":{"command":["true"]},"timeoutSeconds":1,"periodSeconds":10,"successThreshold":1,"failureThreshold":3}: must not be set for init containers',
+    `spec.initContainers[0].readinessProbe: Invalid value: ${coreValues.of('Probe', { exec: { command: ['true'] }, timeoutSeconds: 1, periodSeconds: 10, successThreshold: 1, failureThreshold: 3 }).toString()}: must not be set for init containers`,
   ],
   [
     'spec.ephemeralContainers',
@@ -201,7 +203,7 @@ const probes: Row[] = [
     'spec.containers.0.livenessProbe',
     { httpGet: { port: 'WEB' } },
     `${l}.httpGet.port: Invalid value: "WEB": must contain only alpha-numeric characters (a-z, 0-9), and hyphens (-)`,
-    `${l}.httpGet.port: Invalid value: "WEB": must contain at least one letter (a-z)`,
+    `${l}.httpGet.port: Invalid value: "WEB": must contain at least one letter or number (a-z, 0-9)`,
   ],
   [
     'spec.containers.0.livenessProbe',
@@ -269,8 +271,8 @@ const resources: Row[] = [
   [
     'spec.containers.0.resources',
     { limits: { 'example.com/gpu': '500m' } },
-    `${r}.limits[example.com/gpu]: Invalid value: "500m": must be an integer`,
-    `${r}.requests[example.com/gpu]: Invalid value: "500m": must be an integer`,
+    `${r}.limits[example.com/gpu]: Invalid value: ${goQuantityValue('500m').toString()}: must be an integer`,
+    `${r}.requests[example.com/gpu]: Invalid value: ${goQuantityValue('500m').toString()}: must be an integer`,
   ],
   [
     'spec.containers.0.resources',
@@ -293,7 +295,7 @@ const security: Row[] = [
   [
     'spec.containers.0.securityContext',
     { privileged: true, allowPrivilegeEscalation: false },
-    `${c}.securityContext: Invalid value: {"privileged":true,"allowPrivilegeEscalation":false}: cannot set \`allowPrivilegeEscalation\` to false and \`privileged\` to true`,
+    `${c}.securityContext: Invalid value: ${coreValues.of('SecurityContext', { privileged: true, allowPrivilegeEscalation: false }).toString()}: cannot set \`allowPrivilegeEscalation\` to false and \`privileged\` to true`,
   ],
   [
     'spec.containers.0.securityContext',
@@ -420,7 +422,7 @@ const scheduling: Row[] = [
   [
     'spec.tolerations',
     [{ key: 'k', operator: 'Exists', value: 'v' }],
-    'spec.tolerations[0].operator: Invalid value: {"key":"k","operator":"Exists","value":"v"}: value must be empty when `operator` is \'Exists\'',
+    'spec.tolerations[0].operator: Invalid value: core.Toleration{Key:"k", Operator:"Exists", Value:"v", Effect:"", TolerationSeconds:(*int64)(nil)}: value must be empty when `operator` is \'Exists\'',
   ],
   [
     'spec.tolerations',

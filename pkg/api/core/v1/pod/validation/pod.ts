@@ -1,4 +1,5 @@
 /** Rules of pods on create and of what may change later. */
+import { coreValues } from '#api/core/v1/go-values.js';
 import {
   type AnnotationRules,
   validateAnnotationsUpdate,
@@ -19,6 +20,7 @@ import {
   addAll,
   duplicate,
   forbiddenField,
+  internalFailure,
   invalidEach,
   invalidValue,
   joined,
@@ -200,13 +202,17 @@ function validatePodIPs(pod: Pod): readonly FieldFailure[] {
   const path = statusPath.child('podIPs');
   const ips = (pod.status?.podIPs ?? []).map((entry) => entry.ip ?? '');
   const failures = ips.flatMap((ip, i) => invalidEach(path.index(i), ip, ipErrors(ip)));
-  if (ips.length <= 1 || failures.length > 0) return failures;
-  if (ips.length > 2 || new Set(ips.map(ipFamily)).size !== ips.length) {
-    failures.push(invalidValue(path, pod.status?.podIPs, 'may specify no more than one IP for each IP family'));
+  if (ips.length <= 1) return failures;
+  if (failures.length > 0) {
+    failures.push(internalFailure(path, 'failed to check for dual stack with error:ip <nil> is invalid'));
+  }
+  if (failures.length > 0 || ips.length > 2 || new Set(ips.map(ipFamily)).size !== ips.length) {
+    const shown = coreValues.member('PodStatus', 'podIPs', pod.status?.podIPs);
+    failures.push(invalidValue(path, shown, 'may specify no more than one IP for each IP family'));
   }
   const repeated = repeatedAt(ips);
   ips.forEach((ip, i) => {
-    if (repeated.has(i)) failures.push(duplicate(path.index(i), { ip }));
+    if (repeated.has(i)) failures.push(duplicate(path.index(i), coreValues.of('PodIP', { ip })));
   });
   return failures;
 }

@@ -12,6 +12,7 @@ import {
   isStandardResource,
 } from '#api/core/v1/resources/names.js';
 import type { ResourceRequirements } from '#api/core/v1/types.gen.js';
+import { goQuantityValue } from '#api/go/go-values.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compareQuantities, isWholeQuantity, quantitySign } from '#apimachinery/quantity.js';
@@ -125,7 +126,7 @@ export function validateResourceQuantity(
 ): readonly FieldFailure[] {
   const failures = checkNonNegativeQuantity(path, quantity);
   if (!isIntegerResource(name, dialect) || isWholeQuantity(quantity)) return failures;
-  return [...failures, invalidValue(path, quantity, 'must be an integer')];
+  return [...failures, invalidValue(path, goQuantityValue(quantity), 'must be an integer')];
 }
 
 function checkNonNegativeQuantity(path: FieldPath, quantity: string): readonly FieldFailure[] {

@@ -1,4 +1,5 @@
 /** Rules of what guides scheduling: affinity, tolerations, spreading. */
+import { coreValues } from '#api/core/v1/go-values.js';
 import { declaration as podSchema } from '#api/core/v1/pod.js';
 import { declaration as schedulingSchema } from '#api/core/v1/scheduling.js';
 import type {
@@ -175,7 +176,8 @@ function addToleration(failures: FieldFailure[], toleration: Toleration, path: F
   } else if (operator !== 'Exists') {
     failures.push(notSupported(path.child('operator'), operator, schedulingSchema.enums.TolerationOperator));
   } else if (value !== '') {
-    failures.push(invalidValue(path.child('operator'), toleration, "value must be empty when `operator` is 'Exists'"));
+    const shown = coreValues.of('Toleration', toleration);
+    failures.push(invalidValue(path.child('operator'), shown, "value must be empty when `operator` is 'Exists'"));
   }
   if (effect !== '') addAll(failures, checkEnum(path.child('effect'), effect, taintEffects));
 }

@@ -1,5 +1,6 @@
 /** Rules of security contexts. */
 
+import { coreValues } from '#api/core/v1/go-values.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateWindowsOptions } from '#api/core/v1/pod/validation/windows.js';
 import { declaration as schema } from '#api/core/v1/securitycontext.js';
@@ -24,8 +25,9 @@ import { rangesOf } from '#apimachinery/validation/ranges.js';
 const checkUsers = rangesOf(schema.types.SecurityContext, 'runAsUser', 'runAsGroup');
 const checkPodUsers = rangesOf(schema.types.PodSecurityContext, 'fsGroup', 'runAsUser', 'runAsGroup');
 export const maxSysctlLength = 253;
-const sysctlPattern = '([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
-const sysctlSegment = /^[a-z0-9]([-_a-z0-9]*[a-z0-9])?$/;
+const sysctlSegmentPattern = '[a-z0-9]([-_a-z0-9]*[a-z0-9])?';
+const sysctlSegment = new RegExp(`^${sysctlSegmentPattern}$`);
+const sysctlSeparators = { dots: { split: '.', shown: '\\.' }, slashes: { split: /[./]/, shown: '[\\./]' } };
 
 export const procMounts = schema.enums.ProcMountType;
 
@@ -46,11 +48,11 @@ export function validateSecurityContext(
   if (context.allowPrivilegeEscalation === false) {
     if (context.privileged === true) {
       const text = 'cannot set `allowPrivilegeEscalation` to false and `privileged` to true';
-      failures.push(invalidValue(path, context, text));
+      failures.push(invalidValue(path, coreValues.of('SecurityContext', context), text));
     }
     if (context.capabilities?.add?.includes('CAP_SYS_ADMIN')) {
       const text = 'cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN';
-      failures.push(invalidValue(path, context, text));
+      failures.push(invalidValue(path, coreValues.of('SecurityContext', context), text));
     }
   }
   addAll(failures, validateWindowsOptions(context.windowsOptions, path.child('windowsOptions')));
@@ -58,7 +60,11 @@ export function validateSecurityContext(
 }
 
 /** The pod's context, and what of the pod's other fields belongs to it. */
-export function validatePodSecurityContext(spec: PodSpec, specPath: FieldPath): readonly FieldFailure[] {
+export function validatePodSecurityContext(
+  spec: PodSpec,
+  options: PodOptions,
+  specPath: FieldPath,
+): readonly FieldFailure[] {
   const path = specPath.child('securityContext');
   const context: PodSecurityContext = spec.securityContext ?? {};
   const failures: FieldFailure[] = [];
@@ -71,7 +77,7 @@ export function validatePodSecurityContext(spec: PodSpec, specPath: FieldPath): 
     const text = 'ShareProcessNamespace and HostPID cannot both be enabled';
     failures.push(invalidValue(path.child('shareProcessNamespace'), true, text));
   }
-  addAll(failures, validateSysctls(context.sysctls, path.child('sysctls')));
+  addAll(failures, validateSysctls(context.sysctls, options, path.child('sysctls')));
   addAll(
     failures,
     checkOptionalEnum(
@@ -97,16 +103,22 @@ function hostPortsMatch(spec: PodSpec, path: FieldPath): readonly FieldFailure[]
   );
 }
 
-function validateSysctls(sysctls: Sysctl[] | undefined, path: FieldPath): readonly FieldFailure[] {
+function validateSysctls(
+  sysctls: Sysctl[] | undefined,
+  { slashedSysctls }: PodOptions,
+  path: FieldPath,
+): readonly FieldFailure[] {
   if (sysctls === undefined) return none;
+  const separator = sysctlSeparators[slashedSysctls ? 'slashes' : 'dots'];
   const failures: FieldFailure[] = [];
   const names = new Set<string>();
   sysctls.forEach((sysctl, i) => {
     const at = path.index(i).child('name');
     const name = sysctl.name ?? '';
     if (name === '') addAll(failures, checkRequired(at, name));
-    else if (name.length > maxSysctlLength || !name.split(/[./]/).every((part) => sysctlSegment.test(part))) {
-      const text = `must have at most ${maxSysctlLength} characters and match regex ^${sysctlPattern}$`;
+    else if (name.length > maxSysctlLength || !name.split(separator.split).every((part) => sysctlSegment.test(part))) {
+      const pattern = `(${sysctlSegmentPattern}${separator.shown})*${sysctlSegmentPattern}`;
+      const text = `must have at most ${maxSysctlLength} characters and match regex ${pattern}`;
       failures.push(invalidValue(at, name, text));
     } else if (names.has(name)) failures.push(duplicate(at, name));
     names.add(name);

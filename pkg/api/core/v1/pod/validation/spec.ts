@@ -60,7 +60,7 @@ export function validatePodSpec(spec: PodSpec, rules: PodSpecRules, path: FieldP
     checkEnum(path.child('restartPolicy'), spec.restartPolicy, schema.enums.RestartPolicy),
     checkEnum(path.child('dnsPolicy'), spec.dnsPolicy, dnsPolicies),
     validateLabels(spec.nodeSelector, path.child('nodeSelector')),
-    validatePodSecurityContext(spec, path),
+    validatePodSecurityContext(spec, options, path),
     validateAffinity(spec.affinity, path.child('affinity')),
     validateDNSConfig(spec, options, path.child('dnsConfig')),
     validateReadinessGates(spec.readinessGates, path.child('readinessGates')),

@@ -1,0 +1,56 @@
+/** What messages show of values that have a type: Go's syntax of what 1.24 has in memory. */
+
+import { goFieldsOf } from '#api/go/go-fields.js';
+import { goTypes } from '#api/go/go-types.js';
+import { declaration as intstr } from '#api/intstr/shared.js';
+import { declaration as meta } from '#api/meta/v1/shared.js';
+import { declaration as resource } from '#api/resource/shared.js';
+import { compileTypes } from '#apimachinery/schema/compile.js';
+import type { GroupVersionDeclaration, KindDeclaration } from '#apimachinery/schema/schema.js';
+import type { TypeInfo } from '#apimachinery/schema/type-info.js';
+import { quantitySyntax } from '#apimachinery/spew/quantity.js';
+import { goFieldSyntax, goTypeSyntax } from '#apimachinery/spew/syntax.js';
+import { GoValue } from '#apimachinery/validation/failure.js';
+
+const shared: readonly GroupVersionDeclaration[] = [
+  { group: 'meta', version: 'v1', kinds: [meta] },
+  { group: 'resource', version: '', kinds: [resource] },
+  { group: 'intstr', version: '', kinds: [intstr] },
+];
+
+/** Values of the types of a group, by the names of these. They are shown once the text is asked for. */
+export interface GoValues {
+  /** `core.PodIP{IP:"x"}`. */
+  of(type: string, value: object): GoValue;
+  /** What a field of a type holds: `[]core.PodIP(nil)`, `core.ResourceList{}`. */
+  member(type: string, name: string, value: unknown): GoValue;
+}
+
+/** @param kinds Declarations of all types that the shown ones refer to. */
+export function goValuesOf(
+  group: GroupVersionDeclaration['group'],
+  version: string,
+  kinds: readonly KindDeclaration[],
+): GoValues {
+  const types = compileTypes([{ group, version, kinds }, ...shared], '', goTypes);
+  const typeOf = (name: string): TypeInfo => {
+    const type = types.get(`${group}.${version}.${name}`);
+    if (type === undefined) throw new RangeError(`no such type: ${name}`);
+    return type;
+  };
+  return {
+    of: (type, value) => new GoValue(() => goTypeSyntax(typeOf(type), value, goFieldsOf)),
+    member: (type, name, value) =>
+      new GoValue(() => {
+        const parent = typeOf(type);
+        const field = parent.byName.get(name);
+        if (field === undefined) throw new RangeError(`${type} has no ${name}`);
+        return goFieldSyntax(parent, field, value, goFieldsOf);
+      }),
+  };
+}
+
+/** An amount: `resource.Quantity{…}`. */
+export function goQuantityValue(text: string): GoValue {
+  return new GoValue(() => quantitySyntax(text));
+}
