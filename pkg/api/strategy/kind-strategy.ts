@@ -27,6 +27,8 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   readonly name?: NameValidator;
   /** Updates only ask of generateName that a path could hold it: 1.24 does not validate these kinds as a whole then. */
   readonly anyGenerateNameOnUpdate?: boolean;
+  /** 1.24 leaves the metadata of new objects to its registry, which looks at them when nothing else is wrong. */
+  readonly metadataLast?: boolean;
   /** Finalizers need no domain. */
   readonly anyFinalizer?: boolean;
   /**
@@ -107,11 +109,14 @@ export function kindStrategy<T extends ApiObjectShape>(
         object.metadata.generation = successor(old.metadata.generation ?? 0);
       }
     },
-    validateCreate: (object, context) =>
-      joined(
-        validateObjectMeta(object.metadata, { dialect: context.dialect, namespaced, name, anyFinalizer }, metadataPath),
-        rules.validate?.(object, context) ?? none,
-      ),
+    validateCreate(object, context) {
+      const metadata = () =>
+        validateObjectMeta(object.metadata, { dialect: context.dialect, namespaced, name, anyFinalizer }, metadataPath);
+      const rest = () => rules.validate?.(object, context) ?? none;
+      if (rules.metadataLast !== true) return joined(metadata(), rest());
+      const failures = rest();
+      return failures.length > 0 ? failures : metadata();
+    },
     validateUpdate: (object, old, context) =>
       joined(
         validateObjectMetaUpdate(

@@ -188,9 +188,9 @@ t.test('events', (t) => {
     [
       'eventTime',
       '2024-06-01T00:00:00.000000Z',
-      'reportingComponent: Required value',
-      'reportingComponent: Invalid value: "": name part must be non-empty',
-      `reportingComponent: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+      'reportingController: Required value',
+      'reportingController: Invalid value: "": name part must be non-empty',
+      `reportingController: Invalid value: "": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
       'reportingInstance: Required value',
       'action: Required value',
       'reason: Required value',
@@ -209,7 +209,7 @@ t.test('events', (t) => {
     [
       'reportingComponent',
       '-',
-      `reportingComponent: Invalid value: "-": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
+      `reportingController: Invalid value: "-": name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')`,
     ],
     ['reportingInstance', 'i'.repeat(129), 'reportingInstance: Invalid value: "": can have at most 128 characters'],
     ['action', 'a'.repeat(129), 'action: Invalid value: "": can have at most 128 characters'],

@@ -26,15 +26,17 @@ export const commonEventRules: KindRules<Event> = {
   cells: (event, context) => eventCells(event, context.now),
 };
 
-export const eventStrategy: Strategy<Event> = oldEventStrategy('reportingComponent');
+export const eventStrategy: Strategy<Event> = oldEventStrategy();
 
-/** The old rules, which also hold in the beta version of the newer form; only the name of one field differs. */
-export function oldEventStrategy(controllerField: string, more: KindRules<Event> = {}): Strategy<Event> {
+/** The old rules, which also hold in the beta version of the newer form. */
+export function oldEventStrategy(more: KindRules<Event> = {}): Strategy<Event> {
   return kindStrategy<Event>(events, {
     name: pathSegmentErrors,
+    metadataLast: true,
+    anyFinalizer: true,
     validate: (event, context) => [
       ...validateInvolvedNamespace(event, context.dialect),
-      ...(event.eventTime === undefined ? [] : validateNewFields(event, controllerField)),
+      ...(event.eventTime === undefined ? [] : validateNewFields(event)),
     ],
     ...commonEventRules,
     ...more,
@@ -74,12 +76,9 @@ export function validateInvolvedNamespace(event: Event, dialect: Dialect): Field
 const maxWordLength = 128;
 const maxMessageLength = 1024;
 
-/**
- * What an event that has the newer time also has, in whichever form it is written; only the name of the controller's
- * field differs.
- */
-export function validateNewFields(event: Event, controllerField: string): FieldFailure[] {
-  const controllerPath = FieldPath.of(controllerField);
+/** What an event that has the newer time also has, in whichever form it is written: fields are called as in the newer one. */
+export function validateNewFields(event: Event): FieldFailure[] {
+  const controllerPath = FieldPath.of('reportingController');
   const controller = event.reportingComponent ?? '';
   const failures = [...checkRequired(controllerPath, controller), ...checkQualifiedName(controllerPath, controller)];
   const tooLong = (field: string, max: number): FieldFailure =>

@@ -125,7 +125,7 @@ t.test('status and the rest are apart', (t) => {
   status.spec.nodeName = 'n';
   status.metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u' }];
   podStrategy.prepareForStatusUpdate?.(status, old, testContext);
-  t.strictSame(status, { ...old, status: { phase: 'Running', qosClass: 'BestEffort' } });
+  t.strictSame(status, { ...old, status: { phase: 'Running' } });
   const ips = structuredClone(old);
   ips.status = { podIP: '10.0.0.1' };
   podStrategy.defaults?.(ips, testContext);

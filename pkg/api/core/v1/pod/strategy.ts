@@ -44,9 +44,6 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
     copyField(pod.metadata, old.metadata, 'ownerReferences');
     copyField(pod.metadata, old.metadata, 'deletionTimestamp');
     copyField(pod.metadata, old.metadata, 'deletionGracePeriodSeconds');
-    // The class is decided once, and node agents of other versions may not send it.
-    const qosClass = old.status?.qosClass;
-    if (qosClass !== undefined) pod.status = { ...pod.status, qosClass };
   },
   validateStatusUpdate: (pod, old, context) => validatePodStatusUpdate(pod, old, rulesOf(pod, old, context)),
   // People hardly ever write to pods that exist, and machines do so all the time.

@@ -37,7 +37,7 @@ export const eventsV1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEv
 function validateStored(event: CoreEvent, dialect: Dialect): FieldFailure[] {
   return [
     ...validateInvolvedNamespace(event, dialect),
-    ...(event.eventTime === undefined ? [] : validateNewFields(event, 'reportingController')),
+    ...(event.eventTime === undefined ? [] : validateNewFields(event)),
   ];
 }
 

@@ -10,7 +10,7 @@ import { convertedStrategy } from '#api/strategy/converted-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 
 export const eventsV1beta1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEvent>(events, {
-  stored: oldEventStrategy('reportingController', newerEventRules),
+  stored: oldEventStrategy(newerEventRules),
   conversion: eventConversion('v1beta1'),
   fieldLabels: eventFieldLabels,
 });

@@ -178,9 +178,10 @@ function validateOwnerReferences(references: OwnerReference[], path: FieldPath):
   let controller: string | undefined;
   for (const reference of references) {
     for (const field of ownerFields) {
-      if ((reference[field] ?? '') !== '') continue;
+      const value = reference[field] ?? '';
+      if (field === 'apiVersion' ? hasVersion(value) : value !== '') continue;
       const text = field === 'apiVersion' ? 'version' : field;
-      failures.push(invalidValue(path.child(field), '', `${text} must not be empty`));
+      failures.push(invalidValue(path.child(field), value, `${text} must not be empty`));
     }
     if (reference.apiVersion === 'v1' && reference.kind === 'Event') {
       failures.push(invalidValue(path, reference, '/v1, Kind=Event is disallowed from being an owner'));
@@ -193,6 +194,12 @@ function validateOwnerReferences(references: OwnerReference[], path: FieldPath):
     controller ??= reference.name;
   }
   return failures;
+}
+
+/** `v1`, `apps/v1`; a group without a version, or of more parts, has none. */
+function hasVersion(apiVersion: string): boolean {
+  const parts = apiVersion.split('/');
+  return parts.length <= 2 && parts.at(-1) !== '';
 }
 
 function validateFinalizers(finalizers: string[], dialect: Dialect, path: FieldPath): FieldFailure[] {
