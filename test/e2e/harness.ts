@@ -69,6 +69,8 @@ export interface ClusterOptions {
   readonly store?: 'etcd' | 'memory';
   readonly separate?: boolean;
   readonly args?: readonly string[];
+  /** Path of the Node.js that runs it; absent: the project's. */
+  readonly node?: string;
 }
 
 export interface TestCluster {
@@ -137,8 +139,12 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
     ...(options.separate === true ? ['--separate'] : []),
     ...(options.args ?? []),
   ];
+  const runOrch = (...args: string[]): Promise<RunResult> =>
+    options.node === undefined
+      ? run(orch, args, { timeoutMs: 180_000 })
+      : run(options.node, [join(root, 'dist', 'bundle', 'orch', 'main.js'), ...args], { timeoutMs: 180_000 });
   const succeeds = async (...args: string[]): Promise<RunResult> => {
-    const result = await run(orch, args, { timeoutMs: 180_000 });
+    const result = await runOrch(...args);
     if (result.code === 0) return result;
     const { code, stdout, stderr } = result;
     throw new Error(`orch ${args.join(' ')} ended with ${code}\n${stdout}\n${stderr}\n${await logTail(dataDir)}`);
@@ -147,7 +153,7 @@ export async function startTestCluster(options: ClusterOptions = {}): Promise<Te
     dataDir,
     config,
     up: () => succeeds(...upArgs),
-    down: () => run(orch, ['down', `--data-dir=${dataDir}`], { timeoutMs: 180_000 }),
+    down: () => runOrch('down', `--data-dir=${dataDir}`),
     ctl: (...args) => run(join(root, 'bin', 'orchctl'), args, { env: { ORCHCONFIG: config } }),
     client: (program, args, more = {}) =>
       run(program, args, { ...more, env: { KUBECONFIG: config, ORCHCONFIG: config, ...more.env } }),

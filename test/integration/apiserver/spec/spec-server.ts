@@ -167,7 +167,7 @@ export class SpecClient {
   }
 
   /** Resolves when the headers are there. */
-  watch(t: Test, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watch> {
+  watch(t: Pick<Test, 'teardown'>, path: string, headers: Readonly<Record<string, string>> = {}): Promise<Watch> {
     return new Promise((resolve, reject) => {
       const outgoing = this.#request('GET', path, headers);
       t.teardown(() => void outgoing.destroy());
