@@ -7,6 +7,7 @@ import { Readable } from 'node:stream';
 import { Etcd3, type IMember } from 'etcd3';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { withIdentities } from '#etcd-admin/identities.js';
 
 /** PEM, as `EndpointTls`. */
 export interface EtcdAccessTls {
@@ -200,10 +201,10 @@ export class EtcdAdmin {
   #connect(endpoints: readonly string[]): Etcd3 {
     const { ca, cert, key } = this.#access.tls ?? {};
     const own = cert === undefined || key === undefined ? {} : { certChain: cert, privateKey: key };
-    return new Etcd3({
-      hosts: [...endpoints],
-      ...(ca === undefined ? {} : { credentials: { rootCertificate: ca, ...own } }),
-    });
+    const hosts = [...endpoints];
+    if (ca === undefined) return new Etcd3({ hosts });
+    const credentials = { rootCertificate: ca, ...own };
+    return withIdentities(endpoints, (grpcOptions) => new Etcd3({ hosts, credentials, grpcOptions }));
   }
 
   #within(ms: number): { deadline: number } {

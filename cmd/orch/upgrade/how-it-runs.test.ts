@@ -1,7 +1,7 @@
 import t from 'tap';
 import { howItRuns, parseHowItRuns } from '#cmd/orch/upgrade/how-it-runs.js';
 
-const detached = ['/usr/bin/node', '--disable-warning=DEP0123', '/opt/orch/main.js', 'serve', '{"dataDir":"/d"}'];
+const detached = ['/usr/bin/node', '--enable-source-maps', '/opt/orch/main.js', 'serve', '{"dataDir":"/d"}'];
 
 t.test('programs, subcommand and the rest', async (t) => {
   t.same(parseHowItRuns(detached, '0::/user.slice/session-1.scope\n'), {

@@ -1,4 +1,5 @@
 /** A clock that stands still until it is told to move. */
+import { createHook } from 'node:async_hooks';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
@@ -14,13 +15,24 @@ export function eventLoopTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
-/** As Node.js names what is under way: reads, writes and the like, and the closing of a file. */
-const isFileWork = (name: string): boolean => name.startsWith('FSReq') || name === 'CloseReq';
+/** As Node.js names reads, writes and the like, and the closing of a file. */
+const isFileWork = (type: string): boolean => type.startsWith('FSREQ') || type === 'FILEHANDLECLOSEREQ';
+
+/** What is under way on files of this process; `process.getActiveResourcesInfo` does not know all of it. */
+const fileWork = new Set<number>();
+createHook({
+  init(id, type) {
+    if (isFileWork(type)) fileWork.add(id);
+  },
+  after(id) {
+    fileWork.delete(id);
+  },
+}).enable();
 
 /** Work on real files takes no virtual time, however slow the machine is: it ends before the clock moves on. */
 async function fileWorkDone(): Promise<void> {
   do await eventLoopTurn();
-  while (process.getActiveResourcesInfo().some(isFileWork));
+  while (fileWork.size > 0);
 }
 
 export class VirtualClock implements Clock {
