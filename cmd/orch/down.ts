@@ -1,5 +1,6 @@
 /** `orch down`: ends every process of a cluster; what it knows stays in the data directory. */
-import { existsSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -54,7 +55,7 @@ export async function down(argv: readonly string[]): Promise<number> {
       // Whatever outlived a cluster process that was killed.
       ['other processes', () => step(sink, 'nothing left running', () => stopLeftOvers(layout, settings, sink))],
     ]);
-    if (parsed.values.delete) await step(sink, 'data removed', async () => removeData(layout.root));
+    if (parsed.values.delete) await step(sink, 'data removed', () => removeData(layout.root));
     return 0;
   } catch (error) {
     const left = error instanceof LeftBehindError ? error.left : [messageOf(error)];
@@ -66,8 +67,8 @@ export async function down(argv: readonly string[]): Promise<number> {
 }
 
 /** Something in it may still be in use for a moment, by a mount that has been ended or a process that was killed. */
-function removeData(root: string): void {
-  rmSync(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+function removeData(root: string): Promise<void> {
+  return rm(root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
 }
 
 /** Empty for a file that is not there. */
@@ -108,7 +109,7 @@ async function stopLeftOvers(layout: Layout, settings: ClusterSettings, sink: Pr
     // The store goes last: everything else may still write.
     ['etcd', async () => etcd !== undefined && (await end('etcd', etcd))],
   ]);
-  rmSync(layout.run, { recursive: true, force: true });
+  await rm(layout.run, { recursive: true, force: true });
 }
 
 async function containerSteps(layout: Layout, settings: ClusterSettings, sink: ProgressSink): Promise<RemovalStep[]> {

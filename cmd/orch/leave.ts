@@ -1,5 +1,5 @@
 /** `orch leave`: takes this machine out of the cluster of which it is a node. */
-import { rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
@@ -49,7 +49,7 @@ export async function leave(argv: readonly string[]): Promise<number> {
     others?.close();
     await client?.close();
   }
-  rmSync(layout.root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
+  await rm(layout.root, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   process.stdout.write(
     `\nThis machine is no ${settings.server === undefined ? 'node' : 'server'} of the cluster any more.\n`,
   );
