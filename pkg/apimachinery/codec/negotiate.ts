@@ -78,6 +78,8 @@ export interface ResponseOffer {
   readonly encodings?: readonly Encoding[];
   /** Kinds into which the response can be transformed; default: none. */
   readonly transforms?: readonly string[];
+  /** Whether the response has that encoding; default: always. */
+  readonly isServed?: (encoding: Encoding, as: TransformRequest | undefined) => boolean;
 }
 
 const allEncodings: readonly Encoding[] = ['json', 'yaml', 'protobuf'];
@@ -106,7 +108,7 @@ export function negotiateResponse(accept: string | undefined, dialect: Dialect, 
     if (range.quality === 0) continue;
     const encoding = encodings.find((candidate) => matches(range, mediaTypeOf(candidate, dialect)));
     const as = transformOf(range.params, offer, dialect);
-    if (encoding === undefined || as === 'refused') continue;
+    if (encoding === undefined || as === 'refused' || offer.isServed?.(encoding, as) === false) continue;
     const { pretty, stream } = range.params;
     return {
       encoding,

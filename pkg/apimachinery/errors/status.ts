@@ -235,7 +235,12 @@ export function methodNotAllowed(q: Qualified, action: string): StatusError {
 
 /** 406 NotAcceptable. */
 export function notAcceptable(accepted: string[]): StatusError {
-  return failure(406, 'NotAcceptable', `only the following media types are accepted: ${accepted.join(', ')}`);
+  return notAcceptableAs(`only the following media types are accepted: ${accepted.join(', ')}`);
+}
+
+/** The same in other words. */
+export function notAcceptableAs(message: string): StatusError {
+  return failure(406, 'NotAcceptable', message);
 }
 
 /** 415 UnsupportedMediaType. */

@@ -41,6 +41,17 @@ t.test('Accept headers', async (t) => {
   }
 });
 
+t.test('what has no Protobuf form has its metadata in it', async (t) => {
+  const options = { dialect: kubernetesDialect, hasProtobuf, pretty: null, userAgent: undefined };
+  const custom = (accept: string) => negotiate({ ...options, formats: ['json', 'yaml'], transforms, accept });
+  const type = 'application/vnd.kubernetes.protobuf';
+  t.match(custom(`${type};as=PartialObjectMetadata;g=meta.k8s.io;v=v1`), { format: 'protobuf' });
+  t.match(custom(`${type};as=Table;g=meta.k8s.io;v=v1, application/json`), { format: 'json' });
+  t.match(custom(`${type}, application/yaml`), { format: 'yaml' });
+  const message = `only the following media types are accepted: application/json, application/yaml, ${type}`;
+  t.throws(() => custom(type), { code: 406, message });
+});
+
 t.test('browsers and curl get indented answers unless they say otherwise', async (t) => {
   t.equal(ask('application/json', { userAgent: 'curl/8' }).pretty, true);
   t.equal(ask('application/json', { userAgent: 'curl/8', pretty: 'false' }).pretty, false);

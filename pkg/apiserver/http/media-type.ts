@@ -1,5 +1,5 @@
 /** Content negotiation (specification 1, 4.8), with the habits of 1.24 for people who look at answers. */
-import { type Encoding, mediaTypeOf, negotiateResponse } from '#apimachinery/codec/negotiate.js';
+import { type Encoding, mediaTypeOf, negotiateResponse, type TransformRequest } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 
 /** What an object or list is turned into before it is encoded. */
@@ -10,6 +10,11 @@ export interface Transform {
   readonly version: string;
 }
 
+/** Of objects and lists; those of the other one are refused when there is an answer to transform, as with 1.24. */
+export const transforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
+
+const allEncodings: readonly Encoding[] = ['json', 'yaml', 'protobuf'];
+
 export interface Negotiated {
   readonly format: Encoding;
   readonly transform?: Transform;
@@ -19,6 +24,7 @@ export interface Negotiated {
 export interface NegotiationOptions {
   readonly dialect: Dialect;
   readonly accept: string | undefined;
+  /** Of what is not transformed; what is has all of them. */
   readonly formats: readonly Encoding[];
   /** Transforms that the answer can have; empty where only the object itself makes sense. */
   readonly transforms: readonly Transform['kind'][];
@@ -35,12 +41,11 @@ export function negotiate(options: NegotiationOptions): Negotiated {
   const pretty = wantsPretty(options);
   // By far the most frequent case needs no parsing.
   if (accept === undefined || accept === mediaTypeOf('json', dialect)) return { format: 'json', pretty };
-  let chosen = negotiateResponse(accept, dialect, { encodings: formats, transforms });
-  // The kinds were offered, so none but these come back.
-  if (chosen.encoding === 'protobuf' && chosen.as !== undefined && !options.hasProtobuf(chosen.as as Transform)) {
-    const encodings = formats.filter((format) => format !== 'protobuf');
-    chosen = negotiateResponse(accept, dialect, { encodings, transforms });
-  }
+  // The kinds are offered, so none but these come.
+  const isServed = (encoding: Encoding, as: TransformRequest | undefined) =>
+    as === undefined || encoding !== 'protobuf' ? formats.includes(encoding) : options.hasProtobuf(as as Transform);
+  const encodings = allEncodings.filter((encoding) => encoding === 'protobuf' || formats.includes(encoding));
+  const chosen = negotiateResponse(accept, dialect, { encodings, transforms, isServed });
   const shown = { format: chosen.encoding, pretty: pretty || chosen.pretty };
   return chosen.as === undefined ? shown : { ...shown, transform: chosen.as as Transform };
 }

@@ -3,17 +3,16 @@
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
+import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
 import { annotateSpan } from '#apiserver/registry/annotate-span.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
+import { isNoList } from '#apiserver/representation/other-transform.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
 import { converted, convertedInSteps, jsonOf, objectOf } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry } from '#storage/resource-storage.js';
-
-const objectTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata'];
 
 const newline = Buffer.from('\n');
 
@@ -24,7 +23,7 @@ export function negotiateObject(operation: Operation): Negotiated {
   const formats = registry.codec.hasProtobuf(type)
     ? (['json', 'yaml', 'protobuf'] as const)
     : (['json', 'yaml'] as const);
-  return registry.responder.negotiate(context, objectTransforms, formats);
+  return registry.responder.negotiate(context, transforms, formats);
 }
 
 export interface EntryAnswer {
@@ -48,6 +47,7 @@ function respond(operation: Operation, { entry, form, status = 200 }: EntryAnswe
   const { context, resource } = operation;
   const { responder } = operation.registry;
   const { format, pretty, transform } = form;
+  if (transform?.kind === 'PartialObjectMetadataList') throw isNoList(resource);
   if (format === 'json' && !pretty) {
     if (transform === undefined && resource.conversion === undefined) {
       return responder.bytes(context, entry.line(), 'json', status);

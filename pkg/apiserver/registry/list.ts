@@ -2,7 +2,7 @@ import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { expired, isExpired } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
+import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
 import { encodeContinue } from '#apiserver/registry/continue-token.js';
 import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
@@ -10,6 +10,7 @@ import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
 import { itemStart, jsonItems } from '#apiserver/representation/list-item.js';
+import { isList } from '#apiserver/representation/other-transform.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { protobufItems } from '#apiserver/representation/protobuf-message.js';
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
@@ -24,8 +25,6 @@ import { joined } from '#storage/segments/segmented.js';
 
 /** What lists use of the registry. */
 type ListContext = StrategyEnvironment & Pick<RegistryContext, 'codec' | 'compressed' | 'responder' | 'turns'>;
-
-const listTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadataList'];
 
 /** GET of a collection: the whole matrix of specification 1, 4.6. */
 export async function listObjects(operation: Operation<ListContext>): Promise<ApiResponse> {
@@ -43,7 +42,7 @@ export async function listObjects(operation: Operation<ListContext>): Promise<Ap
 export function negotiateList(operation: Operation<ListContext>): Negotiated {
   const { registry, context } = operation;
   const formats = isBuiltIn(operation) ? (['json', 'yaml', 'protobuf'] as const) : (['json', 'yaml'] as const);
-  return registry.responder.negotiate(context, listTransforms, formats);
+  return registry.responder.negotiate(context, transforms, formats);
 }
 
 /** One page; an expired continue token gives 410 with a token for an inconsistent continuation. */
@@ -101,6 +100,7 @@ export async function listResponse(
 ): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const { format, transform, pretty } = form;
+  if (transform?.kind === 'PartialObjectMetadata') throw isList(resource);
   const later = converted(resource, result.entries, context);
   if (later !== undefined) await later;
   const contentType = mediaTypeOf(format, registry.dialect);
@@ -124,7 +124,13 @@ const nothing = Buffer.alloc(0);
 const jsonTail = Buffer.from(']}\n');
 
 function jsonHead(resource: ServedResource, result: ListResult) {
-  return { kind: listKind(resource), apiVersion: resource.apiVersion, metadata: listMetadata(result) };
+  const metadata = listMetadata(result);
+  return {
+    kind: listKind(resource),
+    apiVersion: resource.apiVersion,
+    // Lists of custom objects have no type that would leave it out.
+    metadata: resource.edition === undefined ? metadata : { continue: '', ...metadata },
+  };
 }
 
 function listKind({ listKind: own, declaration }: ServedResource): string {
