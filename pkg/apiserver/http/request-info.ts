@@ -41,6 +41,7 @@ export interface Address {
   readonly broken: boolean;
 }
 
+/** Others have no verb where a resource is meant, as with 1.24. */
 const methodVerbs: Readonly<Record<string, string>> = {
   POST: 'create',
   GET: 'get',
@@ -141,7 +142,7 @@ interface ObjectPath extends Pick<RequestInfo, 'path' | 'query'> {
 /** The same as `resourceInfo` has for it. */
 function objectInfo({ path, query, collection }: ObjectPath, method: string): RequestInfo {
   const { group, version, namespace, resource, address } = collection;
-  const verb = methodVerbs[method] ?? method.toLowerCase();
+  const verb = methodVerbs[method] ?? '';
   return {
     path,
     query,
@@ -169,7 +170,7 @@ function resourceInfo(
   segmentsBelow: string[],
 ): RequestInfo {
   let parts = segmentsBelow;
-  let verb = methodVerbs[method] ?? method.toLowerCase();
+  let verb = methodVerbs[method] ?? '';
   // The old form of a watch: `/api/v1/watch/…`.
   const oldWatch = parts[0] === 'watch' && parts.length > 1;
   if (oldWatch) {

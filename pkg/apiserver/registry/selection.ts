@@ -72,6 +72,9 @@ export function onlyField(resource: ServedResource, info: Selecting): Only | und
 /** Fields by which every object can be selected; in a resource without namespaces all have the empty one. */
 const commonFields: ReadonlySet<string> = new Set(['metadata.name', 'metadata.namespace']);
 
+/** The same of custom objects without a namespace. */
+const clusterFields: ReadonlySet<string> = new Set(['metadata.name']);
+
 /** The selector by the names of the stored form. Throws 400 for fields that this version does not offer. */
 function storedFields({ strategy: { fieldLabels } }: ServedResource, fields: FieldSelector): FieldSelector {
   if (fieldLabels === undefined) return fields;
@@ -87,7 +90,9 @@ function requireSelectable(resource: ServedResource, fields: FieldSelector): voi
     fields.requireFields((field) => offered.has(field) || commonFields.has(field));
     return;
   }
-  const other = fields.terms.find(({ field }) => !commonFields.has(field));
+  const isApart = resource.edition !== undefined && !resource.declaration.namespaced;
+  const offered = isApart ? clusterFields : commonFields;
+  const other = fields.terms.find(({ field }) => !offered.has(field));
   if (other === undefined) return;
   if (resource.edition !== undefined) throw badRequest(`field label not supported: ${other.field}`);
   const known = [...commonFields].map((field) => JSON.stringify(field)).join(', ');

@@ -1,7 +1,13 @@
 /** From what a request asks for to the function that does it. */
 
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import { pathNotFound, serviceUnavailable } from '#apimachinery/errors/status.js';
+import {
+  badRequest,
+  methodNotAllowed,
+  notFound,
+  pathNotFound,
+  serviceUnavailable,
+} from '#apimachinery/errors/status.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
@@ -110,9 +116,8 @@ export class ResourceRouter {
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
     // Across namespaces there is only reading.
     const homeless = resource.declaration.namespaced && info.namespace === '' && !readVerbs.has(info.verb);
-    // The paths of custom resources are no routes of the server's own, which would not allow the method.
-    if (homeless && resource.edition !== undefined) throw pathNotFound();
-    if (nameless || homeless || !resource.declaration.verbs.includes(info.verb)) {
+    if (resource.edition !== undefined) checkCustomPath(resource, context, { nameless, homeless });
+    else if (nameless || homeless || !resource.declaration.verbs.includes(info.verb)) {
       throw methodNotServed(resource.qualified, info.verb);
     }
     return this.#verb(operation);
@@ -168,7 +173,8 @@ export class ResourceRouter {
       case 'watch':
         return watchObjects(operation);
       case 'create':
-        if (context.info.name !== '') throw methodNotServed(resource.qualified, 'POST');
+        if (context.info.name !== '' && resource.edition === undefined)
+          throw methodNotServed(resource.qualified, 'POST');
         if (resource.isTerminating === true) throw createWhileTerminating(resource.qualified);
         return (operationOf(resource, '') ?? createObject)(operation);
       case 'update':
@@ -183,6 +189,19 @@ export class ResourceRouter {
         throw methodNotServed(resource.qualified, context.request.method);
     }
   }
+}
+
+/** The paths of custom resources are no routes of the server's own, which would not allow the method. */
+function checkCustomPath(
+  { qualified, declaration }: ServedResource,
+  { info }: RequestContext,
+  { nameless, homeless }: { readonly nameless: boolean; readonly homeless: boolean },
+): void {
+  if (homeless) throw pathNotFound();
+  // A slash that is escaped is one all the same, and objects have no part of that name.
+  if (info.name.includes('/')) throw notFound(qualified, info.name.slice(0, info.name.indexOf('/')));
+  if (nameless) throw badRequest('name must be provided');
+  if (!declaration.verbs.includes(info.verb)) throw methodNotAllowed(qualified, info.verb);
 }
 
 const readVerbs = new Set(['get', 'list', 'watch']);
