@@ -17,12 +17,13 @@ import type { KnownMember, KnownMembers } from '#apimachinery/codec/json/known-m
 import { withReplacements } from '#apimachinery/codec/json/octets.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { typeMetaFault } from '#apimachinery/codec/json/type-meta.js';
-import type { JsonObject } from '#apimachinery/codec/json/walk.js';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import {
   decodeProtobuf,
   decodeProtobufSteps,
   encodeProtobuf,
+  envelopeOf,
   type KindNames,
 } from '#apimachinery/codec/protobuf/protobuf.js';
 import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
@@ -35,6 +36,8 @@ import { badRequest, invalid, type StatusError } from '#apimachinery/errors/stat
 import { parseGroupVersion } from '#apimachinery/group-version.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
+import { invalidValue } from '#apimachinery/validation/failure.js';
+import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Where the value was parsed before, `ParsedValue` tells what is known of it. */
 export interface DecodeOptions extends ParsedValue {
@@ -101,6 +104,7 @@ export class ObjectCodec {
   decode(given: Buffer, options: DecodeOptions): DecodedObject {
     const bytes = options.encoding === 'json' ? withReplacements(given) : given;
     if (options.encoding === 'protobuf') {
+      requireMessage(bytes, options.expected);
       const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected, this.#shared);
       this.#check(kind, options.expected, object);
       return { object, kind, warnings: [] };
@@ -133,6 +137,7 @@ export class ObjectCodec {
     if (expected === undefined) return this.decode(given, options);
     const bytes = encoding === 'json' ? withReplacements(given) : given;
     if (encoding === 'protobuf') {
+      requireMessage(bytes, expected);
       const { kind, object } = yield* decodeProtobufSteps(this.scheme, bytes, expected, this.#shared);
       this.#check(kind, expected, object);
       return { object, kind, warnings: [] };
@@ -156,7 +161,7 @@ export class ObjectCodec {
 
   #expected(text: () => string, { object, warnings }: Decoded, expected: KindInfo): DecodedObject {
     if (textOf(object.kind) === expected.kind && object.apiVersion === expected.apiVersion) {
-      return { object, kind: expected, warnings };
+      return { object: named(expected, object), kind: expected, warnings };
     }
     const kind = this.#kindOf(object, text, expected);
     this.#check(kind, expected, object);
@@ -173,18 +178,20 @@ export class ObjectCodec {
       throw unrecognized(expected.kind, document ?? toJSONText(value), fault, cause);
     }
     const given = (value ?? {}) as JsonObject;
-    const kind = this.#kindOf(given, () => toJSONText(value), expected);
+    const isPatched = document === undefined;
+    const kind = this.#kindOf(given, () => document ?? toJSONText(value), expected, isPatched);
     this.#check(kind, expected, given);
     const { object, warnings } = decodeValue(given, kind.type, validation, options);
     return { object: named(kind, object), kind, warnings };
   }
 
-  #kindOf(object: JsonObject, text: () => string, expected: KindInfo | undefined): KindInfo {
+  #kindOf(object: JsonObject, text: () => string, expected: KindInfo | undefined, isPatched = false): KindInfo {
     // Objects of custom kinds name theirs, as 1.24 asks of what it has no types for.
     const assumed = expected?.type.prune === undefined ? expected : undefined;
     const kind = textOf(object.kind) || (assumed?.kind ?? '');
     const apiVersion = textOf(object.apiVersion) || (assumed?.apiVersion ?? '');
-    if (expected !== undefined && assumed === undefined) requireNames(expected, { apiVersion, kind, object }, text);
+    if (expected !== undefined && assumed === undefined)
+      requireNames(expected, { apiVersion, kind, object }, text, isPatched);
     if (kind === '') throw badRequest(`Object 'Kind' is missing in '${excerpt(text())}'`);
     if (apiVersion === '') throw badRequest(`Object 'apiVersion' is missing in '${excerpt(text())}'`);
     const info = this.scheme.kind(apiVersion, kind) ?? this.#custom?.kind(apiVersion, kind);
@@ -216,12 +223,23 @@ function unknownKind(
   text: () => string,
   expected: KindInfo | undefined,
 ): StatusError {
-  const parts = apiVersion.split('/');
-  if (parts.length > 2 && expected !== undefined) {
-    return unrecognized(expected.kind, text(), `unexpected GroupVersion string: ${apiVersion}`);
-  }
   if (expected === undefined) return badRequest(unregistered({ apiVersion, kind }));
-  return unhandled({ kind, version: parts.at(-1) ?? '' }, expected, inScheme({ apiVersion, kind }));
+  const fault = groupVersionFault(apiVersion);
+  if (fault !== undefined) return unrecognized(expected.kind, text(), fault);
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+  return unhandled({ kind, version }, expected, inScheme({ apiVersion, kind }));
+}
+
+/** Throws 400 where the expected kind is a custom one, of whose Protobuf even 1.24 finds no more than the envelope. */
+function requireMessage(bytes: Buffer, expected: KindInfo | undefined): void {
+  if (expected?.type.prune === undefined) return;
+  const { apiVersion, kind } = envelopeOf(bytes, expected);
+  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+  throw unhandled({ kind, version }, expected, "Object 'Kind' is missing in 'object has no kind field '");
+}
+
+function groupVersionFault(apiVersion: string): string | undefined {
+  return apiVersion.split('/').length > 2 ? `unexpected GroupVersion string: ${apiVersion}` : undefined;
 }
 
 /** Groups whose servers know the kinds of no other group but meta, nor other groups theirs. */
@@ -278,7 +296,16 @@ function inScheme(kind: Pick<KindInfo, 'apiVersion' | 'kind'>): string {
 
 /** An object with its kind, unless it is of the few kinds that do not carry their own (`WatchEvent`). */
 function named(kind: KindInfo, object: JsonObject): JsonObject {
+  if (kind.type.prune !== undefined) return withoutReset(object);
   return kind.type.isKind ? { kind: kind.kind, apiVersion: kind.apiVersion, ...object } : object;
+}
+
+/** Lists without managers say nothing in custom objects, whose metadata 1.24 writes anew before it looks for them. */
+function withoutReset(object: JsonObject): JsonObject {
+  const { metadata } = object;
+  if (isJsonObject(metadata) && Array.isArray(metadata['managedFields']) && metadata['managedFields'].length === 0)
+    Reflect.deleteProperty(metadata, 'managedFields');
+  return object;
 }
 
 function* documentOf(text: string, { expected, yamlFault }: DecodeOptions): Steps<ReadYAML> {
@@ -307,16 +334,24 @@ interface Named {
   readonly object: JsonObject;
 }
 
-/** As 1.24 says it of custom objects: 400 for none and for another version, 422 for another kind. */
-function requireNames(expected: KindInfo, { apiVersion, kind, object }: Named, text: () => string): void {
+/**
+ * As 1.24 says it of custom objects: 400 for none and for another version, 422 for another kind; for both where a patch has
+ * brought it.
+ */
+function requireNames(expected: KindInfo, named: Named, text: () => string, isPatched: boolean): void {
+  const { apiVersion, kind, object } = named;
   if (kind === '')
     throw decodeFailure(expected.type, new DecodeError(`Object 'Kind' is missing in '${excerpt(text())}'`));
-  if (apiVersion !== expected.apiVersion) throw otherVersion(apiVersion, expected);
-  if (kind === expected.kind) return;
+  const fault = groupVersionFault(apiVersion);
+  if (fault !== undefined) throw unrecognized(expected.kind, text(), fault, new DecodeError(fault));
+  if (apiVersion !== expected.apiVersion && (!isPatched || apiVersion === '')) throw otherVersion(apiVersion, expected);
+  const failures = (['kind', 'apiVersion'] as const)
+    .filter((field) => named[field] !== expected[field])
+    .map((field) => invalidValue(FieldPath.of(field), named[field], `must be ${expected[field]}`));
+  if (failures.length === 0) return;
   const { metadata } = object;
   const name = typeof metadata === 'object' && metadata !== null ? textOf(Reflect.get(metadata, 'name')) : '';
-  const message = `Invalid value: ${JSON.stringify(kind)}: must be ${expected.kind}`;
-  throw invalid({ group: expected.groupName, kind }, name, [{ field: 'kind', reason: 'FieldValueInvalid', message }]);
+  throw invalid({ group: parseGroupVersion(apiVersion).group, kind }, name, failures);
 }
 
 function otherVersion(given: string, expected: KindInfo): StatusError {

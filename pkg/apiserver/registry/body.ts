@@ -6,7 +6,6 @@ import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
@@ -44,9 +43,6 @@ export function readKnownBody(
   fieldValidation: FieldValidation,
 ): MaybePromise<Decoded> {
   const encoding = bodyEncoding(reader, context);
-  if (encoding === 'protobuf' && !reader.codec.hasProtobuf(expected)) {
-    throw unsupportedMediaType(['application/json', 'application/yaml']);
-  }
   const { body, repeatedKeys, yamlFault } = context.request;
   const read = (decoded: Decoded): Decoded => {
     context.audit?.requested(decoded.object);

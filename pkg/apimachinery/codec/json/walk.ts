@@ -351,7 +351,7 @@ function reword(canonical: (text: string) => string, text: string): string {
 }
 
 /** True for an object of JSON: a number that the parser keeps as it was written is none. */
-function isJsonObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberLiteral);
 }
 

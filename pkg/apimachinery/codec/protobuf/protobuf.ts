@@ -130,7 +130,7 @@ export function* decodeProtobufSteps(
 }
 
 /** Throws 400 where it cannot be said what the bytes are. */
-function envelopeOf(bytes: Buffer, { kind }: KindInfo): Envelope {
+export function envelopeOf(bytes: Buffer, { kind }: KindInfo): Envelope {
   try {
     return decodeEnvelope(bytes);
   } catch (error) {
