@@ -1,10 +1,11 @@
 /** The Scale of an object that has replicas. Pure. */
 
+import { type Nested, nestedInteger, nestedString } from '#api/apiextensions/v1/customresource/nested.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { ScaleParts } from '#api/strategy/strategy.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
-import { internalError } from '#apimachinery/errors/status.js';
+import { unclassified } from '#apimachinery/errors/status.js';
 import { isObject, type JsonObject, valueAt } from '#apimachinery/patch/json-values.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
@@ -26,6 +27,16 @@ const usual: ScaleParts = {
   selector: undefined,
 };
 
+function customNumber(object: unknown, path: readonly string[]): number | undefined {
+  const value = required(nestedInteger(object, path));
+  return value === undefined ? undefined : Number(value);
+}
+
+function required<T>({ value, fault }: Nested<T>): T | undefined {
+  if (fault !== undefined) throw unclassified(fault);
+  return value;
+}
+
 export function specReplicas({ scaleParts = usual }: ServedResource['strategy']): readonly string[] {
   return scaleParts.specReplicas;
 }
@@ -35,16 +46,22 @@ function numberAt(object: unknown, path: readonly string[]): number | undefined 
   return typeof value === 'number' ? value : undefined;
 }
 
-export function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef): Scale {
+/** How many are wanted; undefined where a custom object does not say. Throws 500 for what is no number. */
+export function wantedReplicas({ strategy }: ServedResource, object: ApiObjectShape): number | undefined {
+  return strategy.scaleParts === undefined
+    ? (numberAt(object, usual.specReplicas) ?? 0)
+    : customNumber(object, strategy.scaleParts.specReplicas);
+}
+
+/** `wanted`: where the object does not say it. */
+export function scaleOf(resource: ServedResource, object: ApiObjectShape, type: TypeRef, wanted = 0): Scale {
   const { metadata } = object;
   const { name, namespace, uid, resourceVersion, creationTimestamp } = metadata;
-  const { scaleParts = usual } = resource.strategy;
+  const { scaleParts } = resource.strategy;
   const selector = selectorText(resource, object as Scalable);
-  const wanted = numberAt(object, scaleParts.specReplicas);
-  // Nothing else is known of where a custom kind has it.
-  if (wanted === undefined && resource.strategy.scaleParts !== undefined) {
-    throw internalError(new Error(`the spec replicas field ".${scaleParts.specReplicas.join('.')}" does not exist`));
-  }
+  const replicas = wantedReplicas(resource, object) ?? wanted;
+  const current =
+    scaleParts === undefined ? numberAt(object, usual.statusReplicas) : customNumber(object, scaleParts.statusReplicas);
   return {
     kind: type.kind,
     apiVersion: type.apiVersion,
@@ -55,9 +72,9 @@ export function scaleOf(resource: ServedResource, object: ApiObjectShape, type: 
       ...(resourceVersion === undefined ? {} : { resourceVersion }),
       ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     },
-    spec: { replicas: wanted ?? 0 },
+    spec: replicas === 0 ? {} : { replicas },
     status: {
-      replicas: numberAt(object, scaleParts.statusReplicas) ?? 0,
+      replicas: current ?? 0,
       ...(selector === '' ? {} : { selector }),
     },
   };
@@ -65,8 +82,8 @@ export function scaleOf(resource: ServedResource, object: ApiObjectShape, type: 
 
 function selectorText({ strategy }: ServedResource, object: Scalable): string {
   if (strategy.scaleParts !== undefined) {
-    const text = strategy.scaleParts.selector === undefined ? '' : valueAt(object, strategy.scaleParts.selector);
-    return typeof text === 'string' ? text : '';
+    const { selector } = strategy.scaleParts;
+    return selector === undefined ? '' : (required(nestedString(object, selector)) ?? '');
   }
   const selector = strategy.scaleSelector === undefined ? object.spec?.selector : strategy.scaleSelector(object);
   return selector === undefined ? '' : selectorFromObject(selector).toString();

@@ -4,7 +4,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { readApplied } from '#apimachinery/apply/apply.js';
 import { allSteps, inSteps, type Pause } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
-import { conflict, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import { badRequest, conflict, internalError, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import type { JsonObject } from '#apimachinery/patch/json-values.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
@@ -21,7 +21,7 @@ import { objectVersion } from '#apiserver/registry/resource-version.js';
 import { requireOwnName, requireUID } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
-import { type Scale, scaleOf, specReplicas, withValue } from '#apiserver/resources/scale-of.js';
+import { type Scale, scaleOf, specReplicas, wantedReplicas, withValue } from '#apiserver/resources/scale-of.js';
 import { converted, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
@@ -33,7 +33,11 @@ export async function serveScale(operation: Operation): Promise<ApiResponse> {
   if (info.verb === 'get') {
     const entry = await readEntry(resource, info, getVersion(info.query), context.signal);
     await converted(resource, [entry], context);
-    return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
+    const object = objectOf(resource, entry);
+    if (wantedReplicas(resource, object) === undefined) {
+      throw internalError(new Error(`the spec replicas field ${specField(resource)} does not exist`));
+    }
+    return registry.responder.object(context, scaleOf(resource, object, type), 200, form);
   }
   const change = await wantedScale(operation, type);
   const { namespace, name } = info;
@@ -106,11 +110,23 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
   return {
     options,
     async apply(current, pause) {
-      const object = await inSteps(applyPatch(patch, scaleOf(resource, current, type), fields), pause);
+      const object = await inSteps(applyPatch(patch, scaleOf(resource, current, type, unset), fields), pause);
       await pause();
-      return scaled(resource, current, patchedObject(operation, type, { options, patch, object, found }));
+      const scale: Scale = patchedObject(operation, type, { options, patch, object, found });
+      if (scale.spec?.replicas === unset) {
+        throw badRequest(`the spec replicas field ${specField(resource)} cannot be empty`);
+      }
+      return scaled(resource, current, scale);
     },
   };
+}
+
+/** What a patch finds where a custom object does not say how many are wanted, as with 1.24. */
+const unset = -(2 ** 31);
+
+/** Where they are: `".spec.replicas"`. */
+function specField({ strategy }: ServedResource): string {
+  return `".${specReplicas(strategy).join('.')}"`;
 }
 
 /** What applying a Scale means for the object that it scales. */
@@ -131,7 +147,8 @@ function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale,
     throw conflict(resource.qualified, name, optimisticLockMessage);
   }
   const replicas = spec?.replicas ?? 0;
-  if (replicas < 0) {
+  // Custom kinds have rules of their own for it.
+  if (replicas < 0 && resource.edition === undefined) {
     const message = `Invalid value: ${replicas}: must be greater than or equal to 0`;
     throw invalid({ group: 'autoscaling', kind: 'Scale' }, name, [
       { field: 'spec.replicas', reason: 'FieldValueInvalid', message },

@@ -3,13 +3,11 @@
  * {registry/customresource/{etcd,validator}.go,apiserver/customresource_handler.go}.
  */
 import { membersOf } from '#api/apiextensions/v1/customresource/json-path.js';
+import { nestedInteger, nestedString } from '#api/apiextensions/v1/customresource/nested.js';
 import type { CustomResourceSubresourceScale } from '#api/apiextensions/v1/types.gen.js';
 import type { ScaleParts } from '#api/strategy/strategy.js';
-import { messageOf } from '#apimachinery/errors/message.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { valueAt } from '#apimachinery/patch/json-values.js';
-import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
-import { invalidValue } from '#apimachinery/validation/failure.js';
+import { invalidValue, none } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const maxReplicas = 2 ** 31 - 1;
@@ -22,29 +20,25 @@ export function scaleParts(scale: CustomResourceSubresourceScale): ScaleParts {
   };
 }
 
-/** Replicas are whole numbers that a scale can hold, and the selector is one. */
-export function validateScale(object: object, scale: CustomResourceSubresourceScale): FieldFailure[] {
-  const { specReplicas, statusReplicas, selector } = scaleParts(scale);
-  const failures: FieldFailure[] = [];
-  for (const path of [specReplicas, statusReplicas]) {
-    const value = valueAt(object, path);
-    if (value === undefined || value === null) continue;
-    const at = FieldPath.of(...path);
-    if (typeof value !== 'bigint' && !Number.isInteger(value)) {
-      failures.push(invalidValue(at, value, 'should be a 32-bit integer'));
-    } else if ((value as number | bigint) < 0)
-      failures.push(invalidValue(at, value, 'should be a non-negative integer'));
-    else if ((value as number | bigint) > maxReplicas) {
-      failures.push(invalidValue(at, value, `should be less than or equal to ${maxReplicas}`));
-    }
-  }
-  const text = selector === undefined ? undefined : valueAt(object, selector);
-  if (selector !== undefined && typeof text === 'string') {
-    try {
-      parseLabelSelector(text);
-    } catch (error) {
-      failures.push(invalidValue(FieldPath.of(...selector), text, messageOf(error)));
-    }
-  }
-  return failures;
+/** Of the spec: replicas are whole numbers that a scale can hold. */
+export function validateScaleSpec(object: object, scale: CustomResourceSubresourceScale): readonly FieldFailure[] {
+  return validateReplicas(object, scale.specReplicasPath);
+}
+
+/** Of the status: the same, and the selector is a text. */
+export function validateScaleStatus(object: object, scale: CustomResourceSubresourceScale): readonly FieldFailure[] {
+  const failures = validateReplicas(object, scale.statusReplicasPath);
+  const { labelSelectorPath } = scale;
+  if (labelSelectorPath === undefined) return failures;
+  const { fault } = nestedString(object, membersOf(labelSelectorPath));
+  return fault === undefined ? failures : [...failures, invalidValue(FieldPath.of(labelSelectorPath), '', fault)];
+}
+
+/** Fields are called what the definition calls them: `.spec.replicas`. */
+function validateReplicas(object: object, path: string): readonly FieldFailure[] {
+  const { value = 0, fault } = nestedInteger(object, membersOf(path));
+  const at = FieldPath.of(path);
+  if (fault !== undefined) return [invalidValue(at, 0, fault)];
+  if (value < 0) return [invalidValue(at, value, 'should be a non-negative integer')];
+  return value > maxReplicas ? [invalidValue(at, value, `should be less than or equal to ${maxReplicas}`)] : none;
 }
