@@ -88,8 +88,11 @@ export interface Lifecycle<T extends ApiObjectShape = ApiObjectShape> {
 export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lifecycle<T> {
   /** From and to the form that is stored; absent where that is this version's. */
   readonly conversion?: Conversion;
-  /** Fills defaults in place; also run on objects read back from clients before an update. */
-  defaults?(object: T, context: StrategyContext): void;
+  /**
+   * Fills defaults in place; also run on objects read back from clients before an update. `origin`: the object came out of
+   * an apply and not out of a decoder.
+   */
+  defaults?(object: T, context: StrategyContext, origin?: 'applied'): void;
   /** Resets what a client may not set on create (status, generation, …), in place. */
   prepareForCreate?(object: T, context: StrategyContext): void;
   /** Derives what depends on the uid and the final name, in place, just before validation; again for each generated name tried. */

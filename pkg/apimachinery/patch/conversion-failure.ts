@@ -86,5 +86,5 @@ function scalarFailure(scalar: Scalar, value: unknown, goType: string | undefine
 function fits(value: number, scalar: Scalar): boolean {
   if (scalar === 'int32') return (value | 0) === value;
   if (scalar === 'uint32') return value >>> 0 === value;
-  return scalar === 'int64' || (scalar === 'uint64' && value >= 0);
+  return scalar === 'int64' || scalar === 'double' || scalar === 'float' || (scalar === 'uint64' && value >= 0);
 }

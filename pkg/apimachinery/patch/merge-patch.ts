@@ -1,4 +1,7 @@
-/** JSON merge patch (RFC 7386): members replace members, null removes, anything but an object replaces the whole. */
+/**
+ * JSON merge patch (RFC 7386): members replace members, null removes, anything but an object replaces the whole. As with 1.24,
+ * objects inside of lists lose their nulls, too, unless the list takes the place of an object.
+ */
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { checkPatchDepth, isObject, type JsonObject, member } from '#apimachinery/patch/json-values.js';
 
@@ -8,6 +11,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 }
 
 function merge(target: unknown, patch: unknown, depth: number): unknown {
+  if (Array.isArray(patch) && !isObject(target)) return pruned(patch, depth);
   if (!isObject(patch)) return patch;
   checkPatchDepth(depth);
   const result: JsonObject = isObject(target) ? { ...target } : {};
@@ -17,4 +21,11 @@ function merge(target: unknown, patch: unknown, depth: number): unknown {
     else setMember(result, key, merge(member(result, key), value, depth + 1));
   }
   return result;
+}
+
+function pruned(value: unknown, depth: number): unknown {
+  if (isObject(value)) return merge(undefined, value, depth);
+  if (!Array.isArray(value)) return value;
+  checkPatchDepth(depth);
+  return value.map((element) => pruned(element, depth + 1));
 }

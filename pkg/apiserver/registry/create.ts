@@ -100,7 +100,7 @@ async function insert(
   setSystemFields(registry, object);
   const { strategy } = resource;
   const asked = strategyContext(registry, context);
-  strategy.defaults?.(object, asked);
+  strategy.defaults?.(object, asked, insertion.trackFields === false ? 'applied' : undefined);
   if (large) await betweenSteps(operation);
   const base = object.metadata.generateName ?? '';
   const asksFor = object.metadata.name ?? '';

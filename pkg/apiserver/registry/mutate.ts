@@ -126,10 +126,10 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   if (large) await betweenSteps(operation, known);
   checkIdentity(resource, object, old);
   const { strategy, declaration } = resource;
-  strategy.defaults?.(object, asked);
+  const { trackFields: tracked = true } = mutation;
+  strategy.defaults?.(object, asked, tracked ? undefined : 'applied');
   const call = { operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace } as const;
   const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
-  const { trackFields: tracked = true } = mutation;
   if (tracked) {
     const { subresource } = profile;
     const recorded = { object, old, manager: options.fieldManager, subresource, stored: known };

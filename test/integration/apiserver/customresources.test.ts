@@ -193,7 +193,11 @@ async function rules(t: Test, call: Call): Promise<void> {
     ],
     [{ cron: 'x' }, 422, 'spec.cron: Invalid value: "x": spec.cron in body should match \'^[*0-9/ ]+$\''],
     [{ cron: undefined }, 422, `[spec.cron: Required value, ${notAll}]`],
-    [{ items: [{ name: 'x' }, { name: 'x' }] }, 422, 'spec.items[1]: Duplicate value: {"name":"x"}'],
+    [
+      { items: [{ name: 'x' }, { name: 'x' }] },
+      422,
+      'spec.items[1]: Duplicate value: map[string]interface {}{"name":"x"}',
+    ],
     [{ min: 2 }, 422, 'spec: Invalid value: "object": too few replicas'],
   ];
   for (const [wrong, code, text] of refused) {

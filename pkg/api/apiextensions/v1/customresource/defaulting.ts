@@ -7,19 +7,19 @@ import { isMembers, Structural } from '#api/apiextensions/v1/structural/structur
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { copyJson } from '#apimachinery/copy.js';
 
-/** In place. */
-export function fillCustomDefaults(value: unknown, schema: Structural): void {
+/** In place. `nulls` that are not allowed go where the value was decoded, and stay to be refused where it was applied. */
+export function fillCustomDefaults(value: unknown, schema: Structural, nulls?: 'keep nulls'): void {
   if (Array.isArray(value)) {
     const { items } = schema;
     if (items === undefined) return;
     for (let i = 0; i < value.length; i++) {
       if (isUnwantedNull(value[i], items) && items.default !== undefined) value[i] = copyJson(items.default);
-      fillCustomDefaults(value[i], items);
+      fillCustomDefaults(value[i], items, nulls);
     }
-  } else if (isMembers(value)) fillMembers(value, schema);
+  } else if (isMembers(value)) fillMembers(value, schema, nulls);
 }
 
-function fillMembers(members: Record<string, unknown>, schema: Structural): void {
+function fillMembers(members: Record<string, unknown>, schema: Structural, nulls: 'keep nulls' | undefined): void {
   if (schema.hasDefaults) {
     for (const [name, property] of schema.properties) {
       if (property.default === undefined) continue;
@@ -33,12 +33,12 @@ function fillMembers(members: Record<string, unknown>, schema: Structural): void
     if (!(known instanceof Structural)) continue;
     if (isUnwantedNull(members[name], known)) {
       if (known.default === undefined) {
-        delete members[name];
+        if (nulls === undefined) delete members[name];
         continue;
       }
       setMember(members, name, copyJson(known.default));
     }
-    fillCustomDefaults(members[name], known);
+    fillCustomDefaults(members[name], known, nulls);
   }
 }
 

@@ -4,9 +4,10 @@
  */
 
 import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
+import { goSyntax } from '#apimachinery/errors/go-value.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import { addAll, duplicate } from '#apimachinery/validation/failure.js';
+import { addAll, duplicate, GoValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 export function validateListItems(object: object, schema: Structural): FieldFailure[] {
@@ -50,10 +51,14 @@ function validateDistinct(list: readonly unknown[], schema: Structural, path: Fi
   list.forEach((element, i) => {
     const key = schema.listType === 'map' ? keysOf(element, schema) : element;
     const text = canonical(key);
-    if (seen.has(text)) failures.push(duplicate(path.index(i), key));
+    if (seen.has(text)) failures.push(duplicate(path.index(i), shown(key)));
     seen.add(text);
   });
   return failures;
+}
+
+function shown(value: unknown): unknown {
+  return typeof value === 'object' && value !== null ? new GoValue(() => goSyntax(value)) : value;
 }
 
 function keysOf(element: unknown, { listMapKeys, items }: Structural): unknown {

@@ -8,7 +8,7 @@ import { fillCustomDefaults } from '#api/apiextensions/v1/customresource/default
 import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
 import { validateListItems, validateListItemsUpdate } from '#api/apiextensions/v1/customresource/list-items.js';
 import { coerceResources } from '#api/apiextensions/v1/customresource/resource-metadata.js';
-import { validateScale } from '#api/apiextensions/v1/customresource/scale.js';
+import { validateScaleSpec, validateScaleStatus } from '#api/apiextensions/v1/customresource/scale.js';
 import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
@@ -51,24 +51,34 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
     const matcher = new PatternMatcher(patterns);
     return [...validateValue(object, schema.schema, { dialect, patterns: matcher }, FieldPath.ofWhole)];
   };
-  const validateScaled = (object: ApiObjectShape): readonly FieldFailure[] =>
-    scale === undefined ? [] : validateScale(object, scale);
+  const validateContent = (object: ApiObjectShape, context: StrategyContext): FieldFailure[] => {
+    const failures = validateValues(object, context);
+    if (scale === undefined) return failures;
+    addAll(failures, validateScaleSpec(object, scale));
+    addAll(failures, validateScaleStatus(object, scale));
+    return failures;
+  };
+  const validateMetaUpdate = (object: ApiObjectShape, old: ApiObjectShape, { dialect }: StrategyContext) =>
+    validateObjectMetaUpdate(
+      object.metadata,
+      old.metadata,
+      { dialect, name: dns1123SubdomainErrors, anyFinalizer: true },
+      metadataPath,
+    );
   /** As 1.24 does of a status: neither objects inside of the object nor the elements of its lists are looked at. */
   const validateStatusUpdate = (
     object: ApiObjectShape,
     old: ApiObjectShape,
     context: StrategyContext,
   ): FieldFailure[] => {
-    const rules = { dialect: context.dialect, name: dns1123SubdomainErrors, anyFinalizer: true };
-    const failures = [...validateObjectMetaUpdate(object.metadata, old.metadata, rules, metadataPath)];
-    addAll(failures, validateValues(object, context));
-    addAll(failures, validateScaled(object));
+    const failures = [...validateMetaUpdate(object, old, context), ...validateValues(object, context)];
+    if (scale !== undefined) addAll(failures, validateScaleStatus(object, scale));
     return failures;
   };
   return {
     allowUnconditionalUpdate: false,
-    defaults(object, { scheme }) {
-      fillCustomDefaults(object, schema);
+    defaults(object, { scheme }, origin) {
+      fillCustomDefaults(object, schema, origin === 'applied' ? 'keep nulls' : undefined);
       // Metadata of objects inside may have defaults, and what ObjectMeta does not know goes all the same.
       coerceResources(object, schema, { type: scheme.type('meta.v1.ObjectMeta'), dropInvalid: false });
     },
@@ -84,14 +94,13 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
     validateCreate(object, context) {
       const rules = { dialect: context.dialect, namespaced, name: dns1123SubdomainErrors, anyFinalizer: true };
       const failures = [...validateObjectMeta(object.metadata, rules, metadataPath)];
-      addAll(failures, validateValues(object, context));
+      addAll(failures, validateContent(object, context));
       addAll(failures, validateEmbedded(object, schema, context.dialect));
       addAll(failures, validateListItems(object, schema));
-      addAll(failures, validateScaled(object));
       return failures;
     },
     validateUpdate(object, old, context) {
-      const failures = validateStatusUpdate(object, old, context);
+      const failures = [...validateMetaUpdate(object, old, context), ...validateContent(object, context)];
       addAll(failures, validateEmbedded(object, schema, context.dialect));
       addAll(failures, validateListItemsUpdate(object, old, schema));
       return failures;
