@@ -1,5 +1,5 @@
 import t from 'tap';
-import { coreValues } from '#api/core/v1/go-values.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import { goQuantityValue } from '#api/go/go-values.js';
 
 t.test('values in the syntax of Go, as 1.24 tells them', (t) => {

@@ -1,6 +1,7 @@
 /** Rules of where a node's agent has its configuration from. The feature is gone; stored nodes may still have it. */
-import { coreValues } from '#api/core/v1/go-values.js';
+
 import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, NodeConfigStatus } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';

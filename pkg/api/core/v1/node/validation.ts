@@ -1,10 +1,11 @@
 /** Rules of nodes. Some paths are those that 1.24 gives, wherever the field really is. */
-import { coreValues } from '#api/core/v1/go-values.js';
+
 import { validateConfigSource, validateConfigStatus } from '#api/core/v1/node/config-source.js';
 import { parseList } from '#api/core/v1/pod/validation/annotations.js';
 import { validateResourceQuantity } from '#api/core/v1/pod/validation/resources.js';
 import { taintEffects } from '#api/core/v1/pod/validation/scheduling.js';
 import type { AvoidPods, Node, Taint } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

@@ -1,9 +1,9 @@
 /** Rules of persistent volumes, also of those that attachments carry inline. */
 
-import { coreValues } from '#api/core/v1/go-values.js';
 import { declaration as schema } from '#api/core/v1/persistentvolume.js';
 import { validateNodeSelector } from '#api/core/v1/pod/validation/scheduling.js';
 import type { PersistentVolume, PersistentVolumeSource, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import { checkPositiveQuantity, validateAccessModes } from '#api/core/v1/volume/claim-validation.js';
 import {
   validateAzureDisk,

@@ -1,8 +1,8 @@
 /** Rules of which pods a quota counts. */
 
-import { coreValues } from '#api/core/v1/go-values.js';
 import { isStandardQuotaResource } from '#api/core/v1/resources/names.js';
 import type { ResourceQuotaSpec, ScopedResourceSelectorRequirement } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, required, Strings } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';

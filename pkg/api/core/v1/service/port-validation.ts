@@ -1,10 +1,10 @@
 /** Rules of a service's ports. */
 
 import { declaration as schema } from '#api/core/v1/container.js';
-import { coreValues } from '#api/core/v1/go-values.js';
 import { isHeadless } from '#api/core/v1/service/defaults.js';
 import { declaration as serviceSchema } from '#api/core/v1/service.js';
 import type { Service, ServicePort, ServiceSpec } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import {
   checkDNSLabel,

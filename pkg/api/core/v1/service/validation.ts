@@ -1,12 +1,12 @@
 /** Rules of services. Whether an address or a node port is free is the allocators' business. */
 
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
-import { coreValues } from '#api/core/v1/go-values.js';
 import { validateClusterIPs, validateClusterIPsUpdate } from '#api/core/v1/service/cluster-ip-validation.js';
 import { isExternal, isHeadless, needsHealthCheckPort } from '#api/core/v1/service/defaults.js';
 import { validatePortClaims, validateServicePorts } from '#api/core/v1/service/port-validation.js';
 import { declaration as schema } from '#api/core/v1/service.js';
 import type { Service, ServiceSpec, SessionAffinityConfig } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

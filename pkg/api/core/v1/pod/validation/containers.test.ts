@@ -1,7 +1,7 @@
 import t from 'tap';
-import { coreValues } from '#api/core/v1/go-values.js';
 import { podStrategy, validateEphemeralContainers } from '#api/core/v1/pod/strategy.js';
 import type { EphemeralContainer, Pod } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
 import {
   created,

@@ -1,7 +1,6 @@
 /** Rules of containers of all three sorts. */
 
 import { declaration as schema } from '#api/core/v1/container.js';
-import { coreValues } from '#api/core/v1/go-values.js';
 import { addEnv, validateEnvFrom } from '#api/core/v1/pod/validation/env.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateProbes } from '#api/core/v1/pod/validation/probes.js';
@@ -15,6 +14,7 @@ import type {
   VolumeDevice,
   VolumeMount,
 } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import { relativeDescending } from '#api/core/v1/volume/file-paths.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
-import { coreValues } from '#api/core/v1/go-values.js';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import { goQuantityValue } from '#api/go/go-values.js';
 import { createFailures, type Draft, statusFailures, updateFailures, withField } from '#api/testing/strategy-table.js';
 

@@ -1,5 +1,5 @@
 /** Rules of pods on create and of what may change later. */
-import { coreValues } from '#api/core/v1/go-values.js';
+
 import {
   type AnnotationRules,
   validateAnnotationsUpdate,
@@ -11,6 +11,7 @@ import { validateOnlyAddedTolerations } from '#api/core/v1/pod/validation/schedu
 import { maxInt32 } from '#api/core/v1/pod/validation/spec.js';
 import { validateSpecOnce } from '#api/core/v1/pod/validation/valid-specs.js';
 import type { Container, ContainerStatus, Pod, PodSpec } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

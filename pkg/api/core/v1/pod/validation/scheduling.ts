@@ -1,5 +1,5 @@
 /** Rules of what guides scheduling: affinity, tolerations, spreading. */
-import { coreValues } from '#api/core/v1/go-values.js';
+
 import { declaration as podSchema } from '#api/core/v1/pod.js';
 import { declaration as schedulingSchema } from '#api/core/v1/scheduling.js';
 import type {
@@ -12,6 +12,7 @@ import type {
   Toleration,
   TopologySpreadConstraint,
 } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';

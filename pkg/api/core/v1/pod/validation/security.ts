@@ -1,10 +1,10 @@
 /** Rules of security contexts. */
 
-import { coreValues } from '#api/core/v1/go-values.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validateWindowsOptions } from '#api/core/v1/pod/validation/windows.js';
 import { declaration as schema } from '#api/core/v1/securitycontext.js';
 import type { PodSecurityContext, PodSpec, SeccompProfile, SecurityContext, Sysctl } from '#api/core/v1/types.gen.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import { relativeDescending } from '#api/core/v1/volume/file-paths.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkOptionalEnum, checkRequired } from '#apimachinery/validation/checks.js';
