@@ -174,7 +174,7 @@ t.test('horizontal pod autoscalers of version 2', (t) => {
     [
       'spec.metrics',
       [{ type: 'Resource', resource: { name: 'cpu', target: { type: 'AverageValue', averageValue: '0' } } }],
-      'spec.metrics[0].resource.target.averageValue: Invalid value: "0": must be positive',
+      'spec.metrics[0].resource.target.averageValue: Invalid value: resource.Quantity{i:resource.int64Amount{value:0, scale:0}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"0", Format:"DecimalSI"}: must be positive',
     ],
     [
       'spec.metrics',
@@ -205,7 +205,7 @@ t.test('horizontal pod autoscalers of version 2', (t) => {
     [
       'spec.metrics',
       [{ type: 'Pods', pods: { metric: { name: 'm' }, target: { type: 'AverageValue', averageValue: '-1' } } }],
-      'spec.metrics[0].pods.target.averageValue: Invalid value: "-1": must be positive',
+      'spec.metrics[0].pods.target.averageValue: Invalid value: resource.Quantity{i:resource.int64Amount{value:-1, scale:0}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"-1", Format:"DecimalSI"}: must be positive',
     ],
     [
       'spec.metrics',
@@ -263,7 +263,7 @@ t.test('horizontal pod autoscalers of version 2', (t) => {
     [
       'spec.metrics',
       [{ type: 'External', external: { metric: { name: 'm' }, target: { type: 'Value', value: '0' } } }],
-      'spec.metrics[0].external.target.value: Invalid value: "0": must be positive',
+      'spec.metrics[0].external.target.value: Invalid value: resource.Quantity{i:resource.int64Amount{value:0, scale:0}, d:resource.infDecAmount{Dec:(*inf.Dec)(nil)}, s:"0", Format:"DecimalSI"}: must be positive',
     ],
     [
       'spec.metrics',

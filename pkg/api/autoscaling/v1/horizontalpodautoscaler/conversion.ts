@@ -3,13 +3,18 @@
  * a client that reads and writes version 1 loses nothing.
  */
 
-import { newMetric, newStatus, oldMetric, oldStatus } from '#api/autoscaling/v1/horizontalpodautoscaler/metrics.js';
 import type {
   HorizontalPodAutoscaler,
   HorizontalPodAutoscalerCondition,
   MetricSpec,
   MetricStatus,
 } from '#api/autoscaling/v1/types.gen.js';
+import {
+  newMetric,
+  newStatus,
+  oldMetric,
+  oldStatus,
+} from '#api/autoscaling/v2/horizontalpodautoscaler/older-metrics.js';
 import {
   annotationNames,
   behaviorOf,

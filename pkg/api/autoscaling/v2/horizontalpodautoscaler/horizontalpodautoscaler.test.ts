@@ -1,6 +1,7 @@
 import t from 'tap';
 import { horizontalPodAutoscalerV1Strategy } from '#api/autoscaling/v1/horizontalpodautoscaler/strategy.js';
 import { horizontalPodAutoscalerStrategy as strategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
+import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2/types.gen.js';
 import { created, createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = {
@@ -65,8 +66,8 @@ t.test('defaults and cells', (t) => {
     'Deployment/d',
     '<unknown>/80%',
     '1',
-    '5',
-    '0',
+    5,
+    0,
     '60m',
   ]);
   const scaled = {
@@ -84,4 +85,21 @@ t.test('defaults and cells', (t) => {
     },
   });
   t.end();
+});
+
+t.test('what is stored in version 1 comes back with what that writes', async (t) => {
+  const cpu = (value: number) => ({
+    type: 'Resource',
+    resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: value } },
+  });
+  const pods = { metric: { name: 'm' }, target: { type: 'AverageValue', averageValue: '1' } };
+  const scaler = created(
+    strategy,
+    withField(base, 'spec.metrics', [cpu(1), cpu(2), { type: 'Pods', pods }]),
+  ) as HorizontalPodAutoscaler;
+  const resource = { name: 'memory', current: { averageUtilization: 3 } };
+  scaler.status = { desiredReplicas: 0, currentMetrics: [{ type: 'Resource', resource }] };
+  strategy.canonicalize?.(scaler, testContext);
+  t.strictSame(scaler.spec.metrics, [{ type: 'Pods', pods: { metric: { name: 'm' }, target: pods.target } }, cpu(1)]);
+  t.strictSame(scaler.status.currentMetrics?.[0]?.resource?.current, { averageValue: '0', averageUtilization: 3 });
 });

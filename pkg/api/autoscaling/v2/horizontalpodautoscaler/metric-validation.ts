@@ -11,6 +11,7 @@ import type {
   PodsMetricSource,
   ResourceMetricSource,
 } from '#api/autoscaling/v2/types.gen.js';
+import { goQuantityValue } from '#api/go/go-values.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { quantitySign } from '#apimachinery/quantity.js';
@@ -53,7 +54,7 @@ export function validateMetric(metric: MetricSpec, gate: RuleGate, path: FieldPa
   const [first] = present;
   // Only the first is looked into: with more than one there is no telling which was meant.
   if (first !== undefined) addAll(failures, checkMember(metric, first, sourceChecks, path.child(first), undefined));
-  const expected = sourceNames.find((field) => field.toLowerCase() === type.toLowerCase());
+  const expected = sourceNames.find((field) => field.charAt(0).toUpperCase() + field.slice(1) === type);
   if (expected !== undefined && metric[expected] === undefined) {
     const gated = expected === 'containerResource' && !gate('HPAContainerMetrics');
     const suffix = gated ? ' (only allowed when HPAContainerMetrics feature is enabled)' : '';
@@ -140,7 +141,7 @@ function validateTarget(target: MetricTarget | undefined, path: FieldPath): Fiel
   for (const field of ['value', 'averageValue'] as const) {
     const value = target?.[field];
     if (value === undefined || quantitySign(value) > 0) continue;
-    failures.push(invalidValue(path.child(field), value, 'must be positive'));
+    failures.push(invalidValue(path.child(field), goQuantityValue(value), 'must be positive'));
   }
   addAll(failures, checkUtilization(target, path));
   return failures;

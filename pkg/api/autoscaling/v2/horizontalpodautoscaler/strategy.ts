@@ -1,4 +1,10 @@
 /** What is particular to horizontal pod autoscalers. */
+import {
+  newMetric,
+  newStatus,
+  oldMetric,
+  oldStatus,
+} from '#api/autoscaling/v2/horizontalpodautoscaler/older-metrics.js';
 import { withoutRoundTrip } from '#api/autoscaling/v2/horizontalpodautoscaler/round-trip.js';
 import { validateScaler, validateScalerStatus } from '#api/autoscaling/v2/horizontalpodautoscaler/validation.js';
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
@@ -30,24 +36,32 @@ export const horizontalPodAutoscalerStrategy: Strategy<HorizontalPodAutoscaler> 
     },
     validate: (scaler, context, old) => validateScaler(scaler, context.gate, old),
     validateStatusUpdate: (scaler) => validateScalerStatus(scaler.status),
+    // As they come back from version 1, in which 1.24 stores them.
     canonicalize(scaler) {
-      const { metrics = [] } = scaler.spec;
-      const last = metrics.filter(isCPUUtilization);
-      // Version 1, in which 1.24 stores them, has a field for this one, and an annotation for the others.
-      const ordered = [...metrics.filter((metric) => !isCPUUtilization(metric)), ...last];
-      if (ordered.some((metric, i) => metric !== metrics[i])) scaler.spec = { ...scaler.spec, metrics: ordered };
+      const { spec, status } = scaler;
+      scaler.spec = { ...spec, metrics: throughOlder(spec.metrics ?? []) };
+      const { currentMetrics = [] } = status ?? {};
+      if (status === undefined || currentMetrics.length === 0) return;
+      scaler.status = { ...status, currentMetrics: currentMetrics.map((one) => newStatus(oldStatus(one))) };
     },
     cells: (scaler, context) => [
       scaler.metadata.name ?? '',
       `${scaler.spec.scaleTargetRef?.kind}/${scaler.spec.scaleTargetRef?.name}`,
       metricsText(scaler.spec.metrics ?? [], scaler.status?.currentMetrics ?? []),
       String(scaler.spec.minReplicas ?? '<unset>'),
-      String(scaler.spec.maxReplicas),
-      String(scaler.status?.currentReplicas ?? 0),
+      scaler.spec.maxReplicas,
+      scaler.status?.currentReplicas ?? 0,
       age(scaler.metadata.creationTimestamp, context.now),
     ],
   },
 );
+
+/** Version 1 has a field for one metric, which comes last, and an annotation for the others. */
+function throughOlder(metrics: readonly MetricSpec[]): MetricSpec[] {
+  const others = metrics.filter((metric) => !isCPUUtilization(metric));
+  const own = metrics.find(isCPUUtilization);
+  return [...others, ...(own === undefined ? [] : [own])].map((metric) => newMetric(oldMetric(metric)));
+}
 
 function defaultScaler(scaler: HorizontalPodAutoscaler): void {
   const { spec } = scaler;

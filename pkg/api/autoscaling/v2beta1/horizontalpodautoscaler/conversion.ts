@@ -1,6 +1,11 @@
 /** Autoscalers of version 2beta1: metrics in their older form, and the behavior in an annotation. */
 
-import { newMetric, newStatus, oldMetric, oldStatus } from '#api/autoscaling/v1/horizontalpodautoscaler/metrics.js';
+import {
+  newMetric,
+  newStatus,
+  oldMetric,
+  oldStatus,
+} from '#api/autoscaling/v2/horizontalpodautoscaler/older-metrics.js';
 import {
   behaviorOf,
   behaviorText,

@@ -3,7 +3,10 @@
  * that the older ones tell by which of their fields is set.
  */
 
-import type { MetricSpec, MetricStatus } from '#api/autoscaling/v1/types.gen.js';
+import type {
+  OlderMetricSpec as MetricSpec,
+  OlderMetricStatus as MetricStatus,
+} from '#api/autoscaling/v2/horizontalpodautoscaler/older-forms.js';
 import type {
   MetricTarget,
   MetricValueStatus,
