@@ -95,3 +95,24 @@ t.test('a new message without members has its nulls, as with 1.24', async (t) =>
   t.match(compare(pod, before, after).touched, { 'f:spec': { 'f:volumes': added } });
   t.match(compare(pod, after, before).removed, { 'f:spec': { 'f:volumes': added } });
 });
+
+t.test('lists that are never left out are null in a new message', (t) => {
+  const node = scheme.type('storage.v1.CSINode');
+  const driver = { name: 'd', nodeID: 'n' };
+  const fields = (...drivers: object[]) => addedFields(node, { metadata: {}, spec: { drivers } });
+  const added = { '.': {}, 'f:name': {}, 'f:nodeID': {}, 'f:topologyKeys': {} };
+  t.strictSame(fields(driver), { 'f:spec': { 'f:drivers': { 'k:{"name":"d"}': added } } });
+  t.strictSame(fields({ ...driver, topologyKeys: ['a'] }), fields(driver));
+  t.strictSame(fields(), { 'f:spec': { 'f:drivers': {} } }, 'an empty one is something else');
+  t.strictSame(addedFields(node, { metadata: {}, spec: {} }), {});
+  t.end();
+});
+
+t.test('a message that is one piece belongs to none while it is empty', (t) => {
+  const policy = scheme.type('networking.v1.NetworkPolicy');
+  t.strictSame(addedFields(policy, { spec: { podSelector: {} } }), {});
+  t.strictSame(addedFields(policy, { spec: { podSelector: { matchLabels: {} } } }), {
+    'f:spec': { 'f:podSelector': {} },
+  });
+  t.end();
+});

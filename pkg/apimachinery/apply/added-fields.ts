@@ -132,12 +132,12 @@ export function structNode(
     const { structure, whenEmpty, edge, bit } = member;
     const child = nodeOf(content, structure, isNew ? undefined : whenEmpty, made);
     if (child === undefined) continue;
-    if (isNew && member.alwaysThere) continue;
     if (bit === 0) {
       unplaced ??= {};
       unplaced[edge] = child;
     } else {
-      shape += bit;
+      // What is always there is in the shape of a new message.
+      if (!isNew || !member.alwaysThere) shape += bit;
       if (child !== memberOnly) {
         if (parts === undefined) parts = [edge, child];
         else parts.push(edge, child);

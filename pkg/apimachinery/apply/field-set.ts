@@ -220,9 +220,9 @@ function reordered(set: FieldSet, place: (child: FieldSet) => FieldSet): FieldSe
   return result;
 }
 
-/** Paths of all members, edges from the root on. */
+/** Paths of all members, edges from the root on: at each place first those of the place, then those below them. */
 export function* paths(set: FieldSet, prefix: readonly string[] = []): Generator<readonly string[]> {
-  if (prefix.length > 0 && isMember(set)) yield prefix;
+  for (const name in set) if (name !== '.' && isMember(set[name] ?? member)) yield [...prefix, name];
   for (const name in set) if (name !== '.') yield* paths(set[name] ?? member, [...prefix, name]);
 }
 

@@ -10,6 +10,7 @@ import {
   structOf,
   structureFor,
 } from '#apimachinery/apply/structure.js';
+import { isObject, jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
@@ -73,7 +74,9 @@ class Count {
     const isPart = typeof value === 'object' && value !== null;
     // To ask a map whether it is empty takes as long as it is large: its bytes say it, too.
     // An empty message may have the same in its place.
-    const managed = isPart ? !member.unseen : !isSilent(member, value) && value !== member.whenEmpty;
+    const managed = isPart
+      ? !member.unseen && !isAsEmpty(member, value)
+      : !isSilent(member, value) && value !== member.whenEmpty;
     const before = this.bytes;
     this.value(value, managed ? member.structure : undefined);
     const isEmpty = isPart && this.bytes - before <= emptyBytes;
@@ -101,6 +104,11 @@ class Count {
       }
     }
   }
+}
+
+/** One piece that is what an empty message has in its place. */
+function isAsEmpty({ structure, whenEmpty }: Member, value: object): boolean {
+  return structure.kind === 'leaf' && isObject(whenEmpty) && jsonEqual(value, whenEmpty);
 }
 
 /** A key that says nothing is no member of its element. */

@@ -3,7 +3,7 @@
 import { ElementEdges, fieldEdge, zeroOf } from '#apimachinery/apply/edges.js';
 import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
 import { KnownNodes } from '#apimachinery/apply/known-nodes.js';
-import { saysNothing } from '#apimachinery/codec/json/walk.js';
+import { complete, saysNothing } from '#apimachinery/codec/json/walk.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
@@ -125,7 +125,7 @@ export class Members {
       const bit = edges.length < maxBits ? 2 ** edges.length : 0;
       if (bit > 0) edges.push(edge);
       const isHidden = hidden !== undefined && isEmptySet(hidden);
-      const isAlwaysThere = bit > 0 && !isHidden && prune === undefined && isTimeOrNull(field);
+      const isAlwaysThere = bit > 0 && !isHidden && prune === undefined && isNullable(field);
       if (isAlwaysThere) {
         newShape += bit;
         alwaysThere.push([name, edge]);
@@ -306,15 +306,24 @@ export function hasNoParts(value: unknown): boolean {
  */
 function emptyValue(field: FieldInfo | undefined): unknown {
   if (field === undefined || field.pointer) return undefined;
-  if (field.container === 'list') return field.omitempty ? undefined : [];
-  if (field.container === 'map') return field.omitempty ? undefined : {};
-  if (isTimeOrNull(field)) return null;
-  if (field.type?.shape === 'struct' && !field.atomic) return {};
+  if (isNullable(field)) return null;
+  if (field.container !== 'single') return undefined;
+  if (field.type?.shape === 'struct') return zeroMessage(field.type);
   return field.omitempty ? undefined : zeroOf(field.scalar);
 }
 
-/** A time that is no pointer: 1.24 writes it as null where it says nothing, also where it might be left out. */
-function isTimeOrNull(field: FieldInfo | undefined): boolean {
-  if (field === undefined || field.container !== 'single' || field.pointer) return false;
+const zeroMessage = oncePer((type: TypeInfo): JsonObject => {
+  const zero = {};
+  complete(type, zero);
+  return zero;
+});
+
+/**
+ * What 1.24 writes as null where it says nothing: a list or a map that is never left out, and a time that is no pointer,
+ * also where it might be left out.
+ */
+function isNullable(field: FieldInfo | undefined): boolean {
+  if (field === undefined || field.pointer) return false;
+  if (field.container !== 'single') return !field.omitempty;
   return field.type?.shape === 'time' || field.type?.shape === 'microTime';
 }

@@ -436,6 +436,8 @@ export function zeroElement(field: FieldInfo): unknown {
 export function saysNothing(field: FieldInfo, value: unknown): boolean {
   if ((!field.omitempty && !field.optional) || field.pointer) return false;
   if (value === undefined) return true;
+  // An empty list that is never left out is told from null until it is stored.
+  if (field.container !== 'single' && !field.omitempty) return false;
   if (field.container === 'single') {
     // Scalars that are never left out are always there, and so are messages.
     return field.omitempty && field.type === undefined && (value === '' || value === 0 || value === false);
