@@ -19,11 +19,12 @@ export interface ConvertedRules<T extends ApiObjectShape, S extends ApiObjectSha
   defaults?(object: T, context: StrategyContext): void;
   /** Selectable fields that have other names than in the stored form: name here → name there. Others are not offered then. */
   readonly fieldLabels?: Readonly<Record<string, string>>;
+  fieldRefusal?(field: string): string;
 }
 
 export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectShape>(
   resource: ResourceDeclaration,
-  { stored, conversion, defaults, fieldLabels }: ConvertedRules<T, S>,
+  { stored, conversion, defaults, fieldLabels, fieldRefusal }: ConvertedRules<T, S>,
 ): Strategy<T> {
   // No kind of several versions has had a use for these.
   const { partUpdates, heldBySpec, terminating, scaleSelector } = stored;
@@ -43,6 +44,7 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
       back(object, to(object, context), context);
     },
     ...(fieldLabels && { fieldLabels }),
+    ...(fieldRefusal && { fieldRefusal }),
     ...(prepareForCreate && {
       prepareForCreate(object, context) {
         const changed = to(object, context);
@@ -99,6 +101,7 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
     ...(stored.allowUnconditionalUpdate !== undefined && { allowUnconditionalUpdate: stored.allowUnconditionalUpdate }),
     ...(stored.deletionAnswer && { deletionAnswer: stored.deletionAnswer }),
     ...(stored.collectionDeletionAnswer && { collectionDeletionAnswer: stored.collectionDeletionAnswer }),
+    ...(stored.deletionWarning && { deletionWarning: stored.deletionWarning }),
     ...(stored.defaultPropagation && { defaultPropagation: stored.defaultPropagation }),
   };
   return Object.freeze(strategy);

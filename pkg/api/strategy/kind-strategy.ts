@@ -54,10 +54,16 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   validate?(object: T, context: StrategyContext, old?: T): readonly FieldFailure[];
   /** What may not change, in addition to `validate`. */
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
+  /** What an update changes once it is known whether the generation goes up. In place. */
+  completeUpdate?(object: T, old: T, context: StrategyContext): void;
+  /** Failures of updates tell first of what may not change, and then of what is wrong with any object. */
+  readonly changesFirst?: true;
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   canonicalize?(object: T, context: StrategyContext): void;
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
   selectableFields?(object: T): Record<string, string>;
+  /** See `Strategy.fieldRefusal`. */
+  fieldRefusal?(field: string): string;
   cells?(object: T, context: StrategyContext): TableRowCells;
   readonly allowCreateOnUpdate?: boolean;
   /** Absent: allowed, as for almost every kind of 1.24. */
@@ -68,6 +74,8 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
     context: StrategyContext,
   ): number | bigint;
   readonly defaultPropagation?: 'Background' | 'Orphan';
+  /** See `Strategy.deletionWarning`. */
+  readonly deletionWarning?: string;
 }
 
 const metadataPath = FieldPath.of('metadata');
@@ -108,6 +116,7 @@ export function kindStrategy<T extends ApiObjectShape>(
       if (rules.generationFields?.some((field) => changed(object, old, field))) {
         object.metadata.generation = successor(old.metadata.generation ?? 0);
       }
+      rules.completeUpdate?.(object, old, context);
     },
     validateCreate(object, context) {
       const metadata = () =>
@@ -129,9 +138,17 @@ export function kindStrategy<T extends ApiObjectShape>(
           },
           metadataPath,
         ),
-        rules.validate?.(object, context, old) ?? none,
-        rules.validateUpdate?.(object, old, context) ?? none,
-        validateImmutablePaths(immutable(context.scheme), object, old),
+        ...(rules.changesFirst === true
+          ? [
+              validateImmutablePaths(immutable(context.scheme), object, old),
+              rules.validateUpdate?.(object, old, context) ?? none,
+              rules.validate?.(object, context, old) ?? none,
+            ]
+          : [
+              rules.validate?.(object, context, old) ?? none,
+              rules.validateUpdate?.(object, old, context) ?? none,
+              validateImmutablePaths(immutable(context.scheme), object, old),
+            ]),
       ),
     defaults(object, context) {
       fillDefaults(typeOf(context.scheme), object, anyGate(context));
@@ -153,6 +170,8 @@ function optional<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strate
     ...(rules.allowCreateOnUpdate && { allowCreateOnUpdate: true }),
     ...(rules.defaultGracePeriodSeconds && { defaultGracePeriodSeconds: rules.defaultGracePeriodSeconds }),
     ...(rules.defaultPropagation && { defaultPropagation: rules.defaultPropagation }),
+    ...(rules.deletionWarning && { deletionWarning: rules.deletionWarning }),
+    ...(rules.fieldRefusal && { fieldRefusal: rules.fieldRefusal }),
     ...lifecycle(rules),
   };
 }

@@ -126,6 +126,8 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
   /** Field selector names and values besides metadata.name and metadata.namespace, of the stored form. */
   selectableFields?(object: T): Record<string, string>;
+  /** What is said of a field that cannot be selected by, where it is not what is said of most kinds. */
+  fieldRefusal?(field: string): string;
   /** Field selectors of a version in which they have other names than in the stored one: name here → name there. */
   readonly fieldLabels?: Readonly<Record<string, string>>;
   /** Cells of the resource's declared columns, in their order; absent: name and creation time. */
@@ -142,4 +144,6 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
   ): number | bigint;
   /** Whether dependents are orphaned when a delete request does not say. */
   readonly defaultPropagation?: 'Background' | 'Orphan';
+  /** Told to clients whose delete requests do not say what becomes of dependents. */
+  readonly deletionWarning?: string;
 }

@@ -121,6 +121,12 @@ export function negotiateResponse(accept: string | undefined, dialect: Dialect, 
   throw notAcceptable(encodings.map((encoding) => mediaTypeOf(encoding, dialect)));
 }
 
+/** Whether a client takes anything that objects are encoded as, whatever they would have to be transformed into. */
+export function acceptsAny(accept: string | undefined, dialect: Dialect): boolean {
+  if (accept === undefined || accept.trim() === '') return true;
+  return parseAccept(accept).some((range) => allEncodings.some((one) => matches(range, mediaTypeOf(one, dialect))));
+}
+
 /** How a body is encoded; without a header it is JSON. Throws 415 UnsupportedMediaType. */
 export function requestEncoding(
   contentType: string | undefined,

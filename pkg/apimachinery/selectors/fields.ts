@@ -57,10 +57,13 @@ export class FieldSelector {
     return this.terms.find((term) => term.field === field && term.operator === '=')?.value;
   }
 
-  /** Throws 400 BadRequest for the first field that is not in `supported`. */
-  requireFields(supported: (field: string) => boolean): void {
+  /** Throws 400 BadRequest for the first field that is not `supported`, in the words of `refusal`. */
+  requireFields(
+    supported: (field: string) => boolean,
+    refusal: (field: string) => string = (field) => `field label not supported: ${field}`,
+  ): void {
     for (const { field } of this.terms) {
-      if (!supported(field)) throw badRequest(`field label not supported: ${field}`);
+      if (!supported(field)) throw badRequest(refusal(field));
     }
   }
 

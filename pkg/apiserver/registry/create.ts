@@ -19,6 +19,7 @@ import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 import { readKnownBody } from '#apiserver/registry/body.js';
+import { dropClusterName } from '#apiserver/registry/cluster-name.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
@@ -98,6 +99,7 @@ async function insert(
   requireNamespace(resource, object, insertion.namespace);
   // Before everything else: selectors and names are made of the UID by some kinds.
   setSystemFields(registry, object);
+  dropClusterName(context, object.metadata);
   const { strategy } = resource;
   const asked = strategyContext(registry, context);
   strategy.defaults?.(object, asked, insertion.trackFields === false ? 'applied' : undefined);
@@ -238,5 +240,4 @@ function setSystemFields(registry: Pick<RegistryContext, 'clock' | 'newUID'>, ob
   metadata.uid = registry.newUID();
   metadata.creationTimestamp = formatTime(registry.clock.now());
   delete metadata.selfLink;
-  delete metadata.clusterName;
 }

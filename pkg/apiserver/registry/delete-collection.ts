@@ -2,7 +2,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { remove } from '#apiserver/registry/delete.js';
-import { type DeleteOptions, deleteOptions } from '#apiserver/registry/delete-options.js';
+import { type DeleteOptions, deleteOptionsFor } from '#apiserver/registry/delete-options.js';
 import { listResponse, negotiateList } from '#apiserver/registry/list.js';
 import { listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
@@ -18,7 +18,7 @@ export async function deleteCollection(operation: Operation): Promise<ApiRespons
   const { registry, context, resource } = operation;
   const { query, namespace } = context.info;
   const form = negotiateList(operation);
-  const options = deleteOptions(registry, context);
+  const options = deleteOptionsFor(operation);
   const match = selection(resource, context.info);
   const { version, limit, token } = listRequest(registry.dialect, query, scopeOf(resource, namespace));
   const result = await resource.storage.list({

@@ -5,10 +5,11 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { type FieldFailure, statusOf, unclassified } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue, notSupported } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import { flag, integer } from '#apiserver/http/request-info.js';
 import { type BodyReader, bodyEncoding } from '#apiserver/registry/body.js';
+import type { Operation } from '#apiserver/registry/operation.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
 import { dryRunFailures } from '#apiserver/registry/write-options.js';
 
@@ -26,8 +27,17 @@ const kind = 'DeleteOptions';
 
 const policies = ['Foreground', 'Background', 'Orphan'] as const satisfies readonly PropagationPolicy[];
 
+/** The same for a request for a resource, whose kind may have a warning for clients that do not say enough. */
+export function deleteOptionsFor({ registry, context, resource }: Operation): DeleteOptions {
+  const options = deleteOptions(registry, context);
+  const { deletionWarning } = resource.strategy;
+  const isSaid = options.propagationPolicy !== undefined || options.orphanDependents !== undefined;
+  if (deletionWarning !== undefined && !isSaid) warn(context, deletionWarning);
+  return options;
+}
+
 /** Throws 400 for a query that cannot be read and 422; 500 for such a body, as 1.24 does. */
-export function deleteOptions(reader: BodyReader, context: RequestContext): DeleteOptions {
+function deleteOptions(reader: BodyReader, context: RequestContext): DeleteOptions {
   const raw = context.request.body.length > 0 ? fromBody(reader, context) : fromQuery(context.info.query);
   const grace = raw['gracePeriodSeconds'];
   const policy = raw['propagationPolicy'];

@@ -3,7 +3,7 @@ import { badRequest, conflict, type Status } from '#apimachinery/errors/status.j
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 import { annotateSpan } from '#apiserver/registry/annotate-span.js';
-import { type DeleteOptions, deleteOptions } from '#apiserver/registry/delete-options.js';
+import { type DeleteOptions, deleteOptionsFor } from '#apiserver/registry/delete-options.js';
 import { planDeletion } from '#apiserver/registry/deletion-plan.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
@@ -20,7 +20,7 @@ import type { Entry } from '#storage/resource-storage.js';
 export async function deleteObject(operation: Operation): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
-  const options = deleteOptions(registry, context);
+  const options = deleteOptionsFor(operation);
   const { entry, removed } = await remove(operation, { name: context.info, options });
   if (!removed || resource.strategy.deletionAnswer === 'object') {
     // 1.24 says "accepted" only to clients that asked in the oldest way for dependents to go first.
@@ -133,7 +133,8 @@ function checkPreconditions(resource: ServedResource, object: ApiObjectShape, { 
   const { metadata } = object;
   const name = metadata.name ?? '';
   // 1.24 names the kind here, not the resource.
-  const kind = { group: resource.group, resource: resource.declaration.kind };
+  const { kind: resourceKind, refusedIn } = resource.declaration;
+  const kind = { group: refusedIn ?? resource.group, resource: resourceKind };
   if (uid !== undefined && uid !== metadata.uid) {
     if (uid === '') throw badRequest('the uid of a precondition may not be empty');
     const why =

@@ -9,6 +9,7 @@ import { conflict, invalid, notFound, optimisticLockMessage } from '#apimachiner
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { warn } from '#apiserver/http/context.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
+import { dropClusterName } from '#apiserver/registry/cluster-name.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
@@ -125,6 +126,7 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   const object = await mutation.change(old, start, () => betweenSteps(operation, known));
   if (large) await betweenSteps(operation, known);
   checkIdentity(resource, object, old);
+  dropClusterName(context, object.metadata);
   const { strategy, declaration } = resource;
   const { trackFields: tracked = true } = mutation;
   strategy.defaults?.(object, asked, tracked ? undefined : 'applied');
@@ -286,5 +288,4 @@ function checkIdentity(resource: ServedResource, object: ApiObjectShape, old: Ap
     metadata.deletionGracePeriodSeconds = old.metadata.deletionGracePeriodSeconds;
   }
   delete metadata.selfLink;
-  delete metadata.clusterName;
 }

@@ -52,6 +52,11 @@ export function patchKinds({ type }: { readonly type: TypeInfo }): readonly Patc
   return type.prune === undefined ? allKinds : customKinds;
 }
 
+/** Whether that is the type of a patch of any kind. */
+export function isPatchType(contentType: string | undefined): boolean {
+  return Object.hasOwn(mediaTypes, bareMediaType(contentType));
+}
+
 /** Throws 415 for other media types and 400 for what cannot be read. `turns`: for bodies that are long work to read. */
 export function readPatch(
   context: RequestContext,

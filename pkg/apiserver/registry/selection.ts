@@ -76,10 +76,13 @@ const commonFields: ReadonlySet<string> = new Set(['metadata.name', 'metadata.na
 const clusterFields: ReadonlySet<string> = new Set(['metadata.name']);
 
 /** The selector by the names of the stored form. Throws 400 for fields that this version does not offer. */
-function storedFields({ strategy: { fieldLabels } }: ServedResource, fields: FieldSelector): FieldSelector {
+function storedFields(
+  { strategy: { fieldLabels, fieldRefusal } }: ServedResource,
+  fields: FieldSelector,
+): FieldSelector {
   if (fieldLabels === undefined) return fields;
   const labels = new Map(Object.entries(fieldLabels));
-  fields.requireFields((field) => labels.has(field) || commonFields.has(field));
+  fields.requireFields((field) => labels.has(field) || commonFields.has(field), fieldRefusal);
   return new FieldSelector(fields.terms.map((term) => ({ ...term, field: labels.get(term.field) ?? term.field })));
 }
 
@@ -87,7 +90,8 @@ function storedFields({ strategy: { fieldLabels } }: ServedResource, fields: Fie
 function requireSelectable(resource: ServedResource, fields: FieldSelector): void {
   if (resource.stored.strategy.selectableFields !== undefined) {
     const offered = selectableFields(resource);
-    fields.requireFields((field) => offered.has(field) || commonFields.has(field));
+    const { fieldRefusal } = resource.strategy;
+    fields.requireFields((field) => offered.has(field) || commonFields.has(field), fieldRefusal);
     return;
   }
   const isApart = resource.edition !== undefined && !resource.declaration.namespaced;

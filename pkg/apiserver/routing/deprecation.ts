@@ -1,10 +1,17 @@
 /** Warns clients of what will go away, in the words of release 1.24. */
 
+import { acceptsAny } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import { isPatchType } from '#apiserver/registry/patch-body.js';
 
+/** Not of requests that the router of 1.24 refuses: for the media types that they take, or that their patches have. */
 export function warnOfDeprecation({ registry, context, resource }: Operation): void {
+  const { info, request } = context;
+  const { headers } = request;
+  if (!acceptsAny(headers['accept'], registry.dialect)) return;
+  if (info.verb === 'patch' && !isPatchType(headers['content-type'])) return;
   const { declaration, group, apiVersion, deprecationWarning } = resource;
   if (deprecationWarning !== undefined) {
     registry.metrics.deprecated(context.info, '');

@@ -109,10 +109,10 @@ export class ResourceRouter {
       const connect = this.connect(context, resource);
       if (connect?.connect !== undefined) return this.#connected(operation, connect);
       // What is below an object has a life of its own, unless it is another way to the object itself.
-      if (subresourceOf(resource, info.subresource)?.kind === resource.declaration.kind) warnOfDeprecation(operation);
+      const { kind, verbs: served = [] } = subresourceOf(resource, info.subresource) ?? {};
+      if (kind === resource.declaration.kind && served.includes(info.verb)) warnOfDeprecation(operation);
       return serveSubresource(operation);
     }
-    warnOfDeprecation(operation);
     const nameless = info.name === '' && (info.verb === 'update' || info.verb === 'patch');
     // Across namespaces there is only reading.
     const homeless = resource.declaration.namespaced && info.namespace === '' && !readVerbs.has(info.verb);
@@ -120,6 +120,7 @@ export class ResourceRouter {
     else if (nameless || homeless || !resource.declaration.verbs.includes(info.verb)) {
       throw methodNotServed(resource.qualified, info.verb);
     }
+    warnOfDeprecation(operation);
     return this.#verb(operation);
   }
 

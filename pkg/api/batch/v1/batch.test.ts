@@ -97,7 +97,7 @@ t.test('cron jobs', (t) => {
     [
       'spec.jobTemplate.spec.selector',
       {},
-      'spec.jobTemplate.spec.selector: Invalid value: {}: `selector` will be auto-generated',
+      'spec.jobTemplate.spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: `selector` will be auto-generated',
     ],
     [
       'metadata.name',

@@ -74,24 +74,24 @@ t.test('jobs', (t) => {
     [
       'spec.template.metadata',
       { labels: { 'job-name': 'other' } },
-      `spec.template.metadata.labels[job-name]: Invalid value: {"controller-uid":"u","job-name":"other"}: must be 'j'`,
+      `spec.template.metadata.labels[job-name]: Invalid value: map[string]string{"controller-uid":"u", "job-name":"other"}: must be 'j'`,
     ],
     [
       'spec.template.metadata',
       { labels: { 'controller-uid': 'other' } },
-      `spec.template.metadata.labels[controller-uid]: Invalid value: {"controller-uid":"other","job-name":"j"}: must be 'u'`,
+      `spec.template.metadata.labels[controller-uid]: Invalid value: map[string]string{"controller-uid":"other", "job-name":"j"}: must be 'u'`,
       'spec.template.metadata.labels: Invalid value: map[string]string{"controller-uid":"other", "job-name":"j"}: `selector` does not match template `labels`',
     ],
     [
       'spec.selector',
       { matchLabels: { a: 'b' } },
-      'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"u","a":"b"}}: `selector` not auto-generated',
+      'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"a":"b", "controller-uid":"u"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: `selector` not auto-generated',
       'spec.template.metadata.labels: Invalid value: map[string]string{"controller-uid":"u", "job-name":"j"}: `selector` does not match template `labels`',
     ],
     [
       'spec.selector',
       { matchLabels: { 'controller-uid': 'other' } },
-      'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"other"}}: `selector` not auto-generated',
+      'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"controller-uid":"other"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: `selector` not auto-generated',
       'spec.template.metadata.labels: Invalid value: map[string]string{"controller-uid":"u", "job-name":"j"}: `selector` does not match template `labels`',
     ],
     [
@@ -138,14 +138,14 @@ t.test('jobs', (t) => {
     [
       'spec.template.spec.containers.0.image',
       'j',
-      'spec.template: Invalid value: {"spec":{"containers":[{"name":"c","image":"j","terminationMessagePath":"/dev/termination-log","terminationMessagePolicy":"File","imagePullPolicy":"Always"}],"restartPolicy":"Never","terminationGracePeriodSeconds":30,"dnsPolicy":"ClusterFirst","securityContext":{},"schedulerName":"default-scheduler"},"metadata":{"labels":{"controller-uid":"u","job-name":"j"}}}: field is immutable',
+      'spec.template: Invalid value: core.PodTemplateSpec{ObjectMeta:v1.ObjectMeta{Name:"", GenerateName:"", Namespace:"", SelfLink:"", UID:"", ResourceVersion:"", Generation:0, CreationTimestamp:time.Date(1, time.January, 1, 0, 0, 0, 0, time.UTC), DeletionTimestamp:<nil>, DeletionGracePeriodSeconds:(*int64)(nil), Labels:map[string]string{"controller-uid":"u", "job-name":"j"}, Annotations:map[string]string(nil), OwnerReferences:[]v1.OwnerReference(nil), Finalizers:[]string(nil), ZZZ_DeprecatedClusterName:"", ManagedFields:[]v1.ManagedFieldsEntry(nil)}, Spec:core.PodSpec{Volumes:[]core.Volume(nil), InitContainers:[]core.Container(nil), Containers:[]core.Container{core.Container{Name:"c", Image:"j", Command:[]string(nil), Args:[]string(nil), WorkingDir:"", Ports:[]core.ContainerPort(nil), EnvFrom:[]core.EnvFromSource(nil), Env:[]core.EnvVar(nil), Resources:core.ResourceRequirements{Limits:core.ResourceList(nil), Requests:core.ResourceList(nil)}, VolumeMounts:[]core.VolumeMount(nil), VolumeDevices:[]core.VolumeDevice(nil), LivenessProbe:(*core.Probe)(nil), ReadinessProbe:(*core.Probe)(nil), StartupProbe:(*core.Probe)(nil), Lifecycle:(*core.Lifecycle)(nil), TerminationMessagePath:"/dev/termination-log", TerminationMessagePolicy:"File", ImagePullPolicy:"Always", SecurityContext:(*core.SecurityContext)(nil), Stdin:false, StdinOnce:false, TTY:false}}, EphemeralContainers:[]core.EphemeralContainer(nil), RestartPolicy:"Never", TerminationGracePeriodSeconds:(*int64)(30), ActiveDeadlineSeconds:(*int64)(nil), DNSPolicy:"ClusterFirst", NodeSelector:map[string]string(nil), ServiceAccountName:"", DeprecatedServiceAccount:"", AutomountServiceAccountToken:(*bool)(nil), NodeName:"", HostNetwork:false, HostPID:false, HostIPC:false, ShareProcessNamespace:(*bool)(nil), SecurityContext:(*core.PodSecurityContext)(core.PodSecurityContext{SELinuxOptions:(*core.SELinuxOptions)(nil), WindowsOptions:(*core.WindowsSecurityContextOptions)(nil), RunAsUser:(*int64)(nil), RunAsGroup:(*int64)(nil), RunAsNonRoot:(*bool)(nil), SupplementalGroups:[]int64(nil), FSGroup:(*int64)(nil), Sysctls:[]core.Sysctl(nil), FSGroupChangePolicy:(*core.PodFSGroupChangePolicy)(nil), SeccompProfile:(*core.SeccompProfile)(nil)}), ImagePullSecrets:[]core.LocalObjectReference(nil), Hostname:"", Subdomain:"", Affinity:(*core.Affinity)(nil), SchedulerName:"default-scheduler", Tolerations:[]core.Toleration(nil), HostAliases:[]core.HostAlias(nil), PriorityClassName:"", Priority:(*int32)(nil), DNSConfig:(*core.PodDNSConfig)(nil), ReadinessGates:[]core.PodReadinessGate(nil), RuntimeClassName:(*string)(nil), EnableServiceLinks:(*bool)(nil), PreemptionPolicy:(*core.PreemptionPolicy)(nil), Overhead:core.ResourceList(nil), TopologySpreadConstraints:[]core.TopologySpreadConstraint(nil), SetHostnameAsFQDN:(*bool)(nil), OS:(*core.PodOS)(nil)}}: field is immutable',
     ],
     [
       'spec.selector',
       { matchLabels: { 'controller-uid': 'u', x: 'y' } },
-      'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"u","x":"y"}}: `selector` not auto-generated',
+      'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"controller-uid":"u", "x":"y"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: `selector` not auto-generated',
       'spec.template.metadata.labels: Invalid value: map[string]string{"controller-uid":"u", "job-name":"j"}: `selector` does not match template `labels`',
-      'spec.selector: Invalid value: {"matchLabels":{"controller-uid":"u","x":"y"}}: field is immutable',
+      'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"controller-uid":"u", "x":"y"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: field is immutable',
     ],
   ];
   checkUpdateRules(t, jobStrategy, base, update);
@@ -279,7 +279,7 @@ t.test('cron jobs', (t) => {
     [
       'spec.jobTemplate.spec.selector',
       { matchLabels: { a: 'b' } },
-      'spec.jobTemplate.spec.selector: Invalid value: {"matchLabels":{"a":"b"}}: `selector` will be auto-generated',
+      'spec.jobTemplate.spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"a":"b"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: `selector` will be auto-generated',
     ],
     [
       'spec.jobTemplate.spec.manualSelector',

@@ -10,6 +10,7 @@ import { podOptions } from '#api/core/v1/pod/validation/options.js';
 import { podTemplateWarnings } from '#api/core/v1/pod/warnings.js';
 import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
+import { metaValues } from '#api/go/meta-values.js';
 import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
@@ -79,7 +80,13 @@ function validateSpec(spec: CronJobSpec, context: StrategyContext, old: CronJobS
   const options = podOptions(jobSpec.template, old?.jobTemplate?.spec?.template, context);
   addAll(failures, validateJobSpec(jobSpec, context.scheme, at, options));
   if (jobSpec.selector !== undefined) {
-    failures.push(invalidValue(at.child('selector'), jobSpec.selector, '`selector` will be auto-generated'));
+    failures.push(
+      invalidValue(
+        at.child('selector'),
+        metaValues.of('LabelSelector', jobSpec.selector),
+        '`selector` will be auto-generated',
+      ),
+    );
   }
   if (jobSpec.manualSelector === true) {
     failures.push(notSupported(at.child('manualSelector'), true, ['nil', 'false']));

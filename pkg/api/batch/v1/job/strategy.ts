@@ -15,7 +15,7 @@ import { containerCells } from '#api/core/v1/podtemplate/container-cells.js';
 import { defaultPodTemplate } from '#api/core/v1/podtemplate/template.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import type { TableRowCells } from '#api/meta/object.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
+import { changedField } from '#api/strategy/immutable-fields.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age, humanDuration } from '#api/table/age.js';
@@ -23,6 +23,7 @@ import { formatLabelSelector } from '#api/table/text.js';
 import { parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
+import { quoted } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { forbiddenField, invalidValue } from '#apimachinery/validation/failure.js';
 import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
@@ -32,6 +33,10 @@ const specPath = FieldPath.of('spec');
 
 /** Random characters at the end of a generated name. */
 const generatedLength = 5;
+
+/** To clients that do not say what is to become of the pods. */
+const deletionWarning =
+  'child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning';
 
 export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
   generationFields: ['spec'],
@@ -51,6 +56,8 @@ export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
     ...validateTrackingMark(job, old, context.dialect),
   ],
   validateStatusUpdate: (job) => validateJobStatus(job.status ?? {}, FieldPath.of('status')),
+  fieldRefusal: (field) => `field label ${quoted(field)} not supported for Job`,
+  deletionWarning,
   selectableFields: (job) => ({ 'status.successful': String(job.status?.succeeded ?? 0) }),
   warnings: (job, old, context) => podTemplateWarnings(job.spec.template, old?.spec.template, context.dialect),
   cells: (job, context) => jobCells(job, context.now),
@@ -133,16 +140,19 @@ function validatePodHostnames({ spec, metadata }: Job): FieldFailure[] {
   return [invalidValue(FieldPath.of('metadata', 'name'), name, text)];
 }
 
-function validateFixedFields(job: Job, old: Job, { gate }: StrategyContext): FieldFailure[] {
-  const failures = (['completions', 'selector', 'completionMode'] as const).flatMap((field) =>
-    validateImmutable(job.spec[field], old.spec[field], specPath.child(field)),
-  );
+function validateFixedFields(job: Job, old: Job, { gate, scheme }: StrategyContext): FieldFailure[] {
+  const type = scheme.type('batch.v1.JobSpec');
+  const changed = (name: 'completions' | 'selector' | 'completionMode' | 'template') =>
+    changedField(type, { name, value: job.spec[name] }, specPath.child(name));
+  const failures = (['completions', 'selector', 'completionMode'] as const)
+    .filter((name) => !semanticEqual(job.spec[name], old.spec[name]))
+    .map(changed);
   // While no pod has been made of it, somebody else may still decide where they will run.
   const waiting = old.spec.suspend === true && old.status?.startTime === undefined;
   const directed = waiting && gate('JobMutableNodeSchedulingDirectives');
   const template = (of: Job) => (directed ? withoutDirectives(of.spec.template) : of.spec.template);
   if (semanticEqual(template(job), template(old))) return failures;
-  return [...failures, ...validateImmutable(job.spec.template, old.spec.template, specPath.child('template'))];
+  return semanticEqual(job.spec.template, old.spec.template) ? failures : [...failures, changed('template')];
 }
 
 /** The template less what says on which nodes its pods may run. */

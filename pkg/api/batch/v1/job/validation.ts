@@ -6,12 +6,20 @@ import type { Job, JobSpec, JobStatus } from '#api/batch/v1/types.gen.js';
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import { completeTemplate, templateMatchesSelector } from '#api/core/v1/workload/validation.js';
+import { metaValues } from '#api/go/meta-values.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
 import { checkOptionalEnum } from '#apimachinery/validation/checks.js';
-import { addAll, duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  duplicate,
+  goStringMap,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 
@@ -73,11 +81,14 @@ export function validateGeneratedSelector({ spec, metadata }: Job): FieldFailure
     if (labels[key] === value) continue;
     const text = `must be '${value}'`;
     const at = labelsPath.key(key);
-    failures.push(labels[key] === undefined ? required(at, text) : invalidValue(at, labels, text));
+    failures.push(labels[key] === undefined ? required(at, text) : invalidValue(at, goStringMap(labels), text));
   }
   const path = FieldPath.of('spec', 'selector');
   if (compileSelector(spec.selector)?.matches(wanted) !== false) return failures;
-  return [...failures, invalidValue(path, spec.selector, '`selector` not auto-generated')];
+  return [
+    ...failures,
+    invalidValue(path, metaValues.of('LabelSelector', spec.selector), '`selector` not auto-generated'),
+  ];
 }
 
 /** Counts, and the pods that are not yet counted: each of them once. */
