@@ -76,6 +76,8 @@ const dropped: Readonly<Record<string, readonly string[]>> = {
     ...template,
     'MaxUnavailableStatefulSet spec.updateStrategy.rollingUpdate.maxUnavailable',
     'StatefulSetAutoDeletePVC spec.persistentVolumeClaimRetentionPolicy',
+    'StatefulSetAutoDeletePVC spec.persistentVolumeClaimRetentionPolicy.whenDeleted',
+    'StatefulSetAutoDeletePVC spec.persistentVolumeClaimRetentionPolicy.whenScaled',
     'StatefulSetMinReadySeconds spec.minReadySeconds',
   ],
   'autoscaling/horizontalpodautoscalers': ['HPAContainerMetrics spec.metrics[*].containerResource'],

@@ -56,10 +56,14 @@ const rolling = 'spec.updateStrategy.rollingUpdate.maxUnavailable';
 check(statefulSetStrategy, 'MaxUnavailableStatefulSet', set, [
   [rolling, 2],
   [rolling, '50%'],
-  [rolling, 0, `${rolling}: Invalid value: 0: cannot be 0`],
-  [rolling, '0%', `${rolling}: Invalid value: "0%": cannot be 0`],
+  [rolling, 0, `${rolling}: Invalid value: intstr.IntOrString{Type:0, IntVal:0, StrVal:""}: cannot be 0`],
+  [rolling, '0%', `${rolling}: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"0%"}: cannot be 0`],
   [rolling, -1, `${rolling}: Invalid value: -1: must be greater than or equal to 0`],
-  [rolling, '101%', `${rolling}: Invalid value: "101%": must not be greater than 100%`],
+  [
+    rolling,
+    '101%',
+    `${rolling}: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%`,
+  ],
 ]);
 
 t.test('defaults of stateful sets', (t) => {

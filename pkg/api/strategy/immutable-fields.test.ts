@@ -28,7 +28,7 @@ t.test('every field that is declared immutable is refused when it changes', asyn
   for (const { declaration, type } of scheme.resources.filter(
     ({ declaration: { storedAs } }) => storedAs === undefined,
   )) {
-    for (const path of immutablePaths(type)) {
+    for (const { names: path } of immutablePaths(type)) {
       const name = `${declaration.group}/${declaration.version} ${declaration.resource} ${path.join('.')}`;
       found.push(name);
       const object = (value: string) => ({
@@ -37,9 +37,9 @@ t.test('every field that is declared immutable is refused when it changes', asyn
         ...path.reduceRight<object>((inner, step) => ({ [step]: inner }), value as unknown as object),
       });
       const failures = strategyFor(declaration).validateUpdate?.(object('b'), object('a'), testContext) ?? [];
-      const text = 'Invalid value: "b": field is immutable';
+      const text = /^Invalid value: .*: field is immutable$/;
       t.ok(
-        failures.some(({ field, message }) => field === path.join('.') && message === text),
+        failures.some(({ field, message }) => field === path.join('.') && text.test(message)),
         name,
       );
     }

@@ -154,6 +154,7 @@ const creating = new Set([
   'limitranges',
   'rolebindings',
   'roles',
+  'runtimeclasses',
   'services',
 ]);
 

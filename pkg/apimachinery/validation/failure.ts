@@ -3,7 +3,7 @@
  * `Invalid` status joins the two.
  */
 
-import { quoted, shownJson } from '#apimachinery/errors/shown.js';
+import { cut, quoted, shownJson } from '#apimachinery/errors/shown.js';
 import { type FieldFailure, maxFailures } from '#apimachinery/errors/status.js';
 import { goFloat } from '#apimachinery/go-float.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
@@ -61,6 +61,15 @@ export function goStruct(type: string, members: Readonly<Record<string, unknown>
 /** What has no value: `(*core.ExecAction)(nil)`, `[]networking.IngressRule(nil)`. */
 export function goNil(type: string): GoValue {
   return new GoValue(() => `${type.startsWith('*') ? `(${type})` : type}(nil)`);
+}
+
+/** Bytes, which JSON has in base64: `[]byte{0x61}`. */
+export function goBytes(base64: string | undefined): GoValue {
+  if (base64 === undefined) return goNil('[]byte');
+  return new GoValue(() => {
+    const bytes = [...Buffer.from(base64, 'base64')].map((byte) => `0x${byte.toString(16)}`);
+    return cut(`[]byte{${bytes.join(', ')}}`);
+  });
 }
 
 /** Text that is a count or a percentage. */

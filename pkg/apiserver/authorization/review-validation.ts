@@ -1,11 +1,14 @@
 /** Rules of what an access review asks. */
 import { declaration as schema } from '#api/authorization/v1/selfsubjectaccessreview.js';
+import { declaration as shared } from '#api/authorization/v1/shared.js';
 import type {
   LocalSubjectAccessReview,
   SelfSubjectAccessReview,
   SelfSubjectAccessReviewSpec,
   SubjectAccessReview,
 } from '#api/authorization/v1/types.gen.js';
+import { goValuesOf } from '#api/go/go-values.js';
+import { metaValues } from '#api/go/meta-values.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
@@ -13,6 +16,8 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 import { membersOf } from '#apimachinery/validation/unions.js';
 
 const attributesOf = membersOf<SelfSubjectAccessReviewSpec>(schema.types.SelfSubjectAccessReviewSpec);
+const values = goValuesOf('authorization', 'v1', [schema, shared]);
+const goTypes = { resourceAttributes: 'ResourceAttributes', nonResourceAttributes: 'NonResourceAttributes' } as const;
 const specPath = FieldPath.of('spec');
 
 /** About anybody. */
@@ -39,7 +44,13 @@ export function validateLocalAccessReview({ metadata, spec }: LocalSubjectAccess
     failures.push(invalidValue(at, resource.namespace ?? '', 'must match metadata.namespace'));
   }
   if (path !== undefined) {
-    failures.push(invalidValue(specPath.child('nonResourceAttributes'), path, 'disallowed on this kind of request'));
+    failures.push(
+      invalidValue(
+        specPath.child('nonResourceAttributes'),
+        values.of('NonResourceAttributes', path),
+        'disallowed on this kind of request',
+      ),
+    );
   }
   return failures;
 }
@@ -49,7 +60,7 @@ function validateAttributes(spec: SelfSubjectAccessReviewSpec | undefined): Fiel
   const [first, second] = attributesOf(spec ?? {});
   if (second !== undefined) {
     const text = 'cannot be specified in combination with resourceAttributes';
-    return [invalidValue(specPath.child(second), spec?.[second], text)];
+    return [invalidValue(specPath.child(second), values.of(goTypes[second], spec?.[second] ?? {}), text)];
   }
   if (first !== undefined) return [];
   const text = 'exactly one of nonResourceAttributes or resourceAttributes must be specified';
@@ -65,5 +76,5 @@ function validateSubject(spec: { readonly user?: string; readonly groups?: strin
 function validateMetadata(metadata: ObjectMeta | undefined, text: string): FieldFailure[] {
   const { managedFields: _managed, ...others } = metadata ?? {};
   if (Object.values(others).every((value) => value === undefined)) return [];
-  return [invalidValue(FieldPath.of('metadata'), others, text)];
+  return [invalidValue(FieldPath.of('metadata'), metaValues.of('ObjectMeta', others), text)];
 }

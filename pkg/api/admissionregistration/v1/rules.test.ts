@@ -223,12 +223,12 @@ const create: RuleRow[] = [
   [
     'webhooks',
     [{ ...webhook, clientConfig: { service: { namespace: 'ns' } } }],
-    'webhooks[0].clientConfig.service.name: Required value: service name is required',
+    'webhooks[0].clientConfig.service.namespace: Required value: service namespace is required',
   ],
   [
     'webhooks',
     [{ ...webhook, clientConfig: { service: { name: 's' } } }],
-    'webhooks[0].clientConfig.service.namespace: Required value: service namespace is required',
+    'webhooks[0].clientConfig.service.name: Required value: service name is required',
   ],
   [
     'webhooks',

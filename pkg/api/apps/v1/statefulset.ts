@@ -12,8 +12,8 @@ export const declaration = defineTypes({
     }),
     StatefulSetCondition: condition("One aspect of a StatefulSet's state."),
     StatefulSetPersistentVolumeClaimRetentionPolicy: message('What happens to the claims made from `volumeClaimTemplates`.', {
-      whenDeleted: optional(1, 'string', { default: 'Retain', enum: 'PersistentVolumeClaimRetentionPolicyType' }, 'When the StatefulSet is deleted: `Retain` keeps the claims, `Delete` deletes them with their pods.'),
-      whenScaled: optional(2, 'string', { default: 'Retain', enum: 'PersistentVolumeClaimRetentionPolicyType' }, 'When it is scaled down: `Retain` keeps the claims of removed pods, `Delete` deletes them.'),
+      whenDeleted: optional(1, 'string', { default: 'Retain', featureGate: 'StatefulSetAutoDeletePVC', enum: 'PersistentVolumeClaimRetentionPolicyType' }, 'When the StatefulSet is deleted: `Retain` keeps the claims, `Delete` deletes them with their pods.'),
+      whenScaled: optional(2, 'string', { default: 'Retain', featureGate: 'StatefulSetAutoDeletePVC', enum: 'PersistentVolumeClaimRetentionPolicyType' }, 'When it is scaled down: `Retain` keeps the claims of removed pods, `Delete` deletes them.'),
     }),
     StatefulSetSpec: message('What a StatefulSet runs, and how it is updated. Only `replicas`, `template`, `updateStrategy`, `minReadySeconds` and `persistentVolumeClaimRetentionPolicy` can be changed.', {
       replicas: pointer(1, 'int32', { minimum: 0, default: 1 }, 'Number of pods wanted.'),

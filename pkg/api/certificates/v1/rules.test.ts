@@ -17,8 +17,8 @@ t.test('certificate signing requests', (t) => {
     ['metadata.name', 'A_b'],
     ['metadata.name', 'a/b', `metadata.name: Invalid value: "a/b": may not contain '/'`],
     ['metadata.namespace', 'ns', 'metadata.namespace: Forbidden: not allowed on this type'],
-    ['spec.request', undefined, 'spec.request: Invalid value: "": PEM block type must be CERTIFICATE REQUEST'],
-    ['spec.request', 'YQ==', 'spec.request: Invalid value: "YQ==": PEM block type must be CERTIFICATE REQUEST'],
+    ['spec.request', undefined, 'spec.request: Invalid value: []byte(nil): PEM block type must be CERTIFICATE REQUEST'],
+    ['spec.request', 'YQ==', 'spec.request: Invalid value: []byte{0x61}: PEM block type must be CERTIFICATE REQUEST'],
     ['spec.usages', [], 'spec.usages: Required value: usages must be provided'],
     [
       'spec.usages',
@@ -27,16 +27,16 @@ t.test('certificate signing requests', (t) => {
     ],
     ['spec.usages', ['any', 'any'], 'spec.usages[1]: Duplicate value: "any"'],
     ['spec.usages', ['any', 's/mime']],
-    ['spec.signerName', undefined, 'spec.signerName: Required value'],
+    ['spec.signerName', undefined, 'spec.signerName: Required value: signerName must be provided'],
     [
       'spec.signerName',
       'a',
-      'spec.signerName: Invalid value: "a": must be a fully qualified domain and path of the form "example.com/signer-name"',
+      'spec.signerName: Invalid value: "a": must be a fully qualified domain and path of the form \'example.com/signer-name\'',
     ],
     [
       'spec.signerName',
       'a.b/c/d',
-      'spec.signerName: Invalid value: "a.b/c/d": must be a fully qualified domain and path of the form "example.com/signer-name"',
+      'spec.signerName: Invalid value: "a.b/c/d": must be a fully qualified domain and path of the form \'example.com/signer-name\'',
     ],
     [
       'spec.signerName',

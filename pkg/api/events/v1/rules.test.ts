@@ -60,15 +60,19 @@ t.test('events', (t) => {
     [
       'regarding.name',
       'q',
-      'involvedObject: Invalid value: {"kind":"Pod","namespace":"ns","name":"q"}: field is immutable',
+      'involvedObject: Invalid value: core.ObjectReference{Kind:"Pod", Namespace:"ns", Name:"q", UID:"", APIVersion:"", ResourceVersion:"", FieldPath:""}: field is immutable',
     ],
-    ['related', { name: 'r' }, 'related: Invalid value: {"name":"r"}: field is immutable'],
+    [
+      'related',
+      { name: 'r' },
+      'related: Invalid value: core.ObjectReference{Kind:"", Namespace:"", Name:"r", UID:"", APIVersion:"", ResourceVersion:"", FieldPath:""}: field is immutable',
+    ],
     ['reportingController', 'y.io/c', 'reportingController: Invalid value: "y.io/c": field is immutable'],
     ['reportingInstance', 'j', 'reportingInstance: Invalid value: "j": field is immutable'],
     [
       'eventTime',
       '2024-05-31T23:58:00.000000Z',
-      'eventTime: Invalid value: "2024-05-31T23:58:00.000000Z": field is immutable',
+      'eventTime: Invalid value: 2024-05-31 23:58:00 +0000 UTC: field is immutable',
     ],
     ['deprecatedCount', 2, 'count: Invalid value: 2: field is immutable'],
     ['series', { count: 2, lastObservedTime: '2024-05-31T23:59:30.000000Z' }],

@@ -46,7 +46,7 @@ function check(tap: Pick<typeof t, 'ok'>, strategy: Strategy, rows: Row[]): void
 t.test('defaults and cells', (t) => {
   const object = created(schemas, schema);
   t.match(object, { spec: { matchingPrecedence: 1000 }, metadata: { generation: 1 } });
-  t.strictSame(schemas.cells?.(object, testContext), ['mine', 'low', '1000', 'ByUser', '<unknown>', '?']);
+  t.strictSame(schemas.cells?.(object, testContext), ['mine', 'low', 1000, 'ByUser', '<unknown>', '?']);
   const other = created(levels, level);
   t.match(other, {
     spec: {
@@ -56,7 +56,7 @@ t.test('defaults and cells', (t) => {
       },
     },
   });
-  t.strictSame(levels.cells?.(other, testContext), ['low', 'Limited', '30', '64', '8', '50', '<unknown>']);
+  t.strictSame(levels.cells?.(other, testContext), ['low', 'Limited', 30, 64, 8, 50, '<unknown>']);
   t.strictSame(levels.cells?.(created(levels, exempt), testContext).slice(1, 6), [
     'Exempt',
     ...Array.from({ length: 4 }, () => '<none>'),

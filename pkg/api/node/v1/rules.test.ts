@@ -56,7 +56,7 @@ t.test('runtime classes', (t) => {
           { key: 'a', operator: 'Exists' },
         ],
       },
-      'scheduling.tolerations[1]: Duplicate value: {"key":"a","operator":"Exists"}',
+      'scheduling.tolerations[1]: Duplicate value: core.Toleration{Key:"a", Operator:"Exists", Value:"", Effect:"", TolerationSeconds:(*int64)(nil)}',
     ],
     [
       'scheduling',
@@ -70,12 +70,12 @@ t.test('runtime classes', (t) => {
     [
       'scheduling',
       { tolerations: [{ operator: 'Exists', value: 'x' }] },
-      `scheduling.tolerations[0].operator: Invalid value: core.Toleration{Key:"", Operator:"Exists", Value:"x", Effect:"", TolerationSeconds:(*int64)(nil)}: value must be empty when \`operator\` is 'Exists'`,
+      `scheduling.tolerations.tolerations[0].operator: Invalid value: core.Toleration{Key:"", Operator:"Exists", Value:"x", Effect:"", TolerationSeconds:(*int64)(nil)}: value must be empty when \`operator\` is 'Exists'`,
     ],
     [
       'scheduling',
       { tolerations: [{ operator: 'Other', key: 'a' }] },
-      'scheduling.tolerations[0].operator: Unsupported value: "Other": supported values: "Equal", "Exists"',
+      'scheduling.tolerations.tolerations[0].operator: Unsupported value: "Other": supported values: "Equal", "Exists"',
     ],
   ];
   checkRules(t, runtimeClassStrategy, base, create);

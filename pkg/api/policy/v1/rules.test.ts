@@ -21,9 +21,17 @@ t.test('disruption budgets', (t) => {
       'x',
       `spec.minAvailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"x"}: a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')`,
     ],
-    ['spec.minAvailable', '101%', 'spec.minAvailable: Invalid value: "101%": must not be greater than 100%'],
+    [
+      'spec.minAvailable',
+      '101%',
+      'spec.minAvailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%',
+    ],
     ['spec', { maxUnavailable: -1 }, 'spec.maxUnavailable: Invalid value: -1: must be greater than or equal to 0'],
-    ['spec', { maxUnavailable: '101%' }, 'spec.maxUnavailable: Invalid value: "101%": must not be greater than 100%'],
+    [
+      'spec',
+      { maxUnavailable: '101%' },
+      'spec.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%',
+    ],
     [
       'spec',
       { maxUnavailable: '1.5%' },

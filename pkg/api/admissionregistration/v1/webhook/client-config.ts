@@ -20,8 +20,9 @@ export function validateClientConfig(config: WebhookClientConfig, path: FieldPat
   if (url !== undefined) return validateURL(url, path.child('url'));
   const at = path.child('service');
   return [
-    ...checkRequired(at.child('name'), service?.name, 'service name is required'),
-    ...checkRequired(at.child('namespace'), service?.namespace, 'service namespace is required'),
+    // 1.24 takes the one for the other.
+    ...checkRequired(at.child('name'), service?.namespace, 'service name is required'),
+    ...checkRequired(at.child('namespace'), service?.name, 'service namespace is required'),
     ...checkPort(service, at),
     ...(service?.path === undefined ? [] : validateServicePath(service.path, at.child('path'))),
   ];
@@ -33,7 +34,7 @@ function validateServicePath(value: string, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   if (value === '//') return [invalidValue(path, value, 'segment[0] may not be empty')];
   if (!value.startsWith('/')) failures.push(invalidValue(path, value, "must start with a '/'"));
-  const segments = value.slice(1).split('/');
+  const segments = Buffer.from(value).subarray(1).toString('latin1').split('/');
   if (segments.length > 1 && segments.at(-1) === '') segments.pop();
   segments.forEach((segment, i) => {
     if (segment === '') failures.push(invalidValue(path, value, `segment[${i}] may not be empty`));

@@ -54,6 +54,7 @@ export const validatingWebhookConfigurationStrategy: Strategy<ValidatingWebhookC
 
 function shared() {
   return {
+    anyFinalizer: true,
     generationFields: ['webhooks'],
     allowUnconditionalUpdate: false,
     validate: (configuration: Configuration, _context: StrategyContext, old?: Configuration) =>

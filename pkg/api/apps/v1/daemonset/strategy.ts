@@ -25,7 +25,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
-import { addAll, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, goIntOrString, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 
@@ -102,15 +102,13 @@ function validateUpdateStrategy(strategy: DaemonSetUpdateStrategy, path: FieldPa
   if (strategy.rollingUpdate === undefined) return [required(at)];
   const { maxUnavailable, maxSurge } = strategy.rollingUpdate;
   const failures: FieldFailure[] = [];
-  for (const [field, value] of [
-    ['maxUnavailable', maxUnavailable],
-    ['maxSurge', maxSurge],
-  ] as const) {
-    addAll(failures, checkIntOrPercent(at.child(field), value));
-    addAll(failures, checkAtMost100Percent(at.child(field), value));
+  for (const check of [checkIntOrPercent, checkAtMost100Percent]) {
+    addAll(failures, check(at.child('maxUnavailable'), maxUnavailable));
+    addAll(failures, check(at.child('maxSurge'), maxSurge));
   }
   if (!isZero(maxUnavailable) && !isZero(maxSurge)) {
-    failures.push(invalidValue(at.child('maxSurge'), maxSurge, 'may not be set when maxUnavailable is non-zero'));
+    const text = 'may not be set when maxUnavailable is non-zero';
+    failures.push(invalidValue(at.child('maxSurge'), goIntOrString(maxSurge ?? 0), text));
   } else if (isZero(maxUnavailable) && isZero(maxSurge)) {
     failures.push(required(at.child('maxUnavailable'), 'cannot be 0 when maxSurge is 0'));
   }

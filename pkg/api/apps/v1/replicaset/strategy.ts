@@ -44,7 +44,6 @@ export const replicaSetStrategy: Strategy<ReplicaSet> = kindStrategy<ReplicaSet>
   },
   validate: validateReplicaSet,
   validateStatusUpdate: (set) => validateReplicaSetStatus(set.status ?? { replicas: 0 }),
-  selectableFields: (set) => ({ 'status.replicas': String(set.status?.replicas ?? 0) }),
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => replicaSetCells(set, context.now),
 });

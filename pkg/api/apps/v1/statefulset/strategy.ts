@@ -24,12 +24,19 @@ import {
   validateSelectedTemplate,
   validateWorkloadSelector,
 } from '#api/core/v1/workload/validation.js';
+import { goValuesOf } from '#api/go/go-values.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  forbiddenField,
+  goIntOrString,
+  invalidValue,
+  notSupported,
+  required,
+} from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 
@@ -66,7 +73,7 @@ export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulS
         ['currentReplicas', 'replicas', 'status.replicas'],
         ['updatedReplicas', 'replicas', 'status.replicas'],
         ['availableReplicas', 'replicas', 'status.replicas'],
-        ['availableReplicas', 'readyReplicas', 'status.readyReplicas'],
+        ['availableReplicas', 'readyReplicas', 'readyReplicas'],
       ],
       statusPath,
     ),
@@ -141,11 +148,19 @@ function validateUpdateStrategy(strategy: StatefulSetUpdateStrategy, path: Field
       return [required(path)];
     case 'OnDelete':
       if (rolling === undefined) return [];
-      return [invalidValue(path.child('rollingUpdate'), rolling, "only allowed for updateStrategy 'RollingUpdate'")];
+      return [
+        invalidValue(
+          path.child('rollingUpdate'),
+          values.of('RollingUpdateStatefulSetStrategy', rolling),
+          "only allowed for updateStrategy 'RollingUpdate'",
+        ),
+      ];
     case 'RollingUpdate':
       return rolling === undefined ? [] : validateRollingUpdate(rolling, path.child('rollingUpdate'));
     default:
-      return [invalidValue(path, strategy, "must be 'RollingUpdate' or 'OnDelete'")];
+      return [
+        invalidValue(path, values.of('StatefulSetUpdateStrategy', strategy), "must be 'RollingUpdate' or 'OnDelete'"),
+      ];
   }
 }
 
@@ -160,7 +175,7 @@ function validateRollingUpdate(
   return [
     ...failures,
     ...checkIntOrPercent(at, maxUnavailable),
-    ...(isZero(maxUnavailable) ? [invalidValue(at, maxUnavailable, 'cannot be 0')] : []),
+    ...(isZero(maxUnavailable) ? [invalidValue(at, goIntOrString(maxUnavailable), 'cannot be 0')] : []),
     ...checkAtMost100Percent(at, maxUnavailable),
   ];
 }
@@ -178,6 +193,8 @@ function validateRetention(
       : [notSupported(path.child(field), value, schema.enums.PersistentVolumeClaimRetentionPolicyType)];
   });
 }
+
+const values = goValuesOf('apps', 'v1', [schema]);
 
 const mutable = ['replicas', 'template', 'updateStrategy', 'persistentVolumeClaimRetentionPolicy', 'minReadySeconds'];
 

@@ -22,7 +22,11 @@ const base: Draft = {
 t.test('daemon sets', (t) => {
   const r = 'spec.updateStrategy.rollingUpdate';
   const rows: Row[] = [
-    ['spec.selector', {}, 'spec.selector: Invalid value: {}: empty selector is invalid for daemonset'],
+    [
+      'spec.selector',
+      {},
+      'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: empty selector is invalid for daemonset',
+    ],
     [
       'spec.template.spec.restartPolicy',
       'Never',
@@ -37,7 +41,7 @@ t.test('daemon sets', (t) => {
     [
       'spec.updateStrategy',
       { rollingUpdate: { maxUnavailable: 1, maxSurge: 1 } },
-      `${r}.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero`,
+      `${r}.maxSurge: Invalid value: intstr.IntOrString{Type:0, IntVal:1, StrVal:""}: may not be set when maxUnavailable is non-zero`,
     ],
     [
       'spec.updateStrategy',
@@ -89,7 +93,7 @@ t.test('stateful sets', (t) => {
     [
       'spec.updateStrategy',
       { type: 'OnDelete', rollingUpdate: {} },
-      "spec.updateStrategy.rollingUpdate: Invalid value: {}: only allowed for updateStrategy 'RollingUpdate'",
+      "spec.updateStrategy.rollingUpdate: Invalid value: apps.RollingUpdateStatefulSetStrategy{Partition:(*int32)(nil), MaxUnavailable:(*intstr.IntOrString)(nil)}: only allowed for updateStrategy 'RollingUpdate'",
     ],
     [
       'spec.updateStrategy',

@@ -32,7 +32,11 @@ const common: Row[] = [
     'spec.selector: Required value',
     'spec.template.metadata.labels: Invalid value: map[string]string{"app":"web"}: `selector` does not match template `labels`',
   ],
-  ['spec.selector', {}, 'spec.selector: Invalid value: {}: empty selector is invalid for deployment'],
+  [
+    'spec.selector',
+    {},
+    'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: empty selector is invalid for deployment',
+  ],
   [
     'spec.selector',
     { matchLabels: { app: 'x' } },
@@ -100,7 +104,7 @@ const deployment: Row[] = [
   [
     'spec.strategy',
     { rollingUpdate: { maxUnavailable: '101%' } },
-    `${r}.maxUnavailable: Invalid value: "101%": must not be greater than 100%`,
+    `${r}.maxUnavailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%`,
   ],
   [
     'spec.strategy',
@@ -177,7 +181,7 @@ t.test('update and status', (t) => {
   );
   for (const strategy of [deploymentStrategy, replicaSetStrategy] as Strategy[]) {
     t.strictSame(updateFailures(strategy, base, moved), [
-      'spec.selector: Invalid value: {"matchLabels":{"app":"x"}}: field is immutable',
+      'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string{"app":"x"}, MatchExpressions:[]v1.LabelSelectorRequirement(nil)}: field is immutable',
     ]);
     t.strictSame(statusFailures(strategy, base, { new: { replicas: 1, readyReplicas: 2 } }), [
       'status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas',

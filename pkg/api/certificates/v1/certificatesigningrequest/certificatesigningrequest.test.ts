@@ -46,14 +46,14 @@ const approved = { type: 'Approved', status: 'True' };
 
 t.test('signing requests', (t) => {
   const rows: [string, unknown, ...string[]][] = [
-    ['spec.request', undefined, 'spec.request: Invalid value: "": PEM block type must be CERTIFICATE REQUEST'],
+    ['spec.request', undefined, 'spec.request: Invalid value: []byte(nil): PEM block type must be CERTIFICATE REQUEST'],
     ['spec.usages', [], 'spec.usages: Required value: usages must be provided'],
     ['spec.usages', ['any', 'any'], 'spec.usages[1]: Duplicate value: "any"'],
-    ['spec.signerName', '', 'spec.signerName: Required value'],
+    ['spec.signerName', '', 'spec.signerName: Required value: signerName must be provided'],
     [
       'spec.signerName',
       'x',
-      'spec.signerName: Invalid value: "x": must be a fully qualified domain and path of the form "example.com/signer-name"',
+      'spec.signerName: Invalid value: "x": must be a fully qualified domain and path of the form \'example.com/signer-name\'',
     ],
     [
       'spec.expirationSeconds',

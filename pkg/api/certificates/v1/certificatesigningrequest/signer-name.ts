@@ -1,4 +1,5 @@
 /** Rules of names of signers: `example.com/signer-name`. */
+import { quoted } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue, required, tooLong } from '#apimachinery/validation/failure.js';
 import {
@@ -15,10 +16,10 @@ const maxPathLength = maxSubdomainLength + 1 + maxLabelLength;
 const maxLength = maxSubdomainLength + 1 + maxPathLength;
 
 export function validateSignerName(name: string, path: FieldPath): FieldFailure[] {
-  if (name === '') return [required(path)];
+  if (name === '') return [required(path, 'signerName must be provided')];
   const [domain = '', rest, ...more] = name.split('/');
   if (rest === undefined || more.length > 0) {
-    const text = 'must be a fully qualified domain and path of the form "example.com/signer-name"';
+    const text = "must be a fully qualified domain and path of the form 'example.com/signer-name'";
     return [invalidValue(path, name, text)];
   }
   const failures = domain.length > maxSubdomainLength ? [tooLong(path, maxSubdomainLength)] : [];
@@ -33,7 +34,8 @@ export function validateSignerName(name: string, path: FieldPath): FieldFailure[
 }
 
 function checkParts(parts: readonly string[], whole: string, errors: NameValidator, path: FieldPath): FieldFailure[] {
-  return parts.flatMap((part) =>
-    errors(part).map((error) => invalidValue(path, whole, `validating label ${JSON.stringify(part)}: ${error}`)),
-  );
+  // Of those that follow it the same could be said.
+  const wrong = parts.find((part) => errors(part).length > 0);
+  if (wrong === undefined) return [];
+  return errors(wrong).map((error) => invalidValue(path, whole, `validating label ${quoted(wrong)}: ${error}`));
 }

@@ -14,7 +14,7 @@ import { formatTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { repeatedAt } from '#apimachinery/validation/checks.js';
-import { addAll, duplicate, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import { addAll, duplicate, goBytes, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { wordedRangesOf } from '#apimachinery/validation/ranges.js';
@@ -89,7 +89,7 @@ function validateRequest(
   old: CertificateSigningRequest | undefined,
 ): FieldFailure[] {
   // What was once accepted never changes, so it is not verified again.
-  const failures = old === undefined ? validatePkcs10(spec.request ?? '', specPath.child('request')) : [];
+  const failures = old === undefined ? validatePkcs10(spec.request, specPath.child('request')) : [];
   addAll(failures, validateUsages(spec.usages ?? [], old?.spec.usages ?? [], specPath.child('usages')));
   const legacy = dialect.signers.legacyUnknown;
   if (spec.signerName !== legacy)
@@ -102,13 +102,13 @@ function validateRequest(
   return failures;
 }
 
-function validatePkcs10(request: string, path: FieldPath): FieldFailure[] {
+function validatePkcs10(request: string | undefined, path: FieldPath): FieldFailure[] {
   try {
-    readCertificateRequest(request);
+    readCertificateRequest(request ?? '');
     return [];
   } catch (error) {
     if (!(error instanceof CertificateRequestError)) throw error;
-    return [invalidValue(path, request, error.message)];
+    return [invalidValue(path, goBytes(request), error.message)];
   }
 }
 

@@ -14,6 +14,7 @@ const specPath = FieldPath.of('spec');
 export const leaseStrategy: Strategy<Lease> = kindStrategy<Lease>(leases, {
   anyGenerateNameOnUpdate: true,
   allowCreateOnUpdate: true,
+  anyFinalizer: true,
   // Who overwrites a lease unseen may break somebody's hold.
   allowUnconditionalUpdate: false,
   validate: (lease) => checkRanges(lease.spec, specPath),

@@ -3,6 +3,7 @@
 import type { PodOptions } from '#api/core/v1/pod/validation/options.js';
 import { defaultPodTemplate, validatePodTemplate } from '#api/core/v1/podtemplate/template.js';
 import type { PodTemplateSpec, Volume } from '#api/core/v1/types.gen.js';
+import { metaValues } from '#api/go/meta-values.js';
 import { isEmptySelector, validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -35,7 +36,11 @@ export function validateWorkloadSelector(
 ): readonly FieldFailure[] {
   if (selector === undefined) return [required(path)];
   const failures = [...validateLabelSelector(selector, path)];
-  if (isEmptySelector(selector)) failures.push(invalidValue(path, selector, `empty selector is invalid for ${kind}`));
+  if (isEmptySelector(selector)) {
+    failures.push(
+      invalidValue(path, metaValues.of('LabelSelector', selector), `empty selector is invalid for ${kind}`),
+    );
+  }
   return failures;
 }
 
@@ -133,12 +138,13 @@ export function checkIntOrPercent(path: FieldPath, value: IntOrString | undefine
 /** A percentage of at most 100. */
 export function checkAtMost100Percent(path: FieldPath, value: IntOrString | undefined): FieldFailure[] {
   const percent = value === undefined ? undefined : parsePercent(value);
-  return percent === undefined || percent <= 100 ? [] : [invalidValue(path, value, 'must not be greater than 100%')];
+  if (value === undefined || percent === undefined || percent <= 100) return [];
+  return [invalidValue(path, goIntOrString(value), 'must not be greater than 100%')];
 }
 
-/** True for `0` and `0%`. */
+/** True for `0`, for `0%` and for text that is no percentage. */
 export function isZero(value: IntOrString | undefined): boolean {
-  return value === 0 || (value !== undefined && parsePercent(value) === 0);
+  return value === 0 || (typeof value === 'string' && (parsePercent(value) ?? 0) === 0);
 }
 
 /** Counts in a status, none above the count that it is a part of. */

@@ -47,7 +47,7 @@ export const endpointSliceRules: KindRules<EndpointSlice> = {
 export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<EndpointSlice>(endpointslices, {
   ...endpointSliceRules,
   prepareForCreate: (slice, context) => dropTopology(slice, undefined, context.dialect),
-  prepareForUpdate: (slice, old, context) => dropTopology(slice, old, context.dialect),
+  completeUpdate: (slice, old, context) => dropTopology(slice, old, context.dialect),
 });
 
 /**

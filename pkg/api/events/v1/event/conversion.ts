@@ -77,7 +77,6 @@ export const eventFieldLabels: Readonly<Record<string, string>> = {
   ...Object.fromEntries(referenceFieldNames.map((name) => [`regarding.${name}`, `involvedObject.${name}`])),
   reason: 'reason',
   reportingController: 'reportingComponent',
-  source: 'source',
   type: 'type',
 };
 

@@ -6,14 +6,14 @@ import type { Event as CoreEvent } from '#api/core/v1/types.gen.js';
 import { eventConversion, eventFieldLabels } from '#api/events/v1/event/conversion.js';
 import { events as newerEvents } from '#api/events/v1/resources.gen.js';
 import type { Event } from '#api/events/v1/types.gen.js';
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import { convertedStrategy } from '#api/strategy/converted-strategy.js';
+import { changedField } from '#api/strategy/immutable-fields.js';
 import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** What is the same for the versions of the newer form. Specification 1, 4.3, says how their collection is deleted. */
@@ -89,11 +89,13 @@ const fixed = [
 ] as const;
 
 /** Only the series goes on. */
-function validateChange(after: CoreEvent, before: CoreEvent): FieldFailure[] {
+function validateChange(after: CoreEvent, before: CoreEvent, { scheme }: StrategyContext): FieldFailure[] {
   const failures = semanticEqual(after.series, before.series) ? [] : validateSeries(after);
-  for (const field of fixed) {
-    const path = FieldPath.of(field === 'reportingComponent' ? 'reportingController' : field);
-    addAll(failures, validateImmutable(after[field], before[field], path));
+  const type = scheme.type('core.v1.Event');
+  for (const name of fixed) {
+    if (semanticEqual(after[name], before[name])) continue;
+    const path = FieldPath.of(name === 'reportingComponent' ? 'reportingController' : name);
+    failures.push(changedField(type, { name, value: after[name] }, path));
   }
   return failures;
 }

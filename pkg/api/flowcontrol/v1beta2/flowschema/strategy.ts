@@ -19,7 +19,7 @@ export const flowSchemaStrategy: Strategy<FlowSchema> = kindStrategy<FlowSchema>
   cells: ({ metadata, spec, status }, context) => [
     metadata.name ?? '',
     spec.priorityLevelConfiguration?.name ?? '',
-    String(spec.matchingPrecedence ?? 0),
+    spec.matchingPrecedence ?? 0,
     orNone(spec.distinguisherMethod?.type),
     age(metadata.creationTimestamp, context.now),
     getCondition(

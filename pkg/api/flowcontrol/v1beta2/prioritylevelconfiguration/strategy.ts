@@ -47,8 +47,8 @@ export const priorityLevelConfigurationStrategy: Strategy<PriorityLevelConfigura
     validateStatusUpdate: (object) => validateConditions(object.status?.conditions),
     cells({ metadata, spec }, context) {
       const queuing = spec.limited?.limitResponse?.queuing;
-      const count = (of: object | undefined, value: number | undefined): string =>
-        of === undefined ? none : String(value ?? 0);
+      const count = (of: object | undefined, value: number | undefined): string | number =>
+        of === undefined ? none : (value ?? 0);
       return [
         metadata.name ?? '',
         spec.type ?? '',

@@ -20,7 +20,15 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
-import { addAll, goNil, invalidEach, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  goNil,
+  invalidEach,
+  invalidValue,
+  notSupported,
+  required,
+  Strings,
+} from '#apimachinery/validation/failure.js';
 import { portNameErrors } from '#apimachinery/validation/identifiers.js';
 import { dns1035LabelErrors, dns1123SubdomainErrors, wildcardSubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -77,7 +85,11 @@ function validateIngress(ingress: Ingress, old: Ingress | undefined): readonly F
   const failures: FieldFailure[] = [];
   if (rules.length === 0 && spec.defaultBackend === undefined) {
     failures.push(
-      invalidValue(specPath, goNil('[]networking.IngressRule'), 'either `defaultBackend` or `rules` must be specified'),
+      invalidValue(
+        specPath,
+        spec.rules === undefined ? goNil('[]networking.IngressRule') : new Strings([], 'networking.IngressRule'),
+        'either `defaultBackend` or `rules` must be specified',
+      ),
     );
   }
   if (spec.defaultBackend !== undefined) {
@@ -145,7 +157,6 @@ function validatePath(entry: HTTPIngressPath, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   switch (entry.pathType) {
     case undefined:
-    case '':
       return [required(path.child('pathType'), 'pathType must be specified')];
     case 'Exact':
     case 'Prefix':
@@ -179,8 +190,8 @@ function validateBackend(backend: IngressBackend, path: FieldPath): readonly Fie
 function validateService(service: IngressServiceBackend, path: FieldPath): readonly FieldFailure[] {
   const at = path.child('service');
   const name = service.name ?? '';
-  if (name === '') return [required(at.child('name'))];
-  const failures = [...invalidEach(at.child('name'), name, dns1035LabelErrors(name))];
+  const failures =
+    name === '' ? [required(at.child('name'))] : [...invalidEach(at.child('name'), name, dns1035LabelErrors(name))];
   const { port = {} } = service;
   const failure = onePort(port, path);
   if (failure.length > 0) addAll(failures, failure);

@@ -16,6 +16,7 @@ const maxControllerLength = 250;
 
 export const ingressClassStrategy: Strategy<IngressClass> = kindStrategy<IngressClass>(ingressclasses, {
   generationFields: ['spec'],
+  changesFirst: true,
   validate: (object) => validateSpec(object),
   cells: (object, context) => [
     object.metadata.name ?? '',

@@ -125,13 +125,14 @@ function validateBlock(cidr: string, except: string[], path: FieldPath): FieldFa
   if (block === undefined) return [invalidValue(path.child('cidr'), cidr, 'not a valid CIDR')];
   const failures: FieldFailure[] = [];
   const at = path.child('except');
-  except.forEach((text, i) => {
+  for (const [i, text] of except.entries()) {
     const inner = parseCIDR(text);
-    if (inner === undefined) failures.push(invalidValue(at.index(i), text, 'not a valid CIDR'));
-    else if (!isStrictSubset(inner, block)) {
+    // What follows is not looked at.
+    if (inner === undefined) return [...failures, invalidValue(at.index(i), text, 'not a valid CIDR')];
+    if (!isStrictSubset(inner, block)) {
       failures.push(invalidValue(at.index(i), text, 'must be a strict subset of `cidr`'));
     }
-  });
+  }
   return failures;
 }
 

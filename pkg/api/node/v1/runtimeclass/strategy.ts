@@ -1,5 +1,6 @@
 /** What is particular to runtime classes. */
 import { nodeLabelWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
+import { coreValues } from '#api/core/v1/go-values.js';
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
 import { validateTolerations } from '#api/core/v1/pod/validation/scheduling.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
@@ -18,6 +19,8 @@ const handlerPath = FieldPath.of('handler');
 const schedulingPath = FieldPath.of('scheduling');
 
 export const runtimeClassStrategy: Strategy<RuntimeClass> = kindStrategy<RuntimeClass>(runtimeclasses, {
+  allowCreateOnUpdate: true,
+  anyFinalizer: true,
   allowUnconditionalUpdate: false,
   validate: (object, context) => validateRuntimeClass(object, context.dialect),
   warnings: (object, _old, context) =>
@@ -37,12 +40,13 @@ function validateRuntimeClass({ handler, overhead, scheduling }: RuntimeClass, d
     addAll(failures, validateResourceRequirements({ limits: overhead.podFixed }, dialect, FieldPath.of('overhead')));
   }
   addAll(failures, validateLabels(scheduling?.nodeSelector, schedulingPath.child('nodeSelector')));
-  addAll(failures, validateTolerations(tolerations, tolerationsPath));
+  // The name stands twice in the paths of 1.24.
+  addAll(failures, validateTolerations(tolerations, tolerationsPath.child('tolerations')));
   const seen = new Set<string>();
   tolerations.forEach((toleration, i) => {
     const { key = '', operator = '', value = '', effect = '' } = toleration;
     const identity = JSON.stringify([key, operator, value, effect]);
-    if (seen.has(identity)) failures.push(duplicate(tolerationsPath.index(i), toleration));
+    if (seen.has(identity)) failures.push(duplicate(tolerationsPath.index(i), coreValues.of('Toleration', toleration)));
     seen.add(identity);
   });
   return failures;

@@ -11,7 +11,7 @@ t.test('disruption budgets', (t) => {
     /minAvailable and maxUnavailable cannot be both set$/,
   ]);
   t.strictSame(createFailures(podDisruptionBudgetStrategy, withField(base, 'spec.minAvailable', '101%')), [
-    'spec.minAvailable: Invalid value: "101%": must not be greater than 100%',
+    'spec.minAvailable: Invalid value: intstr.IntOrString{Type:1, IntVal:0, StrVal:"101%"}: must not be greater than 100%',
   ]);
   t.strictSame(podDisruptionBudgetStrategy.cells?.(created(podDisruptionBudgetStrategy, base) as never, testContext), [
     'n',

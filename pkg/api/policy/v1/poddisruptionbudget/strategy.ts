@@ -26,6 +26,8 @@ const specPath = FieldPath.of('spec');
 export const budgetRules: KindRules<PodDisruptionBudget> = {
   // The only rule of its name is that a URL can hold it.
   name: pathSegmentErrors,
+  metadataLast: true,
+  anyFinalizer: true,
   generationFields: ['spec'],
   allowUnconditionalUpdate: false,
   defaults({ spec }, { dialect }) {

@@ -28,7 +28,7 @@ t.test('defaults, gates and cells', async (t) => {
     'MustRunAsNonRoot',
     'RunAsAny',
     'MayRunAs',
-    'false',
+    false,
     '*',
   ]);
 });
@@ -56,7 +56,7 @@ t.test('rules', async (t) => {
     [
       'spec.runAsGroup',
       { rule: 'MustRunAs' },
-      ['spec.runAsGroup.ranges: Invalid value: []: must provide at least one range'],
+      ['spec.runAsGroup.ranges: Invalid value: []policy.IDRange(nil): must provide at least one range'],
     ],
     [
       'spec.runAsGroup',

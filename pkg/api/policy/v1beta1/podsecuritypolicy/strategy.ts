@@ -23,7 +23,7 @@ export const podSecurityPolicyStrategy: Strategy<PodSecurityPolicy> = kindStrate
       spec.runAsUser?.rule ?? '',
       spec.fsGroup?.rule ?? '',
       spec.supplementalGroups?.rule ?? '',
-      String(spec.readOnlyRootFilesystem ?? false),
+      spec.readOnlyRootFilesystem ?? false,
       (spec.volumes ?? []).join(','),
     ],
   },

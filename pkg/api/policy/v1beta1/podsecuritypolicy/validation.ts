@@ -1,6 +1,8 @@
 /** Rules of what pod security policies say. Paths are those of 1.24, also where they are not those of the fields. */
+
 import { procMounts } from '#api/core/v1/pod/validation/security.js';
 import { validateDriverName } from '#api/core/v1/volume/storage-sources.js';
+import { goValuesOf } from '#api/go/go-values.js';
 import { validateSysctlPatterns } from '#api/policy/v1beta1/podsecuritypolicy/sysctls.js';
 import { declaration, declaration as schema } from '#api/policy/v1beta1/podsecuritypolicy.js';
 import type {
@@ -21,6 +23,7 @@ import {
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
+const values = goValuesOf('policy', 'v1beta1', [schema]);
 const path = FieldPath.of('spec');
 const volumeTypes = declaration.enums?.['FSType'] ?? [];
 /** Everything, in lists of capabilities, runtime classes and volumes. */
@@ -84,13 +87,14 @@ function validateRule(options: RuleAndRanges | undefined, rules: readonly string
 function validateGroups(options: RunAsGroupStrategyOptions | undefined, at: FieldPath): FieldFailure[] {
   if (options === undefined) return [];
   const { rule, ranges = [] } = options;
+  const shown = values.member('RunAsGroupStrategyOptions', 'ranges', options.ranges);
   switch (rule) {
     case 'RunAsAny':
-      return ranges.length === 0 ? [] : [invalidValue(at.child('ranges'), ranges, 'Ranges must be empty')];
+      return ranges.length === 0 ? [] : [invalidValue(at.child('ranges'), shown, 'Ranges must be empty')];
     case 'MustRunAs':
     case 'MayRunAs':
       return ranges.length === 0
-        ? [invalidValue(at.child('ranges'), ranges, 'must provide at least one range')]
+        ? [invalidValue(at.child('ranges'), shown, 'must provide at least one range')]
         : validateRanges(ranges, at.child('ranges'));
     default:
       return [notSupported(at.child('rule'), rule, schema.enums.RunAsGroupStrategy)];

@@ -17,7 +17,6 @@ t.test('rules', (t) => {
     ['storageClassName', '', /^storageClassName: Invalid/],
     ['storageClassName', 'A b', /^storageClassName: Invalid/],
     ['capacity', '-1', /^capacity: .*greater than or equal to 0/],
-    ['maximumVolumeSize', '-1', /^maximumVolumeSize: .*greater than or equal to 0/],
     ['nodeTopology', { matchLabels: { 'a b': '' } }, /^nodeTopology.matchLabels/],
   ];
   for (const [path, value, failure] of rows) t.match(createFailures(strategy, withField(base, path, value)), [failure]);

@@ -1,6 +1,5 @@
 /** What is particular to the storage kinds that drivers and controllers write. */
 
-import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import {
   attachPath,
   specPath,
@@ -8,13 +7,17 @@ import {
   validateDriver,
   validateNodeDrivers,
   validateSameDrivers,
-  validateTokenRequests,
 } from '#api/storage/v1/driver/validation.js';
 import { csidrivers, csinodes, volumeattachments } from '#api/storage/v1/resources.gen.js';
 import type { CSIDriver, CSINode, VolumeAttachment } from '#api/storage/v1/types.gen.js';
+import { changedField } from '#api/strategy/immutable-fields.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+
+/** In the order in which messages name them. */
+const fixed = ['attachRequired', 'fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const;
 
 export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(csidrivers, {
   anyGenerateNameOnUpdate: true,
@@ -22,15 +25,16 @@ export const csiDriverStrategy: Strategy<CSIDriver> = kindStrategy<CSIDriver>(cs
   allowUnconditionalUpdate: false,
   generationFields: ['spec.tokenRequests', 'spec.requiresRepublish'],
   generationFromFirstChange: true,
-  // What was valid when it was made and cannot change is not asked again.
-  validate: (driver, _context, old) => (old === undefined ? validateDriver(driver) : []),
-  validateUpdate: ({ spec }, { spec: old }) => [
-    ...validateImmutable(spec.attachRequired, old.attachRequired, attachPath),
-    ...(['fsGroupPolicy', 'podInfoOnMount', 'volumeLifecycleModes'] as const).flatMap((field) =>
-      validateImmutable(spec[field], old[field], specPath.child(field)),
-    ),
-    ...validateTokenRequests(spec.tokenRequests ?? [], specPath.child('tokenRequests')),
-  ],
+  validate: (driver) => validateDriver(driver),
+  validateUpdate: ({ spec }, { spec: old }, { scheme }) => {
+    const type = scheme.type('storage.v1.CSIDriverSpec');
+    return fixed
+      .filter((name) => !semanticEqual(spec[name], old[name]))
+      .map((name) => {
+        const path = name === 'attachRequired' ? attachPath : specPath.child(name);
+        return changedField(type, { name, value: spec[name] }, path);
+      });
+  },
   cells: (driver, context) => [
     driver.metadata.name ?? '',
     driver.spec.attachRequired ?? true,

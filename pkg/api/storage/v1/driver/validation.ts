@@ -4,6 +4,7 @@ import { validateVolumeSpec } from '#api/core/v1/persistentvolume/validation.js'
 import { knownAccessModes } from '#api/core/v1/volume/access-modes.js';
 import { validateDriverName } from '#api/core/v1/volume/storage-sources.js';
 import { tokenWording } from '#api/core/v1/volume/token-lifetime.js';
+import { goValuesOf } from '#api/go/go-values.js';
 import { declaration as schema } from '#api/storage/v1/csidriver.js';
 import { declaration as nodeSchema } from '#api/storage/v1/csinode.js';
 import type {
@@ -43,9 +44,10 @@ const statusPath = FieldPath.of('status');
 const checkLifetime = wordedRangesOf(schema.types.TokenRequest, tokenWording, 'expirationSeconds');
 const checkCount = rangesOf(nodeSchema.types.VolumeNodeResources, 'count');
 
-export function validateDriver({ metadata, spec }: CSIDriver): FieldFailure[] {
+const nodeValues = goValuesOf('storage', 'v1', [nodeSchema]);
+
+export function validateDriver({ spec }: CSIDriver): FieldFailure[] {
   return [
-    ...validateDriverName(metadata.name, FieldPath.of('name')),
     ...(spec.attachRequired === undefined ? [required(attachPath)] : []),
     ...(['podInfoOnMount', 'storageCapacity'] as const).flatMap((field) =>
       spec[field] === undefined ? [required(specPath.child(field))] : [],
@@ -59,7 +61,7 @@ export function validateDriver({ metadata, spec }: CSIDriver): FieldFailure[] {
 }
 
 /** One token for each audience, none of them for a moment or for ever. */
-export function validateTokenRequests(requests: TokenRequest[], path: FieldPath): FieldFailure[] {
+function validateTokenRequests(requests: TokenRequest[], path: FieldPath): FieldFailure[] {
   const audiences = new Set<string>();
   return requests.flatMap((request, i) => {
     const { audience = '' } = request;
@@ -70,7 +72,7 @@ export function validateTokenRequests(requests: TokenRequest[], path: FieldPath)
   });
 }
 
-const maxNodeIDLength = 192;
+const maxNodeIDLength = 256;
 
 export function validateNodeDrivers(drivers: CSINodeDriver[]): FieldFailure[] {
   const names = new Set<string>();
@@ -88,7 +90,7 @@ export function validateNodeDrivers(drivers: CSINodeDriver[]): FieldFailure[] {
     topologyKeys.forEach((key, j) => {
       if (key === '') failures.push(required(at));
       if (repeated.has(j)) failures.push(duplicate(at, key));
-      addAll(failures, invalidEach(at, topologyKeys, qualifiedNameErrors(key)));
+      addAll(failures, invalidEach(at, key, qualifiedNameErrors(key)));
     });
     return failures;
   });
@@ -99,7 +101,9 @@ export function validateSameDrivers(node: CSINode, old: CSINode): FieldFailure[]
   return (old.spec.drivers ?? []).flatMap((before) =>
     (node.spec.drivers ?? [])
       .filter((driver) => driver.name === before.name && !semanticEqual(driver, before))
-      .map((driver) => invalidValue(FieldPath.of('CSINodeDriver'), driver, 'field is immutable')),
+      .map((driver) =>
+        invalidValue(FieldPath.of('CSINodeDriver'), nodeValues.of('CSINodeDriver', driver), 'field is immutable'),
+      ),
   );
 }
 

@@ -60,7 +60,7 @@ function validateClass(object: StorageClass): FieldFailure[] {
   const at = FieldPath.of('provisioner');
   const provisioner = object.provisioner ?? '';
   const wrong = qualifiedNameErrors(provisioner.toLowerCase());
-  const failures = provisioner === '' ? [required(at)] : [...invalidEach(at, provisioner, wrong)];
+  const failures = provisioner === '' ? [required(at)] : [...invalidEach(at, provisioner.toLowerCase(), wrong)];
   const parameters = Object.entries(object.parameters ?? {});
   const path = FieldPath.of('parameters');
   if (parameters.length > maxParameters) failures.push(tooLong(path, maxParameters));
@@ -102,7 +102,8 @@ function validateTopologies(terms: TopologySelectorTerm[], path: FieldPath): Fie
       expressions.set(key, [...new Set(values)].sort().join(','));
     });
     const text = JSON.stringify([...expressions].sort(([a], [b]) => (a < b ? -1 : 1)));
-    if (seen.has(text)) failures.push(duplicate(at, ''));
+    // Before the first of them 1.24 has empty ones, as many as there are terms.
+    if (expressions.size === 0 || seen.has(text)) failures.push(duplicate(at, ''));
     seen.add(text);
     return failures;
   });
