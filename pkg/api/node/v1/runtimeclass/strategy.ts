@@ -1,8 +1,8 @@
 /** What is particular to runtime classes. */
 import { nodeLabelWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
-import { coreValues } from '#api/core/v1/go-values.js';
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
 import { validateTolerations } from '#api/core/v1/pod/validation/scheduling.js';
+import { coreValues } from '#api/core/v1/values/core-values.js';
 import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { RuntimeClass } from '#api/node/v1/types.gen.js';
