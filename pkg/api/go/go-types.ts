@@ -30,6 +30,7 @@ const fieldsByType: Readonly<Record<string, Readonly<Record<string, string>>>> =
     'v1.JSONSchemaDependencies': 'JSONSchemaProps.dependencies',
     'v1.JSONSchemaURL': 'JSONSchemaProps.$schema',
     'v1.ResourceScope': 'CustomResourceDefinitionSpec.scope',
+    'v1.ValidationRules': 'JSONSchemaProps.x-orch-validations',
   },
   'apiregistration.v1': {
     'v1.APIServiceConditionType': 'APIServiceCondition.type',

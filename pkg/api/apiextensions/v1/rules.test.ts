@@ -3,6 +3,21 @@ import { customResourceDefinitionStrategy } from '#api/apiextensions/v1/customre
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import type { Draft } from '#api/testing/strategy-table.js';
 
+type NameAndStorage = readonly [name: string, storage: boolean];
+
+/** Versions whose schemas are the same, as messages show them. */
+function shownVersions(...versions: readonly NameAndStorage[]): string {
+  return `[]apiextensions.CustomResourceDefinitionVersion{${versions.map(shownVersion).join(', ')}}`;
+}
+
+function shownVersion([name, storage]: NameAndStorage): string {
+  const absent =
+    'Deprecated:false, DeprecationWarning:(*string)(nil), Schema:(*apiextensions.CustomResourceValidation)(nil), ' +
+    'Subresources:(*apiextensions.CustomResourceSubresources)(nil), ' +
+    'AdditionalPrinterColumns:[]apiextensions.CustomResourceColumnDefinition(nil)';
+  return `apiextensions.CustomResourceDefinitionVersion{Name:"${name}", Served:true, Storage:${storage}, ${absent}}`;
+}
+
 t.test('definitions', (t) => {
   const base: Draft = {
     metadata: { name: 'widgets.example.com' },
@@ -100,8 +115,8 @@ t.test('definitions', (t) => {
     [
       'spec.versions',
       [],
-      'spec.versions: Invalid value: []: must have exactly one version marked as storage version',
-      'status.storedVersions: Invalid value: []: must have at least one stored version',
+      'spec.versions: Invalid value: []apiextensions.CustomResourceDefinitionVersion{}: must have exactly one version marked as storage version',
+      'status.storedVersions: Invalid value: []string(nil): must have at least one stored version',
     ],
     [
       'spec.versions.0.name',
@@ -115,7 +130,7 @@ t.test('definitions', (t) => {
         { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
         { name: 'v1', served: true, storage: false, schema: { openAPIV3Schema: { type: 'object' } } },
       ],
-      'spec.versions: Invalid value: []string{"v1", "v1"}: must contain unique version names',
+      `spec.versions: Invalid value: ${shownVersions(['v1', true], ['v1', false])}: must contain unique version names`,
     ],
     [
       'spec.versions',
@@ -123,13 +138,14 @@ t.test('definitions', (t) => {
         { name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
         { name: 'v2', served: true, storage: true, schema: { openAPIV3Schema: { type: 'object' } } },
       ],
-      'spec.versions: Invalid value: []string{"v1", "v2"}: must have exactly one version marked as storage version',
+      `spec.versions: Invalid value: ${shownVersions(['v1', true], ['v2', true])}: must have exactly one version marked as storage version`,
+      `status.storedVersions: Invalid value: ${shownVersion(['v2', true])}: must have the storage version v2`,
     ],
     [
       'spec.versions.0.storage',
       false,
-      'spec.versions: Invalid value: []string{"v1"}: must have exactly one version marked as storage version',
-      'status.storedVersions: Invalid value: []: must have at least one stored version',
+      `spec.versions: Invalid value: ${shownVersions(['v1', false])}: must have exactly one version marked as storage version`,
+      'status.storedVersions: Invalid value: []string(nil): must have at least one stored version',
     ],
     [
       'spec.versions.0.schema',
@@ -175,7 +191,7 @@ t.test('definitions', (t) => {
           deprecationWarning: 'x'.repeat(257),
         },
       ],
-      `spec.versions[0].deprecationWarning: Invalid value: "${'x'.repeat(257)}": must be <= 256 characters, was 257`,
+      `spec.versions[0].deprecationWarning: Invalid value: "${'x'.repeat(257)}": must be <= 256 characters long`,
     ],
     [
       'spec.versions',
@@ -207,7 +223,7 @@ t.test('definitions', (t) => {
     [
       'spec.preserveUnknownFields',
       true,
-      'spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-orch-preserve-unknown-fields to true in spec.versions[*].schema instead',
+      'spec.preserveUnknownFields: Invalid value: true: cannot set to true, set x-preserve-unknown-fields to true in spec.versions[*].schema instead',
     ],
     ['spec.conversion', { strategy: '' }, 'spec.conversion.strategy: Required value'],
     [
@@ -558,21 +574,21 @@ t.test('schemas', (t) => {
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { 'x-orch-int-or-string': true, 'x-orch-embedded-resource': true },
+      'spec.validation.openAPIV3Schema.properties[a].properties: Required value: must not be empty if x-orch-embedded-resource is true without x-orch-preserve-unknown-fields',
       'spec.validation.openAPIV3Schema.properties[a].type: Required value: must be object if x-orch-embedded-resource is true',
       'spec.validation.openAPIV3Schema.properties[a].x-orch-embedded-resource: Invalid value: true: must be false if x-orch-int-or-string is true',
-      'spec.validation.openAPIV3Schema.properties[a].properties: Required value: must not be empty if x-orch-embedded-resource is true without x-orch-preserve-unknown-fields',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { 'x-orch-embedded-resource': true },
-      'spec.validation.openAPIV3Schema.properties[a].type: Required value: must be object if x-orch-embedded-resource is true',
       'spec.validation.openAPIV3Schema.properties[a].properties: Required value: must not be empty if x-orch-embedded-resource is true without x-orch-preserve-unknown-fields',
+      'spec.validation.openAPIV3Schema.properties[a].type: Required value: must be object if x-orch-embedded-resource is true',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { type: 'string', 'x-orch-embedded-resource': true },
-      'spec.validation.openAPIV3Schema.properties[a].type: Invalid value: "string": must be object if x-orch-embedded-resource is true',
       'spec.validation.openAPIV3Schema.properties[a].properties: Required value: must not be empty if x-orch-embedded-resource is true without x-orch-preserve-unknown-fields',
+      'spec.validation.openAPIV3Schema.properties[a].type: Invalid value: "string": must be object if x-orch-embedded-resource is true',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
@@ -755,9 +771,9 @@ t.test('schemas', (t) => {
       },
       'spec.validation.openAPIV3Schema.properties[a].not.additionalProperties: Forbidden: must be undefined to be structural',
       'spec.validation.openAPIV3Schema.properties[a].not.default: Forbidden: must be undefined to be structural',
-      'spec.validation.openAPIV3Schema.properties[a].not.title: Forbidden: must be empty to be structural',
       'spec.validation.openAPIV3Schema.properties[a].not.description: Forbidden: must be empty to be structural',
       'spec.validation.openAPIV3Schema.properties[a].not.nullable: Forbidden: must be false to be structural',
+      'spec.validation.openAPIV3Schema.properties[a].not.title: Forbidden: must be empty to be structural',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
@@ -775,12 +791,12 @@ t.test('schemas', (t) => {
       'spec.validation.openAPIV3Schema.properties[a].not.type: Required value: must be object if x-orch-map-type is specified',
       'spec.validation.openAPIV3Schema.properties[a].not.type: Required value: must be array if x-orch-list-type is specified',
       'spec.validation.openAPIV3Schema.properties[a].not.x-orch-list-type: Invalid value: "set": must be map if x-orch-list-map-keys is non-empty',
-      'spec.validation.openAPIV3Schema.properties[a].not.x-orch-preserve-unknown-fields: Forbidden: must be false to be structural',
       'spec.validation.openAPIV3Schema.properties[a].not.x-orch-embedded-resource: Forbidden: must be false to be structural',
       'spec.validation.openAPIV3Schema.properties[a].not.x-orch-int-or-string: Forbidden: must be false to be structural',
       'spec.validation.openAPIV3Schema.properties[a].not.x-orch-list-map-keys: Forbidden: must be empty to be structural',
       'spec.validation.openAPIV3Schema.properties[a].not.x-orch-list-type: Forbidden: must be undefined to be structural',
       'spec.validation.openAPIV3Schema.properties[a].not.x-orch-map-type: Forbidden: must be undefined to be structural',
+      'spec.validation.openAPIV3Schema.properties[a].not.x-orch-preserve-unknown-fields: Forbidden: must be false to be structural',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
@@ -896,7 +912,7 @@ t.test('defaults of schemas', (t) => {
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',
       { type: 'object', properties: { b: { type: 'string' } }, default: { c: 1 } },
-      'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: {"c":1}: must not have unknown fields',
+      'spec.validation.openAPIV3Schema.properties[a].default: Invalid value: map[string]interface {}{"c":1}: must not have unknown fields',
     ],
     [
       'spec.versions.0.schema.openAPIV3Schema.properties.a',

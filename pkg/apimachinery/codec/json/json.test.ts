@@ -151,6 +151,12 @@ t.test('refusals', async (t) => {
     ['meta.v1.ObjectMeta', { creationTimestamp: '' }, 'parsing time "" as'],
     ['coordination.v1.LeaseSpec', { renewTime: '2020-01-01T00:00:00Z' }, '.000000Z07:00"'],
     ['core.v1.Secret', { data: { a: '*' } }, 'illegal base64 data at input byte 0'],
+    ['core.v1.Secret', { data: { a: 'YWJjYQ' } }, 'illegal base64 data at input byte 4'],
+    [
+      'apiextensions.v1.JSONSchemaProps',
+      { properties: { a: { items: { minLength: 'x' } } } },
+      'json: cannot unmarshal string into Go struct field JSONSchemaProps.properties.items of type int64',
+    ],
     [
       'core.v1.ServicePort',
       { targetPort: true },

@@ -92,13 +92,16 @@ export class JsonWalk {
       case 'bareList':
         return this.#list(type.fields[0], value, `${type.goName}`);
       case 'schemaOrArray':
-        return Array.isArray(value) ? this.#list(type.fields[1], value, type.goName) : this.#part(type, 0, value);
+        if (Array.isArray(value)) return this.#list(type.fields[1], value, type.goName);
+        // Its decoder reads over what is neither, which nothing is kept of.
+        return isJsonObject(value) ? this.#part(type, 0, value) : undefined;
       case 'schemaOrBool':
         if (typeof value === 'boolean') return value;
         if (!isJsonObject(value)) throw new DecodeError('boolean or JSON schema expected');
         return this.#part(type, 1, value);
       case 'schemaOrStringArray':
-        return Array.isArray(value) ? this.#list(type.fields[1], value, type.goName) : this.#part(type, 0, value);
+        if (Array.isArray(value)) return this.#list(type.fields[1], value, type.goName);
+        return isJsonObject(value) ? this.#part(type, 0, value) : {};
     }
   }
 
@@ -215,7 +218,7 @@ export class JsonWalk {
 
   #list(field: FieldInfo | undefined, value: unknown, goName?: string): unknown[] {
     if (field === undefined || !Array.isArray(value)) {
-      throw this.#mismatch(value, goName ?? (field === undefined ? '' : `[]${elementName(field)}`));
+      throw this.#mismatch(value, goName ?? (field === undefined ? '' : listName(field)));
     }
     for (let i = 0; i < value.length; i++) {
       const element: unknown = value[i];
@@ -323,6 +326,9 @@ export class JsonWalk {
       const field = type?.byName.get(part);
       keyFollows = field?.container === 'map';
       type = field?.type;
+      // What is below has a decoder of its own, of which Go forgets the place.
+      if (type?.shape === 'schemaOrArray' || type?.shape === 'schemaOrBool' || type?.shape === 'schemaOrStringArray')
+        break;
     }
     return names;
   }
@@ -388,13 +394,19 @@ function elementName(field: FieldInfo): string {
   return field.type?.goName ?? field.goType ?? goScalar(field.scalar ?? 'string');
 }
 
+/** Of lists of messages, a type that is named is that of the list. */
+function listName(field: FieldInfo): string {
+  return (field.type && field.goType) ?? `[]${elementName(field)}`;
+}
+
 /** Canonical base64. Line breaks are passed over, as Go does. */
 function canonicalBase64(text: string): string {
   if (text.length % 4 === 0 && base64.test(text)) return withCanonicalEnd(text);
   const bare = text.replace(/[\r\n]/g, '');
   if (bare.length % 4 === 0 && base64.test(bare)) return withCanonicalEnd(bare);
   const illegal = /[^A-Za-z0-9+/\r\n]/.exec(text);
-  throw new DecodeError(`illegal base64 data at input byte ${illegal?.index ?? text.length}`);
+  // Without one, the last four letters are not complete, and they are told where they begin.
+  throw new DecodeError(`illegal base64 data at input byte ${illegal?.index ?? text.length - (bare.length % 4)}`);
 }
 
 /** The last letter before the padding may have bits that mean nothing; Go reads over them. */

@@ -2,11 +2,11 @@
 import t from 'tap';
 import { cellsOf } from '#api/apiextensions/v1/customresource/columns.js';
 import { fillCustomDefaults, lacksDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
-import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
 import { JsonPath } from '#api/apiextensions/v1/customresource/json-path.js';
 import { validateListItems, validateListItemsUpdate } from '#api/apiextensions/v1/customresource/list-items.js';
 import { pruneObject, wouldPrune } from '#api/apiextensions/v1/customresource/pruning.js';
 import { scaleParts, validateScaleSpec, validateScaleStatus } from '#api/apiextensions/v1/customresource/scale.js';
+import { validateEmbedded } from '#api/apiextensions/v1/structural/embedded-resources.js';
 import { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';

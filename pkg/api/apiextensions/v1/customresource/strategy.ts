@@ -5,11 +5,11 @@
 
 import { type Cells, cellsOf } from '#api/apiextensions/v1/customresource/columns.js';
 import { fillCustomDefaults } from '#api/apiextensions/v1/customresource/defaulting.js';
-import { validateEmbedded } from '#api/apiextensions/v1/customresource/embedded-resources.js';
 import { validateListItems, validateListItemsUpdate } from '#api/apiextensions/v1/customresource/list-items.js';
 import { coerceResources } from '#api/apiextensions/v1/customresource/resource-metadata.js';
 import { validateScaleSpec, validateScaleStatus } from '#api/apiextensions/v1/customresource/scale.js';
 import { RuleValidator } from '#api/apiextensions/v1/expressions/rule-validation.js';
+import { validateEmbedded } from '#api/apiextensions/v1/structural/embedded-resources.js';
 import type { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
 import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';

@@ -1,10 +1,13 @@
 /** Rules of the defaults in a schema: each fits the schema it stands in, and nothing of it would be pruned. */
 
+import { validateEmbedded } from '#api/apiextensions/v1/structural/embedded-resources.js';
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
+import { Structural } from '#api/apiextensions/v1/structural/structural.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { type ValueRules, validateValue } from '#api/apiextensions/v1/values/validate.js';
+import { goSyntax } from '#apimachinery/errors/go-value.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
+import { addAll, GoValue, invalidValue } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Fields that every object of the API has, whether its schema says so or not. */
@@ -29,9 +32,8 @@ function validateWithin(schema: JSONSchemaProps, rules: ValueRules, place: Place
   const value: unknown = schema.default;
   if (value !== undefined) {
     const at = path.child('default');
-    if (!insideMeta && hasUnknownFields(value, schema, rules)) {
-      failures.push(invalidValue(at, value, 'must not have unknown fields'));
-    } else addAll(failures, validateValue(value, schema, rules, at));
+    if (insideMeta) addAll(failures, validateValue(value, schema, rules, at));
+    else addAll(failures, validateDefault(value, root ? asResource(schema, rules) : schema, rules, at));
   }
   const { properties = {} } = schema;
   const inProperties = path.child('properties');
@@ -45,6 +47,21 @@ function validateWithin(schema: JSONSchemaProps, rules: ValueRules, place: Place
     if (typeof inner !== 'object' || Array.isArray(inner)) continue;
     addAll(failures, validateWithin(inner, rules, { path: path.child(member), root: false, insideMeta }));
   }
+  return failures;
+}
+
+/** The root is an object of its own, as what is embedded is. */
+function asResource(schema: JSONSchemaProps, { dialect }: ValueRules): JSONSchemaProps {
+  return { ...schema, [`${dialect.extensionPrefix}embedded-resource`]: true };
+}
+
+function validateDefault(value: unknown, schema: JSONSchemaProps, rules: ValueRules, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  if (hasUnknownFields(value, schema, rules)) {
+    failures.push(invalidValue(path, new GoValue(() => goSyntax(value)), 'must not have unknown fields'));
+  }
+  const embedded = validateEmbedded(value, new Structural(schema, rules.dialect), rules.dialect, path);
+  addAll(failures, embedded.length > 0 ? embedded : validateValue(value, schema, rules, path));
   return failures;
 }
 

@@ -4,10 +4,7 @@ import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/co
 import { dropDisabledValidations } from '#api/apiextensions/v1/customresourcedefinition/gated-validations.js';
 import { validateNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
 import { upgradedDefinition } from '#api/apiextensions/v1/customresourcedefinition/stored-v1beta1.js';
-import {
-  validateDefinition,
-  validateDefinitionUpdate,
-} from '#api/apiextensions/v1/customresourcedefinition/validation.js';
+import { validateDefinition } from '#api/apiextensions/v1/customresourcedefinition/validation.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
 import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
@@ -39,7 +36,11 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
         object.metadata.deletionTimestamp ?? '',
       ),
     defaults(object) {
-      const { names } = object.spec;
+      const { names, conversion } = object.spec;
+      const { clientConfig, conversionReviewVersions = [] } = conversion?.webhook ?? {};
+      // 1.24 keeps none of which nothing is said.
+      if (conversion !== undefined && clientConfig === undefined && conversionReviewVersions.length === 0)
+        delete conversion.webhook;
       if (names !== undefined && (names.kind ?? '') !== '') {
         names.singular ||= names.kind.toLowerCase();
         names.listKind ||= `${names.kind}List`;
@@ -59,7 +60,6 @@ export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition
     },
     // 1.24 takes the last finalizer away with the status, where nobody asks whether the definition is still valid.
     validate: (object, context, old) => (isEnding(object, old) ? [] : validateDefinition(object, context, old)),
-    validateUpdate: (object, old) => validateDefinitionUpdate(object, old),
     validateStatusUpdate: (object) =>
       object.status?.acceptedNames === undefined
         ? []

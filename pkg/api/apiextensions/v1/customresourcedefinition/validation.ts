@@ -1,7 +1,9 @@
 /** Rules of definitions of custom resources, and of what may change in them. */
 import { isReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import { validateConversion } from '#api/apiextensions/v1/customresourcedefinition/conversion-validation.js';
+import { definitionValues } from '#api/apiextensions/v1/customresourcedefinition/go-values.js';
 import { checkLabel, validateRequiredNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
+import { childrenOf } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
 import {
   type SharedParts,
   type VersionRules,
@@ -15,6 +17,7 @@ import type {
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
+  JSONSchemaProps,
 } from '#api/apiextensions/v1/types.gen.js';
 import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
@@ -25,7 +28,7 @@ import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { Patterns } from '#apimachinery/patterns/pattern.js';
 import { checkEnum } from '#apimachinery/validation/checks.js';
-import { addAll, invalidValue, required } from '#apimachinery/validation/failure.js';
+import { addAll, goNil, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -50,9 +53,20 @@ export function validateDefinition(
   addAll(failures, validateGroup(spec.group ?? ''));
   addAll(failures, checkEnum(specPath.child('scope'), spec.scope, declared.enums.ResourceScope));
   const { dialect, gate } = context;
-  const patterns = new PatternMatcher(new Patterns());
-  addAll(failures, validateVersions(spec, { dialect, gate, patterns }));
+  const rules = { dialect, gate, patterns: new PatternMatcher(new Patterns()) };
+  const versions = spec.versions ?? [];
+  const shared = sharedParts(versions);
+  addAll(failures, validateWholeVersions(spec, shared));
+  addAll(failures, validateVersions(spec, rules, shared));
   addAll(failures, validateRequiredNames(spec.names ?? {}, specPath.child('names')));
+  if (shared.schema) addAll(failures, validateSharedSchema(versions, rules));
+  const [first] = versions;
+  if (first !== undefined && shared.subresources) {
+    addAll(failures, validateSubresources(first, specPath.child('subresources')));
+  }
+  if (first !== undefined && shared.columns) {
+    addAll(failures, validateColumns(first, specPath.child('additionalPrinterColumns')));
+  }
   const strategy = spec.conversion?.strategy;
   if (strategy !== undefined && strategy !== 'None' && spec.preserveUnknownFields === true) {
     const text = 'must be None if spec.preserveUnknownFields is true';
@@ -61,13 +75,15 @@ export function validateDefinition(
   const { conversionReviewVersions: reviews = [] } = old?.spec.conversion?.webhook ?? {};
   const anyReview = reviews.length > 0 && !reviews.some(isReviewVersion);
   addAll(failures, validateConversion(spec.conversion, anyReview, specPath.child('conversion')));
+  if (old !== undefined) addAll(failures, validateDefinitionUpdate(object, old));
+  addAll(failures, validateStoredVersions(object, shared));
+  addAll(failures, validateApproval(object, context.dialect, old));
   if (spec.preserveUnknownFields === true && old?.spec.preserveUnknownFields !== true) {
-    const extension = `${context.dialect.extensionPrefix}preserve-unknown-fields`;
-    const text = `cannot set to true, set ${extension} to true in spec.versions[*].schema instead`;
+    // The field of that name is one of the schema, whose prefix the message of 1.24 leaves out.
+    const text = 'cannot set to true, set x-preserve-unknown-fields to true in spec.versions[*].schema instead';
     failures.push(invalidValue(specPath.child('preserveUnknownFields'), true, text));
   }
-  addAll(failures, validateApproval(object, context.dialect, old));
-  return [...failures, ...validateStoredVersions(object)];
+  return failures;
 }
 
 function validateGroup(group: string): FieldFailure[] {
@@ -79,35 +95,85 @@ function validateGroup(group: string): FieldFailure[] {
   return [invalidValue(path, group, 'should be a domain with at least one dot')];
 }
 
-function validateVersions(spec: CustomResourceDefinitionSpec, rules: VersionRules): FieldFailure[] {
+/** What is wrong with the versions together, before one is looked at. */
+function validateWholeVersions(spec: CustomResourceDefinitionSpec, shared: SharedParts): FieldFailure[] {
+  const versions = spec.versions ?? [];
+  const failures: FieldFailure[] = [];
+  if (!shared.schema) {
+    versions.forEach(({ schema }, i) => {
+      if (schema?.openAPIV3Schema !== undefined) return;
+      failures.push(
+        required(specPath.child('versions').index(i).child('schema', 'openAPIV3Schema'), 'schemas are required'),
+      );
+    });
+  }
+  const anyDefault = versions.some(
+    ({ schema }) => schema?.openAPIV3Schema !== undefined && hasDefault(schema.openAPIV3Schema),
+  );
+  if (anyDefault && spec.preserveUnknownFields === true) {
+    const text = 'must be false in order to use defaults in the schema';
+    failures.push(invalidValue(specPath.child('preserveUnknownFields'), true, text));
+  }
+  return failures;
+}
+
+function hasDefault(schema: JSONSchemaProps): boolean {
+  if (schema.default !== undefined) return true;
+  return childrenOf(schema, FieldPath.of()).some(([child]) => hasDefault(child));
+}
+
+function validateVersions(
+  spec: CustomResourceDefinitionSpec,
+  rules: VersionRules,
+  shared: SharedParts,
+): FieldFailure[] {
   const versions = spec.versions ?? [];
   const path = specPath.child('versions');
   const failures: FieldFailure[] = [];
-  const shared = sharedParts(versions);
   versions.forEach((version, i) => {
     const at = path.index(i);
     addAll(failures, checkLabel(at.child('name'), version.name ?? ''));
     addAll(failures, validateVersion(version, rules, shared, at));
   });
   const names = versions.map((version) => version.name);
+  const shown = () =>
+    definitionValues.member(
+      'CustomResourceDefinitionSpec',
+      'versions',
+      spec.versions && versions.map((one) => apart(one, shared)),
+    );
   if (new Set(names).size < names.length) {
-    failures.push(invalidValue(path, names, 'must contain unique version names'));
+    failures.push(invalidValue(path, shown(), 'must contain unique version names'));
   }
   if (versions.filter((version) => version.storage).length !== 1) {
-    failures.push(invalidValue(path, names, 'must have exactly one version marked as storage version'));
+    failures.push(invalidValue(path, shown(), 'must have exactly one version marked as storage version'));
   }
-  const [first] = versions;
-  if (first === undefined) return failures;
-  addAll(failures, checkLabel(specPath.child('version'), first.name ?? ''));
-  if (shared.schema) {
-    // With the status of any version, the schema must suit it.
-    const subresources = versions.find((version) => version.subresources?.status !== undefined)?.subresources;
-    const common = subresources === undefined ? first : { ...first, subresources };
-    addAll(failures, validateVersionSchema(common, rules, specPath.child('validation')));
-  }
-  if (shared.subresources) addAll(failures, validateSubresources(first, specPath.child('subresources')));
-  if (shared.columns) addAll(failures, validateColumns(first, specPath.child('additionalPrinterColumns')));
+  const name = versions[0]?.name ?? '';
+  if (name !== '') addAll(failures, checkLabel(specPath.child('version'), name));
   return failures;
+}
+
+/** A version as 1.24 keeps it: without what it has in common with the others. */
+function apart(version: CustomResourceDefinitionVersion, shared: SharedParts): object {
+  const { schema, subresources, additionalPrinterColumns, ...own } = version;
+  return {
+    ...own,
+    ...(!shared.schema && schema !== undefined && { schema }),
+    ...(!shared.subresources && subresources !== undefined && { subresources }),
+    ...(!shared.columns && additionalPrinterColumns !== undefined && { additionalPrinterColumns }),
+  };
+}
+
+/** With the status of any version, the schema must suit it. */
+function validateSharedSchema(
+  versions: readonly CustomResourceDefinitionVersion[],
+  rules: VersionRules,
+): FieldFailure[] {
+  const [first] = versions;
+  if (first === undefined) return [];
+  const subresources = versions.find((version) => version.subresources?.status !== undefined)?.subresources;
+  const common = subresources === undefined ? first : { ...first, subresources };
+  return validateVersionSchema(common, rules, specPath.child('validation'));
 }
 
 /** What is the same in all versions; a schema that no version has is each version's own fault. */
@@ -149,33 +215,33 @@ function approvalOf({ metadata }: CustomResourceDefinition, key: string): 'missi
 }
 
 /** No version may go while objects may still be stored in it. */
-function validateStoredVersions(object: CustomResourceDefinition): FieldFailure[] {
+function validateStoredVersions(object: CustomResourceDefinition, shared: SharedParts): FieldFailure[] {
   const stored = object.status?.storedVersions ?? [];
   const path = statusPath.child('storedVersions');
   const versions = object.spec.versions ?? [];
-  if (stored.length === 0) return [invalidValue(path, stored, 'must have at least one stored version')];
+  if (stored.length === 0) return [invalidValue(path, goNil('[]string'), 'must have at least one stored version')];
   const failures: FieldFailure[] = [];
-  const names = new Set(versions.map((version) => version.name));
-  stored.forEach((name, i) => {
-    if (names.has(name)) return;
-    failures.push(invalidValue(path.index(i), name, 'must appear in spec.versions'));
-  });
-  const storage = versions.find((version) => version.storage)?.name;
-  if (storage !== undefined && !stored.includes(storage)) {
-    failures.push(invalidValue(path, stored, `must have the storage version ${storage}`));
+  // Of each name there is one place: a second version of it finds none.
+  const left = new Set(stored);
+  for (const version of versions) {
+    if (version.storage && !left.has(version.name)) {
+      const shown = definitionValues.of('CustomResourceDefinitionVersion', apart(version, shared));
+      failures.push(invalidValue(path, shown, `must have the storage version ${version.name}`));
+    }
+    left.delete(version.name);
+  }
+  for (const name of left) {
+    failures.push(invalidValue(path.index(stored.lastIndexOf(name)), name, 'must appear in spec.versions'));
   }
   return failures;
 }
 
 /** Where objects are stored and what they are called does not change. */
-export function validateDefinitionUpdate(
-  object: CustomResourceDefinition,
-  old: CustomResourceDefinition,
-): FieldFailure[] {
+function validateDefinitionUpdate(object: CustomResourceDefinition, old: CustomResourceDefinition): FieldFailure[] {
   const { spec } = object;
   const failures: FieldFailure[] = [];
   if (isConditionTrue(old.status?.conditions, 'Established')) {
-    addAll(failures, validateImmutable(spec.scope, old.spec.scope, specPath.child('scope')));
+    addAll(failures, validateImmutable(spec.scope ?? '', old.spec.scope ?? '', specPath.child('scope')));
     addAll(failures, validateImmutable(spec.names?.kind, old.spec.names?.kind, specPath.child('names', 'kind')));
   }
   return [

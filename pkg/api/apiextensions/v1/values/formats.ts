@@ -5,6 +5,7 @@
  * Every check is linear in the length of the text.
  */
 import { parseFormatDuration } from '#api/apiextensions/v1/expressions/formats.js';
+import { ipFamily } from '#apimachinery/net/ip.js';
 import { strictFamily } from '#apimachinery/net/parse-ip.js';
 
 type Check = (text: string) => boolean;
@@ -44,7 +45,7 @@ const checks: Readonly<Record<string, Check>> = {
   email: isEmail,
   hexcolor: matches(/^#?(?:[0-9a-f]{3}|[0-9a-f]{6})$/i),
   hostname: isHostname,
-  ipv4: (text) => strictFamily(text) !== 0 && text.includes('.'),
+  ipv4: (text) => ipFamily(text) !== 0 && text.includes('.'),
   ipv6: (text) => strictFamily(text) !== 0 && text.includes(':'),
   isbn: (text) => isbn10(text) || isbn13(text),
   isbn10,
@@ -84,7 +85,7 @@ function isDateTime(text: string): boolean {
 
 function isCidr(text: string): boolean {
   const slash = text.indexOf('/');
-  const family = slash < 0 ? 0 : strictFamily(text.slice(0, slash));
+  const family = slash < 0 ? 0 : ipFamily(text.slice(0, slash));
   const length = text.slice(slash + 1);
   return family !== 0 && /^\d+$/.test(length) && Number(length) <= (family === 4 ? 32 : 128);
 }

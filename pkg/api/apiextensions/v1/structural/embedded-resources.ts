@@ -11,9 +11,14 @@ import { addAll, invalidValue, required } from '#apimachinery/validation/failure
 import { dns1035LabelErrors, pathSegmentErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
-/** Every value that is to be an object of its own says its kind, and has proper metadata. */
-export function validateEmbedded(object: object, schema: Structural, dialect: Dialect): FieldFailure[] {
-  return within(object, schema, { path: undefined, dialect });
+/** Every value that is to be an object of its own says its kind, and has proper metadata. `path`: of what is in an object. */
+export function validateEmbedded(
+  value: unknown,
+  schema: Structural,
+  dialect: Dialect,
+  path?: FieldPath,
+): FieldFailure[] {
+  return within(value, schema, { path, dialect });
 }
 
 interface Place {
