@@ -464,7 +464,7 @@ t.test('logs and streams reach the node agent', async (t) => {
     t.match(await get(`${base.replace('web', 'none')}/${subresource}`), { status: 404 }, subresource);
   }
   t.match(await get(`${base}/proxy/`), { status: 400, text: /address not allowed/ }, 'it has no address yet');
-  t.match(await get(`${base}/proxy`), { status: 301 });
+  t.match(await get(`${base}/proxy`), { status: 400, text: /address not allowed/ }, 'the same without a path');
   t.match(await get('/api/v1/namespaces/default/services/none/proxy/'), { status: 404 });
   t.match(await get('/api/v1/nodes/none/proxy/'), { status: 404 });
   // With the rights that it has at agents, it would tell all that is stored.

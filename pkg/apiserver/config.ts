@@ -211,7 +211,7 @@ async function serverParts(setup: ApiServerSetup, ownPort: () => number | undefi
       virtualResources: [
         tokenReviews({ dialect, tokens: authentication.tokens, audiences: authentication.audiences }),
         ...reviews,
-        tokenRequests({ issuer: authentication.issuer, reader }),
+        tokenRequests({ dialect, issuer: authentication.issuer, reader }),
       ],
       unstored: new Map<string, ResourceStorage>([
         [`${componentstatuses.group}/${componentstatuses.resource}`, componentStorage],

@@ -180,6 +180,7 @@ function lifecycle<T extends ApiObjectShape>(rules: KindRules<T>): Lifecycle<T> 
   return {
     ...(rules.partUpdates && { partUpdates: rules.partUpdates }),
     ...(rules.lifetime && { lifetime: rules.lifetime }),
+    ...(rules.withoutDependents && { withoutDependents: true }),
     ...(rules.computed && { computed: true }),
     ...(rules.deletionAnswer && { deletionAnswer: rules.deletionAnswer }),
     ...(rules.collectionDeletionAnswer && { collectionDeletionAnswer: rules.collectionDeletionAnswer }),

@@ -57,6 +57,8 @@ export interface Lifecycle<T extends ApiObjectShape = ApiObjectShape> {
   readonly partUpdates?: Readonly<Record<string, PartUpdate<T>>>;
   /** Of the stored form: objects go away by themselves after the time that the server keeps such objects; absent: never. */
   readonly lifetime?: 'events';
+  /** The garbage collector has nothing to do with them: what a deletion says of dependents is passed over. */
+  readonly withoutDependents?: true;
   /** Objects are made up when they are read; none is stored. */
   readonly computed?: true;
   /** Absent: the answer to the delete of one object is a Status. */

@@ -377,7 +377,7 @@ t.test('references are one piece', async (t) => {
     live: undefined,
     updated: {
       metadata: { ownerReferences: [owner], finalizers: ['x/y'] },
-      spec: { imagePullSecrets: [{ name: 's' }], nodeSelector: { a: 'b' }, containers: [] },
+      spec: { imagePullSecrets: [{ name: 's' }], nodeSelector: { a: 'b' } },
     },
     manager: 'm',
     now: start,
@@ -414,5 +414,21 @@ t.test('null and empty stay apart where neither has parts', (t) => {
   const fields = { 'f:spec': { 'f:template': { 'f:metadata': { 'f:labels': {} } } } };
   const live = labelled(null);
   t.strictSame(prune(type, live, fields, fields), labelled(null), 'what stays of an earlier apply');
+  t.end();
+});
+
+t.test('a list that is always there belongs to who writes it empty', (t) => {
+  const written = (spec: object) =>
+    updateManagedFields({
+      type: scheme.type('core.v1.LimitRange'),
+      apiVersion: 'v1',
+      subresource: '',
+      live: undefined,
+      updated: { metadata: {}, spec },
+      manager: 'm',
+      now: start,
+    });
+  t.strictSame(written({ limits: [] })[0]?.fieldsV1, { 'f:spec': { 'f:limits': {} } });
+  t.strictSame(written({}), [], 'and to nobody where it is not said');
   t.end();
 });

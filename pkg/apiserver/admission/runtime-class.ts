@@ -4,6 +4,9 @@ import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { RuntimeClass } from '#api/node/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { quoted } from '#apimachinery/errors/shown.js';
+import { unclassified } from '#apimachinery/errors/status.js';
+import { pathSegmentErrors } from '#apimachinery/validation/names.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
@@ -63,7 +66,7 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
   #check(attributes: AdmissionAttributes, found: RuntimeClass | undefined): void {
     const { spec } = attributes.object as Pod;
     const overhead = found?.overhead?.podFixed;
-    if (spec.overhead === undefined || Object.keys(spec.overhead).length === 0) return;
+    if (spec.overhead === undefined) return;
     if (overhead === undefined)
       throw refusal(
         attributes,
@@ -75,11 +78,15 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
   /** Hardly any pod names one. */
   #classOf(attributes: AdmissionAttributes): MaybePromise<RuntimeClass | undefined> {
     const name = (attributes.object as Pod).spec.runtimeClassName;
-    return name === undefined || name === '' ? undefined : this.#named(attributes, name);
+    return name === undefined ? undefined : this.#named(attributes, name);
   }
 
   async #named(attributes: AdmissionAttributes, name: string): Promise<RuntimeClass> {
     const { reader, dialect } = this.#options;
+    // 1.24's client asks for no such name, and its error is no Status.
+    if (name === '') throw unclassified('resource name may not be empty');
+    const wrong = pathSegmentErrors(name);
+    if (wrong.length > 0) throw unclassified(`invalid resource name ${quoted(name)}: [${wrong.join(' ')}]`);
     const found =
       (await reader.get(runtimeclasses, '', name)) ?? (await reader.get(runtimeclasses, '', name, 'latest'));
     if (found !== undefined) return found;

@@ -4,7 +4,7 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { remove } from '#apiserver/registry/delete.js';
 import { type DeleteOptions, deleteOptionsFor } from '#apiserver/registry/delete-options.js';
 import { listResponse, negotiateList } from '#apiserver/registry/list.js';
-import { listRequest } from '#apiserver/registry/list-options.js';
+import { isUncached, listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { scopeOf } from '#apiserver/resources/served-resource.js';
@@ -20,7 +20,10 @@ export async function deleteCollection(operation: Operation): Promise<ApiRespons
   const form = negotiateList(operation);
   const options = deleteOptionsFor(operation);
   const match = selection(resource, context.info);
-  const { version, limit, token } = listRequest(registry.dialect, query, scopeOf(resource, namespace));
+  const { version, limit, token } = listRequest(registry.dialect, query, {
+    scope: scopeOf(resource, namespace),
+    uncached: isUncached(resource),
+  });
   const result = await resource.storage.list({
     scope: scopeOf(resource, namespace),
     version,

@@ -1,6 +1,7 @@
 /** Options of a delete request: its body, or its query when it has none. */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type FieldFailure, statusOf, unclassified } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue, notSupported } from '#apimachinery/validation/failure.js';
@@ -45,14 +46,7 @@ function deleteOptions(reader: BodyReader, context: RequestContext): DeleteOptio
   // Specification 1, 4.7: the query says it beside a body, too, where 1.24 does not look at it any more.
   const dryRuns = [...stringsOf(raw['dryRun']), ...context.info.query.getAll('dryRun')];
   const known = policies.find((one) => one === policy);
-  const failures: FieldFailure[] = [];
-  const path = FieldPath.of('propagationPolicy');
-  if (policy !== undefined && orphan !== undefined) {
-    failures.push(invalidValue(path, policy, 'orphanDependents and deletionPropagation cannot be both set'));
-  }
-  if (policy !== undefined && known === undefined) failures.push(notSupported(path, policy, [...policies, 'nil']));
-  addAll(failures, dryRunFailures(dryRuns));
-  if (failures.length > 0) throw invalidOptions(reader.dialect, kind, failures);
+  requireValid(reader.dialect, { policy, orphan, dryRuns });
   const preconditions = raw['preconditions'];
   return {
     dryRun: dryRuns.includes('All'),
@@ -61,6 +55,23 @@ function deleteOptions(reader: BodyReader, context: RequestContext): DeleteOptio
     ...(typeof orphan === 'boolean' ? { orphanDependents: orphan } : {}),
     ...(typeof preconditions === 'object' && preconditions !== null ? { preconditions } : {}),
   };
+}
+
+/** Throws 422. */
+export function requireValid(
+  dialect: Dialect,
+  { policy, orphan, dryRuns }: { policy: unknown; orphan: unknown; dryRuns: readonly string[] },
+): void {
+  const failures: FieldFailure[] = [];
+  const path = FieldPath.of('propagationPolicy');
+  if (policy !== undefined && orphan !== undefined) {
+    failures.push(invalidValue(path, policy, 'orphanDependents and deletionPropagation cannot be both set'));
+  }
+  if (policy !== undefined && !policies.some((one) => one === policy)) {
+    failures.push(notSupported(path, policy, [...policies, 'nil']));
+  }
+  addAll(failures, dryRunFailures(dryRuns));
+  if (failures.length > 0) throw invalidOptions(dialect, kind, failures);
 }
 
 function stringsOf(value: unknown): string[] {

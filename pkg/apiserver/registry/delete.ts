@@ -21,12 +21,14 @@ export async function deleteObject(operation: Operation): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
   const options = deleteOptionsFor(operation);
-  const { entry, removed } = await remove(operation, { name: context.info, options });
+  const { entry: last, removed, answer } = await remove(operation, { name: context.info, options });
   if (!removed || resource.strategy.deletionAnswer === 'object') {
     // 1.24 says "accepted" only to clients that asked in the oldest way for dependents to go first.
     const status = !removed && options.orphanDependents === false ? 202 : 200;
+    const entry = answer === undefined ? last : await transient(operation, last, answer);
     return entryResponse(operation, { entry, form, status });
   }
+  const entry = last;
   annotateSpan(operation, entry);
   return registry.responder.object(context, successStatus(resource, entry.object() as ApiObjectShape));
 }
@@ -56,6 +58,8 @@ export interface Removed {
   /** The last state, or the marked object when it stays for now. */
   readonly entry: Entry;
   readonly removed: boolean;
+  /** How the client sees what is removed, where that is not as it was. */
+  readonly answer?: ApiObjectShape | undefined;
 }
 
 /** Deletes as far as finalizers and grace period let it. Throws 404, 409 for preconditions, and what admission throws. */
@@ -103,20 +107,40 @@ async function step(
   if (plan.action === 'pending') return { done: { entry, removed: false } };
   const conditions = { signal: context.cancellation, conditions: leaderCondition(registry, context) };
   if (plan.action === 'remove') {
-    if (options.dryRun) return { done: { entry, removed: true } };
+    const { answer } = plan;
+    if (options.dryRun) return { done: { entry, removed: true, answer } };
     const result = await resource.storage.delete(key, entry.revision, conditions);
     if (!result.ok) return { raced: result.current };
     await deleted(registry, resource, object);
-    return { done: { entry: result.entry, removed: true } };
+    return { done: { entry: result.entry, removed: true, answer } };
   }
   const marked = resource.strategy.terminating?.(plan.object) ?? plan.object;
+  if (options.dryRun) return { done: { entry: await transient(operation, entry, marked), removed: false } };
   const { bytes } = await formOf(resource, marked, { request: context, pause: () => betweenSteps(operation, entry) });
-  if (options.dryRun) {
-    const answered = new TransientEntry(entry.key, bytes, entry.revision, resource.stored.type);
-    return { done: { entry: answered, removed: false } };
-  }
   const result = await resource.storage.update(key, bytes, entry.revision, conditions);
   return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
+}
+
+/** 1.24's store of namespaces looks at preconditions by itself, and says it in its own words. Throws 409. */
+function requireOfStore(
+  { qualified }: ServedResource,
+  metadata: ApiObjectShape['metadata'],
+  { uid, resourceVersion }: NonNullable<DeleteOptions['preconditions']>,
+): void {
+  const require = (what: string, value: string | undefined, stored: string | undefined) => {
+    if (value === undefined || value === stored) return;
+    const why = `Precondition failed: ${what} in precondition: ${value}, ${what} in object meta: ${stored}`;
+    throw conflict(qualified, metadata.name ?? '', why);
+  };
+  require('UID', uid, metadata.uid);
+  require('ResourceVersion', resourceVersion, metadata.resourceVersion);
+}
+
+/** An entry that is answered, and not stored. */
+async function transient(operation: Operation, entry: Entry, object: ApiObjectShape): Promise<Entry> {
+  const { context, resource } = operation;
+  const { bytes } = await formOf(resource, object, { request: context, pause: () => betweenSteps(operation, entry) });
+  return new TransientEntry(entry.key, bytes, entry.revision, resource.stored.type);
 }
 
 function graceOf(
@@ -132,6 +156,7 @@ function checkPreconditions(resource: ServedResource, object: ApiObjectShape, { 
   const { uid, resourceVersion } = preconditions;
   const { metadata } = object;
   const name = metadata.name ?? '';
+  if (resource.strategy.heldBySpec !== undefined) requireOfStore(resource, metadata, preconditions);
   // 1.24 names the kind here, not the resource.
   const { kind: resourceKind, refusedIn } = resource.declaration;
   const kind = { group: refusedIn ?? resource.group, resource: resourceKind };

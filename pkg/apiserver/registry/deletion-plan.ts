@@ -12,8 +12,8 @@ import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 export type DeletionPlan =
-  /** The object goes. */
-  | { readonly action: 'remove' }
+  /** The object goes. `answer` is how it is shown to the client where that is not as it was. */
+  | { readonly action: 'remove'; readonly answer?: ApiObjectShape }
   /** The object is stored like this and stays. */
   | { readonly action: 'mark'; readonly object: ApiObjectShape }
   /** It is on its way already; nothing to do. */
@@ -43,7 +43,7 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
   const finalizers = withCleanUp(input, wantedFinalizers(input, dialect));
   const held = finalizers.length > 0 || isHeldBySpec(input);
   const grace = graceSeconds ?? 0;
-  if (!held && grace === 0) return { action: 'remove' };
+  if (!held && grace === 0) return graceSeconds === undefined ? { action: 'remove' } : removed(object, now);
   const next: ApiObjectShape = { ...object, metadata: { ...metadata } };
   setFinalizers(next, finalizers);
   if (marked === undefined) {
@@ -58,6 +58,18 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
   return { action: 'mark', object: next };
 }
 
+/** Kinds with a grace period show that it is over when there was none. */
+function removed(object: ApiObjectShape, now: number): DeletionPlan {
+  const { generation = 0 } = object.metadata;
+  const metadata = {
+    ...object.metadata,
+    deletionTimestamp: formatTime(now),
+    deletionGracePeriodSeconds: 0,
+    ...(generation > 0 ? { generation: successor(generation) } : {}),
+  };
+  return { action: 'remove', answer: { ...object, metadata } };
+}
+
 /** A deletion under way: its grace period can only be made shorter. */
 function shortened(input: DeletionInput, marked: string, graceBefore: number | bigint): DeletionPlan {
   const { object, options } = input;
@@ -66,9 +78,9 @@ function shortened(input: DeletionInput, marked: string, graceBefore: number | b
   if (asked === undefined || asked >= graceBefore) {
     return !held && graceBefore === 0 ? { action: 'remove' } : { action: 'pending' };
   }
-  if (!held && asked === 0) return { action: 'remove' };
   const deletionTimestamp = formatTime(parseTime(marked) + (Number(asked) - Number(graceBefore)) * 1000);
   const metadata = { ...object.metadata, deletionTimestamp, deletionGracePeriodSeconds: asked };
+  if (!held && asked === 0) return { action: 'remove', answer: { ...object, metadata } };
   return { action: 'mark', object: { ...object, metadata } };
 }
 
@@ -77,6 +89,9 @@ function wantedFinalizers({ object, options, resource }: DeletionInput, dialect:
   const { orphan, foreground } = dialect.finalizers;
   const present = object.metadata.finalizers ?? [];
   const others = present.filter((finalizer) => finalizer !== orphan && finalizer !== foreground);
+  if (resource.strategy.withoutDependents === true) return others;
+  // 1.24's store of namespaces takes the oldest way to say that dependents are not orphaned for one to wait for them.
+  if (resource.strategy.heldBySpec !== undefined && options.orphanDependents === false) return [...others, foreground];
   const policy = options.propagationPolicy ?? policyOf(options.orphanDependents);
   if (policy === 'Orphan') return [...others, orphan];
   if (policy === 'Foreground') return [...others, foreground];

@@ -52,7 +52,7 @@ t.test('lists', async (t) => {
   for (const [query, expected] of matrix) {
     let outcome: string | number | undefined;
     try {
-      outcome = listRequest(dialect, new URLSearchParams(query), 'default/').version.kind;
+      outcome = listRequest(dialect, new URLSearchParams(query), { scope: 'default/' }).version.kind;
     } catch (error) {
       outcome = statusOf(error)?.code;
     }
@@ -68,7 +68,7 @@ t.test('options that exclude each other have the code of the dialect', async (t)
     [dialect, 422, 'Invalid'],
     [orchDialect, 400, 'BadRequest'],
   ] as const) {
-    t.throws(() => listRequest(of, query, ''), {
+    t.throws(() => listRequest(of, query, { scope: '' }), {
       code,
       reason,
       message: `ListOptions.${of.groupName('meta')} "" is invalid: ${message}`,
@@ -78,7 +78,7 @@ t.test('options that exclude each other have the code of the dialect', async (t)
 
 t.test('versions that are none', async (t) => {
   const message = 'resourceVersion: Invalid value: "x\\x01": strconv.ParseUint: parsing "x\\x01": invalid syntax';
-  const list = (query: string) => () => listRequest(dialect, new URLSearchParams(query), '');
+  const list = (query: string) => () => listRequest(dialect, new URLSearchParams(query), { scope: '' });
   t.throws(list('resourceVersion=x%01'), { code: 500, message });
   t.throws(list('limit=1&resourceVersion=x%01'), { code: 400, message: `invalid resource version: ${message}` });
 });

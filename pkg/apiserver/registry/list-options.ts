@@ -29,8 +29,17 @@ export function getVersion(query: URLSearchParams): ReadVersion {
   return revision === 0n ? any : { kind: 'notOlderThan', revision };
 }
 
+/** 1.24 has no cache of what goes away by itself. */
+export function isUncached({ ttlSeconds }: { readonly ttlSeconds?: number | undefined }): boolean {
+  return ttlSeconds !== undefined;
+}
+
 /** What a list asks for. `scope` bounds continue tokens. Throws 400 or 422 for combinations that are invalid. */
-export function listRequest(dialect: Dialect, query: URLSearchParams, scope: string): ListRequest {
+export function listRequest(
+  dialect: Dialect,
+  query: URLSearchParams,
+  { scope, uncached = false }: { readonly scope: string; readonly uncached?: boolean },
+): ListRequest {
   const match = query.get('resourceVersionMatch') ?? '';
   const text = query.get('resourceVersion') ?? '';
   const continuing = query.get('continue') ?? '';
@@ -43,7 +52,7 @@ export function listRequest(dialect: Dialect, query: URLSearchParams, scope: str
     throw invalidOptions(dialect, 'ListOptions', [forbiddenField(path, 'sendInitialEvents is forbidden for list')]);
   }
   // Lists that 1.24 has its store answer, which says what is wrong with a version in other words than the cache.
-  const stored = continuing !== '' || (limit > 0 && text !== '0') || match === 'Exact';
+  const stored = uncached || continuing !== '' || (limit > 0 && text !== '0') || match === 'Exact';
   const revision = text === '' ? 0n : stored ? storedVersion(text) : requestedVersion(text);
   if (continuing !== '') {
     const token = decodeContinue(continuing, scope);

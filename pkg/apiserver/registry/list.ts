@@ -4,7 +4,7 @@ import { expired, isExpired } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
 import { encodeContinue } from '#apiserver/registry/continue-token.js';
-import { type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
+import { isUncached, type ListRequest, listRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
@@ -33,7 +33,7 @@ export async function listObjects(operation: Operation<ListContext>): Promise<Ap
   const { query, namespace } = context.info;
   const scope = scopeOf(resource, namespace);
   const match = selection(resource, context.info);
-  const request = listRequest(registry.dialect, query, scope);
+  const request = listRequest(registry.dialect, query, { scope, uncached: isUncached(resource) });
   const result = await readPage(resource, scope, request, match, context.signal);
   return listResponse(operation, { result, form, whole: match === undefined });
 }

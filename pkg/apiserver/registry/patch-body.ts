@@ -194,7 +194,8 @@ export function* applyPatchKnowing(patch: Patch, object: object, type: TypeInfo)
     if (part === undefined) continue;
     const before = (object as JsonObject)[key];
     const own = key === 'metadata' ? yield* ownMetadata(part, before, unchanged) : yield* copyJsonSteps(part);
-    if (part === before) unchanged.add(own);
+    // Numbers and texts are the same wherever they stand.
+    if (part === before && typeof own === 'object' && own !== null) unchanged.add(own);
     setMember(value, key, own);
   }
   return { value, unchanged };

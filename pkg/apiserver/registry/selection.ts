@@ -91,7 +91,7 @@ function requireSelectable(resource: ServedResource, fields: FieldSelector): voi
   if (resource.stored.strategy.selectableFields !== undefined) {
     const offered = selectableFields(resource);
     const { fieldRefusal } = resource.strategy;
-    fields.requireFields((field) => offered.has(field) || commonFields.has(field), fieldRefusal);
+    fields.requireFields((field) => offered.has(field), fieldRefusal);
     return;
   }
   const isApart = resource.edition !== undefined && !resource.declaration.namespaced;

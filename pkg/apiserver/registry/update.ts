@@ -1,4 +1,5 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
+import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import { badRequest, conflict } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readKnownBody } from '#apiserver/registry/body.js';
@@ -67,14 +68,27 @@ export function requireOwnName(resource: ServedResource, object: ApiObjectShape,
  * asked: there another UID is a change, which validation refuses.
  */
 export function requireUID(resource: ServedResource, object: ApiObjectShape, current: ApiObjectShape): void {
-  const uid = object.metadata.uid ?? '';
-  if (uid === '' || uid === current.metadata.uid) return;
-  const { name = '', namespace = '' } = current.metadata;
-  const key = resource.storage.prefix + keyOf(resource, namespace, name);
-  // 1.24's store finds it, and says so.
-  const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: `;
-  const why = `Precondition failed: UID in precondition: ${uid}, UID in object meta: ${current.metadata.uid}`;
-  throw conflict(resource.qualified, name, error + why);
+  const { uid = '' } = object.metadata;
+  requireStored(resource, { uid }, current);
+}
+
+/** What 1.24 has its store compare with the object that it is about to change. Empty and absent ask for nothing. Throws 409. */
+export function requireStored(
+  resource: ServedResource,
+  preconditions: Pick<ObjectMeta, 'uid' | 'resourceVersion'>,
+  { metadata }: ApiObjectShape,
+): void {
+  for (const [field, name] of [
+    ['uid', 'UID'],
+    ['resourceVersion', 'ResourceVersion'],
+  ] as const) {
+    const value = preconditions[field] ?? '';
+    if (value === '' || value === metadata[field]) continue;
+    const key = resource.storage.prefix + keyOf(resource, metadata.namespace ?? '', metadata.name ?? '');
+    const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: `;
+    const why = `Precondition failed: ${name} in precondition: ${value}, ${name} in object meta: ${metadata[field]}`;
+    throw conflict(resource.qualified, metadata.name ?? '', error + why);
+  }
 }
 
 /** The body's name and namespace must be those of the path; absent ones are filled in. */

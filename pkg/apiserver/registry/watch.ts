@@ -5,7 +5,7 @@ import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { isExpired } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { LazyAbort } from '#apiserver/http/lazy-abort.js';
-import type { Negotiated, Transform } from '#apiserver/http/media-type.js';
+import { type Negotiated, transforms } from '#apiserver/http/media-type.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -19,8 +19,6 @@ import type { ReadVersion } from '#storage/resource-storage.js';
 
 /** What opening a watch uses of the registry, besides what its frames do. */
 type WatchContext = WatchFramesContext & Pick<RegistryContext, 'codec' | 'random' | 'responder'> & WatchLimits;
-
-const watchTransforms: readonly Transform['kind'][] = ['Table', 'PartialObjectMetadata', 'PartialObjectMetadataList'];
 
 /**
  * The answer to a watch. A server that cannot watch now (429, 504) says so at once; a version that is too old (410) and
@@ -40,7 +38,7 @@ export function negotiateWatch(operation: Operation<WatchContext>): Negotiated {
   const { registry, context, resource } = operation;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const formats = registry.codec.hasProtobuf(type) ? (['json', 'protobuf'] as const) : (['json'] as const);
-  return registry.responder.negotiate(context, watchTransforms, formats);
+  return registry.responder.negotiate(context, transforms, formats);
 }
 
 /** The frames of a watch, joined where there are many at once. Throws 400 and 422 at once for bad options. */

@@ -19,14 +19,17 @@ export async function serveVirtual(operation: Operation, virtual: VirtualResourc
   const type = subresourceType(registry, resource, virtual.subresource);
   const object = await readBody(registry, context, type, options.fieldValidation);
   object.metadata ??= {};
-  if (virtual.subresource === '') requireNamespace(resource, object, info.namespace);
+  requireNamespace(resource, object, info.namespace);
   const { dryRun } = options;
   const { namespace, name } = info;
   const call = { operation: 'CREATE', subresource: virtual.subresource, namespace, name, dryRun, object } as const;
-  if (virtual.subresource === '') {
-    const recording = recordManagers(operation, { object, manager: options.fieldManager, subresource: '' });
-    if (recording !== undefined) await recording;
-  }
+  const { subresource } = virtual;
+  const spoken = { ...resource, apiVersion: type.apiVersion, type: registry.codec.typeOf(type) };
+  const recording = recordManagers(
+    { ...operation, resource: spoken },
+    { object, manager: options.fieldManager, subresource },
+  );
+  if (recording !== undefined) await recording;
   await admitChanges(operation, call);
   await runAdmission('validate', operation, call);
   const answer = await virtual.handle({ object, namespace, name, dryRun, context });

@@ -56,7 +56,7 @@ export class TokenIssuer {
   ): Promise<TokenRequest> {
     const { clock, audiences: ownAudiences } = this.#options;
     const name = serviceAccount.metadata.name ?? '';
-    this.#validate(request, name);
+    this.#validate(request);
     const bound = await this.#bound(serviceAccount, request);
     const asked = this.#shortened(Number(request.spec.expirationSeconds ?? defaultExpirationSeconds), warn);
     const audiences = request.spec.audiences?.length ? request.spec.audiences : [...ownAudiences];
@@ -105,7 +105,7 @@ export class TokenIssuer {
     return max;
   }
 
-  #validate(request: TokenRequest, name: string): void {
+  #validate(request: TokenRequest): void {
     const failures: FieldFailure[] = [];
     const refuse = (value: number | bigint, why: string) =>
       failures.push({
@@ -117,7 +117,7 @@ export class TokenIssuer {
     if (seconds < minExpirationSeconds) refuse(seconds, 'may not specify a duration less than 10 minutes');
     if (seconds > maxExpirationSeconds) refuse(seconds, 'may not specify a duration larger than 2^32 seconds');
     const kind = { group: this.#options.dialect.groupName('authentication'), kind: 'TokenRequest' };
-    if (failures.length > 0) throw invalid(kind, name, failures);
+    if (failures.length > 0) throw invalid(kind, '', failures);
   }
 
   async #bound(serviceAccount: ServiceAccount, request: TokenRequest): Promise<Bound> {
@@ -142,7 +142,9 @@ export class TokenIssuer {
       checkUid('secrets', secret.metadata.uid, uid, name);
       return { secret };
     }
-    throw badRequest(`cannot bind token to object of type ${apiVersion}, Kind=${kind}`);
+    throw badRequest(
+      `cannot bind token to object of type ${apiVersion.includes('/') ? '' : '/'}${apiVersion}, Kind=${kind}`,
+    );
   }
 }
 

@@ -1,7 +1,7 @@
 /** Where a node's agent is, and how this server shows itself to it. */
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
-import { internalError, notFound } from '#apimachinery/errors/status.js';
+import { notFound, unclassified } from '#apimachinery/errors/status.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Backend, BackendTLS } from '#apiserver/streaming/backend.js';
 import { agentHost, type ResolveName } from '#apiserver/streaming/reachable.js';
@@ -35,8 +35,7 @@ export class NodeAgents {
     const node = (await reader.get(nodes, '', nodeName)) ?? (await reader.get(nodes, '', nodeName, 'latest'));
     if (node === undefined) throw notFound({ group: '', resource: 'nodes' }, nodeName);
     const host = this.#address(node);
-    if (host === undefined)
-      throw internalError(new Error(`no preferred addresses found; known addresses: ${known(node)}`));
+    if (host === undefined) throw unclassified(`no preferred addresses found; known addresses: ${known(node)}`);
     const told = node.status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
     const port = told === 0 ? defaultPort : told;
     const { ca, cert, key } = await tls.current();

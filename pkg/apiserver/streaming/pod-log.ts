@@ -52,7 +52,7 @@ async function openLog({ reader, nodeAgents }: PodStreamOptions, context: Reques
   const container = chooseContainer(pod, info.query.get('container') ?? '');
   const headers = { 'content-type': 'text/plain' };
   // Nothing has run yet that could have written anything.
-  if ((pod.spec.nodeName ?? '') === '') return { status: 200, headers, body: Buffer.alloc(0) };
+  if ((pod.spec.nodeName ?? '') === '') return { status: 204, headers: {}, body: undefined };
   const insecure = flag(info.query, 'insecureSkipTLSVerifyBackend');
   const backend = await nodeAgents.backend(pod.spec.nodeName ?? '', { insecure });
   const path = `/containerLogs/${encodeURIComponent(info.namespace)}/${encodeURIComponent(info.name)}/${encodeURIComponent(container)}${query}`;

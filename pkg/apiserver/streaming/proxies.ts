@@ -49,10 +49,10 @@ function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: strin
     async connect(context): Promise<ApiResponse> {
       const { request, info, signal } = context;
       const { path, query } = targetPath(request.url, info);
+      const backend = await locate(context);
       // Relative links of a page work only below a path that ends with a slash.
       if (path === '' && (request.method === 'GET' || request.method === 'HEAD'))
         return { status: 301, headers: { location: `${request.url.split('?')[0]}/${query}` }, body: undefined };
-      const backend = await locate(context);
       const target = path === '' ? '/' : path;
       const prefix = info.path.slice(0, info.path.length - path.length).replace(/\/+$/, '');
       const headers = {
@@ -137,7 +137,8 @@ async function locateService(options: ProxyOptions, namespace: string, text: str
   if (service === undefined) throw notFound({ group: '', resource: 'services' }, name);
   const wanted = portName(service, port);
   const found = await reader.get(endpoints, namespace, name);
-  const candidates = (found?.subsets ?? []).flatMap(({ addresses = [], ports: open = [] }) =>
+  if (found === undefined) throw notFound({ group: '', resource: 'services' }, name);
+  const candidates = (found.subsets ?? []).flatMap(({ addresses = [], ports: open = [] }) =>
     open
       .filter((each) => (each.name ?? '') === wanted)
       .flatMap((each) => addresses.map((at) => ({ at, port: each.port }))),

@@ -4,7 +4,7 @@ import { boundPod } from '#api/core/v1/pod/binding.js';
 import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
 import { copyJson } from '#apimachinery/copy.js';
-import { badRequest, invalid } from '#apimachinery/errors/status.js';
+import { badRequest, type FieldFailure, unclassified } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 import { annotateSpan } from '#apiserver/registry/annotate-span.js';
@@ -12,6 +12,7 @@ import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import { requireStored } from '#apiserver/registry/update.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
@@ -27,10 +28,11 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   // The collection `bindings` names no pod in its path.
   const name = context.info.name === '' ? (object.metadata.name ?? '') : context.info.name;
   requireNamespace(resource, object, namespace);
-  if (object.metadata.name !== name) throw badRequest('name in URL does not match name in Binding object');
+  if ((object.metadata.name ?? '') !== name) throw badRequest('name in URL does not match name in Binding object');
   const binding = object as unknown as Binding;
   const failures = validateBinding(binding);
-  if (failures.length > 0) throw invalid({ group: '', kind: 'Binding' }, name, failures);
+  // An error that is no Status, in 1.24.
+  if (failures.length > 0) throw unclassified(aggregated(failures));
   const call = {
     operation: 'CREATE',
     subresource: 'binding',
@@ -41,6 +43,7 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   } as const;
   await runAdmission('admit', operation, call);
   await runAdmission('validate', operation, call);
+  if (name === '') throw badRequest('Name parameter required.');
   const { entry } = await mutate(operation, {
     namespace,
     name,
@@ -48,9 +51,18 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
     // Binding is the system's own doing: it makes nobody the owner of the node's name.
     trackFields: false,
     profile: { subresource: 'binding', prepare: () => undefined, validate: () => [] },
-    change: (current) => boundPod(copyJson(current) as Pod, binding, registry.clock.now()),
+    change(current) {
+      requireStored(resource, binding.metadata ?? {}, current);
+      return boundPod(copyJson(current) as Pod, binding, registry.clock.now());
+    },
   });
   annotateSpan(operation, entry);
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
   return registry.responder.object(context, status, 201);
+}
+
+/** Failures as one error: each text once. */
+function aggregated(failures: readonly FieldFailure[]): string {
+  const texts = [...new Set(failures.map(({ field, message }) => `${field}: ${message}`))];
+  return texts.length === 1 ? texts.join() : `[${texts.join(', ')}]`;
 }

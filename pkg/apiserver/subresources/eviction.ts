@@ -12,13 +12,12 @@ import { runAdmission } from '#apiserver/registry/admit.js';
 import { bodyEncoding } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import { remove } from '#apiserver/registry/delete.js';
-import type { DeleteOptions } from '#apiserver/registry/delete-options.js';
+import { type DeleteOptions, requireValid } from '#apiserver/registry/delete-options.js';
 import { readEntry } from '#apiserver/registry/get.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { statusProfile } from '#apiserver/registry/profiles.js';
-import { invalidOptions } from '#apiserver/registry/request-errors.js';
-import { dryRunFailures, writeOptions } from '#apiserver/registry/write-options.js';
+import { writeOptions } from '#apiserver/registry/write-options.js';
 import { objectOf } from '#apiserver/resources/served-resource.js';
 import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
@@ -43,8 +42,8 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
   requireNamespace(resource, eviction, info.namespace);
   if (eviction.metadata.name !== info.name) throw badRequest('name in URL does not match name in Eviction object');
   const { dryRun: asked = [], ...given } = eviction.deleteOptions ?? {};
-  const failures = dryRunFailures(asked);
-  if (failures.length > 0) throw invalidOptions(registry.dialect, 'DeleteOptions', failures);
+  const { propagationPolicy: policy, orphanDependents: orphan } = given;
+  requireValid(registry.dialect, { policy, orphan, dryRuns: asked });
   const dryRun = options.dryRun || asked.includes('All');
   const { namespace, name } = info;
   const call = { operation: 'CREATE', subresource: 'eviction', namespace, name, dryRun, object: eviction } as const;

@@ -88,11 +88,11 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
     const applied = allSteps(readApplied({ type: fields, apiVersion, applied: patch.body })) as JsonObject & Scale;
     tellRepeatedKeys(context, patch, options.fieldValidation);
     const wanted: Scale = patchedObject(operation, type, { options, patch, object: copyJson(applied) });
-    requireOwnName(resource, wanted, context.info);
+    wanted.metadata ??= {};
     const application = {
       context,
       resource,
-      configuration: configurationOf(resource, applied),
+      configuration: configurationOf(resource, applied, context.info.name),
       manager,
       force,
       subresource: 'scale',
@@ -103,6 +103,7 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
       async apply(live, pause) {
         const merged = await registry.managedFields.applyInSteps({ ...application, live }, pause);
         await pause();
+        requireOwnName(resource, wanted, context.info);
         return scaled(resource, merged as ApiObjectShape, wanted, live);
       },
     };
@@ -130,11 +131,12 @@ function specField({ strategy }: ServedResource): string {
 }
 
 /** What applying a Scale means for the object that it scales. */
-function configurationOf(resource: ServedResource, scale: Scale): object {
+function configurationOf(resource: ServedResource, scale: Partial<Scale>, name: string): object {
   const { apiVersion, declaration, strategy } = resource;
-  const { name, namespace } = scale.metadata;
+  const { namespace } = scale.metadata ?? {};
   const replicas = scale.spec?.replicas;
-  const configuration: JsonObject = { apiVersion, kind: declaration.kind, metadata: { name, namespace } };
+  const metadata = { name, ...(namespace === undefined ? {} : { namespace }) };
+  const configuration: JsonObject = { apiVersion, kind: declaration.kind, metadata };
   return replicas === undefined ? configuration : withValue(configuration, specReplicas(strategy), replicas);
 }
 

@@ -63,7 +63,7 @@ export async function tenantServer() {
       virtualResources: [
         ...reviews,
         tokenReviews({ dialect, tokens, audiences: ['api'] }),
-        tokenRequests({ issuer, reader }),
+        tokenRequests({ dialect, issuer, reader }),
       ],
     },
   });

@@ -16,6 +16,7 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 export const commonEventRules: KindRules<Event> = {
   allowCreateOnUpdate: true,
   lifetime: 'events',
+  withoutDependents: true,
   selectableFields: (event) => ({
     ...referenceFields(event.involvedObject),
     reason: event.reason ?? '',

@@ -4,7 +4,6 @@ import type { Node } from '#api/core/v1/types.gen.js';
 import { goQuantityValue } from '#api/go/go-values.js';
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import { changeFailures, created, type Draft, testContext, updated, withField } from '#api/testing/strategy-table.js';
-import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const base: Draft = { metadata: { name: 'n' }, spec: {} };
 const taints = 'scheduler.alpha.orch.io/taints';
@@ -152,9 +151,7 @@ t.test('status', (t) => {
 
 t.test('warnings', (t) => {
   const node = created(nodeStrategy, withField(base, 'spec.externalID', 'e')) as Node;
-  t.strictSame(nodeStrategy.warnings?.(node, undefined, { ...testContext, dialect: kubernetesDialect }), [
-    'spec.externalID: this field is deprecated, and is unused by Kubernetes',
-  ]);
+  t.strictSame(nodeStrategy.warnings?.(node, undefined, testContext), []);
   node.spec = { configSource: source };
   t.strictSame(nodeStrategy.warnings?.(node, undefined, testContext), ['spec.configSource: the feature is removed']);
   t.end();

@@ -7,7 +7,6 @@ import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 
 export const nodeStrategy: Strategy<Node> = kindStrategy<Node>(nodes, {
   keepStatusOnCreate: true,
@@ -20,19 +19,10 @@ export const nodeStrategy: Strategy<Node> = kindStrategy<Node>(nodes, {
   validate: (node, context) => validateNode(node, context.dialect),
   validateUpdate: (node, old) => validateNodeUpdate(node, old),
   validateStatusUpdate: (node, old, context) => validateNodeStatusUpdate(node, old, context.dialect),
-  warnings: ({ spec }, _old, { dialect }) => [
-    ...(spec.configSource === undefined ? [] : ['spec.configSource: the feature is removed']),
-    ...((spec.externalID ?? '') === ''
-      ? []
-      : [`spec.externalID: this field is deprecated, and is unused by ${productName(dialect)}`]),
-  ],
+  warnings: ({ spec }) => (spec.configSource === undefined ? [] : ['spec.configSource: the feature is removed']),
   selectableFields: (node) => ({ 'spec.unschedulable': String(node.spec.unschedulable ?? false) }),
   cells: (node, context) => nodeCells(node, context.dialect, context.now),
 });
-
-function productName({ product }: Dialect): string {
-  return product.charAt(0).toUpperCase() + product.slice(1);
-}
 
 function defaultNode(node: Node): void {
   const { spec, status } = node;

@@ -232,7 +232,11 @@ export function validateVolumeUpdate(spec: PersistentVolumeSpec, old: Persistent
   // Both paths lack their `spec` in 1.24.
   addAll(failures, validateImmutable(spec.volumeMode, old.volumeMode, FieldPath.of('volumeMode')));
   if (old.nodeAffinity !== undefined) {
-    addAll(failures, validateImmutable(spec.nodeAffinity, old.nodeAffinity, FieldPath.of('nodeAffinity')));
+    const { nodeAffinity } = spec;
+    if (!semanticEqual(nodeAffinity, old.nodeAffinity)) {
+      const shown = nodeAffinity && coreValues.of('VolumeNodeAffinity', nodeAffinity);
+      failures.push(invalidValue(FieldPath.of('nodeAffinity'), shown, 'field is immutable'));
+    }
   }
   return failures;
 }

@@ -5,10 +5,10 @@ import { conflict, type StatusError } from '#apimachinery/errors/status.js';
 
 /**
  * The pod as it belongs to the binding's node from `now` (ms) on, which shares with `current` whatever binding leaves
- * alone. Throws 409 when it has a node, is being deleted, or is not the one that the binding means.
+ * alone. Throws 409 when it has a node or is being deleted.
  */
 export function boundPod(current: Pod, binding: Binding, now: number): Pod {
-  const refusal = refusedBecause(current, binding.metadata ?? {});
+  const refusal = refusedBecause(current);
   if (refusal !== undefined) throw notBound(current, refusal);
   const { annotations } = binding.metadata ?? {};
   const metadata = { ...current.metadata };
@@ -23,14 +23,7 @@ export function boundPod(current: Pod, binding: Binding, now: number): Pod {
   };
 }
 
-function refusedBecause({ metadata, spec }: Pod, wanted: NonNullable<Binding['metadata']>): string | undefined {
-  const { uid = '', resourceVersion = '' } = wanted;
-  const failed = (what: string, asked: string, found: string | undefined) =>
-    `Precondition failed: ${what} in precondition: ${asked}, ${what} in object meta: ${found}`;
-  if (uid !== '' && uid !== metadata.uid) return failed('UID', uid, metadata.uid);
-  if (resourceVersion !== '' && resourceVersion !== metadata.resourceVersion) {
-    return failed('ResourceVersion', resourceVersion, metadata.resourceVersion);
-  }
+function refusedBecause({ metadata, spec }: Pod): string | undefined {
   if (metadata.deletionTimestamp !== undefined) {
     return `pod ${metadata.name ?? ''} is being deleted, cannot be assigned to a host`;
   }
