@@ -103,7 +103,9 @@ export function* readApplied(request: Configuration): Steps<JsonObject> {
     if (!(error instanceof DecodeError)) throw error;
     const why = conversionFailure(type, applied) ?? error.message;
     const what = `unable to convert unstructured object to ${versionKind(request)}: ${why}`;
-    throw unclassified(`failed to convert new object (${whereOf(request, applied)}) to proper version: ${what}`);
+    const message = `failed to convert new object (${whereOf(request, applied)}) to proper version: ${what}`;
+    // 1.24 takes other bits of a number that is too large; who sends it is told instead.
+    throw /^cannot convert int64 to u?int32$/.test(why) ? badRequest(message) : unclassified(message);
   }
 }
 
