@@ -105,7 +105,6 @@ t.test('addressing', withEtcd, async (t) => {
       t.match(await client.get('/apis/none.example/v1/things'), { status: 404, text: '404 page not found\n' });
       const unusable: [string, string][] = [
         ['..', `Name parameter invalid: "..": may not be '..'`],
-        ['a%2Fb', `Name parameter invalid: "a/b": may not contain '/'`],
         ['a%25b', `Name parameter invalid: "a%b": may not contain '%'`],
       ];
       for (const [name, message] of unusable)
@@ -117,8 +116,13 @@ t.test('addressing', withEtcd, async (t) => {
           const { json } = await client.ask(method, `${configMaps('web')}/${name}`, asked);
           t.match(json, { code: 400, reason: 'BadRequest', message }, `${method} ${name}`);
         }
-      for (const path of ['/api/v1/watch/namespaces/a%2Fb', '/api/v1/namespaces/a%2Fb?watch=1'])
-        t.match((await client.get(path)).json, { code: 400, message: unusable[1]?.[1] }, path);
+      // An encoded slash makes the path a longer one, which nothing is served at.
+      for (const path of [
+        `${configMaps('web')}/a%2Fb`,
+        '/api/v1/watch/namespaces/a%2Fb',
+        '/api/v1/namespaces/a%2Fb?watch=1',
+      ])
+        t.match((await client.get(path)).json, { code: 404, reason: 'NotFound', details: {} }, path);
       t.same((await client.get('/api/v1/nothings')).json, {
         kind: 'Status',
         apiVersion: 'v1',
