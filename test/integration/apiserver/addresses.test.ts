@@ -92,7 +92,7 @@ t.test('a path says each thing once and in its place', async (t) => {
   ]) {
     t.match(await call(server, 'GET', path), { status: 404 }, path);
   }
-  for (const name of ['..', '.', '%2e%2e', 'a%2Fa', '%2E', 'a%25']) {
+  for (const name of ['..', '.', '%2e%2e', '%2E', 'a%25']) {
     const wanted = { status: 400, json: { message: /^Name parameter invalid: / } };
     t.match(await call(server, 'GET', `/api/v1/namespaces/a/configmaps/${name}`), wanted, name);
     t.match(await call(server, 'DELETE', `/api/v1/namespaces/a/configmaps/${name}`), wanted, `DELETE ${name}`);
