@@ -377,7 +377,7 @@ t.test('references are one piece', async (t) => {
     live: undefined,
     updated: {
       metadata: { ownerReferences: [owner], finalizers: ['x/y'] },
-      spec: { imagePullSecrets: [{ name: 's' }], nodeSelector: { a: 'b' } },
+      spec: { imagePullSecrets: [{ name: 's' }], nodeSelector: { a: 'b' }, containers: [] },
     },
     manager: 'm',
     now: start,
