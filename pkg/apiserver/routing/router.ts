@@ -120,7 +120,8 @@ export class ResourceRouter {
     else if (nameless || homeless || !resource.declaration.verbs.includes(info.verb)) {
       throw methodNotServed(resource.qualified, info.verb);
     }
-    warnOfDeprecation(operation);
+    // There is no creating at the path of an object.
+    if (info.verb !== 'create' || info.name === '') warnOfDeprecation(operation);
     return this.#verb(operation);
   }
 

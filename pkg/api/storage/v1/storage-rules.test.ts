@@ -202,6 +202,7 @@ t.test('attachments', (t) => {
       'spec.attacher',
       '',
       'spec.attacher: Required value',
+      'spec.attacher: Required value',
       `spec.attacher: Invalid value: "": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
     ],
     [
@@ -218,6 +219,7 @@ t.test('attachments', (t) => {
     source(
       { persistentVolumeName: '' },
       'spec.source.persistentVolumeName: Required value: must specify non empty persistentVolumeName',
+      `spec.source.persistentVolumeName: Invalid value: "": a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')`,
     ),
     source(
       { persistentVolumeName: 'V' },

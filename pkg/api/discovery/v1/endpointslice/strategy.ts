@@ -3,6 +3,7 @@ import { declaration as schema } from '#api/core/v1/container.js';
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import type { Endpoint, EndpointPort, EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
@@ -11,7 +12,16 @@ import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import { checkDNSLabel, checkDNSSubdomain, checkEnum, checkQualifiedName } from '#apimachinery/validation/checks.js';
-import { addAll, duplicate, invalidEach, invalidValue, required, tooMany } from '#apimachinery/validation/failure.js';
+import {
+  addAll,
+  duplicate,
+  invalidEach,
+  invalidValue,
+  none,
+  notSupported,
+  required,
+  tooMany,
+} from '#apimachinery/validation/failure.js';
 import { dns1123LabelErrors, dns1123SubdomainErrors, labelValueErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -19,6 +29,7 @@ const maxEndpoints = 1000;
 const maxPorts = 100;
 const maxAddresses = 100;
 const maxZoneHints = 8;
+const maxTopologyLabels = 16;
 /** More are only counted in tables. */
 const shownInTable = 3;
 
@@ -81,15 +92,26 @@ function validateEndpoint(endpoint: Endpoint, addressType: string, at: FieldPath
   const addresses = endpoint.addresses ?? [];
   const addressesPath = at.child('addresses');
   if (addresses.length === 0) failures.push(required(addressesPath, 'must contain at least 1 address'));
-  else if (addresses.length > maxAddresses) failures.push(tooMany(addressesPath, addresses.length, maxAddresses));
-  else {
-    addresses.forEach((address, i) => {
-      addAll(failures, validateAddress(address, addressType, addressesPath.index(i)));
-    });
-  }
+  if (addresses.length > maxAddresses) failures.push(tooMany(addressesPath, addresses.length, maxAddresses));
+  addresses.forEach((address, i) => {
+    addAll(failures, validateAddress(address, addressType, addressesPath.index(i)));
+  });
   if (endpoint.nodeName !== undefined) addAll(failures, checkDNSSubdomain(at.child('nodeName'), endpoint.nodeName));
+  addAll(failures, validateTopology(endpoint.deprecatedTopology, at.child('deprecatedTopology')));
   if (endpoint.hostname !== undefined) addAll(failures, checkDNSLabel(at.child('hostname'), endpoint.hostname));
   return [...failures, ...validateHints(endpoint, at.child('hints', 'forZones'))];
+}
+
+/** Of an older version, whose endpoints have the labels of their nodes. */
+function validateTopology(
+  topology: Readonly<Record<string, string>> | undefined,
+  at: FieldPath,
+): readonly FieldFailure[] {
+  if (topology === undefined) return none;
+  const count = Object.keys(topology).length;
+  const failures = count > maxTopologyLabels ? [tooMany(at, count, maxTopologyLabels)] : [];
+  addAll(failures, validateLabels(topology, at));
+  return failures;
 }
 
 function validateAddress(address: string, addressType: string, at: FieldPath): readonly FieldFailure[] {
@@ -137,7 +159,11 @@ function validatePorts(ports: EndpointPort[]): FieldFailure[] {
     if (name !== '') addAll(failures, checkDNSLabel(at.child('name'), name));
     if (names.has(name)) failures.push(duplicate(at.child('name'), name));
     names.add(name);
-    addAll(failures, checkEnum(at.child('protocol'), port.protocol, schema.enums.Protocol));
+    const { protocol } = port;
+    if (protocol === undefined) failures.push(required(at.child('protocol')));
+    else if (!schema.enums.Protocol.includes(protocol)) {
+      failures.push(notSupported(at.child('protocol'), protocol, schema.enums.Protocol));
+    }
     if (port.appProtocol !== undefined) addAll(failures, checkQualifiedName(at.child('appProtocol'), port.appProtocol));
   });
   return failures;

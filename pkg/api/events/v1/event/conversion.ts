@@ -49,6 +49,9 @@ export function eventFromCore(event: CoreEvent, dialect: Dialect, version = 'v1'
     result,
     renamed.map(([newer, older]) => [older, newer]),
   );
+  // Which the older view leaves out when it is zero.
+  if (event.series !== undefined)
+    Object.assign(result, { series: { ...event.series, count: event.series.count ?? 0 } });
   return result as Event;
 }
 

@@ -62,8 +62,8 @@ export const csiNodeStrategy: Strategy<CSINode> = kindStrategy<CSINode>(csinodes
 export const volumeAttachmentStrategy: Strategy<VolumeAttachment> = kindStrategy<VolumeAttachment>(volumeattachments, {
   deletionAnswer: 'object',
   allowUnconditionalUpdate: false,
-  validate: (attachment, context) => validateAttachment(attachment, context),
-  validateStatusUpdate: (attachment, _old, context) => validateAttachment(attachment, context),
+  validate: (attachment, context, old) => validateAttachment(attachment, context, old === undefined),
+  validateStatusUpdate: (attachment, _old, context) => validateAttachment(attachment, context, false),
   cells: (attachment, context) => [
     attachment.metadata.name ?? '',
     attachment.spec.attacher ?? '',

@@ -110,22 +110,25 @@ export function validateSameDrivers(node: CSINode, old: CSINode): FieldFailure[]
 const maxMetadataBytes = 256 * 1024;
 const maxMessageBytes = 1024;
 
-/** Spec and status; the spec only changes with the object. */
+/** Spec and status; the spec only changes with the object. Of a new one more is asked. */
 export function validateAttachment(
   { spec, status }: VolumeAttachment,
   context: Pick<StrategyContext, 'dialect' | 'gate'>,
+  isNew: boolean,
 ): FieldFailure[] {
   const sourcePath = specPath.child('source');
   const failures = [
-    ...validateDriverName(spec.attacher, specPath.child('attacher')),
+    ...checkRequired(specPath.child('attacher'), spec.attacher),
     ...validateSource(spec.source ?? {}, context, sourcePath),
     ...checkDNSSubdomain(specPath.child('nodeName'), spec.nodeName ?? ''),
     ...validateMetadata(status?.attachmentMetadata, statusPath.child('attachmentMetadata')),
     ...validateError(status?.attachError, statusPath.child('attachError')),
     ...validateError(status?.detachError, statusPath.child('detachError')),
   ];
-  const volume = spec.source?.persistentVolumeName ?? '';
-  if (volume !== '') addAll(failures, checkDNSSubdomain(sourcePath.child('persistentVolumeName'), volume));
+  if (!isNew) return failures;
+  addAll(failures, validateDriverName(spec.attacher, specPath.child('attacher')));
+  const volume = spec.source?.persistentVolumeName;
+  if (volume !== undefined) addAll(failures, checkDNSSubdomain(sourcePath.child('persistentVolumeName'), volume));
   return failures;
 }
 
