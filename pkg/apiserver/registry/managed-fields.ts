@@ -152,12 +152,17 @@ async function askIfPossible(asked: Asked, question: ConversionQuestion): Promis
   }
 }
 
-/** Who scales an object of a custom kind manages nothing by it in 1.24, which knows no Scale among the kind's types. */
+/**
+ * Who scales an object of a custom kind manages nothing by it in 1.24, which knows no Scale among the kind's types; who
+ * scales another one to nothing neither: a Scale leaves out its zero.
+ */
 function tracked(
-  { resource, subresource }: Pick<ManagedWrite, 'resource' | 'subresource'>,
+  { resource, subresource, object }: Pick<ManagedWrite, 'resource' | 'subresource' | 'object'>,
   entries: readonly ManagedFieldsEntry[],
 ): readonly ManagedFieldsEntry[] {
-  if (subresource !== 'scale' || resource.edition === undefined) return entries;
+  if (subresource !== 'scale') return entries;
+  const { replicas } = (object as { readonly spec?: { readonly replicas?: unknown } }).spec ?? {};
+  if (resource.edition === undefined && (replicas ?? 0) !== 0) return entries;
   return entries.filter((entry) => entry.subresource !== subresource);
 }
 

@@ -79,7 +79,7 @@ t.test('cluster roles', (t) => {
       'aggregationRule',
       { clusterRoleSelectors: [{ matchExpressions: [{ key: 'a', operator: 'Is' }] }] },
       'aggregationRule.clusterRoleSelectors[0].matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator',
-      'aggregationRule.clusterRoleSelectors[0]: Invalid value: {"matchExpressions":[{"key":"a","operator":"Is"}]}: invalid label selector.',
+      'aggregationRule.clusterRoleSelectors[0]: Invalid value: "null": invalid label selector.',
     ],
   ];
   checkRules(t, clusterRoleStrategy, base, create);

@@ -46,19 +46,19 @@ const common: Row[] = [
     'spec.selector',
     { matchExpressions: [{ key: 'app', operator: 'In' }] },
     "spec.selector.matchExpressions[0].values: Required value: must be specified when `operator` is 'In' or 'NotIn'",
-    'spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"In"}]}: invalid label selector',
+    'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement{v1.LabelSelectorRequirement{Key:"app", Operator:"In", Values:[]string(nil)}}}: invalid label selector',
   ],
   [
     'spec.selector',
     { matchExpressions: [{ key: 'app', operator: 'Exists', values: ['a'] }] },
     "spec.selector.matchExpressions[0].values: Forbidden: may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-    'spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"Exists","values":["a"]}]}: invalid label selector',
+    'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement{v1.LabelSelectorRequirement{Key:"app", Operator:"Exists", Values:[]string{"a"}}}}: invalid label selector',
   ],
   [
     'spec.selector',
     { matchExpressions: [{ key: 'app', operator: 'Is' }] },
     'spec.selector.matchExpressions[0].operator: Invalid value: "Is": not a valid selector operator',
-    'spec.selector: Invalid value: {"matchExpressions":[{"key":"app","operator":"Is"}]}: invalid label selector',
+    'spec.selector: Invalid value: v1.LabelSelector{MatchLabels:map[string]string(nil), MatchExpressions:[]v1.LabelSelectorRequirement{v1.LabelSelectorRequirement{Key:"app", Operator:"Is", Values:[]string(nil)}}}: invalid label selector',
   ],
   [
     'spec.template.spec.restartPolicy',

@@ -74,7 +74,8 @@ export function validateSelectedTemplate(
   validate: (selector: Selector) => readonly FieldFailure[],
 ): readonly FieldFailure[] {
   const compiled = compileSelector(selector);
-  return compiled === undefined ? [invalidValue(path, selector, detail)] : validate(compiled);
+  if (compiled !== undefined) return validate(compiled);
+  return [invalidValue(path, selector && metaValues.of('LabelSelector', selector), detail)];
 }
 
 /** A template whose pods the selector selects and that restart for ever. */
