@@ -1,3 +1,5 @@
+import { anyGate } from '#api/strategy/gated-fields.js';
+import { fillDefaults } from '#apimachinery/schema/defaults.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
@@ -7,6 +9,7 @@ import { admitChanges, recordManagers } from '#apiserver/registry/record-manager
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
+import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
 /** POST to an operation. */
@@ -24,7 +27,9 @@ export async function serveVirtual(operation: Operation, virtual: VirtualResourc
   const { namespace, name } = info;
   const call = { operation: 'CREATE', subresource: virtual.subresource, namespace, name, dryRun, object } as const;
   const { subresource } = virtual;
-  const spoken = { ...resource, apiVersion: type.apiVersion, type: registry.codec.typeOf(type) };
+  const fields = registry.codec.typeOf(type);
+  fillDefaults(fields, object, anyGate(strategyContext(registry, context)));
+  const spoken = { ...resource, apiVersion: type.apiVersion, type: fields };
   const recording = recordManagers(
     { ...operation, resource: spoken },
     { object, manager: options.fieldManager, subresource },

@@ -17,7 +17,7 @@ export const declaration = defineTypes({
     }),
     TokenRequestSpec: message('What token is asked for.', {
       audiences: required(1, 'string[]', 'Who the token is meant for. Default: the API server.'),
-      expirationSeconds: pointer(4, 'int64', { omitempty: false }, 'Seconds that the token should be valid; the server may give another time. Default 3600, minimum 600.'),
+      expirationSeconds: pointer(4, 'int64', { omitempty: false, default: 3600 }, 'Seconds that the token should be valid; the server may give another time. Minimum 600.'),
       boundObjectRef: pointer(3, 'BoundObjectReference', { omitempty: false }, 'Object that the token is bound to: it becomes invalid once that is gone.'),
     }),
     TokenRequestStatus: message('The token.', {

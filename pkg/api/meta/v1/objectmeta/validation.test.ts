@@ -99,7 +99,12 @@ t.test('update', (t) => {
     ['metadata.labels', { a: 'b' }],
     ['metadata.name', 'n', 'metadata.name: Invalid value: "n": field is immutable'],
     ['metadata.generateName', 'm-'],
-    ['metadata.generateName', 'a/b', `metadata.generateName: Invalid value: "a/b": ${subdomain}`],
+    [
+      'metadata.generateName',
+      'a/b',
+      `metadata.generateName: Invalid value: "a/b": may not contain '/'`,
+      `metadata.generateName: Invalid value: "a/b": ${subdomain}`,
+    ],
     ['metadata.uid', 'v', 'metadata.uid: Invalid value: "v": field is immutable'],
     ['metadata.creationTimestamp', undefined, 'metadata.creationTimestamp: Invalid value: "null": field is immutable'],
   ];

@@ -21,6 +21,7 @@ import {
   labelValueErrors,
   maskTrailingDash,
   type NameValidator,
+  pathSegmentErrors,
   qualifiedNameErrors,
 } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
@@ -84,7 +85,11 @@ export function validateObjectMetaUpdate(
   const failures: FieldFailure[] = [];
   const { generateName = '' } = meta;
   if (generateName !== '') {
-    addAll(failures, invalidEach(path.child('generateName'), generateName, nameErrors(maskTrailingDash(generateName))));
+    const at = path.child('generateName');
+    const name = maskTrailingDash(generateName);
+    // 1.24's registry asks of all kinds that a path could hold it.
+    if (nameErrors !== pathSegmentErrors) addAll(failures, invalidEach(at, generateName, pathSegmentErrors(name)));
+    addAll(failures, invalidEach(at, generateName, nameErrors(name)));
   }
   if (old.deletionTimestamp !== undefined) addAll(failures, validateNoNewFinalizers(meta, old, path));
   if ((meta.generation ?? 0) < (old.generation ?? 0)) {
