@@ -4,8 +4,10 @@
  *
  * `hack/bench.sh access [--peer /path/kube-apiserver] [--pods 5000] [--many 50000] [--rounds 9] [--only create,get]`
  *
+ * `--different` fills the servers with pods that have nothing in common, instead of such as one template gives.
+ *
  * `--limits` measures what the limits against the peer are about, and nothing else, and prints one table at the end: create,
- * the first 1,000 creates, get, list, status, patch, watch, memory. Over HTTP/1.1 and over HTTP/2, which is what kubectl,
+ * the first 1,000 requests of each verb, get, list, status, patch, watch, memory. Over HTTP/1.1 and over HTTP/2, which is what kubectl,
  * client-go and our own daemons speak; `--way http2` takes one of them.
  *
  * Rounds in which the machine was starved are made again, up to `--repeats` times as many as there should be. `--many 0`
@@ -16,10 +18,12 @@ import { writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { realClock } from '#apimachinery/clock.js';
 import { apis, type Field } from '#test/bench/access/field.js';
+import { firstRows } from '#test/bench/access/first-rows.js';
 import { forgetPeak, peakTreeBytes, residentTreeBytes } from '#test/bench/access/memory.js';
 import {
   ask,
   ways as bothWays,
+  ownPodBody,
   podBody,
   podName,
   podPath,
@@ -33,7 +37,7 @@ import { inRounds, type RoundsOptions, spread, type Work } from '#test/bench/acc
 import { type ApiPeer, apiPeer, type RunningServer, startBare } from '#test/bench/access/servers.js';
 import { version, watchRow } from '#test/bench/access/watch-rows.js';
 import { Watchers } from '#test/bench/access/watchers.js';
-import { createRow, firstCreatesRows, followRow, leaseRow, updateRows } from '#test/bench/access/write-rows.js';
+import { createRow, followRow, leaseRow, updateRows } from '#test/bench/access/write-rows.js';
 import { Machine } from '#test/bench/machine/machine.js';
 import { treeCpuMs } from '#test/bench/machine/proc.js';
 import { median } from '#test/bench/machine/starvation.js';
@@ -49,6 +53,8 @@ const { values } = parseArgs({
     repeats: { type: 'string', default: '3' },
     only: { type: 'string', default: '' },
     limits: { type: 'boolean', default: false },
+    /** Pods that have nothing in common, instead of such as one template gives. */
+    different: { type: 'boolean', default: false },
     /** `http1` or `http2`; absent: both, where rows have both. */
     way: { type: 'string' },
     markdown: { type: 'boolean', default: false },
@@ -100,12 +106,14 @@ async function begin(peer: ApiPeer): Promise<Side> {
   return { peer, server };
 }
 
+const filling = (n: number): string => (values.different ? ownPodBody(n) : podBody(podName(n), n));
+
 async function fill(server: RunningServer, pods: number): Promise<void> {
   const work: Work = {
     server,
     operations: pods,
     concurrency: 16,
-    operation: (n) => ask(server, 'POST', podsPath, { body: podBody(podName(n), n) }),
+    operation: (n) => ask(server, 'POST', podsPath, { body: filling(n) }),
   };
   await spread(work, 0);
 }
@@ -149,17 +157,17 @@ async function startRow(sides: readonly Side[], field: Field): Promise<void> {
   field.report.add({ name: 'start to /readyz', unit: 'ms', figures, limits: {}, rounds });
 }
 
-/** All servers but the bare one, which has run all the time, have just been started. */
-async function firstRows(sides: readonly Side[], field: Field): Promise<void> {
+/** With servers that are started anew again and again. */
+async function startAndMeasure(sides: readonly Side[], field: Field): Promise<void> {
   let bare: RunningServer | undefined;
+  const restartAll = async () => {
+    await bare?.stop();
+    await restart(sides);
+    bare = await startBare(sides[0]?.peer.directory ?? '');
+    return { ...field, ...serversOf(sides), bare };
+  };
   try {
-    for (const way of ways)
-      await firstCreatesRows(field, inLimits ? [1000] : [1000, 6000], way, async () => {
-        await bare?.stop();
-        await restart(sides);
-        bare = await startBare(sides[0]?.peer.directory ?? '');
-        return { ...field, ...serversOf(sides), bare };
-      });
+    await firstRows(field, { until: inLimits ? [1000] : [1000, 10_000], over: ways, restart: restartAll });
   } finally {
     await bare?.stop();
   }
@@ -208,7 +216,7 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
   const growing: Record<string, number> = {};
   for (const { server } of sides) await fill(server, pods);
   const pod = (await ask(field.orch, 'GET', podPath(0))).body.length;
-  report.say(`\n${pods} pods of ${pod} bytes`);
+  report.say(`\n${pods} pods of ${pod} bytes${values.different ? ', each different' : ''}`);
   if (wanted('idle')) await idleRow(field);
   else await realClock.sleep(collectedMs);
   const small = pods <= 5000;
@@ -257,7 +265,7 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
     limits: small ? { most: peakOfLoaded } : {},
   });
   if (wanted('start')) await startRow(sides, field);
-  if (wanted('first')) await firstRows(sides, { ...field, ...serversOf(sides) });
+  if (wanted('first')) await startAndMeasure(sides, { ...field, ...serversOf(sides) });
   return growing;
 }
 

@@ -26,6 +26,21 @@ export function podBody(name: string, n: number, namespace = 'default'): string 
   });
 }
 
+/**
+ * A pod of the same size whose every text is its own, as if no two of a cluster's pods came from one template: nothing that a
+ * server remembers of other bodies helps it.
+ */
+export function ownPodBody(n: number, namespace = 'default'): string {
+  const mark = (n + 0x1000_0000).toString(16);
+  return podBody(podName(n), n, namespace)
+    .replaceAll('example.com/', `example-${mark}.com/`)
+    .replaceAll('c0ffee00', mark)
+    .replace('6d4cf56db6', mark)
+    .replaceAll('/usr/local/bin/service', `/usr/local/bin/service-${mark}`)
+    .replaceAll('collector.monitoring', `collector-${mark}.monitoring`)
+    .replaceAll(/"container-\d/g, (name) => `${name}-${mark}`);
+}
+
 /** The two ways to ask: kept connections of HTTP/1.1, or streams of one connection of HTTP/2, as real clients do it. */
 export type Way = 'http1' | 'http2';
 export const ways: readonly Way[] = ['http1', 'http2'];

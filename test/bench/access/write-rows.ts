@@ -1,8 +1,18 @@
 /** Rows of what is written: pods created, their statuses, patches. */
 import { apis, compare, concurrency, type Field, load } from '#test/bench/access/field.js';
-import { ask, podBody, podName, podPath, scratchPath, touchAll, type Way, wayText } from '#test/bench/access/pods.js';
+import {
+  ask,
+  ownPodBody,
+  podBody,
+  podName,
+  podPath,
+  scratchPath,
+  touchAll,
+  type Way,
+  wayText,
+} from '#test/bench/access/pods.js';
 import { costFigures, type RowLimits } from '#test/bench/access/report.js';
-import { type Cost, costFromFirst, costPerOperation, inRounds, means } from '#test/bench/access/rounds.js';
+import { costPerOperation } from '#test/bench/access/rounds.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 
 const operations = 1000;
@@ -11,76 +21,34 @@ const updateWarmUpRounds = 24;
 
 export async function createRow(field: Field, over: readonly Way[]): Promise<number> {
   await load(field, 'pod', podPath(0));
-  const create = (way: Way) => {
-    const body = (n: number) => podBody(podName(n), n, 'scratch');
-    const bare = (n: number) => ask(field.bare, 'POST', `/create/pod?key=new/${way}/${n}`, { body: body(n), way });
-    return compare(
-      field,
-      `create${wayText(way)}`,
-      { bare: 2.5, peer: 0.33 },
-      {
-        bare: { operations, concurrency, operation: bare },
-        api: (server) => ({
-          operations,
-          concurrency,
-          operation: (n) => ask(server, 'POST', scratchPath, { body: body(n), way }),
-          tidy: () => ask(server, 'DELETE', scratchPath),
-        }),
-      },
-    );
+  const create = (way: Way, what: string, body: (n: number) => string, limits: RowLimits) => {
+    const key = (n: number) => `new/${what === '' ? 'alike' : 'own'}/${way}/${n}`;
+    const bare = (n: number) => ask(field.bare, 'POST', `/create/pod?key=${key(n)}`, { body: body(n), way });
+    return compare(field, `create${what}${wayText(way)}`, limits, {
+      bare: { operations, concurrency, operation: bare },
+      api: (server) => ({
+        operations,
+        concurrency,
+        operation: (n) => ask(server, 'POST', scratchPath, { body: body(n), way }),
+        tidy: () => ask(server, 'DELETE', scratchPath),
+      }),
+    });
   };
-  const [first = 'http1', ...others] = over;
-  const figure = await create(first);
-  for (const way of others) await create(way);
-  return figure;
-}
-
-/** What the first creates after a start should cost, by how many of them are looked at. */
-const firstLimits: ReadonlyMap<number, RowLimits> = new Map([
-  [1000, { peer: 0.6 }],
-  [6000, { bare: 2.7 }],
-]);
-
-/**
- * What servers take for their first creates, up to each of `until`, when most of their code is not compiled yet. `restart` starts all of them anew
- * and gives back those that run then.
- */
-export async function firstCreatesRows(
-  field: Field,
-  until: readonly number[],
-  way: Way,
-  restart: () => Promise<Field>,
-): Promise<void> {
-  const { values, ...rounds } = await inRounds({ ...field, rounds: 3 }, async (round) => {
-    const started = await restart();
-    await load(started, 'pod', '/api/v1/namespaces/default');
-    const create = (server: RunningServer, n: number) => {
-      const path = server === started.bare ? `/create/pod?key=first/${way}/${round}/${n}` : scratchPath;
-      return ask(server, 'POST', path, { body: podBody(podName(n), n, 'scratch'), way });
-    };
-    const works = [...apis(started), started.bare].map((server) => ({
-      server,
-      concurrency,
-      operation: (n: number) => create(server, n),
-    }));
-    const costs = await costFromFirst(works, 500, until);
-    for (const server of apis(started)) await ask(server, 'DELETE', scratchPath);
-    return costs;
-  });
-  for (const [i, creates] of until.entries()) {
-    const ofRow = values.map((costs): readonly Cost[] => costs[i] ?? []);
-    const figures = costFigures(means({ values: ofRow, ...rounds }), field.peer !== undefined);
-    const name = `create, the first ${creates} after a start${wayText(way)}`;
-    field.report.add({ name, unit: 'ms', ...figures, limits: firstLimits.get(creates) ?? {}, rounds });
+  const figures: number[] = [];
+  for (const way of over) {
+    const alike = (n: number) => podBody(podName(n), n, 'scratch');
+    figures.push(await create(way, '', alike, { bare: 2.5, peer: 0.33 }));
+    await create(way, ', each pod different', (n) => ownPodBody(n, 'scratch'), { bare: 2.5, peer: 0.3 });
   }
+  return figures[0] ?? Number.NaN;
 }
 
-interface PodObject {
+export interface PodObject {
   metadata: Record<string, unknown>;
   status: object;
 }
 
-const changedStatus = (status: object, n: number) => ({
+export const changedStatus = (status: object, n: number) => ({
   ...status,
   conditions: [{ type: 'Ready', status: 'False', reason: 'Bench', message: `round ${n}` }],
 });
