@@ -121,7 +121,7 @@ async function step(
   return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
 }
 
-/** 1.24's store of namespaces looks at preconditions by itself, and says it in its own words. Throws 409. */
+/** 1.24's stores of namespaces and definitions look at preconditions by themselves, and say it in words of their own. Throws 409. */
 function requireOfStore(
   { qualified }: ServedResource,
   metadata: ApiObjectShape['metadata'],
@@ -156,7 +156,8 @@ function checkPreconditions(resource: ServedResource, object: ApiObjectShape, { 
   const { uid, resourceVersion } = preconditions;
   const { metadata } = object;
   const name = metadata.name ?? '';
-  if (resource.strategy.heldBySpec !== undefined) requireOfStore(resource, metadata, preconditions);
+  const { heldBySpec, cleanUp } = resource.strategy;
+  if (heldBySpec !== undefined || cleanUp !== undefined) requireOfStore(resource, metadata, preconditions);
   // 1.24 names the kind here, not the resource.
   const { kind: resourceKind, refusedIn } = resource.declaration;
   const kind = { group: refusedIn ?? resource.group, resource: resourceKind };
