@@ -93,7 +93,8 @@ t.test('all verbs wait for it', async (t) => {
     t.equal((await call(server, 'GET', beta, { headers: { accept } })).status, 200, accept);
   }
   t.equal((await call(server, 'GET', `${beta}?labelSelector=x=y`)).json.items.length, 0);
-  t.equal((await call(server, 'DELETE', beta)).status, 200);
+  const deleted = await call(server, 'DELETE', `${beta}?propagationPolicy=Background`);
+  t.equal(deleted.status, 200);
   const events = await watching.until('DELETED');
   t.ok(events.every(({ object }) => Reflect.get(object, 'apiVersion') === 'batch/v1beta1'));
   await watching.close();
