@@ -8,18 +8,19 @@ import { isPatchType } from '#apiserver/registry/patch-body.js';
 
 /** Not of requests that the router of 1.24 refuses: for the media types that they take, or that their patches have. */
 export function warnOfDeprecation({ registry, context, resource }: Operation): void {
+  const { declaration, group, apiVersion, deprecationWarning } = resource;
+  const { deprecation, kind } = declaration;
+  if (deprecationWarning === undefined && deprecation === undefined) return;
   const { info, request } = context;
   const { headers } = request;
   if (!acceptsAny(headers['accept'], registry.dialect)) return;
   if (info.verb === 'patch' && !isPatchType(headers['content-type'])) return;
-  const { declaration, group, apiVersion, deprecationWarning } = resource;
   if (deprecationWarning !== undefined) {
     registry.metrics.deprecated(context.info, '');
     note(registry.dialect, context, undefined);
     warn(context, deprecationWarning);
     return;
   }
-  const { deprecation, kind } = declaration;
   if (deprecation === undefined) return;
   const { since, until, replacement } = deprecation;
   const gone = until === undefined ? '' : `, unavailable in v${until}+`;
