@@ -248,7 +248,8 @@ t.test('exec over WebSocket in every subprotocol', async (t) => {
   ]) {
     const raw = await webSocketMessages(url, protocol === '' ? [] : ['v9.channel.k8s.io', protocol]);
     const messages = protocol.includes('base64') ? raw.map(decode) : raw;
-    t.same([...(messages[0] ?? [])], [1], 'an empty message opens it');
+    const isEmpty = messages[0]?.length === 1;
+    t.equal(isEmpty, !protocol.startsWith('v5'), 'an empty message opens it');
     const of = (channel: number) =>
       Buffer.concat(messages.filter((m) => m[0] === channel).map((m) => m.subarray(1))).toString();
     t.equal(of(1), 'out\n', protocol);

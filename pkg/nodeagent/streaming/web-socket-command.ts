@@ -46,9 +46,10 @@ export function openWebSocketCommand(
     stdin?.end();
     connection.abort();
   });
-  // An empty message on the lowest channel tells the client that the session is open.
+  // An empty message on the lowest channel tells clients of release 1.24 that the session is open. Those of the fifth
+  // protocol, which came later, do not wait for it, and some (client-go 0.29 and 0.30) read before they know their channels.
   const lowest = wanted.stdout ? channel.stdout : wanted.stderr ? channel.stderr : channel.error;
-  channels.send(lowest, Buffer.alloc(0));
+  if (protocol !== v5) channels.send(lowest, Buffer.alloc(0));
   return {
     resizing,
     gone: connection.gone,
