@@ -160,7 +160,7 @@ t.test('names in bodies of subresources', async (t) => {
   t.match((await call(server, 'POST', `${pods}/p/binding`, { body: stale })).json, {
     code: 409,
     message:
-      /^Operation cannot be fulfilled on pods\/binding "p": Precondition failed: ResourceVersion in precondition: 1, /,
+      /^Operation cannot be fulfilled on pods "p": StorageError: .* Precondition failed: ResourceVersion in precondition: 1, /,
   });
   const table = { accept: 'application/json;as=Table;v=v1;g=meta.k8s.io' };
   t.match((await call(server, 'GET', `${pods}?includeObject=Everything`, { headers: table })).json, {

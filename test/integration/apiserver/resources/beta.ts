@@ -76,7 +76,7 @@ export const betaCases: readonly AnyCase[] = [
       RunAsUser: 'MustRunAsNonRoot',
       FsGroup: 'RunAsAny',
       SupGroup: 'MustRunAs',
-      ReadOnlyRootFs: 'false',
+      ReadOnlyRootFs: false,
       Volumes: 'configMap,secret',
     },
   }),
