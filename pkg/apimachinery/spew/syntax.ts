@@ -3,7 +3,7 @@
  * memory, whose types are those without a version (`core.Toleration`).
  */
 
-import { quoted } from '#apimachinery/errors/shown.js';
+import { hexBytes, quoted } from '#apimachinery/errors/shown.js';
 import { goFloat } from '#apimachinery/go-float.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -86,11 +86,7 @@ function internalGoType({ name }: TypeInfo, goType: string): string {
 
 function scalarSyntax(scalar: Scalar | undefined, value: unknown): string {
   if (scalar === 'string') return quoted(typeof value === 'string' ? value : '');
-  if (scalar === 'bytes') {
-    if (typeof value !== 'string') return '[]uint8(nil)';
-    const bytes = [...Buffer.from(value, 'base64')].map((byte) => `0x${byte.toString(16)}`);
-    return `[]uint8{${bytes.join(', ')}}`;
-  }
+  if (scalar === 'bytes') return typeof value === 'string' ? `[]uint8{${hexBytes(value)}}` : '[]uint8(nil)';
   if (typeof value === 'number') return Number.isSafeInteger(value) ? String(value) : goFloat(value);
   return String(value ?? (scalar === 'bool' ? false : 0));
 }

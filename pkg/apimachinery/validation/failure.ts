@@ -3,7 +3,7 @@
  * `Invalid` status joins the two.
  */
 
-import { cut, quoted, shownJson } from '#apimachinery/errors/shown.js';
+import { cut, hexBytes, quoted, shownJson } from '#apimachinery/errors/shown.js';
 import { type FieldFailure, maxFailures } from '#apimachinery/errors/status.js';
 import { goFloat } from '#apimachinery/go-float.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
@@ -66,10 +66,7 @@ export function goNil(type: string): GoValue {
 /** Bytes, which JSON has in base64: `[]byte{0x61}`. */
 export function goBytes(base64: string | undefined): GoValue {
   if (base64 === undefined) return goNil('[]byte');
-  return new GoValue(() => {
-    const bytes = [...Buffer.from(base64, 'base64')].map((byte) => `0x${byte.toString(16)}`);
-    return cut(`[]byte{${bytes.join(', ')}}`);
-  });
+  return new GoValue(() => cut(`[]byte{${hexBytes(base64)}}`));
 }
 
 /** Text that is a count or a percentage. */

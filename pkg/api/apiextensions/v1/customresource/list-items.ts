@@ -3,7 +3,8 @@
  * staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype/validation.go.
  */
 
-import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
+import { membersWithin } from '#api/apiextensions/v1/structural/members-within.js';
+import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
 import { goSyntax } from '#apimachinery/errors/go-value.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
@@ -32,15 +33,8 @@ function validateWithin(value: unknown, schema: Structural, path: FieldPath | un
       });
     }
   } else if (isMembers(value)) {
-    for (const name in value) {
-      const member = value[name];
-      if (typeof member !== 'object' || member === null) continue;
-      const known = schema.member(name);
-      if (!(known instanceof Structural)) continue;
-      const isKey = !schema.properties.has(name);
-      const at = path === undefined ? FieldPath.of(name) : isKey ? path.key(name) : path.child(name);
-      addAll(failures, validateWithin(member, known, at));
-    }
+    for (const found of membersWithin(value, schema, path))
+      addAll(failures, validateWithin(found.member, found.schema, found.path));
   }
   return failures;
 }

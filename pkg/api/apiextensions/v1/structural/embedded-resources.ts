@@ -2,7 +2,8 @@
  * Objects inside of custom objects. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/schema/
  * objectmeta/validation.go.
  */
-import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
+import { membersWithin } from '#api/apiextensions/v1/structural/members-within.js';
+import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
 import { validateObjectMeta } from '#api/meta/v1/objectmeta/validation.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -37,15 +38,8 @@ function within(value: unknown, schema: Structural, place: Place): FieldFailure[
     });
   } else if (isMembers(value)) {
     if (schema.isResource && path !== undefined) addAll(failures, validateResource(value, path, dialect));
-    for (const name in value) {
-      const member = value[name];
-      if (typeof member !== 'object' || member === null) continue;
-      const known = schema.member(name);
-      if (!(known instanceof Structural)) continue;
-      const isKey = !schema.properties.has(name);
-      const at = path === undefined ? FieldPath.of(name) : isKey ? path.key(name) : path.child(name);
-      addAll(failures, within(member, known, { path: at, dialect }));
-    }
+    for (const found of membersWithin(value, schema, path))
+      addAll(failures, within(found.member, found.schema, { path: found.path, dialect }));
   }
   return failures;
 }
