@@ -5,6 +5,7 @@ import { goTypes } from '#api/go/go-types.js';
 import { declaration as intstr } from '#api/intstr/shared.js';
 import { declaration as meta } from '#api/meta/v1/shared.js';
 import { declaration as resource } from '#api/resource/shared.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import { compileTypes } from '#apimachinery/schema/compile.js';
 import type { GroupVersionDeclaration, KindDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -17,6 +18,9 @@ const shared: readonly GroupVersionDeclaration[] = [
   { group: 'resource', version: '', kinds: [resource] },
   { group: 'intstr', version: '', kinds: [intstr] },
 ];
+
+/** Compiled when the first value is shown: most servers never show one. */
+const typesOf = oncePer((own: GroupVersionDeclaration) => compileTypes([own, ...shared], '', goTypes));
 
 /** Values of the types of a group, by the names of these. They are shown once the text is asked for. */
 export interface GoValues {
@@ -32,9 +36,9 @@ export function goValuesOf(
   version: string,
   kinds: readonly KindDeclaration[],
 ): GoValues {
-  const types = compileTypes([{ group, version, kinds }, ...shared], '', goTypes);
+  const own: GroupVersionDeclaration = { group, version, kinds };
   const typeOf = (name: string): TypeInfo => {
-    const type = types.get(`${group}.${version}.${name}`);
+    const type = typesOf(own).get(`${group}.${version}.${name}`);
     if (type === undefined) throw new RangeError(`no such type: ${name}`);
     return type;
   };

@@ -9,6 +9,7 @@ import { entryResponse, negotiateObject } from '#apiserver/registry/entry-respon
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
+import { failedPrecondition } from '#apiserver/registry/request-errors.js';
 import { betweenSteps } from '#apiserver/registry/steps.js';
 import { deleted } from '#apiserver/registry/write-hooks.js';
 import { converted, formOf, keyOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -129,8 +130,7 @@ function requireOfStore(
 ): void {
   const require = (what: string, value: string | undefined, stored: string | undefined) => {
     if (value === undefined || value === stored) return;
-    const why = `Precondition failed: ${what} in precondition: ${value}, ${what} in object meta: ${stored}`;
-    throw conflict(qualified, metadata.name ?? '', why);
+    throw conflict(qualified, metadata.name ?? '', failedPrecondition(what, value, stored));
   };
   require('UID', uid, metadata.uid);
   require('ResourceVersion', resourceVersion, metadata.resourceVersion);

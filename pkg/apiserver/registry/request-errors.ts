@@ -42,3 +42,8 @@ export function methodNotServed(resource: Qualified, verb: string): StatusError 
   const message = 'the server does not allow this method on the requested resource';
   return new StatusError({ ...methodNotAllowed(resource, verb).status, message, details: {} });
 }
+
+/** What 1.24's store says of a precondition that does not hold. `what`: `UID`, `ResourceVersion`. */
+export function failedPrecondition(what: string, wanted: string, stored: string | undefined): string {
+  return `Precondition failed: ${what} in precondition: ${wanted}, ${what} in object meta: ${stored}`;
+}

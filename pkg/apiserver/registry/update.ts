@@ -9,6 +9,7 @@ import type { ObjectName } from '#apiserver/registry/get.js';
 import { mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
+import { failedPrecondition } from '#apiserver/registry/request-errors.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 import type { Decoded } from '#apiserver/resources/codec.js';
 import { keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
@@ -86,8 +87,7 @@ export function requireStored(
     if (value === '' || value === metadata[field]) continue;
     const key = resource.storage.prefix + keyOf(resource, metadata.namespace ?? '', metadata.name ?? '');
     const error = `StorageError: invalid object, Code: 4, Key: ${key}, ResourceVersion: 0, AdditionalErrorMsg: `;
-    const why = `Precondition failed: ${name} in precondition: ${value}, ${name} in object meta: ${metadata[field]}`;
-    throw conflict(resource.qualified, metadata.name ?? '', error + why);
+    throw conflict(resource.qualified, metadata.name ?? '', error + failedPrecondition(name, value, metadata[field]));
   }
 }
 
