@@ -519,6 +519,26 @@ t.test('the health of components is told, and that this is an old way to ask', a
   t.equal(headers['warning'], '299 - "v1 ComponentStatus is deprecated in v1.19+"');
 });
 
+t.test("the machine's logs are shown to those who may see them", async (t) => {
+  const { server } = await startServer(t);
+  const ask = async (path: string, method: string, user: UserInfo) => {
+    const transport = new InProcessTransport({ handler: server.handler, user });
+    t.teardown(() => transport.close());
+    const { status, body } = await transport.request({ method, path, headers: {} });
+    return { status, body: (await readAll(body)).toString() };
+  };
+  const admin: UserInfo = { name: 'a', groups: ['system:masters'] };
+  t.match(await ask('/logs/', 'GET', admin), { status: 200, body: /^<pre>\n/ });
+  t.match(await ask('/logs', 'GET', admin), { status: 301 });
+  t.match(await ask('/logs/none', 'GET', admin), { status: 404, body: '404 page not found\n' });
+  t.match(await ask('/logs/..%2fetc/passwd', 'GET', admin), { status: 400 });
+  t.match(await ask('/logs/', 'POST', admin), { status: 405, body: '405: Method Not Allowed' });
+  t.match(await ask('/logs/', 'GET', alice), { status: 403 });
+  const { body } = await ask('/', 'GET', admin);
+  t.ok(JSON.parse(body).paths.includes('/logs'));
+  t.notMatch(body, '*');
+});
+
 t.test('client certificates say who asks', async (t) => {
   const { server, pki } = await startServer(t);
   const foreign = await createAuthority({ commonName: 'orch-ca', now: Date.now() });

@@ -1,11 +1,14 @@
-/** What the API server tells about itself: its metrics as the options want them seen, `/configz` and `/debug/…`. */
+/** What the API server tells about itself: its metrics as the options want them seen, `/configz`, `/debug/…` and `/logs/`. */
 import type { Registry } from 'prom-client';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
+import { plainText } from '#apiserver/http/plain-text.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 import { metricsView } from '#daemon/metrics/view.js';
+import { parseRequestTarget } from '#daemon/serving/request-target.js';
+import { systemLogs } from '#daemon/serving/system-logs.js';
 
 type Answer = (context: RequestContext) => Promise<ApiResponse>;
 
@@ -38,5 +41,14 @@ export function debugPaths(
     paths[path] = answer;
     if (path === '/debug/pprof') paths[`${path}/`] = answer;
   }
+  if (values['enable-logs-handler']) for (const path of ['/logs', '/logs/*']) paths[path] = logs;
   return paths;
 }
+
+const logs: Answer = async ({ request }) => {
+  const { method, url } = request;
+  if (method !== 'GET') return plainText(405, '405: Method Not Allowed');
+  const options = { dir: '/var/log', linkedDirs: [] };
+  const { status, headers, body } = await systemLogs(parseRequestTarget(method, url), options);
+  return { status, headers: { ...headers }, body: typeof body === 'string' ? Buffer.from(body) : body };
+};

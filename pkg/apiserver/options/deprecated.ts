@@ -14,10 +14,9 @@ export const deprecatedOptions = {
   'enable-logs-handler': {
     type: 'bool',
     default: true,
-    inert: true,
-    deprecated: 'nothing serves logs.',
+    deprecated: 'will be removed in a future version',
     section,
-    meaning: 'Serve the files of logs.',
+    meaning: 'Show /var/log at /logs/.',
   },
   'nodeagent-https': {
     type: 'bool',

@@ -15,7 +15,7 @@ export interface PlainPathsOptions extends DiscoveryOptions, OpenApiOptions {
   readonly metrics: Registry;
   readonly log: Logger;
   readonly healthChecks: readonly HealthCheck[];
-  /** Those of other rooms, by their exact path. */
+  /** Those of other rooms, by their exact path; `/logs/*` is all that is below `/logs`. */
   readonly paths: Readonly<Record<string, (context: RequestContext) => Promise<ApiResponse>>>;
 }
 
@@ -46,7 +46,7 @@ export function plainPaths(options: PlainPathsOptions): Endpoint {
   const health = new Health([...options.healthChecks], options.log);
   return (context) => {
     const { path } = context.info;
-    const own = paths[path];
+    const own = paths[path] ?? paths[`${path.slice(0, path.indexOf('/', 1))}/*`];
     if (own !== undefined) return own(context);
     if (path === '/version' || path === '/version/') {
       requireReading(context);
@@ -61,7 +61,7 @@ export function plainPaths(options: PlainPathsOptions): Endpoint {
 }
 
 /** Paths of those who look into the server itself are not told of, as in 1.24. */
-const unlisted = /^\/(?:configz$|debug\/)/;
+const unlisted = /^\/(?:configz$|debug\/)|\*$/;
 
 /** What can be asked for, for people who look around. */
 function allPaths({ resources, remote, paths, healthChecks }: PlainPathsOptions): string[] {

@@ -10,7 +10,7 @@ import t, { type Test } from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
-import { addSystemLogRoutes } from '#nodeagent/server/system-logs.js';
+import { addSystemLogRoutes } from '#nodeagent/server/system-log-routes.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { startServingAgent } from '#nodeagent/testing/serving-agent.js';
 import { freePort } from '#test/free-port.js';
@@ -155,7 +155,7 @@ t.test("the node's logs", async (t) => {
   await symlink(join(podLogsDir, '0.log'), join(dir, 'pod.log'));
   await symlink(join(outside, 'secret'), join(dir, 'planted.log'));
   await symlink(outside, join(dir, 'sub', 'way'));
-  addSystemLogRoutes(app as unknown as DaemonApp, { dir, podLogsDir });
+  addSystemLogRoutes(app as unknown as DaemonApp, { dir, linkedDirs: [podLogsDir] });
   const get = async (url: string) => {
     const { statusCode, body, headers } = await app.inject({ url });
     return { status: statusCode, body, location: headers.location };

@@ -28,7 +28,7 @@ import { serveReadOnly } from '#nodeagent/server/read-only-server.js';
 import { addRunRoutes } from '#nodeagent/server/run-route.js';
 import { Sessions } from '#nodeagent/server/sessions.js';
 import { StatsSummary } from '#nodeagent/server/stats.js';
-import { addSystemLogRoutes } from '#nodeagent/server/system-logs.js';
+import { addSystemLogRoutes } from '#nodeagent/server/system-log-routes.js';
 import { UsageCollector } from '#nodeagent/stats/collector.js';
 import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import { observeVolumes, volumeTimes } from '#nodeagent/stats/volume-metrics.js';
@@ -226,7 +226,7 @@ function addDebuggingRoutes(app: DaemonApp, input: AgentServerInput, sessions: S
   addRunRoutes(app, input);
   addSessionRoutes(app, sessions);
   if (values['enable-system-log-handler'])
-    addSystemLogRoutes(app, { dir: options.systemLogsDir ?? '/var/log', podLogsDir: node.podLogsDir });
+    addSystemLogRoutes(app, { dir: options.systemLogsDir ?? '/var/log', linkedDirs: [node.podLogsDir] });
   else refuseAll(app, '/logs', 'logs endpoint is disabled.');
   if (!values['enable-profiling-handler']) refuseAll(app, '/debug/pprof', 'profiling endpoint is disabled.');
   if (!values['enable-debug-flags-handler']) refuseAll(app, '/debug/flags/v', 'flags endpoint is disabled.');
