@@ -15,7 +15,6 @@ import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
 import { builtInVersions, type LocalVersion } from '#apiserver/aggregation/registration/local-services.js';
 import { RangeRepair } from '#apiserver/allocators/repair.js';
 import { ApiServer, type ApiServerDependencies, type ApiServerOptions } from '#apiserver/apiserver.js';
-import { keepAggregated } from '#apiserver/bootstrap/aggregation.js';
 import { ApiService } from '#apiserver/bootstrap/api-service.js';
 import { publishAuthentication } from '#apiserver/bootstrap/authentication-config-map.js';
 import { bootstrapCluster, bootstrapNamespaces } from '#apiserver/bootstrap/bootstrap.js';
@@ -232,12 +231,12 @@ export class CompleteApiServer implements Daemon {
   }
 
   async #bootstrap(signal: AbortSignal): Promise<void> {
-    const { gate = () => false, log } = this.#parts.dependencies;
+    const { gate = () => false } = this.#parts.dependencies;
     await bootstrapNamespaces(this.#client, signal);
     // Nothing else is written before it is known in which versions, which needs a server that is known.
     await this.#identity?.ensure(signal);
     await this.#versions?.ensure(signal);
-    await bootstrapCluster({ client: this.#client, gate, log }, signal);
+    await bootstrapCluster({ client: this.#client, gate }, signal);
     this.#startup.done('defaults');
     await this.#publishAuthentication(signal);
     this.#startup.done('authentication');
@@ -305,7 +304,6 @@ export class CompleteApiServer implements Daemon {
       this.#registering,
       this.#identity?.run(signal),
       this.#versions?.run(signal),
-      keepAggregated({ reader, client: this.#client, clock, log }, signal),
       keepFlowSchemaStatus({ reader, client: this.#client, clock, log }, signal),
       this.server.servesDefinitions
         ? new DefinitionController({ reader, client: this.#client, clock, turns, log }).run(signal)

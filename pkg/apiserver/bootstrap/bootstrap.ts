@@ -3,7 +3,6 @@ import { namespaces } from '#api/core/v1/resources.gen.js';
 import { flowschemas, prioritylevelconfigurations } from '#api/flowcontrol/v1beta2/resources.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { clusterrolebindings, clusterroles, rolebindings, roles } from '#api/rbac/v1/resources.gen.js';
-import type { ClusterRole } from '#api/rbac/v1/types.gen.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
@@ -12,15 +11,13 @@ import { bootstrapClusterRoles } from '#apiserver/bootstrap/cluster-roles.js';
 import type { Gate } from '#apiserver/bootstrap/controller-roles.js';
 import { bootstrapFlowSchemas, bootstrapPriorityLevels } from '#apiserver/bootstrap/flow-control.js';
 import { systemPriorityClasses } from '#apiserver/bootstrap/priority-classes.js';
-import { aggregatedRules, type BindingPlan, plannedBinding, plannedRole } from '#apiserver/bootstrap/rbac-plan.js';
+import { type BindingPlan, plannedBinding, plannedRole } from '#apiserver/bootstrap/rbac-plan.js';
 import type { Client } from '#client/client.js';
-import type { Logger } from '#daemon/log/logger.js';
 
 export interface BootstrapOptions {
   /** As a member of `system:masters`. */
   readonly client: Client;
   readonly gate: Gate;
-  readonly log: Logger;
 }
 
 /** Objects written at the same time. */
@@ -47,7 +44,7 @@ export async function bootstrapCluster(options: BootstrapOptions, signal?: Abort
   ]);
 }
 
-async function bootstrapRbac({ client, gate, log }: BootstrapOptions, signal?: AbortSignal): Promise<void> {
+async function bootstrapRbac({ client, gate }: BootstrapOptions, signal?: AbortSignal): Promise<void> {
   const { dialect } = client;
   await reconcile(
     client,
@@ -84,26 +81,7 @@ async function bootstrapRbac({ client, gate, log }: BootstrapOptions, signal?: A
       (wanted, found) => plannedBinding(wanted, found, dialect),
       signal,
     ),
-    aggregateClusterRoles(client, log, signal),
   ]);
-}
-
-/** Fills the rules of roles with an aggregation rule from the roles that they select. */
-export async function aggregateClusterRoles(client: Client, log: Logger, signal?: AbortSignal): Promise<void> {
-  const own = client.resource<ClusterRole>(clusterroles);
-  const { items } = await own.list(within(signal));
-  const rules = aggregatedRules(items);
-  await eachOf(items, async (role) => {
-    const wanted = rules.get(role.metadata.name ?? '');
-    if (wanted === undefined || JSON.stringify(wanted) === JSON.stringify(role.rules ?? [])) return;
-    try {
-      await own.update({ ...role, rules: wanted }, within(signal));
-    } catch (error) {
-      // Another server does the same at this moment.
-      if (!isConflict(error)) throw error;
-      log.debug({ name: role.metadata.name }, 'Aggregated role was changed by another');
-    }
-  });
 }
 
 const within = (signal: AbortSignal | undefined) => (signal === undefined ? {} : { signal });

@@ -2,7 +2,6 @@
 import { clusterroles } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRole, PolicyRule } from '#api/rbac/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
-import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
@@ -11,6 +10,8 @@ import type { Controller, ControllerContext } from '#controllers/framework/conte
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
 
+/** The name under which 1.24 applies the rules: they conflict with what other clients apply. */
+const fieldManager = 'clusterrole-aggregation-controller';
 /** Roles worked on at once. */
 const concurrency = 5;
 
@@ -45,11 +46,11 @@ export class ClusterRoleAggregationController implements Controller {
     if (role?.aggregationRule === undefined) return done;
     const rules = aggregateRules(role, this.#roles.list());
     if (semanticEqual(role.rules, rules)) return done;
-    try {
-      await this.#context.client.resource(clusterroles).update({ ...role, rules });
-    } catch (error) {
-      if (!isNotFound(error)) throw error;
-    }
+    const { client, dialect } = this.#context;
+    const apiVersion = dialect.apiVersion(clusterroles.group, clusterroles.version);
+    // An empty list is left out, as 1.24 does: the rules are nobody's to remove then.
+    const applied = { apiVersion, kind: clusterroles.kind, metadata: { name }, ...(rules.length > 0 ? { rules } : {}) };
+    await client.resource(clusterroles).patch(name, applied, { type: 'apply', fieldManager, force: true });
     return done;
   }
 }

@@ -170,7 +170,7 @@ export class World {
       const after = JSON.parse(value.toString()) as Stored;
       this.#stored.set(key, value);
       this.#state.set(key, after);
-      if (!isAggregation(key, before, after)) found.push({ key, after, ...(before && { before }) });
+      found.push({ key, after, ...(before && { before }) });
     }
     for (const [key, before] of this.#state) {
       if (seen.has(key)) continue;
@@ -365,20 +365,10 @@ export function pathOf(
 
 const tracked = new Set(table.map(({ resource }) => resource));
 /** The server's own doing, which nobody asks for. */
-const own = /^(services\/default\/|configmaps\/[^/]*system\/|clusterroles\/(admin|edit|view)$)/;
+const own = /^(services\/default\/|configmaps\/[^/]*system\/)/;
 
 function isTracked(key: string): boolean {
   return tracked.has(key.split('/')[0] ?? '') && !own.test(key);
-}
-
-/** The server fills the rules of a role that gathers those of others. */
-function isAggregation(key: string, before: Stored | undefined, after: Stored): boolean {
-  if (!key.startsWith('clusterroles/') || before?.['aggregationRule'] === undefined) return false;
-  const rest = ({ rules: _rules, metadata, ...others }: Stored) => {
-    const { resourceVersion: _version, managedFields: _managed, ...kept } = metadata;
-    return JSON.stringify([others, kept]);
-  };
-  return rest(before) === rest(after);
 }
 
 /** What authorization goes by. */

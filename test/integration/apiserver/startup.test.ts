@@ -1,6 +1,7 @@
 /** What a server tells of its start, and of what it keeps up from then on. */
 import t from 'tap';
 import { flowschemas } from '#api/flowcontrol/v1beta2/resources.gen.js';
+import { clusterroles } from '#api/rbac/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
@@ -56,4 +57,9 @@ t.test('flow schemas tell whether their priority level exists', async (t) => {
   const spec = { priorityLevelConfiguration: { name: 'none' }, matchingPrecedence: 900 };
   await schemas.create({ metadata: { name: 'lost' }, spec });
   t.match(await until('lost', 'True'), [{ reason: 'NotFound', message: /but there is no such object$/ }]);
+});
+
+t.test('roles that are made of others are left to the controller manager', async (t) => {
+  const roles = server.client.resource(clusterroles);
+  t.equal((await roles.get('view')).rules, undefined);
 });

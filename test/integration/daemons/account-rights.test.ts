@@ -256,8 +256,12 @@ const work: Work = {
     const rules = [{ apiGroups: ['example.com'], resources: ['turns'], verbs: ['get'] }];
     await client.resource(clusterroles).create({ metadata: { name: 'turns', labels }, rules });
     await until('the role has them', async () => {
-      const view = await client.resource(clusterroles).get('view');
-      return view.rules?.some(({ resources }) => resources?.includes('turns')) === true;
+      const { rules, metadata } = await client.resource(clusterroles).get('view');
+      const [entry] = metadata.managedFields?.filter(({ operation }) => operation === 'Apply') ?? [];
+      return (
+        rules?.some(({ resources }) => resources?.includes('turns')) === true &&
+        entry?.manager === 'clusterrole-aggregation-controller'
+      );
     });
   },
   async tokens({ client }) {

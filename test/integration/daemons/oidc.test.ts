@@ -27,7 +27,7 @@ t.test('tokens of an issuer are users, with their groups, while its keys can be 
     ...['--oidc-groups-claim=roles', '--oidc-groups-prefix=roles:', '--oidc-required-claim=hd=example.com'],
   ];
   const { client, port } = await startApi(t, { dialect, clock, args });
-  const roleRef = { apiGroup: 'rbac.authorization.orch.io', kind: 'ClusterRole', name: 'view' };
+  const roleRef = { apiGroup: 'rbac.authorization.orch.io', kind: 'ClusterRole', name: 'system:aggregate-to-view' };
   await client.resource<ClusterRoleBinding>(clusterrolebindings).create({
     metadata: { name: 'readers' },
     roleRef,
