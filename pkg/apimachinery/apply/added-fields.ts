@@ -74,6 +74,7 @@ export function nodeOf(value: unknown, declared: Structure, before: unknown, mad
   const isNew = before === undefined;
   // A new message has its nulls, if nothing else.
   if (isNew && structure.kind === 'struct' && isObject(value)) return structNode(structure.members, value, isNew, made);
+  if (structure.kind === 'leaf') structure.check?.(value);
   if (structure.kind === 'leaf' || hasNoParts(value))
     return isNew || !jsonEqual(before, value) ? memberOnly : undefined;
   if (structure.kind === 'struct') return structNode(structure.members, asObject(value), isNew, made);

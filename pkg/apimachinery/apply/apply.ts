@@ -45,7 +45,7 @@ import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
-import { badRequest, unclassified } from '#apimachinery/errors/status.js';
+import { badRequest, statusOf, unclassified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
 
@@ -61,6 +61,8 @@ export interface ApplyRequest extends WriteInfo {
    * that says are taken over without `force` from the manager that wrote them then.
    */
   readonly clientSideApply?: { readonly manager: string; readonly annotation: string };
+  /** The version that conflicts name for updates, where the request speaks of a part in a version of its own. */
+  readonly toldAs?: string;
 }
 
 /** What is applied, without who does. */
@@ -74,11 +76,22 @@ export interface ApplyResult {
   readonly changed: boolean;
 }
 
-/**
- * The configuration with canonical values; zero values stay, since the applier wants them. Throws 400 for another version and
- * for managers, and 500 for what is not of the type, as 1.24 does, to which these are failures of its own.
- */
+/** A configuration as it was read. */
+interface ReadConfiguration {
+  /** With canonical values; zero values stay, since the applier wants them. As it came where there is a fault. */
+  readonly applied: JsonObject;
+  /** A value that cannot be read, which 1.24 finds out once nothing conflicts. */
+  readonly fault?: Error;
+}
+
+/** Throws 400 for another version and for managers, and 500 for what has not the shape of the type. */
 export function* readApplied(request: Configuration): Steps<JsonObject> {
+  const { applied, fault } = yield* readConfiguration(request);
+  if (fault !== undefined) throw fault;
+  return applied;
+}
+
+function* readConfiguration(request: Configuration): Steps<ReadConfiguration> {
   const { applied, type } = request;
   const { apiVersion, kind, metadata } = asObject(applied);
   if (apiVersion !== request.apiVersion) {
@@ -98,14 +111,16 @@ export function* readApplied(request: Configuration): Steps<JsonObject> {
   const own = yield* copyJsonSteps(applied);
   yield;
   try {
-    return new JsonWalk({ collectUnknown: false, limit: 0, keepZeros: true }).root(type, own) as JsonObject;
+    const walk = new JsonWalk({ collectUnknown: false, limit: 0, keepZeros: true });
+    return { applied: walk.root(type, own) as JsonObject };
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     const why = conversionFailure(type, applied) ?? error.message;
     const what = `unable to convert unstructured object to ${versionKind(request)}: ${why}`;
     const message = `failed to convert new object (${whereOf(request, applied)}) to proper version: ${what}`;
     // 1.24 takes other bits of a number that is too large; who sends it is told instead.
-    throw /^cannot convert int64 to u?int32$/.test(why) ? badRequest(message) : unclassified(message);
+    const fault = /^cannot convert int64 to u?int32$/.test(why) ? badRequest(message) : unclassified(message);
+    return { applied: (yield* copyJsonSteps(applied)) as JsonObject, fault };
   }
 }
 
@@ -183,8 +198,9 @@ function refreshAnnotation(object: JsonObject, live: JsonObject, request: ApplyR
 }
 
 /**
- * Applies a configuration, where all versions are converted in the process. Throws what `readApplied` throws, and 409 Conflict with one cause per field when it changes what others manage and
- * `force` is not set.
+ * Applies a configuration, where all versions are converted in the process. Throws 400 for another version and for managers,
+ * 500 for what is not of the type, as 1.24 does, to which these are failures of its own, and 409 Conflict with one cause per
+ * field when it changes what others manage and `force` is not set.
  */
 export function applyPatch(request: ApplyRequest): ApplyResult {
   return withoutQuestions(applySteps(request));
@@ -204,9 +220,29 @@ export function* applySteps(request: ApplyRequest): Converting<ApplyResult> {
 }
 
 function* applyTo(live: JsonObject, managers: readonly Manager[], request: ApplyRequest): Converting<ApplyResult> {
-  const { type } = request;
-  const applied = yield* readApplied(request);
+  const { applied, fault } = yield* readConfiguration(request);
   yield;
+  const merging = mergeInto({ live, managers, applied, request });
+  if (fault === undefined) return yield* merging;
+  try {
+    yield* merging;
+  } catch (error) {
+    // These are found before any value is read. Whatever else goes wrong is because of the fault.
+    if (error instanceof AmbiguousElementError || statusOf(error)?.code === 409) throw error;
+  }
+  throw fault;
+}
+
+interface Merge {
+  readonly live: JsonObject;
+  readonly managers: readonly Manager[];
+  /** As it was read. */
+  readonly applied: JsonObject;
+  readonly request: ApplyRequest;
+}
+
+function* mergeInto({ live, managers, applied, request }: Merge): Converting<ApplyResult> {
+  const { type } = request;
   const self = {
     name: request.manager,
     operation: 'Apply',
@@ -243,7 +279,7 @@ function* applyTo(live: JsonObject, managers: readonly Manager[], request: Apply
     others,
   );
   const left = unforgiven(conflictsWith(others, changesFor), live, request);
-  if (left.length > 0) throw conflictError(left);
+  if (left.length > 0) throw conflictError(left, request.toldAs);
   yield;
 
   const kept = others.flatMap((other) => {

@@ -73,6 +73,7 @@ export function differenceOf(left: unknown, right: unknown, declared: Structure)
   const structure = comparedAs(declared, left, right);
   if (structure.kind === 'leaf' || (hasNoParts(left) && hasNoParts(right))) {
     if (right === undefined) return { touched: undefined, removed: goneValue(left, structure) };
+    if (structure.kind === 'leaf') structure.check?.(right);
     return jsonEqual(left, right) ? undefined : modified;
   }
   const found = new Differences();

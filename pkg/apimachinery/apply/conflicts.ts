@@ -8,16 +8,16 @@ export interface ManagerConflict {
   readonly fields: FieldSet;
 }
 
-function describe(manager: Manager): string {
+function describe(manager: Manager, apiVersion = manager.apiVersion): string {
   const name = JSON.stringify(manager.name);
   const full = manager.subresource === '' ? name : `${name} with subresource ${JSON.stringify(manager.subresource)}`;
-  return manager.operation === 'Update' ? `${full} using ${manager.apiVersion}` : full;
+  return manager.operation === 'Update' ? `${full} using ${apiVersion}` : full;
 }
 
-/** 409 Conflict with one cause per field. */
-export function conflictError(conflicts: readonly ManagerConflict[]): StatusError {
+/** 409 Conflict with one cause per field. `toldAs`: the version that is named for all updates. */
+export function conflictError(conflicts: readonly ManagerConflict[], toldAs?: string): StatusError {
   const all = conflicts
-    .map(({ manager, fields }) => ({ who: describe(manager), fields: [...paths(fields)].map(pathText) }))
+    .map(({ manager, fields }) => ({ who: describe(manager, toldAs), fields: [...paths(fields)].map(pathText) }))
     .sort((a, b) => (a.who < b.who ? -1 : 1));
   const causes = all.flatMap(({ who, fields }) =>
     fields.map((field) => ({ reason: 'FieldManagerConflict', message: `conflict with ${who}`, field })),

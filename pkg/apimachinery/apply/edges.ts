@@ -82,7 +82,8 @@ export class ElementEdges {
     if (typeof only === 'string') return this.#byText.edge(only);
     let text = '';
     for (const key of this.#keys) {
-      const value = element[key.name] ?? key.default;
+      // Null is a value of a configuration that is applied.
+      const value = element[key.name] === undefined ? key.default : element[key.name];
       if (value === undefined) continue;
       const json = typeof value === 'number' ? `${value}` : toJSONText(value);
       text += text === '' ? key.text + json : `,${key.text}${json}`;

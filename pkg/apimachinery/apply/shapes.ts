@@ -5,7 +5,7 @@ import { asObject, elementOf, type ListStructure, memberStructure } from '#apima
 import { maxDepth } from '#apimachinery/codec/json/walk.js';
 import { goSyntax, goText, goTypeOf } from '#apimachinery/errors/go-value.js';
 import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
-import type { Scalar, Shape } from '#apimachinery/schema/schema.js';
+import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** As many faults are told at most. */
@@ -89,13 +89,15 @@ class Check {
     this.#path.pop();
   }
 
+  /** What schemas say is text of a format, such as times, may be anything until it is read. */
   #value({ scalar, type }: FieldInfo, value: unknown): void {
     if (value === null || value === undefined) return;
     if (scalar !== undefined) this.#scalar(scalar, value);
     else if (type?.shape === 'struct') {
       if (isObject(value)) this.members(type, asObject(value));
       else this.#unexpected('map', value);
-    } else if (type !== undefined && shapesOfText.has(type.shape)) this.#scalar('string', value);
+    } else if (type?.shape === 'duration') this.#scalar('string', value);
+    else if (type?.shortName === 'FieldsV1' && !isObject(value)) this.#unexpected('map', value);
   }
 
   #scalar(scalar: Scalar, value: unknown): void {
@@ -122,9 +124,6 @@ class Check {
     this.faults.push(`${pathText(this.#path)}: ${text}`);
   }
 }
-
-/** Messages whose schema says that they are text. */
-const shapesOfText: ReadonlySet<Shape> = new Set(['time', 'microTime', 'duration']);
 
 function missingKey({ keys, type }: ListStructure, element: Readonly<JsonObject>): string | undefined {
   return keys.find((key) => element[key] === undefined && keyDefault(type.byName.get(key)) === undefined);

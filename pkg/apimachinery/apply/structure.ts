@@ -3,6 +3,7 @@
 import { ElementEdges, fieldEdge, zeroOf } from '#apimachinery/apply/edges.js';
 import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
 import { KnownNodes } from '#apimachinery/apply/known-nodes.js';
+import { wholeFieldCheck } from '#apimachinery/apply/whole-parts.js';
 import { complete, saysNothing } from '#apimachinery/codec/json/walk.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
@@ -14,7 +15,14 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 export type Structure = DefiniteStructure | DeducedStructure;
 
 /** Of values that are all alike. */
-export type DefiniteStructure = { readonly kind: 'leaf' } | StructStructure | MapStructure | ElementsStructure;
+export type DefiniteStructure = LeafStructure | StructStructure | MapStructure | ElementsStructure;
+
+/** One piece. */
+export interface LeafStructure {
+  readonly kind: 'leaf';
+  /** Throws an AmbiguousElementError for values that have no typed form; undefined where all have one. */
+  readonly check: ((value: unknown) => void) | undefined;
+}
 
 /** Any names. */
 interface MapStructure {
@@ -67,7 +75,12 @@ export interface ListStructure {
   readonly known: KnownNodes;
 }
 
-const leaf: DefiniteStructure = Object.freeze({ kind: 'leaf' });
+const leaf: LeafStructure = Object.freeze({ kind: 'leaf', check: undefined });
+
+const checkedLeaf = oncePer((field: FieldInfo): LeafStructure => {
+  const check = wholeFieldCheck(field);
+  return check === undefined ? leaf : { kind: 'leaf', check };
+});
 
 /** What a walk has to know of a message's member. */
 export interface Member {
@@ -211,9 +224,11 @@ export function structOf(type: TypeInfo, unseen = emptySet): StructStructure {
 }
 
 /** The structure of a list's element or a map's value. */
-function elementStructure({ type, element }: FieldInfo): Structure {
+function elementStructure(field: FieldInfo): Structure {
+  const { type, element } = field;
   if (element !== undefined) return structureOf(element);
-  if (type === undefined || type.atomic) return leaf;
+  if (type === undefined) return leaf;
+  if (type.atomic) return field.container === 'single' ? checkedLeaf(field) : leaf;
   if (type.shape === 'struct') return structOf(type);
   return isUntyped(type) ? new DeducedStructure() : leaf;
 }
@@ -242,7 +257,7 @@ export function structureFor(structure: Structure, value: unknown): DefiniteStru
 }
 
 function structureOf(field: FieldInfo): Structure {
-  return field.atomic ? leaf : structures(field);
+  return field.atomic ? checkedLeaf(field) : structures(field);
 }
 
 /** The structure of a member, declared or not. */
@@ -263,7 +278,7 @@ function makeStructure(field: FieldInfo): Structure {
         const edges = new ElementEdges(type, keys);
         return { kind: 'list', type, keys, element: elementStructure(field), edges, known: new KnownNodes() };
       }
-      return leaf;
+      return checkedLeaf(field);
   }
 }
 

@@ -1,6 +1,7 @@
 /** Objects of a scheme in any encoding: what the API server and its clients read and write. */
 
 import { allSteps, type Steps } from '#apimachinery/async/steps.js';
+import { isFormerKind } from '#apimachinery/codec/former-versions.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import {
   type Decoded,
@@ -195,8 +196,11 @@ export class ObjectCodec {
     if (kind === '') throw badRequest(`Object 'Kind' is missing in '${excerpt(text())}'`);
     if (apiVersion === '') throw badRequest(`Object 'apiVersion' is missing in '${excerpt(text())}'`);
     const info = this.scheme.kind(apiVersion, kind) ?? this.#custom?.kind(apiVersion, kind);
-    if (info === undefined) throw unknownKind({ apiVersion, kind }, text, expected);
-    return info;
+    if (info !== undefined) return info;
+    if (expected !== undefined && kind === expected.kind && isFormerKind(this.scheme.dialect, apiVersion, kind)) {
+      throw otherVersion(apiVersion, expected);
+    }
+    throw unknownKind({ apiVersion, kind }, text, expected);
   }
 
   #check(kind: KindInfo, expected: KindInfo | undefined, object: JsonObject): void {

@@ -1,5 +1,12 @@
 /** Random later versions of objects, for tests that hold for all changes. */
-import { elementOf, partStructure, type Structure, structOf } from '#apimachinery/apply/structure.js';
+import { AmbiguousElementError } from '#apimachinery/apply/elements.js';
+import {
+  elementOf,
+  type LeafStructure,
+  partStructure,
+  type Structure,
+  structOf,
+} from '#apimachinery/apply/structure.js';
 import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -24,7 +31,10 @@ export function changed<T>(object: T, other: T, random: () => number): T {
   return random() < 0.5 ? object : other;
 }
 
-/** The object without elements of lists that are named a second time or not at all; what has none is shared. */
+/**
+ * The object without elements of lists that are named a second time or not at all, and without values that are one piece and
+ * have such inside; what has none is shared.
+ */
 export function withoutDuplicates<T>(type: TypeInfo, object: T): T {
   return unique(structOf(type), object) as T;
 }
@@ -32,6 +42,7 @@ export function withoutDuplicates<T>(type: TypeInfo, object: T): T {
 function unique(structure: Structure, value: unknown): unknown {
   switch (structure.kind) {
     case 'leaf':
+      return isTyped(structure, value) ? value : undefined;
     case 'deduced':
       return value;
     case 'struct':
@@ -49,8 +60,19 @@ function unique(structure: Structure, value: unknown): unknown {
   }
 }
 
+function isTyped({ check }: LeafStructure, value: unknown): boolean {
+  try {
+    check?.(value);
+    return true;
+  } catch (error) {
+    if (error instanceof AmbiguousElementError) return false;
+    throw error;
+  }
+}
+
 function mapMembers(value: unknown, map: (name: string, part: unknown) => unknown): unknown {
   if (!isObject(value)) return value;
   const members = Object.entries(value).map(([name, part]) => [name, map(name, part)] as const);
-  return members.every(([name, part]) => part === value[name]) ? value : Object.fromEntries(members);
+  if (members.every(([name, part]) => part === value[name])) return value;
+  return Object.fromEntries(members.filter(([, part]) => part !== undefined));
 }

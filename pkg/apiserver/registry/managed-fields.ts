@@ -51,6 +51,8 @@ export interface Application extends Asked {
   readonly manager: string;
   readonly force: boolean;
   readonly subresource: string;
+  /** The version that conflicts name for those who wrote by other means; absent: theirs. */
+  readonly toldAs?: string;
 }
 
 type Members = Record<string, unknown>;
@@ -106,9 +108,9 @@ export class ManagedFields {
   }
 
   #request(application: Application): ApplyRequest {
-    const { configuration: applied, force, live, manager } = application;
+    const { configuration: applied, force, live, manager, toldAs } = application;
     const client = [this.#options.dialect, kubernetesDialect].map(clientSideApply).find((c) => c.manager === manager);
-    const request = { ...this.#info(application), applied, force, live: members(live) };
+    const request = { ...this.#info(application), applied, force, live: members(live), ...(toldAs && { toldAs }) };
     return client === undefined ? request : { ...request, clientSideApply: client };
   }
 

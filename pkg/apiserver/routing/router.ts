@@ -102,6 +102,8 @@ export class ResourceRouter {
     const { group, verbs } = resource.declaration;
     // What is only asked has no objects with a path of their own.
     if (info.name !== '' && info.subresource === '' && verbs.every((verb) => verb === 'create')) throw pathNotFound();
+    // A slash that is escaped is one all the same. Custom kinds have answers of their own to it.
+    if (info.name.includes('/') && resource.edition === undefined) throw pathNotFound();
     const virtual = this.#virtual.get(endpointKey(group, info.resource, info.subresource));
     const operation = { registry: this.#registry, context, resource };
     if (virtual !== undefined) return serveVirtual(operation, virtual);

@@ -4,7 +4,15 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { readApplied } from '#apimachinery/apply/apply.js';
 import { allSteps, inSteps, type Pause } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
-import { badRequest, conflict, internalError, invalid, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import {
+  badRequest,
+  conflict,
+  internalError,
+  invalid,
+  notFound,
+  optimisticLockMessage,
+  statusOf,
+} from '#apimachinery/errors/status.js';
 import type { JsonObject } from '#apimachinery/patch/json-values.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
@@ -24,6 +32,7 @@ import type { TypeRef } from '#apiserver/resources/codec.js';
 import { type Scale, scaleOf, specReplicas, wantedReplicas, withValue } from '#apiserver/resources/scale-of.js';
 import { converted, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { subresourceType } from '#apiserver/resources/subresource-type.js';
+import type { Entry } from '#storage/resource-storage.js';
 
 export async function serveScale(operation: Operation): Promise<ApiResponse> {
   const { registry, context, resource } = operation;
@@ -31,7 +40,7 @@ export async function serveScale(operation: Operation): Promise<ApiResponse> {
   const type = subresourceType(registry, resource, 'scale');
   const form = registry.responder.negotiate(context);
   if (info.verb === 'get') {
-    const entry = await readEntry(resource, info, getVersion(info.query), context.signal);
+    const entry = await readScaled(operation);
     await converted(resource, [entry], context);
     const object = objectOf(resource, entry);
     if (wantedReplicas(resource, object) === undefined) {
@@ -51,6 +60,26 @@ export async function serveScale(operation: Operation): Promise<ApiResponse> {
   });
   await converted(resource, [entry], context);
   return registry.responder.object(context, scaleOf(resource, objectOf(resource, entry), type), 200, form);
+}
+
+/** Resources whose scale 1.24 names when it is not there, with the group that it names. */
+const namedScales: Readonly<Record<string, string>> = {
+  'deployments.apps': 'apps',
+  'replicasets.apps': 'apps',
+  'replicationcontrollers.': 'autoscaling',
+};
+
+/** The stored object; throws 404 where there is none, as 1.24 words it for each kind. */
+async function readScaled({ context, resource }: Operation): Promise<Entry> {
+  const { info, signal } = context;
+  try {
+    return await readEntry(resource, info, getVersion(info.query), signal);
+  } catch (error) {
+    const { declaration, group: own } = resource;
+    const group = namedScales[`${declaration.resource}.${own}`];
+    if (statusOf(error)?.code !== 404 || resource.edition !== undefined || group === undefined) throw error;
+    throw notFound({ group, resource: `${declaration.resource}/scale` }, info.name);
+  }
 }
 
 interface ScaleChange {
@@ -96,6 +125,8 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
       manager,
       force,
       subresource: 'scale',
+      // 1.24 tells what it compares, which is the Scale; of custom kinds it cannot make one.
+      ...(resource.edition === undefined && { toldAs: apiVersion }),
     };
     return {
       options,
