@@ -4,20 +4,21 @@
  */
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { mkdir, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { layoutOf } from '#cmd/orch/context/layout.js';
 import { ownRanges, rangeArguments, root, whyNoServices } from '#test/e2e/harness.js';
 import { type Host, makeHosts } from '#test/e2e/hosts.js';
 import { conformanceImages } from '#test/outsiders/conformance/images.js';
+import { conformanceTests, focusOn } from '#test/outsiders/conformance/tests.js';
 import { readGoOutput } from '#test/outsiders/go-output.js';
 import type { SuiteResult } from '#test/outsiders/report.js';
 import { runLogged } from '#test/outsiders/run-logged.js';
 import { inSurroundings, type Surroundings } from '#test/outsiders/surroundings.js';
 
 const startMs = 300_000;
-const alone = '\\[(Serial|Disruptive)\\]';
+const testsInRelease = 'test/conformance/testdata/conformance.yaml';
 
 /** @param focus A regular expression that names of tests match; all of the conformance suite if it is empty. */
 export async function conformance(focus: string): Promise<SuiteResult> {
@@ -30,19 +31,19 @@ export async function conformance(focus: string): Promise<SuiteResult> {
     const [first, second] = network.hosts as [Host, Host];
     const config = await startMachines(surroundings, first, second);
     const suite = join(built, 'bin', 'conformance.test');
-    const wanted = focus === '' ? '\\[Conformance\\]' : focus;
-    const runPart = (name: string, nodes: number, more: readonly string[]) => {
+    const { together, alone } = conformanceTests(
+      await readFile(join(built, 'kubernetes', testsInRelease), 'utf8'),
+      focus,
+    );
+    const runPart = (name: string, nodes: number, tests: readonly string[]) => {
       const options = [`--kubeconfig=${config}`, `--kubectl-path=${join(built, 'bin', 'kubectl')}`, '--provider=local'];
-      const args = [`-nodes=${nodes}`, '-noColor', `-focus=${wanted}`, ...more, suite, '--', ...options];
+      const args = [`-nodes=${nodes}`, '-noColor', `-focus=${focusOn(tests)}`, suite, '--', ...options];
       const command = first.command(join(built, 'bin', 'ginkgo'), args);
       return runLogged(...command, { cwd: folder, log: log.replace(/(\.log)$/, `-${name}$1`) });
     };
-    const parts = [
-      await runPart('together', 4, [`-skip=${alone}`]),
-      ...(focus === ''
-        ? [await runPart('alone', 1, [`-focus=\\[Conformance\\].*${alone}|${alone}.*\\[Conformance\\]`])]
-        : []),
-    ];
+    const parts: string[] = [];
+    if (together.length > 0) parts.push(await runPart('together', 4, together));
+    if (alone.length > 0) parts.push(await runPart('alone', 1, alone));
     // Ginkgo's own program prints no verdict of Go.
     return readGoOutput(parts.map((part) => `${part}\n--- FAIL: ginkgo\n`).join(''));
   });
