@@ -25,11 +25,17 @@ export function sharedLibraries(programs: readonly string[]): TarEntry[] {
   return [...paths].sort().map((path) => programFile(path, path.slice(1)));
 }
 
-/** Paths of the shared libraries that a program loads, its loader among them; none of one that is linked statically. */
-export function librariesOf(program: string): string[] {
-  const { status, stdout, stderr } = spawnSync('ldd', [program], { encoding: 'utf8' });
+/**
+ * Paths of the shared libraries that a program loads, its loader among them; none of one that is linked statically.
+ * @param folders Where libraries are looked for before the system's own folders. Throws where one is in neither.
+ */
+export function librariesOf(program: string, folders: readonly string[] = []): string[] {
+  const env = { ...process.env, LD_LIBRARY_PATH: folders.join(':') };
+  const { status, stdout, stderr } = spawnSync('ldd', [program], { encoding: 'utf8', env });
   if (status !== 0 && /not a dynamic executable/.test(stderr)) return [];
   if (status !== 0) throw new Error(`ldd ${program}: ${stderr.trim()}`);
+  const missing = /(\S+) => not found/.exec(stdout)?.[1];
+  if (missing !== undefined) throw new Error(`${program}: no library ${missing}`);
   return stdout.split('\n').flatMap((line) => /(\/\S+) \(0x/.exec(line)?.[1] ?? []);
 }
 

@@ -11,6 +11,9 @@ import { librariesOf, pathOf, programFile } from '../../../hack/images/runtime-f
 
 const busybox = '/bin/busybox';
 const setUserId = 0o4755;
+const page = '<html><body><h1>It works!</h1></body></html>\n';
+/** Debian's name of the folder of this machine's libraries. */
+const multiarch = `${process.arch === 'arm64' ? 'aarch64' : 'x86_64'}-linux-gnu`;
 
 /** Where hack/build-outsiders.sh has put what they are made of. */
 export interface ImageParts {
@@ -66,7 +69,13 @@ function makersOf({ bin, debian, release }: ImageParts): Readonly<Record<string,
     ],
     cmd: ['test-webserver'],
   });
-  const web = { below: [shell], files: [], entrypoint: [], cmd: ['/bin/httpd', '-f', '-p', '80', '-h', '/www'] };
+  // The suite takes a page away and puts it back where the image it means has its pages.
+  const web = (folder: string) => ({
+    below: [shell],
+    files: [{ type: 'file', path: `${folder}/index.html`, mode: 0o644, data: Buffer.from(page) } as const],
+    entrypoint: [],
+    cmd: ['/bin/httpd', '-f', '-p', '80', '-h', `/${folder}`],
+  });
   const plain = { below: [shell], files: [], entrypoint: [], cmd: ['/bin/sh'] };
   return {
     agnhost,
@@ -86,8 +95,8 @@ function makersOf({ bin, debian, release }: ImageParts): Readonly<Record<string,
       entrypoint: [],
       cmd: ['/usr/local/bin/nnp'],
     },
-    httpd: web,
-    nginx: web,
+    httpd: web('usr/local/apache2/htdocs'),
+    nginx: web('usr/share/nginx/html'),
     etcd: {
       below: [shell],
       files: [...libraries([pathOf('etcd')], ''), programFile(pathOf('etcd'), 'usr/local/bin/etcd')],
@@ -101,9 +110,12 @@ function textOf(release: string, path: string, name: string): TarEntry {
   return { type: 'file', path: name, mode: 0o644, data: readFileSync(join(release, path)) };
 }
 
-/** Shared libraries at the paths where the loader looks; `root` is not part of them. */
+/** Shared libraries at the paths where the loader looks; `root`, which has some of them, is not part of them. */
 function libraries(programs: readonly string[], root: string): TarEntry[] {
-  return programs.flatMap(librariesOf).map((path) => programFile(path, path.replace(root, '').replace(/^\//, '')));
+  const folders = root === '' ? [] : [join(root, 'usr', 'lib', multiarch)];
+  return programs
+    .flatMap((program) => librariesOf(program, folders))
+    .map((path) => programFile(path, path.replace(root, '').replace(/^\//, '')));
 }
 
 function distinct(files: readonly TarEntry[]): TarEntry[] {
@@ -120,20 +132,7 @@ function shellFiles(): TarEntry[] {
     data: Buffer.from(content),
   });
   const applets = execFileSync(busybox, ['--list'], { encoding: 'utf8' }).trim().split('\n');
-  const folders = [
-    'bin',
-    'dev',
-    'etc',
-    'proc',
-    'root',
-    'sys',
-    'usr',
-    'usr/bin',
-    'usr/local',
-    'usr/local/bin',
-    'var',
-    'www',
-  ];
+  const folders = ['bin', 'dev', 'etc', 'proc', 'root', 'sys', 'usr', 'usr/bin', 'usr/local', 'usr/local/bin', 'var'];
   return [
     ...folders.map((path) => directory(path)),
     directory('tmp', 0o1777),
@@ -147,6 +146,5 @@ function shellFiles(): TarEntry[] {
     text('etc/passwd', 'root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n'),
     text('etc/group', 'root:x:0:\nnobody:x:65534:\n'),
     text('etc/nsswitch.conf', 'hosts: files dns\n'),
-    text('www/index.html', '<html><body><h1>It works!</h1></body></html>\n'),
   ];
 }
