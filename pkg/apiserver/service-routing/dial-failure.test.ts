@@ -29,3 +29,24 @@ t.test('a handshake that fails is told in words for users', async (t) => {
     'tls: no ciphers available',
   );
 });
+
+t.test('a certificate that does not hold is told as the library of 1.24 does', async (t) => {
+  const of = (code: string, more: object = {}) => reasonOf(Object.assign(new Error('text'), { code, ...more }), '');
+  const prefix = 'x509: ';
+  t.equal(of('DEPTH_ZERO_SELF_SIGNED_CERT'), `${prefix}certificate signed by unknown authority`);
+  t.equal(of('CERT_HAS_EXPIRED'), `${prefix}certificate has expired or is not yet valid`);
+  const names = (host: string, subjectaltname?: string) =>
+    of('ERR_TLS_CERT_ALTNAME_INVALID', { host, cert: { subjectaltname } });
+  const mixed = 'DNS:a.example.com, DNS:"b,c.example.com", IP Address:10.0.0.1, IP Address:0:0:0:0:0:0:0:1';
+  for (const [host, given, expected] of [
+    ['d.svc', mixed, 'certificate is valid for a.example.com, b,c.example.com, not d.svc'],
+    ['10.0.0.2', mixed, 'certificate is valid for 10.0.0.1, ::1, not 10.0.0.2'],
+    ['10.0.0.2', 'DNS:a', "cannot validate certificate for 10.0.0.2 because it doesn't contain any IP SANs"],
+    ['d.svc', 'IP Address:10.0.0.1', 'certificate is not valid for any names, but wanted to match d.svc'],
+    ['d.svc', undefined, 'certificate is not valid for any names, but wanted to match d.svc'],
+    ['d.svc', 'DNS:"a', 'certificate is valid for "a, not d.svc'],
+  ] as const)
+    t.equal(names(host, given), `${prefix}${expected}`);
+  const many = Array.from({ length: 100 }, (_, i) => `DNS:n${i}`).join(', ');
+  t.equal(names('d.svc', many), `${prefix}certificate is valid for 100 names, but none matched d.svc`);
+});

@@ -1,4 +1,5 @@
 /** Why a connection came to nothing, in the words of 1.24. */
+import { certificateWords } from '#apiserver/service-routing/certificate-failure.js';
 
 /** What systems' and TLS' codes are called by the original's library, where it connects. */
 const connectWords: Readonly<Record<string, string>> = {
@@ -10,19 +11,9 @@ const connectWords: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'i/o timeout',
 };
 
-const unknownAuthority = 'x509: certificate signed by unknown authority';
-
 const otherWords: Readonly<Record<string, string>> = {
   ECONNRESET: 'EOF',
   EPIPE: 'write: broken pipe',
-  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
-  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
-  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
-  CERT_UNTRUSTED: unknownAuthority,
-  CERT_HAS_EXPIRED: 'x509: certificate has expired or is not yet valid',
-  CERT_NOT_YET_VALID: 'x509: certificate has expired or is not yet valid',
   ERR_SSL_WRONG_VERSION_NUMBER: 'http: server gave HTTP response to HTTPS client',
 };
 
@@ -33,10 +24,8 @@ export function reasonOf(error: unknown, dialled: string): string {
   const connecting = connectWords[code];
   if (connecting !== undefined) return `dial tcp ${dialled}: ${connecting}`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${hostname ?? dialled}: no such host`;
-  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') {
-    const { reason = error.message } = error as Error & { readonly reason?: string };
-    return `x509: certificate is not valid: ${reason}`;
-  }
+  const unverified = certificateWords(error);
+  if (unverified !== undefined) return `x509: ${unverified}`;
   return otherWords[code] ?? tlsWords(error.message) ?? error.message;
 }
 

@@ -39,6 +39,15 @@ t.test('nor does the order of entries of managers', async (t) => {
   t.same(differences(object(entries), object([...entries].reverse()), 9), []);
 });
 
+t.test('nor the order of conditions', async (t) => {
+  const object = (conditions: readonly object[]) => ({ kind: 'A', status: { conditions } });
+  const [one, other] = [{ type: 'Ready', status: 'True' }, { type: 'Named' }];
+  t.same(differences(object([one, other]), object([other, one]), 9), []);
+  t.same(differences(object([one]), object([{ ...one, status: 'False' }]), 9), [
+    '.status.conditions[0].status: "True", there "False"',
+  ]);
+});
+
 t.test('nor do generations of definitions', async (t) => {
   const object = (kind: string, generation: number) => ({ kind, metadata: { generation } });
   const kind = 'CustomResourceDefinition';

@@ -23,7 +23,10 @@ export function differences(one: unknown, other: unknown, limit: number): string
 }
 
 function comparable(object: unknown): JsonObject {
-  const { kind, metadata, spec, status, ...rest } = object as Record<'metadata' | 'spec', JsonObject> & JsonObject;
+  const { kind, metadata, spec, status, ...rest } = object as Partial<
+    Record<'metadata' | 'spec' | 'status', JsonObject>
+  > &
+    JsonObject;
   const common = { ...metadata };
   for (const field of ownToMetadata) delete common[field];
   // 1.24 counts a change of fields of gates that are off, and drops these fields only then.
@@ -36,8 +39,16 @@ function comparable(object: unknown): JsonObject {
     if (own['clusterIP'] !== 'None') for (const field of chosenOfServices) delete own[field];
     own['ports'] = (own['ports'] as JsonObject[] | undefined)?.map(({ nodePort: _, ...port }) => port);
   }
-  const observed = replaceTexts({ metadata: common, status }, time, 'a time') as JsonObject;
+  const observed = replaceTexts({ metadata: common, status: ordered(status) }, time, 'a time') as JsonObject;
   return replaceTexts({ kind, spec: own, ...rest, ...observed }, uid, 'a uid') as JsonObject;
+}
+
+/** Conditions come in the order in which controllers get to an object. */
+function ordered(status: JsonObject | undefined): JsonObject | undefined {
+  const conditions = status?.['conditions'];
+  if (!Array.isArray(conditions)) return status;
+  const typeOf = (condition: unknown) => String((condition as JsonObject)['type']);
+  return { ...status, conditions: [...conditions].sort((a, b) => (typeOf(a) < typeOf(b) ? -1 : 1)) };
 }
 
 function entryName(entry: unknown): string {
