@@ -523,6 +523,7 @@ t.test("the machine's logs are shown to those who may see them", async (t) => {
   t.match(await ask('/logs', 'GET', admin), { status: 301 });
   t.match(await ask('/logs/none', 'GET', admin), { status: 404, body: '404 page not found\n' });
   t.match(await ask('/logs/..%2fetc/passwd', 'GET', admin), { status: 400 });
+  t.match(await ask('/logsx', 'GET', admin), { status: 404, body: '404 page not found\n' });
   t.match(await ask('/logs/', 'POST', admin), { status: 405, body: '405: Method Not Allowed' });
   t.match(await ask('/logs/', 'GET', alice), { status: 403 });
   const { body } = await ask('/', 'GET', admin);

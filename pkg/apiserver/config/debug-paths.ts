@@ -8,7 +8,7 @@ import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 import { metricsView } from '#daemon/metrics/view.js';
 import { parseRequestTarget } from '#daemon/serving/request-target.js';
-import { systemLogs } from '#daemon/serving/system-logs.js';
+import { systemLogDir, systemLogs } from '#daemon/serving/system-logs.js';
 
 type Answer = (context: RequestContext) => Promise<ApiResponse>;
 
@@ -48,7 +48,7 @@ export function debugPaths(
 const logs: Answer = async ({ request }) => {
   const { method, url } = request;
   if (method !== 'GET') return plainText(405, '405: Method Not Allowed');
-  const options = { dir: '/var/log', linkedDirs: [] };
+  const options = { dir: systemLogDir, linkedDirs: [] };
   const { status, headers, body } = await systemLogs(parseRequestTarget(method, url), options);
   return { status, headers: { ...headers }, body: typeof body === 'string' ? Buffer.from(body) : body };
 };

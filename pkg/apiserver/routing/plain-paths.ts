@@ -46,7 +46,8 @@ export function plainPaths(options: PlainPathsOptions): Endpoint {
   const health = new Health([...options.healthChecks], options.log);
   return (context) => {
     const { path } = context.info;
-    const own = paths[path] ?? paths[`${path.slice(0, path.indexOf('/', 1))}/*`];
+    const end = path.indexOf('/', 1);
+    const own = paths[path] ?? (end < 0 ? undefined : paths[`${path.slice(0, end)}/*`]);
     if (own !== undefined) return own(context);
     if (path === '/version' || path === '/version/') {
       requireReading(context);

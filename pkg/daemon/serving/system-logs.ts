@@ -2,42 +2,41 @@
  * `/logs/` of a daemon: the machine's log directory, to read. Release 1.24 follows links to wherever they lead; here what is
  * opened must lie in the directory itself, or in one of those that its links are known to lead to.
  */
-import { constants, type ReadStream } from 'node:fs';
+import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, readlink, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { RequestTarget } from '#daemon/serving/request-target.js';
+
+/** Where 1.24 has them. */
+export const systemLogDir = '/var/log';
 
 /** Names of a directory that are shown at most. */
 const maxEntries = 10_000;
 
 export interface SystemLogsOptions {
-  /** `/var/log`. */
+  /** The directory that `/logs/` shows. */
   readonly dir: string;
   /** Where links may lead, too. */
   readonly linkedDirs: readonly string[];
 }
 
-/** A stream as the body must be read or destroyed: it holds the file. */
 export interface SystemLogsAnswer {
   readonly status: 200 | 301 | 404;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | ReadStream;
+  /** The bytes of a file are read when they are asked for, and the file is closed with the last of them. */
+  readonly body: string | AsyncIterable<Buffer>;
 }
 
-const notFound: SystemLogsAnswer = {
-  status: 404,
-  headers: { 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff' },
-  body: '404 page not found\n',
-};
+const notFound: SystemLogsAnswer = { ...page('text/plain', '404 page not found\n'), status: 404 };
 
 /** `target`: `/logs` and what is below it. Its segments are names: none is empty, a dot segment, or holds a separator. */
 export async function systemLogs(
   { segments, path }: RequestTarget,
   options: SystemLogsOptions,
 ): Promise<SystemLogsAnswer> {
-  const file = await openBeneath(options, segments.slice(1));
+  const names = segments.slice(1);
+  const file = await openBeneath(options, names);
   if (file === undefined) return notFound;
-  let isStreamed = false;
   try {
     const stat = await file.stat();
     const name = segments.at(-1) ?? '';
@@ -49,18 +48,30 @@ export async function systemLogs(
     if (path.endsWith('/')) return moved(`../${encodeURIComponent(name)}`);
     const lastModified = stat.mtime.toUTCString();
     if (stat.size === 0) return page('text/plain', '', { 'last-modified': lastModified });
-    // What is written meanwhile is not part of the answer: it would have no end.
-    const body = file.createReadStream({ end: stat.size - 1 });
-    isStreamed = true;
+    const body = contentOf(options, names, stat.size);
     return page('text/plain', body, { 'content-length': String(stat.size), 'last-modified': lastModified });
   } finally {
-    if (!isStreamed) await file.close();
+    await file.close();
+  }
+}
+
+/**
+ * The first `size` bytes: what is written meanwhile is not part of the answer, which would have no end. The file is opened
+ * here, since an answer that is dropped is never read, and a file that stays open ends the process when it is collected.
+ */
+async function* contentOf(options: SystemLogsOptions, names: readonly string[], size: number): AsyncGenerator<Buffer> {
+  const file = await openBeneath(options, names);
+  if (file === undefined) throw new Error(`the log ${names.join('/')} is gone`);
+  try {
+    yield* file.createReadStream({ end: size - 1, autoClose: false });
+  } finally {
+    await file.close();
   }
 }
 
 function page(
   type: string,
-  body: string | ReadStream,
+  body: SystemLogsAnswer['body'],
   headers: Readonly<Record<string, string>> = {},
 ): SystemLogsAnswer {
   const kind = { 'content-type': `${type}; charset=utf-8`, 'x-content-type-options': 'nosniff' };

@@ -16,6 +16,7 @@ import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import { HealthChecks } from '#daemon/serving/health.js';
 import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
+import { systemLogDir } from '#daemon/serving/system-logs.js';
 import { readLog } from '#nodeagent/logs/reader.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServer, AgentServerInput } from '#nodeagent/server/agent-server.js';
@@ -226,7 +227,7 @@ function addDebuggingRoutes(app: DaemonApp, input: AgentServerInput, sessions: S
   addRunRoutes(app, input);
   addSessionRoutes(app, sessions);
   if (values['enable-system-log-handler'])
-    addSystemLogRoutes(app, { dir: options.systemLogsDir ?? '/var/log', linkedDirs: [node.podLogsDir] });
+    addSystemLogRoutes(app, { dir: options.systemLogsDir ?? systemLogDir, linkedDirs: [node.podLogsDir] });
   else refuseAll(app, '/logs', 'logs endpoint is disabled.');
   if (!values['enable-profiling-handler']) refuseAll(app, '/debug/pprof', 'profiling endpoint is disabled.');
   if (!values['enable-debug-flags-handler']) refuseAll(app, '/debug/flags/v', 'flags endpoint is disabled.');

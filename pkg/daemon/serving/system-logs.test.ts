@@ -1,0 +1,41 @@
+import { mkdtemp, readdir, readlink, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import t from 'tap';
+import { parseRequestTarget } from '#daemon/serving/request-target.js';
+import { systemLogs } from '#daemon/serving/system-logs.js';
+
+/** Files of this process that are open, by their paths. */
+async function openFiles(): Promise<string[]> {
+  const numbers = await readdir('/proc/self/fd');
+  return Promise.all(numbers.map((number) => readlink(`/proc/self/fd/${number}`).catch(() => '')));
+}
+
+t.test('a file is open only while its bytes are read', async (t) => {
+  const dir = await mkdtemp(join(tmpdir(), 'orch-logs-'));
+  t.teardown(() => rm(dir, { recursive: true }));
+  const path = join(dir, 'a.log');
+  const first = Buffer.alloc(200_000, 'a');
+  await writeFile(path, first);
+  const ask = () => systemLogs(parseRequestTarget('GET', '/logs/a.log'), { dir, linkedDirs: [] });
+  const isOpen = async () => (await openFiles()).includes(path);
+
+  const { body, headers } = await ask();
+  t.notOk(await isOpen(), 'an answer that is never read holds nothing');
+  await writeFile(path, 'more', { flag: 'a' });
+  const chunks: Buffer[] = [];
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    if (chunks.length === 0) t.ok(await isOpen());
+    chunks.push(chunk);
+  }
+  t.equal(headers['content-length'], String(first.length));
+  t.ok(Buffer.concat(chunks).equals(first), 'what was there when it was asked for');
+  t.notOk(await isOpen());
+
+  for await (const _ of (await ask()).body as AsyncIterable<Buffer>) break;
+  t.notOk(await isOpen(), 'nor does one that breaks off');
+
+  const lost = (await ask()).body as AsyncIterable<Buffer>;
+  await rm(path);
+  await t.rejects(lost[Symbol.asyncIterator]().next(), /the log a\.log is gone/);
+});
