@@ -38,6 +38,11 @@ export function fieldEdge(name: string): string {
   return fieldEdges.edge(name);
 }
 
+/** The edge to an element of a set. */
+export function valueEdge(element: unknown): string {
+  return `v:${toJSONText(element)}`;
+}
+
 /** One of the keys that tell the elements of a list apart, as their edges write it. */
 interface ListKey {
   readonly name: string;

@@ -1,11 +1,10 @@
 /** How server-side apply sees a value: as one piece, or as parts with names or keys of their own. */
 
-import { ElementEdges, fieldEdge, zeroOf } from '#apimachinery/apply/edges.js';
+import { ElementEdges, fieldEdge, valueEdge, zeroOf } from '#apimachinery/apply/edges.js';
 import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
 import { KnownNodes } from '#apimachinery/apply/known-nodes.js';
 import { wholeFieldCheck } from '#apimachinery/apply/whole-parts.js';
 import { complete, saysNothing } from '#apimachinery/codec/json/walk.js';
-import { toJSONText } from '#apimachinery/json-text.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -284,7 +283,7 @@ function makeStructure(field: FieldInfo): Structure {
 
 /** The edge to an element of a list that is no leaf. */
 export function elementOf(structure: ElementsStructure, element: unknown): string {
-  return structure.kind === 'list' ? structure.edges.edge(asObject(element)) : `v:${toJSONText(element)}`;
+  return structure.kind === 'list' ? structure.edges.edge(asObject(element)) : valueEdge(element);
 }
 
 /** Whether two elements have the same edge; false where it takes a look at the edges, as keys are no scalars. */

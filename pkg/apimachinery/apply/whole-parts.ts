@@ -2,9 +2,8 @@
  * What is inside of values that are one piece to server-side apply. Nothing there has a manager of its own, and still 1.24 has
  * no typed form of an object in which elements of a set, or of a list with keys, are there twice.
  */
-import { ElementEdges } from '#apimachinery/apply/edges.js';
+import { ElementEdges, valueEdge } from '#apimachinery/apply/edges.js';
 import { AmbiguousElementError, checkEdges } from '#apimachinery/apply/elements.js';
-import { toJSONText } from '#apimachinery/json-text.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -31,7 +30,7 @@ function fieldCheck(field: FieldInfo, outer: ReadonlySet<TypeInfo>): PartsCheck 
 }
 
 function edgesOf({ listKind, listMapKeys, type }: FieldInfo): ((element: unknown) => string) | undefined {
-  if (listKind === 'set') return (element) => `v:${toJSONText(element)}`;
+  if (listKind === 'set') return valueEdge;
   if (listKind !== 'map' || type?.shape !== 'struct') return undefined;
   const edges = new ElementEdges(type, listMapKeys);
   return (element) => edges.edge(isObject(element) ? element : {});

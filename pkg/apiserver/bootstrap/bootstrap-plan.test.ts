@@ -1,5 +1,5 @@
 import t from 'tap';
-import type { ClusterRole } from '#api/rbac/v1/types.gen.js';
+import type { ClusterRole, PolicyRule } from '#api/rbac/v1/types.gen.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { uncoveredRules } from '#apiserver/authorization/rbac/covers.js';
 import { bootstrapClusterRoleBindings, bootstrapRoleBindings, bootstrapRoles } from '#apiserver/bootstrap/bindings.js';
@@ -33,16 +33,29 @@ for (const dialect of [orchDialect, kubernetesDialect])
 
 t.test('what admin, edit and view are made of', (t) => {
   const roles = bootstrapClusterRoles(orchDialect, () => false);
-  const rulesOf = (name: string) => roles.find(({ metadata }) => metadata.name === name)?.rules ?? [];
-  const view = rulesOf('system:aggregate-to-view');
+  const role = (name: string) => roles.find(({ metadata }) => metadata.name === name);
+  /** As the controller manager puts them together. */
+  const madeOf = ({ aggregationRule, rules = [] }: ClusterRole): PolicyRule[] => {
+    if (aggregationRule === undefined) return [...rules];
+    const labels = (aggregationRule.clusterRoleSelectors ?? []).flatMap(({ matchLabels }) =>
+      Object.keys(matchLabels ?? {}),
+    );
+    return roles.filter(({ metadata }) => labels.some((label) => metadata.labels?.[label] === 'true')).flatMap(madeOf);
+  };
+  const [admin = [], edit = [], view = []] = ['admin', 'edit', 'view'].map((name) =>
+    madeOf(role(name) ?? { metadata: {} }),
+  );
   t.ok(view.length > 0);
-  t.not(uncoveredRules(view, rulesOf('system:aggregate-to-edit')).length, 0);
+  t.same(uncoveredRules(edit, view), [], 'edit has all of view');
+  t.same(uncoveredRules(admin, edit), [], 'admin has all of edit');
+  t.not(uncoveredRules(view, edit).length, 0);
   t.same(
     view.flatMap(({ resources = [] }) => resources.filter((name) => name === 'secrets')),
     [],
     'viewers do not see secrets',
   );
-  for (const name of ['admin', 'edit', 'view']) t.same(rulesOf(name), [], 'the controller manager fills these in');
+  for (const name of ['admin', 'edit', 'view'])
+    t.same(role(name)?.rules ?? [], [], 'the controller manager fills these in');
   t.end();
 });
 

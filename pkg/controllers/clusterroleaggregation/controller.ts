@@ -48,7 +48,7 @@ export class ClusterRoleAggregationController implements Controller {
     if (semanticEqual(role.rules, rules)) return done;
     const { client, dialect } = this.#context;
     const apiVersion = dialect.apiVersion(clusterroles.group, clusterroles.version);
-    // An empty list is left out, as 1.24 does: the rules are nobody's to remove then.
+    // 1.24 leaves an empty list out, too: the role keeps rules that other managers own.
     const applied = { apiVersion, kind: clusterroles.kind, metadata: { name }, ...(rules.length > 0 ? { rules } : {}) };
     await client.resource(clusterroles).patch(name, applied, { type: 'apply', fieldManager, force: true });
     return done;
