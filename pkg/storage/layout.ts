@@ -8,7 +8,6 @@
  */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import { oncePer } from '#apimachinery/memo/once-per.js';
 import { maxSharedBytes } from '#storage/segments/packed.js';
 import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 import type { Revision } from '#storage/store.js';
@@ -206,9 +205,6 @@ export function parseParts(json: Buffer, parts: StoredParts, { fieldSetOf, share
   return object;
 }
 
-/** Of values that are frozen: these are shared by many objects, see `KnownNodes` and `KnownMembers`. */
-const bytesOfFrozen = oncePer((value: object) => Buffer.from(toJSONText(value)));
-
 /** Those of a version in one piece, until this is called again. */
 function passing(json: Bytes): Buffer {
   if (isWhole(json)) return json;
@@ -247,15 +243,9 @@ class StoredWriter {
     this.#flush();
     this.#ranges.push(this.#size);
     const known = this.#bytesOf(value);
-    if (known === undefined) this.#written(textOf(value), value);
+    if (known === undefined) this.#append(toJSONText(textOf(value)));
     else this.#appendBytes(known);
     this.#ranges.push(this.#size);
-  }
-
-  /** The bytes of a frozen value are kept where its text says no more than itself. */
-  #written(text: object, value: object): void {
-    if (text === value && Object.isFrozen(value)) this.#appendBytes(bytesOfFrozen(value));
-    else this.#append(toJSONText(text));
   }
 
   #appendBytes(bytes: Buffer): void {

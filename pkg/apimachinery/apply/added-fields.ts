@@ -15,7 +15,6 @@ import {
   hasNoParts,
   isSilent,
   type JsonObject,
-  type Member,
   type Members,
   partStructure,
   type Structure,
@@ -24,7 +23,6 @@ import {
   structureFor,
 } from '#apimachinery/apply/structure.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
-import { oncePer } from '#apimachinery/memo/once-per.js';
 import { isObject, jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -38,25 +36,7 @@ const selfOnly: FieldSet = Object.freeze({ '.': memberOnly });
  * The set is in order.
  */
 export function addedFields(type: TypeInfo, object: unknown, unseen?: FieldSet): FieldSet {
-  const { members } = structOf(type, unseen);
-  const top = asObject(object);
-  return structNode(members, top, false, nodesOfFrozen(members, top)) ?? emptySet;
-}
-
-/** Of parts that many objects share, which are frozen: made once for each. */
-const nodesOfMember = oncePer(({ structure, whenEmpty }: Member) =>
-  oncePer((value: object) => ({ node: nodeOf(value, structure, whenEmpty) })),
-);
-
-function nodesOfFrozen(members: Members, object: JsonObject): MadeNodes | undefined {
-  let made: Map<unknown, FieldSet | undefined> | undefined;
-  for (const name in object) {
-    const value = object[name];
-    if (typeof value !== 'object' || value === null || !Object.isFrozen(value)) continue;
-    made ??= new Map();
-    made.set(value, nodesOfMember(members.of(name))(value).node);
-  }
-  return made;
+  return structNode(structOf(type, unseen).members, asObject(object), false) ?? emptySet;
 }
 
 /** The node of a value that was not there before. In order. */

@@ -14,7 +14,6 @@ import {
   parseForSteps,
   unrecognized,
 } from '#apimachinery/codec/json/json.js';
-import type { KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
 import { withReplacements } from '#apimachinery/codec/json/octets.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { typeMetaFault } from '#apimachinery/codec/json/type-meta.js';
@@ -56,8 +55,6 @@ export interface DecodedObject {
   readonly kind: KindInfo;
   /** Texts for `Warning` headers. */
   readonly warnings: string[];
-  /** What the object's spec was known by, of whose value it has a copy. */
-  readonly known?: KnownMember;
 }
 
 /** Octets that are no text are a fault like others in the document. */
@@ -82,22 +79,14 @@ function textOf(value: unknown): string {
 export class ObjectCodec {
   readonly scheme: Scheme;
   readonly #shared: SharedParts;
-  readonly #known: KnownMembers | undefined;
   readonly #custom: Pick<Scheme, 'kind'> | undefined;
 
   /**
-   * `shared`: what Protobuf objects have in common; strings unless told. `known`: of JSON objects; absent: nothing is.
-   * `custom`: kinds that are not of the scheme.
+   * `shared`: what Protobuf objects have in common; strings unless told. `custom`: kinds that are not of the scheme.
    */
-  constructor(
-    scheme: Scheme,
-    shared: SharedParts = { texts: new SharedTexts() },
-    known?: KnownMembers,
-    custom?: Pick<Scheme, 'kind'>,
-  ) {
+  constructor(scheme: Scheme, shared: SharedParts = { texts: new SharedTexts() }, custom?: Pick<Scheme, 'kind'>) {
     this.scheme = scheme;
     this.#shared = shared;
-    this.#known = known;
     this.#custom = custom;
   }
 
@@ -109,15 +98,6 @@ export class ObjectCodec {
       const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected, this.#shared);
       this.#check(kind, options.expected, object);
       return { object, kind, warnings: [] };
-    }
-    if (options.encoding === 'json' && options.expected !== undefined && options.expected.type.prune === undefined) {
-      const { expected, validation = 'Ignore' } = options;
-      const decoded = this.#known?.decode(bytes, expected.type, validation);
-      if (decoded !== undefined) {
-        const { known } = decoded;
-        const object = this.#expected(() => bytes.toString('utf8'), decoded, expected);
-        return known === undefined ? object : { ...object, known };
-      }
     }
     if (options.encoding === 'yaml') {
       const document = textOfYAML(bytes, options);

@@ -1,6 +1,6 @@
 /** The object in a request's body. */
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
@@ -32,22 +32,12 @@ export function readBody(
   expected: TypeRef,
   fieldValidation: FieldValidation,
 ): MaybePromise<ApiObjectShape> {
-  return andThen(readKnownBody(reader, context, expected, fieldValidation), ({ object }) => object);
-}
-
-/** The same with what its spec was known by. */
-export function readKnownBody(
-  reader: BodyReader,
-  context: RequestContext,
-  expected: TypeRef,
-  fieldValidation: FieldValidation,
-): MaybePromise<Decoded> {
   const encoding = bodyEncoding(reader, context);
   const { body, repeatedKeys, yamlFault } = context.request;
-  const read = (decoded: Decoded): Decoded => {
-    context.audit?.requested(decoded.object);
-    for (const text of decoded.warnings) warn(context, text);
-    return decoded;
+  const read = ({ object, warnings }: Decoded): ApiObjectShape => {
+    context.audit?.requested(object);
+    for (const text of warnings) warn(context, text);
+    return object;
   };
   const options = { validation: fieldValidation, repeatedKeys, yamlFault };
   if (!isLarge(context)) return read(reader.codec.decode(body, encoding, expected, options));

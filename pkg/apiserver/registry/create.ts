@@ -2,7 +2,6 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { andThen } from '#apimachinery/async/maybe-promise.js';
 import { formatTime } from '#apimachinery/clock.js';
-import type { KnownMember } from '#apimachinery/codec/json/known-members.js';
 import { copyJson } from '#apimachinery/copy.js';
 import {
   alreadyExists,
@@ -18,7 +17,7 @@ import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
-import { readKnownBody } from '#apiserver/registry/body.js';
+import { readBody } from '#apiserver/registry/body.js';
 import { dropClusterName } from '#apiserver/registry/cluster-name.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
@@ -28,7 +27,6 @@ import { admitChanges, recordManagers, tooLargeToFit } from '#apiserver/registry
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { initialVersion, objectVersion } from '#apiserver/registry/resource-version.js';
 import { withRules } from '#apiserver/registry/rules.js';
-import { settleSpec, staysPrepared } from '#apiserver/registry/settled-spec.js';
 import { markCanonical } from '#apiserver/registry/starting-point.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { writeFitting } from '#apiserver/registry/stored-size.js';
@@ -48,11 +46,11 @@ export async function createObject(operation: Operation): Promise<ApiResponse> {
   const form = negotiateObject(operation);
   const options = writeOptions(registry, context, 'CreateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
-  const body = readKnownBody(registry, context, type, options.fieldValidation);
-  const { object, known } = body instanceof Promise ? await body : body;
+  const body = readBody(registry, context, type, options.fieldValidation);
+  const object = body instanceof Promise ? await body : body;
   const large = isLarge(context);
   if (large) await betweenSteps(operation);
-  const outcome = await insert(operation, { object, known, options, namespace: context.info.namespace });
+  const outcome = await insert(operation, { object, options, namespace: context.info.namespace });
   if ('taken' in outcome) throw outcome.taken;
   if (large) await betweenSteps(operation);
   return entryResponse(operation, { entry: outcome.entry, form, status: 201 });
@@ -80,8 +78,6 @@ export async function createInstead(operation: Operation, insertion: Insertion):
 export interface Insertion {
   /** Taken over: it is changed. */
   readonly object: ApiObjectShape;
-  /** What its spec came from. */
-  readonly known?: KnownMember | undefined;
   readonly namespace: string;
   readonly options: WriteOptions;
   /** False: the caller has set managedFields itself (server-side apply). */
@@ -129,7 +125,6 @@ async function insert(
   delete object.metadata.deletionGracePeriodSeconds;
   strategy.prepareForCreate?.(object, asked);
   registry.codec.complete(object);
-  if (insertion.known !== undefined && staysPrepared(resource, registry.hooks)) settleSpec(object, insertion.known);
   if (large) await betweenSteps(operation);
   const tooLarge = tooLargeToFit(context, object, { tracked: trackFields });
   if (large) await betweenSteps(operation);

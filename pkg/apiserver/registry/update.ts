@@ -2,7 +2,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import { badRequest, conflict } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { readKnownBody } from '#apiserver/registry/body.js';
+import { readBody } from '#apiserver/registry/body.js';
 import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import type { ObjectName } from '#apiserver/registry/get.js';
@@ -11,7 +11,6 @@ import type { Operation } from '#apiserver/registry/operation.js';
 import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import { failedPrecondition } from '#apiserver/registry/request-errors.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
-import type { Decoded } from '#apiserver/resources/codec.js';
 import { keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
@@ -22,22 +21,22 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
   const options = writeOptions(registry, context, 'UpdateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const { namespace, name } = context.info;
-  const read = async (): Promise<Decoded> => {
-    const body = readKnownBody(registry, context, type, options.fieldValidation);
-    const decoded = body instanceof Promise ? await body : body;
-    requireOwnName(resource, decoded.object, context.info);
-    dropRepeatedOwners(context, decoded.object, 'received');
-    return decoded;
+  const read = async (): Promise<ApiObjectShape> => {
+    const body = readBody(registry, context, type, options.fieldValidation);
+    const object = body instanceof Promise ? await body : body;
+    requireOwnName(resource, object, context.info);
+    dropRepeatedOwners(context, object, 'received');
+    return object;
   };
-  let unused: Decoded | undefined = await read();
+  let unused: ApiObjectShape | undefined = await read();
   // Every attempt changes the object in place, and hardly ever is there a second one.
-  const take = async (): Promise<Decoded> => {
-    const decoded = unused ?? (await read());
+  const take = async (): Promise<ApiObjectShape> => {
+    const object = unused ?? (await read());
     unused = undefined;
-    return decoded;
+    return object;
   };
   const create = async (): Promise<Entry | undefined> => {
-    const { object } = await take();
+    const object = await take();
     return createInstead(operation, { object, namespace, options });
   };
   const creates = resource.strategy.allowCreateOnUpdate === true && profile.subresource === '';
@@ -47,7 +46,7 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
     profile,
     options,
     async change(current) {
-      const { object } = await take();
+      const object = await take();
       requireUID(resource, object, current);
       return object;
     },

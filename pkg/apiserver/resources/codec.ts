@@ -2,7 +2,6 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
-import { type KnownMember, KnownMembers } from '#apimachinery/codec/json/known-members.js';
 import { withNulls } from '#apimachinery/codec/json/nulls.js';
 import { maxObjects } from '#apimachinery/codec/json/size-limit.js';
 import { complete, type JsonObject } from '#apimachinery/codec/json/walk.js';
@@ -27,8 +26,6 @@ export interface Decoded {
   readonly object: ApiObjectShape;
   /** Texts for `Warning` headers: unknown and repeated fields, unless they are ignored. */
   readonly warnings: readonly string[];
-  /** What the object's spec was known by, of whose value it has a copy. */
-  readonly known?: KnownMember;
 }
 
 /** How a body is read. */
@@ -53,7 +50,7 @@ export class Codec {
     this.scheme = scheme;
     this.#custom = custom;
     const shared = { texts: new SharedTexts(), maxParts: maxObjects };
-    this.#objects = new ObjectCodec(scheme, shared, new KnownMembers(), custom);
+    this.#objects = new ObjectCodec(scheme, shared, custom);
   }
 
   /** One object of the expected kind, which is also taken for what does not name its kind. Throws 400. */
@@ -185,7 +182,6 @@ export class Codec {
   }
 }
 
-function shaped({ object, warnings, known }: DecodedObject): Decoded {
-  const decoded = { object: object as unknown as ApiObjectShape, warnings };
-  return known === undefined ? decoded : { ...decoded, known };
+function shaped({ object, warnings }: DecodedObject): Decoded {
+  return { object: object as unknown as ApiObjectShape, warnings };
 }

@@ -169,22 +169,6 @@ export function* decodeParsedSteps(
   return told(type, { ...found, walked }, options);
 }
 
-/**
- * The same for a value of which the members whose values are `canonical` already are left alone, and counted as if they had no
- * members: the text is to have none in their place. Undefined: members repeat, so that it takes the whole text.
- */
-export function decodeAround(
-  text: string,
-  value: unknown,
-  type: TypeInfo,
-  validation: FieldValidation,
-  canonical: ReadonlySet<unknown>,
-): Decoded | undefined {
-  const options = { validation, text, canonical };
-  const found = read(type, value, options);
-  return isMerged(found, type) ? undefined : told(type, found, options);
-}
-
 /** The same for a value that is parsed already, which is taken over: it may be changed and become part of the result. */
 export function decodeValue(
   value: unknown,

@@ -8,8 +8,7 @@ import {
 } from '#api/core/v1/pod/validation/annotations.js';
 import { imagesWithoutBlanks } from '#api/core/v1/pod/validation/containers.js';
 import { validateOnlyAddedTolerations } from '#api/core/v1/pod/validation/scheduling.js';
-import { maxInt32 } from '#api/core/v1/pod/validation/spec.js';
-import { validateSpecOnce } from '#api/core/v1/pod/validation/valid-specs.js';
+import { maxInt32, validatePodSpec } from '#api/core/v1/pod/validation/spec.js';
 import type { Container, ContainerStatus, Pod, PodSpec } from '#api/core/v1/types.gen.js';
 import { coreValues } from '#api/core/v1/values/core-values.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -43,7 +42,7 @@ export function validatePod(pod: Pod, rules: AnnotationRules): readonly FieldFai
   const { dialect, options } = rules;
   return joined(
     validatePodAnnotations(pod, rules, annotationsPath),
-    validateSpecOnce(spec, { dialect, options, podName: metadata.name ?? '' }, specPath),
+    validatePodSpec(spec, { dialect, options, podName: metadata.name ?? '' }, specPath),
     (spec.serviceAccountName ?? '') === '' ? noTokensWithoutAccount(spec) : none,
     imagesWithoutBlanks(spec.containers ?? [], specPath.child('containers')),
     imagesWithoutBlanks(spec.initContainers ?? [], specPath.child('initContainers')),
