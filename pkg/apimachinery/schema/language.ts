@@ -92,10 +92,11 @@ export function bareKind(doc: string, fields: Fields): MessageDeclaration {
   return { doc, fields, isKind: true };
 }
 
+const objectMetadata = "Standard object's metadata: name, labels, annotations and other data that every object has.";
+
 /** A kind of objects: `metadata` comes by itself. */
 export function object(doc: string, fields: Fields): MessageDeclaration {
-  const metadata = 'Name, labels, annotations and other data that every object has.';
-  return { doc, fields: { metadata: optional(1, 'meta.v1.ObjectMeta', metadata), ...fields }, isKind: true };
+  return { doc, fields: { metadata: optional(1, 'meta.v1.ObjectMeta', objectMetadata), ...fields }, isKind: true };
 }
 
 /**
@@ -118,14 +119,17 @@ export function condition(
   });
 }
 
-/** The list of a kind. `defineTypes` makes it for every resource that can be listed; declared only where it has rules. */
-export function listOf(kind: string, rules: FieldRules = {}): MessageDeclaration {
-  const metadata = 'Resource version of the list, and where to continue when it comes in chunks.';
+/**
+ * The list of a kind. `defineTypes` makes it for every resource that can be listed; declared only where it has rules.
+ * `plural`: how its description names them.
+ */
+export function listOf(kind: string, plural: string, rules: FieldRules = {}): MessageDeclaration {
+  const metadata = 'Standard list metadata: its resource version, and where to continue when it comes in chunks.';
   return {
     doc: `A list of ${kind} objects.`,
     fields: {
       metadata: optional(1, 'meta.v1.ListMeta', metadata),
-      items: required(2, `${kind}[]`, rules, 'The objects of the list.'),
+      items: required(2, `${kind}[]`, rules, `List of ${plural}.`),
     },
     isKind: true,
   };
@@ -180,13 +184,16 @@ export function defineTypes<T extends string, E extends string = never>({
   readonly enums: Readonly<Record<E, readonly string[]>>;
 } {
   const full = resources.map(fullResource);
-  const listed = new Set(full.filter(({ verbs }) => verbs.includes('list')).map(({ kind }) => kind));
-  const declared: KindDeclaration['types'] = types;
-  const withLists = Object.entries(declared).flatMap(([name, type]) =>
-    listed.has(name)
-      ? [[name, type] as const, [`${name}List`, declared[`${name}List`] ?? listOf(name)] as const]
-      : [[name, type] as const],
+  const listed = new Map(
+    full.filter(({ verbs }) => verbs.includes('list')).map(({ kind, resource }) => [kind, resource]),
   );
+  const declared: KindDeclaration['types'] = types;
+  const withLists = Object.entries(declared).flatMap(([name, type]) => {
+    const plural = listed.get(name);
+    return plural === undefined
+      ? [[name, type] as const]
+      : [[name, type] as const, [`${name}List`, declared[`${name}List`] ?? listOf(name, plural)] as const];
+  });
   return {
     types: Object.fromEntries(withLists) as Record<T, MessageDeclaration>,
     enums: enums ?? ({} as Readonly<Record<E, readonly string[]>>),

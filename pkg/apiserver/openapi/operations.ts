@@ -14,6 +14,8 @@ interface Verb {
   readonly action: string;
   readonly words: string;
   readonly query: readonly string[];
+  /** Types that describe what is in the query. */
+  readonly options: readonly string[];
   readonly body?: 'object' | 'patch' | 'options';
   readonly created?: true;
 }
@@ -24,24 +26,49 @@ const list = [...select, 'resourceVersionMatch', 'timeoutSeconds', 'watch'];
 const remove = ['dryRun', 'gracePeriodSeconds', 'orphanDependents', 'propagationPolicy'];
 
 const verbs: Readonly<Record<string, Verb>> = {
-  get: { method: 'get', action: 'get', words: 'read the specified', query: [] },
-  list: { method: 'get', action: 'list', words: 'list or watch objects of kind', query: list },
-  create: { method: 'post', action: 'post', words: 'create', query: write, body: 'object', created: true },
-  update: { method: 'put', action: 'put', words: 'replace the specified', query: write, body: 'object', created: true },
+  get: { method: 'get', action: 'get', words: 'read the specified', query: [], options: [] },
+  list: { method: 'get', action: 'list', words: 'list or watch objects of kind', query: list, options: ['List'] },
+  create: {
+    method: 'post',
+    action: 'post',
+    words: 'create',
+    query: write,
+    options: ['Create'],
+    body: 'object',
+    created: true,
+  },
+  update: {
+    method: 'put',
+    action: 'put',
+    words: 'replace the specified',
+    query: write,
+    options: ['Update'],
+    body: 'object',
+    created: true,
+  },
   patch: {
     method: 'patch',
     action: 'patch',
     words: 'partially update the specified',
     query: [...write, 'force'],
+    options: ['Patch'],
     body: 'patch',
     created: true,
   },
-  delete: { method: 'delete', action: 'delete', words: 'delete', query: remove, body: 'options' },
+  delete: {
+    method: 'delete',
+    action: 'delete',
+    words: 'delete',
+    query: remove,
+    options: ['Delete'],
+    body: 'options',
+  },
   deletecollection: {
     method: 'delete',
     action: 'deletecollection',
     words: 'delete collection of',
     query: [...list, ...remove],
+    options: ['List', 'Delete'],
     body: 'options',
   },
 };
@@ -124,8 +151,11 @@ function addPath(
     if (verb !== undefined && served.includes(name)) path[verb.method] = operation(context, subject, verb);
   }
   if (Object.keys(path).length === 0) return;
-  const inPath = [...subject.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) => pathParameter(context, name));
-  path['parameters'] = [...inPath, queryParameter(context, 'pretty')];
+  const { kind } = subject.resource.declaration;
+  const inPath = [...subject.path.matchAll(/\{(\w+)\}/g)].map(([, name = '']) =>
+    pathParameter(context, name, name === 'namespace' ? 'Namespace of the object.' : `Name of the ${kind}.`),
+  );
+  path['parameters'] = [...inPath, queryParameter(context, 'pretty', 'Indents the answer when it is `true`.')];
   paths[subject.path] = path;
 }
 
@@ -139,7 +169,9 @@ function operation(context: PathsContext, subject: Subject, verb: Verb): Operati
   const patches = isCustom ? customPatchMedia : patchMedia;
   const answered = response(version, answer, media);
   const offered = verb.query.filter((name) => gated[name] === undefined || context.gate(gated[name]));
-  const parameters = offered.map((name) => queryParameter(context, name));
+  const types = verb.options.map((name) => context.scheme.type(`meta.v1.${name}Options`));
+  const docOf = (name: string) => types.map((type) => type.byName.get(name)?.doc).find((doc) => doc !== undefined);
+  const parameters = offered.map((name) => queryParameter(context, name, docOf(name)));
   const document: OperationDocument = {
     description: `${verb.words} ${subject.kind.kind}`,
     operationId: `${verb.action}${idPart(subject.resource)}${scope}${subject.title}`,
@@ -206,15 +238,15 @@ function bodyParameter(schema: SchemaDocument, verb: Verb): ParameterDocument {
   return { name: 'body', in: 'body', ...(verb.body === 'options' ? {} : { required: true }), schema };
 }
 
-function queryParameter({ version }: PathsContext, name: string): ParameterDocument {
+function queryParameter({ version }: PathsContext, name: string, description: string | undefined): ParameterDocument {
   const type = integers.has(name) ? 'integer' : booleans.has(name) ? 'boolean' : 'string';
-  return version === 2 ? { name, in: 'query', type, uniqueItems: true } : { name, in: 'query', schema: { type } };
+  const own = { name, in: 'query' as const, ...(description === undefined ? {} : { description }) };
+  return version === 2 ? { ...own, type, uniqueItems: true } : { ...own, schema: { type } };
 }
 
-function pathParameter({ version }: PathsContext, name: string): ParameterDocument {
-  return version === 2
-    ? { name, in: 'path', required: true, type: 'string', uniqueItems: true }
-    : { name, in: 'path', required: true, schema: { type: 'string' } };
+function pathParameter({ version }: PathsContext, name: string, description: string): ParameterDocument {
+  const own = { name, in: 'path' as const, description, required: true };
+  return version === 2 ? { ...own, type: 'string', uniqueItems: true } : { ...own, schema: { type: 'string' } };
 }
 
 /** `AppsV1`, `CoreV1`. */

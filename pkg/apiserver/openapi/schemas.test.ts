@@ -11,7 +11,7 @@ function collected(version: OpenApiVersion, dialect = kubernetesDialect) {
   for (const { type } of scheme.resources) collector.reference(type);
   const schemaOf = (name: string): SchemaDocument =>
     collector.schemas[definitionName(scheme.type(name), dialect)] ?? {};
-  return { scheme, schemaOf, schemas: collector.schemas };
+  return { scheme, schemaOf, schemas: collector.schemas, collector };
 }
 
 for (const version of [2, 3] as const) {
@@ -79,4 +79,16 @@ t.test('types are named after the servers that they came with', (t) => {
   );
   t.equal(nameOf('apiservices'), 'io.k8s.kube-aggregator.pkg.apis.apiregistration.v1.APIService');
   t.end();
+});
+
+t.test("descriptions begin as 1.24's do where others' programs look for that", async (t) => {
+  const { scheme, schemaOf, collector } = collected(2);
+  for (const list of ['PodList', 'ServiceList']) collector.reference(scheme.type(`core.v1.${list}`));
+  const descriptionOf = (type: string, field: string) => schemaOf(type).properties?.[field]?.description;
+  t.match(descriptionOf('core.v1.Pod', 'apiVersion'), /^APIVersion defines /);
+  t.match(descriptionOf('core.v1.Pod', 'kind'), /^Kind is /);
+  t.match(descriptionOf('core.v1.Pod', 'metadata'), /^Standard object's metadata/);
+  t.match(descriptionOf('core.v1.PodList', 'metadata'), /^Standard list metadata/);
+  t.match(descriptionOf('core.v1.ServiceList', 'items'), /^List of services/);
+  t.match(descriptionOf('meta.v1.ObjectMeta', 'creationTimestamp'), /^CreationTimestamp is a timestamp/);
 });

@@ -20,20 +20,20 @@ const scalars: Readonly<Record<Scalar, { readonly type: string; readonly format?
   float: { type: 'number', format: 'float' },
 };
 
-/** Of everything that stands alone. */
+/** Of everything that stands alone. What is read of `explain` by others' programs looks for how 1.24's descriptions begin. */
 const objectProperties: Readonly<Record<string, SchemaDocument>> = {
   apiVersion: {
     type: 'string',
-    description: 'Group and version of the schema this object is written in, as `group/version`.',
+    description: 'APIVersion defines in which schema this object is written, as `group/version`.',
   },
   kind: {
     type: 'string',
-    description: 'Name of the schema of this object, in CamelCase. Cannot change once the object exists.',
+    description: 'Kind is the name of the schema of this object, in CamelCase. Cannot change once the object exists.',
   },
 };
 
 const metadataDescription =
-  'What every object has besides: its name, labels, annotations and owners, or the version of a list.';
+  "Standard object's metadata: name, labels, annotations and owners, or the version of a list.";
 
 /** Collects the definitions that one document needs, following references. */
 export class SchemaCollector {

@@ -312,7 +312,11 @@ async function documentation(t: Test, call: Call): Promise<void> {
   const v2 = await call('GET', '/openapi/v2');
   t.match(v2.definitions[name], {
     description: 'A table of times.',
-    properties: { spec: { properties: { image: { type: 'string' } } } },
+    properties: {
+      apiVersion: { description: /^APIVersion defines / },
+      metadata: { description: /^Standard object's metadata/ },
+      spec: { properties: { image: { type: 'string' } } },
+    },
   });
   t.ok(v2.definitions[`${name}List`]);
   const v3 = await call('GET', `/openapi/v3/apis/${group}/v1`);

@@ -79,6 +79,9 @@ for (const dialect of [kubernetesDialect, orchDialect]) {
       t.equal(await kubectl('get', 'deploy', 'web', '-o', 'jsonpath={.spec.replicas}'), '4');
       t.match(await kubectl('describe', 'deployment', 'web'), /Image: +nginx:2/);
       t.match(await kubectl('explain', 'deployment.spec.strategy'), /type\t<string>/);
+      const metadata =
+        /Standard object's metadata[\s\S]*creationTimestamp\t<string>\s+CreationTimestamp is a timestamp/;
+      t.match(await kubectl('explain', 'deployment.metadata'), metadata);
       const unknown = await kubectl('get', 'nothings').catch((error: { stderr: string }) => error.stderr);
       t.match(unknown, /the server doesn't have a resource type "nothings"/);
       await writeFile(file, manifest(5));

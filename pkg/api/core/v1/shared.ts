@@ -8,7 +8,7 @@ export const declaration = defineTypes({
       optional: pointer(3, 'bool', 'Lets the ConfigMap or the key be absent. Default false.'),
     }),
     List: bareKind('A list of objects of any kinds.', {
-      metadata: required(1, 'meta.v1.ListMeta', 'Resource version of the list, and where to continue when it comes in chunks.'),
+      metadata: required(1, 'meta.v1.ListMeta', 'Standard list metadata: its resource version, and where to continue when it comes in chunks.'),
       items: required(2, 'runtime.RawExtension[]', 'The objects of the list.'),
     }),
     LocalObjectReference: atomic('A reference to an object of the same namespace.', {

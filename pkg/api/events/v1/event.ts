@@ -3,7 +3,7 @@ import { bareKind, defineTypes, message, optional, pointer, required, wide } fro
 export const declaration = defineTypes({
   types: {
     Event: bareKind('A report of something that happened to an object. Kept for a limited time, and made on a best-effort basis.', {
-      metadata: optional(1, 'meta.v1.ObjectMeta', { omitempty: false }, 'Name, labels, annotations and other data that every object has.'),
+      metadata: optional(1, 'meta.v1.ObjectMeta', { omitempty: false }, "Standard object's metadata: name, labels, annotations and other data that every object has."),
       eventTime: required(2, 'meta.v1.MicroTime', 'When it was first seen, to the microsecond. Required.'),
       series: pointer(3, 'EventSeries', 'Set for an event that goes on happening.'),
       reportingController: optional(4, 'string', 'Name of the controller that reports the event. Required.'),

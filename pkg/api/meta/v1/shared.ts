@@ -106,7 +106,7 @@ export const declaration = defineTypes({
       values: optional(3, 'string[]', 'Values to compare with: at least one for `In` and `NotIn`, otherwise none.'),
     }),
     List: bareKind('A list of objects of any kinds.', {
-      metadata: optional(1, 'ListMeta', 'Resource version of the list, and where to continue when it comes in chunks.'),
+      metadata: optional(1, 'ListMeta', 'Standard list metadata: its resource version, and where to continue when it comes in chunks.'),
       items: required(2, 'runtime.RawExtension[]', 'The objects of the list.'),
     }),
     ListMeta: message('Data about a list.', {
@@ -116,9 +116,9 @@ export const declaration = defineTypes({
       remainingItemCount: pointer(4, 'int64', 'How many objects follow this chunk. Unset when unknown, as with selectors.'),
     }),
     ListOptions: bareKind('Options of listing and watching objects.', {
-      labelSelector: optional(1, 'string', 'Only objects whose labels match, such as `app=web,tier!=db`. Default: all.'),
-      fieldSelector: optional(2, 'string', 'Only objects whose fields match, such as `metadata.name=web`. Default: all.'),
-      watch: optional(3, 'bool', 'Streams changes instead of listing. Default false.'),
+      labelSelector: optional(1, 'string', 'Restricts the list of returned objects to those whose labels match, such as `app=web,tier!=db`. Default: all.'),
+      fieldSelector: optional(2, 'string', 'Restricts the list of returned objects to those whose fields match, such as `metadata.name=web`. Default: all.'),
+      watch: optional(3, 'bool', 'Watch for changes to the described resources instead of listing them. Default false.'),
       allowWatchBookmarks: optional(9, 'bool', 'Lets the stream contain `BOOKMARK` events that carry a resource version only. Default false.'),
       resourceVersion: optional(4, 'string', 'For lists how fresh the answer must be, for watches where to start. Unset: the latest. `0`: anything the server has at hand.'),
       resourceVersionMatch: optional(10, 'string', { enum: 'ResourceVersionMatch' }, 'How `resourceVersion` applies to lists: `Exact` or `NotOlderThan`.'),
@@ -147,7 +147,7 @@ export const declaration = defineTypes({
       uid: optional(5, 'string', 'Identity of the object, unique over time and space. Set by the server.'),
       resourceVersion: optional(6, 'string', 'Version of the object, changed by every write. Sent along with an update, it makes the update fail when someone else was faster. Opaque.'),
       generation: optional(7, 'int64', { minimum: 0 }, 'Counts changes of the desired state. Set by the server.'),
-      creationTimestamp: optional(8, 'Time', 'When the object was created. Set by the server.'),
+      creationTimestamp: optional(8, 'Time', 'CreationTimestamp is a timestamp of the creation of the object. Set by the server.'),
       deletionTimestamp: pointer(9, 'Time', 'When the object is going to be gone, set once its deletion was asked for. Finalizers can delay it. Set by the server.'),
       deletionGracePeriodSeconds: pointer(10, 'int64', 'Seconds that the object gets to end by itself. Set by the server together with `deletionTimestamp`; may only become shorter.'),
       labels: optional(11, 'map<string, string>', 'Keys and values by which objects are organised and selected. Values are at most 63 characters.'),
@@ -166,10 +166,10 @@ export const declaration = defineTypes({
       blockOwnerDeletion: pointer(7, 'bool', 'Whether a foreground deletion of the owner waits for this object. Default false.'),
     }),
     PartialObjectMetadata: bareKind('An object of any kind, reduced to its metadata.', {
-      metadata: optional(1, 'ObjectMeta', 'Name, labels, annotations and other data that every object has.'),
+      metadata: optional(1, 'ObjectMeta', "Standard object's metadata: name, labels, annotations and other data that every object has."),
     }),
     PartialObjectMetadataList: bareKind('A list of objects of any kind, reduced to their metadata.', {
-      metadata: optional(1, 'ListMeta', 'Resource version of the list, and where to continue when it comes in chunks.'),
+      metadata: optional(1, 'ListMeta', 'Standard list metadata: its resource version, and where to continue when it comes in chunks.'),
       items: required(2, 'PartialObjectMetadata[]', 'The objects of the list.'),
     }),
     Patch: message('A change of an object, in the format that the content type names.', {}),
@@ -191,7 +191,7 @@ export const declaration = defineTypes({
       serverAddress: required(2, 'string', 'Address for them, as a host with an optional port.'),
     }),
     Status: bareKind('The outcome of a request that returns no object.', {
-      metadata: optional(1, 'ListMeta', 'Resource version of the list, and where to continue when it comes in chunks.'),
+      metadata: optional(1, 'ListMeta', 'Standard list metadata: its resource version, and where to continue when it comes in chunks.'),
       status: optional(2, 'string', '`Success` or `Failure`.'),
       message: optional(3, 'string', 'What happened, for people.'),
       reason: optional(4, 'string', { enum: 'StatusReason' }, 'Why it failed, in one CamelCase word, for programs.'),

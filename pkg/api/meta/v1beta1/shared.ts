@@ -9,7 +9,7 @@ export const declaration = defineTypes({
     PartialObjectMetadataList: bareKind(PartialObjectMetadataList?.doc ?? '', {
       // Not in the order of newer lists.
       items: required(1, 'PartialObjectMetadata[]', 'The objects of the list.'),
-      metadata: optional(2, 'meta.v1.ListMeta', 'Resource version of the list, and where to continue when it comes in chunks.'),
+      metadata: optional(2, 'meta.v1.ListMeta', 'Standard list metadata: its resource version, and where to continue when it comes in chunks.'),
     }),
   },
 });

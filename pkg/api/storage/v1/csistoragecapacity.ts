@@ -8,7 +8,7 @@ export const declaration = defineTypes({
       capacity: pointer(4, 'resource.Quantity', 'Storage that is left. Unset: unknown.'),
       maximumVolumeSize: pointer(5, 'resource.Quantity', 'Size of the largest volume that can be made. Default: `capacity` decides.'),
     }),
-    CSIStorageCapacityList: listOf('CSIStorageCapacity', { listMapKeys: ['name'] }),
+    CSIStorageCapacityList: listOf('CSIStorageCapacity', 'csistoragecapacities', { listMapKeys: ['name'] }),
   },
   resources: [
     {
