@@ -32,7 +32,7 @@ t.test('a handshake that fails is told in words for users', async (t) => {
 
 t.test('a certificate that does not hold is told as the library of 1.24 does', async (t) => {
   const of = (code: string, more: object = {}) => reasonOf(Object.assign(new Error('text'), { code, ...more }), '');
-  const prefix = 'x509: ';
+  const prefix = 'tls: failed to verify certificate: x509: ';
   t.equal(of('DEPTH_ZERO_SELF_SIGNED_CERT'), `${prefix}certificate signed by unknown authority`);
   t.equal(of('CERT_HAS_EXPIRED'), `${prefix}certificate has expired or is not yet valid`);
   const names = (host: string, subjectaltname?: string) =>

@@ -25,7 +25,7 @@ export function reasonOf(error: unknown, dialled: string): string {
   if (connecting !== undefined) return `dial tcp ${dialled}: ${connecting}`;
   if (code === 'ENOTFOUND' || code === 'EAI_AGAIN') return `dial tcp: lookup ${hostname ?? dialled}: no such host`;
   const unverified = certificateWords(error);
-  if (unverified !== undefined) return `x509: ${unverified}`;
+  if (unverified !== undefined) return `tls: failed to verify certificate: x509: ${unverified}`;
   return otherWords[code] ?? tlsWords(error.message) ?? error.message;
 }
 

@@ -108,7 +108,7 @@ t.test('a service is called by its name, wherever it is', async (t) => {
   t.equal(failed.failure, 'unreachable');
   t.equal(
     failed.message,
-    'Post "https://other.shop.svc:8443/?timeout=20s": x509: ' +
+    'Post "https://other.shop.svc:8443/?timeout=20s": tls: failed to verify certificate: x509: ' +
       'certificate is valid for hooks.shop.svc, not other.shop.svc',
   );
 });
@@ -129,7 +129,7 @@ t.test('says what went wrong as 1.24 does', async (t) => {
   });
   const { server } = await pair(t, (_, response) => sendJson(response, {}));
   t.match(await at(`https://127.0.0.1:${server.port}/`), {
-    message: `Post "https://127.0.0.1:${server.port}/?timeout=20s": x509: certificate signed by unknown authority`,
+    message: `Post "https://127.0.0.1:${server.port}/?timeout=20s": tls: failed to verify certificate: x509: certificate signed by unknown authority`,
   });
   t.match(await at('https://127.0.0.1/', Buffer.from('nonsense').toString('base64')), {
     failure: 'unusable',
