@@ -19,10 +19,11 @@ release_go_mod() { # NAME VERSION
   echo ')'
 }
 
-# Linker flags that stamp programs with release 1.VERSION.
+# Linker flags that stamp programs with release 1.VERSION, and with its commit where the module tells it.
 release_stamp() { # VERSION
-  local stamp=k8s.io/component-base/version.git
-  echo "-X ${stamp}Version=v1.$1 -X ${stamp}Major=1 -X ${stamp}Minor=${1%.*}"
+  local stamp=k8s.io/component-base/version.git commit
+  commit=$(cd / && go mod download -json "$release@v1.$1" | sed -n 's/^\s*"Hash": "\([0-9a-f]*\)",$/\1/p')
+  echo "-X ${stamp}Version=v1.$1 -X ${stamp}Major=1 -X ${stamp}Minor=${1%.*} -X ${stamp}Commit=$commit -X ${stamp}TreeState=clean"
 }
 
 # Copies a published module to FOLDER, where it can be changed and built.
