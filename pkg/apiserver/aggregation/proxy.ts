@@ -21,7 +21,7 @@ import { type Address, authority, type ServicePlace } from '#apiserver/service-r
 import { type Backend, forwardedFor, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import { bodyToPass } from '#apiserver/streaming/passed-body.js';
-import { openTunnel } from '#apiserver/streaming/tunnel.js';
+import { upgradeBackend } from '#apiserver/streaming/upgrade-backend.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 
@@ -101,7 +101,7 @@ export class AggregationProxy {
     const backend = remote.available ? await this.#backend(remote) : undefined;
     if (backend === undefined) return plain(503, 'service unavailable');
     try {
-      return await openTunnel({
+      return await upgradeBackend({
         backend,
         request,
         path: request.url,

@@ -9,7 +9,7 @@ import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import type { PodStreamOptions } from '#apiserver/streaming/pod-log.js';
 import { chooseContainer, findPod, nodeOfPod } from '#apiserver/streaming/pod-target.js';
-import { openTunnel } from '#apiserver/streaming/tunnel.js';
+import { upgradeBackend } from '#apiserver/streaming/upgrade-backend.js';
 
 export interface PodConnectOptions extends PodStreamOptions {
   readonly dialect: Dialect;
@@ -69,7 +69,16 @@ function connectEndpoint(
       const path = agentPath(context, chosen(pod, context));
       const backend = await nodeAgents.backend(nodeOfPod(pod));
       const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
-      return openTunnel({ backend, request, path, tokenProtocolPrefix, socket, head, signal: request.signal, clock });
+      return upgradeBackend({
+        backend,
+        request,
+        path,
+        tokenProtocolPrefix,
+        socket,
+        head,
+        signal: request.signal,
+        clock,
+      });
     },
   };
 }

@@ -16,7 +16,7 @@ import { proxyRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { bodyToPass } from '#apiserver/streaming/passed-body.js';
 import { proxyableAddress, proxyableHost, type ResolveName } from '#apiserver/streaming/reachable.js';
-import { openTunnel } from '#apiserver/streaming/tunnel.js';
+import { upgradeBackend } from '#apiserver/streaming/upgrade-backend.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface ProxyOptions {
@@ -77,7 +77,7 @@ function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: strin
       const backend = await locate(context);
       const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
       const target = (path === '' ? '/' : path) + query;
-      return openTunnel({
+      return upgradeBackend({
         backend,
         request,
         path: target,

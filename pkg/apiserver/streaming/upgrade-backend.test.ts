@@ -6,7 +6,7 @@ import { type Clock, realClock } from '#apimachinery/clock.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority } from '#apiserver/service-routing/address.js';
 import { forwardedFor, forwardedHeaders } from '#apiserver/streaming/backend.js';
-import { openTunnel } from '#apiserver/streaming/tunnel.js';
+import { upgradeBackend } from '#apiserver/streaming/upgrade-backend.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
 /** A connected pair of sockets: the client's end and the server's. */
@@ -46,7 +46,7 @@ function tunnel(
   socket: Duplex,
   more: { headers?: Record<string, string>; head?: string; signal?: AbortSignal; method?: string; clock?: Clock } = {},
 ) {
-  return openTunnel({
+  return upgradeBackend({
     backend: { host: '127.0.0.1', port },
     request: { ...request(more.headers), method: more.method ?? 'GET' },
     path: '/exec/ns/pod/c?tty=1',

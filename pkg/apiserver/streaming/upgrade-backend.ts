@@ -1,0 +1,127 @@
+/**
+ * Requests for another protocol (SPDY, WebSocket, or whatever the client asks for), sent to the backend as they came. When
+ * that switches protocols there is a tunnel from then on; any other answer is an ordinary one.
+ */
+import { request as httpRequest, type RequestOptions } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Duplex } from 'node:stream';
+import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { badRequest, StatusError } from '#apimachinery/errors/status.js';
+import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import { authority } from '#apiserver/service-routing/address.js';
+import { type Backend, dialTarget, forwardedFor, forwardedHeaders, tlsOptions } from '#apiserver/streaming/backend.js';
+import { answerOf } from '#apiserver/streaming/http-proxy.js';
+import { protocolVersionHeader, spdyUpgrade } from '#daemon/streaming/protocols.js';
+import { askUpgrade, openTunnel, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
+
+export interface TunnelOptions {
+  readonly backend: Backend;
+  readonly request: ApiRequest;
+  /** Path and query at the backend. */
+  readonly path: string;
+  /** Prefix of the subprotocol in which browsers carry their token; the backend does not get it. */
+  readonly tokenProtocolPrefix: string;
+  /** Sent besides the client's own. */
+  readonly extraHeaders?: Readonly<Record<string, string | string[]>>;
+  /** The client's side; owned from here on once the backend has switched protocols. */
+  readonly socket: Duplex;
+  readonly head: Buffer;
+  /** Ends the tunnel. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+}
+
+/** Time for the backend to answer at all. */
+const answerMs = 60_000;
+/** Bounds of an answer that is no upgrade: 1.24's time, and more than any message of an error needs. */
+const refusalMs = 10_000;
+const maxRefusalBytes = 1024 * 1024;
+
+/**
+ * Resolves with undefined when both sides are connected, and with the backend's answer when that is an error (400 and
+ * above). Throws 500 when the backend cannot be reached, or answers with neither; the client's side is untouched then.
+ */
+export async function upgradeBackend(options: TunnelOptions): Promise<ApiResponse | undefined> {
+  const { clock, head, request, socket, signal } = options;
+  const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
+  if (encoding !== undefined || Number(length) !== 0) throw badRequest('a request for an upgrade has no body');
+  const answer = await ask(options);
+  if ('switched' in answer) {
+    openTunnel({ ...answer, client: socket, clientHead: head, signal, clock });
+    return undefined;
+  }
+  const { refusal: response } = answer;
+  const { statusCode = 502 } = response;
+  if (statusCode < 400) {
+    response.destroy();
+    throw failed(`invalid upgrade response: status code ${statusCode}`);
+  }
+  response.socket.setTimeout(refusalMs, () => response.destroy());
+  const refusal = answerOf(response, maxRefusalBytes);
+  // The end of the connection is the end of what may have been cut.
+  const { 'content-length': _, ...headers } = refusal.headers;
+  return { ...refusal, headers };
+}
+
+async function ask(options: TunnelOptions): Promise<UpgradeAnswer> {
+  const { backend, request, path, tokenProtocolPrefix, extraHeaders, signal } = options;
+  const { tls } = backend;
+  const passed: RequestOptions = {
+    ...dialTarget(backend),
+    method: request.method,
+    path,
+    headers: { ...requestHeaders(backend, request, tokenProtocolPrefix), ...extraHeaders },
+    signal,
+    agent: false,
+    // Of the connection, too.
+    timeout: answerMs,
+  };
+  const outgoing = tls === undefined ? httpRequest(passed) : httpsRequest({ ...passed, ...tlsOptions(tls) });
+  let doing = 'dialing backend';
+  outgoing.once('socket', (socket) => {
+    socket.once(tls === undefined ? 'connect' : 'secureConnect', () => {
+      doing = 'upgrading connection';
+    });
+  });
+  try {
+    return await askUpgrade(outgoing, answerMs);
+  } catch (error) {
+    throw failed(`error ${doing}: ${messageOf(error)}`, error);
+  }
+}
+
+/** What 1.24 makes of an error that has no Status of its own. */
+function failed(message: string, cause?: unknown): StatusError {
+  const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', message, code: 500 } as const;
+  return new StatusError(status, cause === undefined ? {} : { cause });
+}
+
+function requestHeaders(
+  backend: Backend,
+  request: ApiRequest,
+  tokenProtocolPrefix: string,
+): Record<string, string | string[]> {
+  const received = request.headers;
+  const { 'sec-websocket-protocol': offered = '', ...kept } = forwardedHeaders(received);
+  const headers: Record<string, string | string[]> = {
+    ...kept,
+    host: authority(backend),
+    connection: 'Upgrade',
+    upgrade: received['upgrade'] ?? spdyUpgrade,
+    'x-forwarded-for': forwardedFor(request),
+  };
+  // Servers of that age know of no lists in one line.
+  const versions = listed(kept[protocolVersionHeader.toLowerCase()] ?? '');
+  if (versions.length > 0) headers[protocolVersionHeader.toLowerCase()] = versions;
+  const protocols = listed(offered).filter((protocol) => !protocol.startsWith(tokenProtocolPrefix));
+  if (protocols.length > 0) headers['sec-websocket-protocol'] = protocols.join(', ');
+  return headers;
+}
+
+function listed(text: string): string[] {
+  return text
+    .split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
+}
