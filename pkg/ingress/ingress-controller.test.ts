@@ -350,6 +350,98 @@ t.test('backends that fail', async (t) => {
   });
 });
 
+t.test('what backends and clients may do to each other', async (t) => {
+  const limits = { ...standardLimits, backendMs: 500, headersMs: 300 };
+  const { addIngress, addService, ask, port, securePort, to, untilRouted } = await setUp(t, { limits });
+  const gone: string[] = [];
+  const { port: backend } = await listen(t, (request, response) => {
+    const { url = '' } = request;
+    response.once('close', () => gone.push(url));
+    if (url === '/early') response.writeHead(413, 'Far Too Much').end('stop');
+    else if (url === '/drop') request.once('data', () => request.socket.destroy());
+    else if (url === '/half') response.writeHead(200, { 'content-length': 10 }).write('half', () => response.destroy());
+    else if (url === '/hang') response.writeHead(200).write('begun');
+    else echo(request, response);
+  });
+  await addService('web', backend);
+  await addIngress('web', { defaultBackend: to('web') });
+  await untilRouted();
+  await t.test('methods, paths, bodies and types of all sorts are passed on as they are', async (t) => {
+    const rows: [method: string, path: string, headers: Record<string, string>, body?: string][] = [
+      ['GET', '/search', { 'content-length': '2' }, '{}'],
+      ['DELETE', '/many', { 'transfer-encoding': 'chunked' }, 'all'],
+      ['PROPFIND', '/dav', { depth: '1' }],
+      ['QUERY', '/q', { 'content-length': '1' }, 'x'],
+      ['POST', '/a/..b/%zz/{c}/"d"|e?f="g"&&h', { 'content-type': 'no type; at all' }, 'odd'],
+      ['POST', '//double//slashes', { 'content-length': '0' }],
+    ];
+    for (const [method, path, headers, body = ''] of rows) {
+      const { status, text } = await ask({ method, path, headers }, body);
+      t.equal(status, 200, `${method} ${path}`);
+      t.match(JSON.parse(text), { method, url: path, body, headers });
+    }
+  });
+  await t.test('an answer before the body has ended arrives, with its own reason', async (t) => {
+    const request = httpRequest({ host: '127.0.0.1', port, method: 'POST', path: '/early' });
+    request.on('error', () => undefined);
+    request.write('first');
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    t.match(response, { statusCode: 413, statusMessage: 'Far Too Much' });
+    request.destroy();
+  });
+  await t.test('a client whose backend breaks off in the middle of its body is told', async (t) => {
+    const request = httpRequest({ host: '127.0.0.1', port, method: 'POST', path: '/drop' });
+    request.on('error', () => undefined);
+    request.write('first');
+    const [response] = (await once(request, 'response')) as [IncomingMessage];
+    t.equal(response.statusCode, 502);
+    request.destroy();
+  });
+  await t.test(
+    'a client that goes takes its request with it, and an upload may take longer than silence',
+    async (t) => {
+      const request = httpRequest({ host: '127.0.0.1', port, path: '/hang' });
+      request.on('error', () => undefined);
+      request.end();
+      await once(request, 'response');
+      request.destroy();
+      while (!gone.includes('/hang')) await clock.sleep(5);
+      const upload = httpRequest({ host: '127.0.0.1', port, method: 'POST', path: '/upload' });
+      for (let i = 0; i < 4; i += 1) {
+        upload.write('x');
+        await clock.sleep(200);
+      }
+      t.match(JSON.parse((await send(upload)).text), { body: 'xxxx' });
+    },
+  );
+  await t.test('over TLS: half an answer is none for HTTP/2, and HTTP/1.1 has the same limits', async (t) => {
+    const options = { host: '127.0.0.1', port: securePort, rejectUnauthorized: false };
+    const session = connectHttp2(`https://127.0.0.1:${securePort}`, options);
+    t.teardown(() => session.destroy());
+    const stream = session.request({ ':path': '/half' });
+    stream.on('error', () => undefined).resume();
+    // It ends with an error, which once() would reject with.
+    await new Promise((closed) => stream.once('close', closed));
+    t.equal(stream.rstCode, 2, 'INTERNAL_ERROR');
+    const raw = async (text: string) => {
+      const socket = connectTls({ ...options, ALPNProtocols: ['http/1.1'] });
+      let said = '';
+      socket
+        .on('error', () => undefined)
+        .on('data', (chunk) => {
+          said += chunk;
+        });
+      socket.write(text);
+      await once(socket, 'close');
+      return said;
+    };
+    t.match(await raw('GET / HTTP/1.1\r\nHost: a\r\n'), /^HTTP\/1.1 408/);
+    t.match(await raw('GET / HTTP/1.1\r\n\r\n'), /^HTTP\/1.1 400/);
+    t.match(await raw(`GET / HTTP/1.1\r\nHost: a\r\nx: ${'y'.repeat(40_000)}\r\n\r\n`), /^HTTP\/1.1 431/);
+    t.match(await raw('GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n'), /^HTTP\/1.1 200/);
+  });
+});
+
 t.test('requests are spread', async (t) => {
   const { addIngress, addService, ask, to, untilRouted } = await setUp(t);
   const counts = [0, 0, 0];

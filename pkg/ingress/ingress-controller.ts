@@ -21,7 +21,7 @@ import { Lifetime } from '#daemon/lifetime.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { Endpoints } from '#ingress/endpoints/endpoints.js';
 import { ClientConnections } from '#ingress/http/client-connections.js';
-import { Forwarder } from '#ingress/http/forwarder.js';
+import type { IngressProxy } from '#ingress/http/ingress-proxy.js';
 import { IngressServer } from '#ingress/http/ingress-server.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
 import { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
@@ -74,11 +74,11 @@ export class IngressController implements Daemon {
   readonly #metrics: IngressMetrics;
   readonly #problems: ProblemEvents;
   readonly #status: StatusWriter;
-  readonly #forwarder: Forwarder;
   readonly #connections: ClientConnections;
   readonly #slices;
   readonly #life = new Lifetime('the ingress controller');
   #server: IngressServer | undefined;
+  #proxy: IngressProxy | undefined;
   #plan: Plan | undefined;
   #timer: Timer | undefined;
 
@@ -100,13 +100,6 @@ export class IngressController implements Daemon {
       limits,
       metrics: this.#metrics,
       isTrusted: (address) => trustedProxies.some((block) => blockContains(block, address)),
-    });
-    this.#forwarder = new Forwarder({
-      ...{ clock, limits, log, random, trustedProxies },
-      metrics: this.#metrics,
-      securePort: () => (options.redirects ? (options.publishedHttpsPort ?? this.#server?.port('https')) : undefined),
-      route: (host, path) => this.#plan?.routes.find(host, path),
-      endpoints: (backend) => this.#endpoints.of(backend),
     });
   }
 
@@ -146,7 +139,7 @@ export class IngressController implements Daemon {
       this.#problems.close();
       await this.#server?.close();
       this.#connections.destroy();
-      this.#forwarder.close();
+      await this.#proxy?.close();
       await this.#status.close();
     }
   }
@@ -201,16 +194,30 @@ export class IngressController implements Daemon {
     return balancer?.flatMap(({ hostname, ip }) => ip ?? hostname ?? []) ?? [];
   }
 
+  #securePort(): number | undefined {
+    const { publishedHttpsPort, redirects } = this.#options;
+    return redirects ? (publishedHttpsPort ?? this.#server?.port('https')) : undefined;
+  }
+
   /** False when the signal came first. */
   async #listen(signal: AbortSignal): Promise<boolean> {
-    const { address, clock, httpPort, httpsPort, limits, log } = this.#options;
+    const { address, clock, httpPort, httpsPort, limits, log, random, trustedProxies } = this.#options;
+    // What passes requests on is much, and processes that might host a controller mostly host none.
+    const { IngressProxy } = await import('#ingress/http/ingress-proxy.js');
     const selfSigned = await createSelfSigned({ commonName: this.name, names: [], ips: [], now: clock.now() });
+    this.#proxy = new IngressProxy({
+      ...{ clock, limits, log, random, trustedProxies },
+      metrics: this.#metrics,
+      securePort: () => this.#securePort(),
+      route: (host, path) => this.#plan?.routes.find(host, path),
+      endpoints: (backend) => this.#endpoints.of(backend),
+    });
     const server = new IngressServer({
       ...{ address, clock, httpPort, httpsPort, limits, log },
       connections: this.#connections,
       fallback: selfSigned,
       certificate: (host) => this.#plan && this.#certificates.contextFor(host, this.#plan.certificates),
-      serve: (request, response, arrival) => this.#forwarder.serve(request, response, arrival),
+      proxy: this.#proxy,
     });
     let told = '';
     while (!signal.aborted) {

@@ -1,17 +1,16 @@
 /** The two ports of the controller: HTTP/1.1 on both, and HTTP/2 where there is TLS. Knows nothing of rules. */
-import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, ServerResponse } from 'node:http';
-import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from 'node:http2';
-import { createServer as createHttpsServer } from 'node:https';
+import { type IncomingMessage, METHODS, type Server, ServerResponse } from 'node:http';
+import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { SecureContext, TLSSocket } from 'node:tls';
+import type { SecureContext } from 'node:tls';
+import { type FastifyInstance, fastify } from 'fastify';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { schemaless } from '#daemon/serving/schemaless.js';
 import type { ClientConnections } from '#ingress/http/client-connections.js';
-import type { Arrival } from '#ingress/http/forwarder.js';
+import type { IngressProxy } from '#ingress/http/ingress-proxy.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
-import { answer, type Request, type Response } from '#ingress/http/message.js';
 
 export interface IngressServerOptions {
   readonly clock: Clock;
@@ -27,9 +26,12 @@ export interface IngressServerOptions {
   readonly fallback: { readonly certificate: string; readonly privateKey: string };
   /** The certificate of a host; undefined: the fallback. */
   readonly certificate: (host: string) => SecureContext | undefined;
-  /** Never rejects. */
-  readonly serve: (request: Request, response: Response, arrival: Arrival) => Promise<void>;
+  /** Answers all requests. */
+  readonly proxy: Pick<IngressProxy, 'addTo' | 'expectUpgrade'>;
 }
+
+type Scheme = 'http' | 'https';
+type App = FastifyInstance<Server>;
 
 /** How often Node.js looks for connections that have used up their time. */
 const checkingMs = 2000;
@@ -37,10 +39,11 @@ const checkingMs = 2000;
 const marginMs = 10_000;
 /** HTTP/2 in the clear begins with this wish, which need not be granted (RFC 9113, 3.1), and would lead around the rules. */
 const clearHttp2 = 'h2c';
+const methods = METHODS.filter((method) => method !== 'CONNECT');
 
 export class IngressServer {
   readonly #options: IngressServerOptions;
-  readonly #servers: { readonly scheme: Arrival['scheme']; readonly server: Server }[] = [];
+  readonly #apps = new Map<Scheme, App>();
   readonly #sessions = new Set<ServerHttp2Session>();
   #isClosing = false;
 
@@ -49,22 +52,20 @@ export class IngressServer {
   }
 
   /** Where it listens; undefined: not there. */
-  port(scheme: Arrival['scheme']): number | undefined {
-    const found = this.#servers.find((each) => each.scheme === scheme)?.server.address();
-    return typeof found === 'object' && found !== null ? found.port : undefined;
+  port(scheme: Scheme): number | undefined {
+    const address = this.#apps.get(scheme)?.server.address();
+    return typeof address === 'object' && address !== null ? address.port : undefined;
   }
 
   /** Rejects when a port cannot be listened at; none is open then. */
   async listen(): Promise<void> {
-    const { address, httpPort, httpsPort } = this.#options;
-    const host = address === '' ? {} : { host: address };
+    const { httpPort, httpsPort } = this.#options;
     try {
-      if (httpPort !== undefined)
-        await this.#open('http', createServer(this.#http1Options()), { ...host, port: httpPort });
-      if (httpsPort !== undefined) await this.#open('https', this.#secureServer(), { ...host, port: httpsPort });
+      if (httpPort !== undefined) await this.#open('http', httpPort);
+      if (httpsPort !== undefined) await this.#open('https', httpsPort);
     } catch (error) {
-      for (const { server } of this.#servers) server.close();
-      this.#servers.length = 0;
+      await Promise.all([...this.#apps.values()].map((app) => app.close()));
+      this.#apps.clear();
       throw error;
     }
   }
@@ -74,47 +75,49 @@ export class IngressServer {
     const { clock, connections, limits } = this.#options;
     this.#isClosing = true;
     const done = new AbortController();
-    const closed = this.#servers.map(({ server }) => new Promise<void>((resolve) => server.close(() => resolve())));
+    const closed = [...this.#apps.values()].map((app) => app.close());
     for (const session of this.#sessions) session.close();
-    for (const { server } of this.#servers) server.closeIdleConnections();
     const cut = clock.sleep(limits.graceMs, done.signal).then(() => connections.destroy());
     await Promise.all(closed);
     done.abort();
     await cut;
   }
 
-  async #open(scheme: Arrival['scheme'], server: Server, where: { host?: string; port: number }): Promise<void> {
-    const { connections, limits, log, serve } = this.#options;
-    const arrival = (socket: Socket): Arrival => ({ scheme, port: socket.localPort ?? where.port });
-    server.setTimeout(limits.backendMs + marginMs);
+  async #open(scheme: Scheme, port: number): Promise<void> {
+    const { address, connections, log, proxy } = this.#options;
+    const app = this.#app(scheme);
+    const { server } = app;
+    for (const method of methods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+    proxy.addTo(app, methods);
     server.maxHeadersCount = 0;
-    const http1 = (request: IncomingMessage, response: ServerResponse) => {
+    server.on('request', (_request, response) => {
       // A connection that was kept for another request is idle only after this.
       response.once('close', () => setImmediate(() => this.#isClosing && server.closeIdleConnections()));
-      void serve(request, response, arrival(request.socket));
-    };
-    server.on('request', http1);
-    server.on('checkContinue', http1);
+    });
+    server.on('checkContinue', (request, response) => server.emit('request', request, response));
     server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.#upgrade(request, { socket: socket as Socket, head }, arrival(socket as Socket)),
+      this.#upgrade(app, request, { socket: socket as Socket, head }),
     );
     server.on('connection', (socket: Socket) => {
       socket.on('error', () => undefined);
       connections.add(socket);
     });
-    server.on('clientError', refuse);
-    if (scheme === 'https') this.#divide(server, arrival);
-    this.#servers.push({ scheme, server });
-    server.listen(where);
-    await once(server, 'listening');
+    server.on('session', (session: ServerHttp2Session) => {
+      this.#sessions.add(session);
+      session.once('close', () => this.#sessions.delete(session));
+    });
+    server.on('tlsClientError', (_error, socket) => socket.destroy());
+    this.#apps.set(scheme, app);
+    await app.listen({ port, host: address === '' ? '::' : address });
     // Connections that cannot be accepted, for want of descriptors for example: those there are go on.
     server.on('error', (error) => log.warn({ err: error }, 'Cannot accept a connection'));
     log.info({ scheme, ...(server.address() as AddressInfo) }, 'Taking requests of Ingresses');
   }
 
-  #http1Options() {
-    const { headersMs, idleMs, maxHeaderBytes, requestMs } = this.#options.limits;
-    return {
+  #app(scheme: Scheme): App {
+    const { certificate, fallback, limits } = this.#options;
+    const { backendMs, handshakeMs, headersMs, idleMs, maxHeaderBytes, maxStreams, requestMs } = limits;
+    const http1 = {
       maxHeaderSize: maxHeaderBytes,
       headersTimeout: headersMs,
       requestTimeout: requestMs,
@@ -124,88 +127,68 @@ export class IngressServer {
       insecureHTTPParser: false,
       requireHostHeader: true,
     };
-  }
-
-  #secureServer(): Server {
-    const { certificate, fallback, limits } = this.#options;
-    return createHttpsServer({
-      ...this.#http1Options(),
-      cert: fallback.certificate,
-      key: fallback.privateKey,
-      minVersion: 'TLSv1.2',
-      ALPNProtocols: ['h2', 'http/1.1'],
-      handshakeTimeout: limits.handshakeMs,
-      SNICallback: (host, done) => done(null, certificate(host.toLowerCase())),
-    }).on('tlsClientError', (_error, socket) => socket.destroy());
-  }
-
-  /** Node.js's server of HTTPS gets the connections of HTTP/1.1 only. */
-  #divide(server: Server, arrival: (socket: Socket) => Arrival): void {
-    const http2 = this.#http2Server(arrival);
-    const listeners = server.listeners('secureConnection');
-    server.removeAllListeners('secureConnection');
-    server.on('secureConnection', (socket: TLSSocket) => {
-      socket.on('error', () => undefined);
-      if (socket.alpnProtocol === 'h2') http2.emit('connection', socket);
-      else for (const listener of listeners) listener.call(server, socket);
-    });
-  }
-
-  #http2Server(arrival: (socket: Socket) => Arrival): Http2Server {
-    const { limits, serve } = this.#options;
-    const server = createHttp2Server({
-      settings: {
-        maxConcurrentStreams: limits.maxStreams,
-        maxHeaderListSize: limits.maxHeaderBytes,
-        enablePush: false,
+    const common = {
+      connectionTimeout: backendMs + marginMs,
+      http2SessionTimeout: backendMs + marginMs,
+      keepAliveTimeout: idleMs,
+      requestTimeout: requestMs,
+      forceCloseConnections: 'idle' as const,
+      return503OnClosing: false,
+      clientErrorHandler: refuse,
+      // The rules of Ingresses read paths, no router.
+      rewriteUrl: () => '/',
+      schemaController: schemaless,
+    };
+    if (scheme === 'http') return fastify({ ...common, http: http1 });
+    const app = fastify<Http2SecureServer>({
+      ...common,
+      http2: true,
+      https: {
+        ...http1,
+        allowHTTP1: true,
+        cert: fallback.certificate,
+        key: fallback.privateKey,
+        minVersion: 'TLSv1.2',
+        handshakeTimeout: handshakeMs,
+        SNICallback: (host, done) => done(null, certificate(host.toLowerCase())),
+        settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: maxHeaderBytes, enablePush: false },
+        // Streams that a client opens and takes back at once count, too.
+        maxSessionRejectedStreams: maxStreams,
       },
-      // Streams that a client opens and takes back at once count, too.
-      maxSessionRejectedStreams: limits.maxStreams,
     });
-    server.setTimeout(limits.backendMs + marginMs);
-    server.on('session', (session) => {
-      this.#sessions.add(session);
-      session.once('close', () => this.#sessions.delete(session));
-      session.on('error', () => session.destroy());
-    });
-    const http2 = (request: Request, response: Response) =>
-      void serve(request, response, arrival(request.socket as Socket));
-    server.on('request', http2);
-    server.on('checkContinue', http2);
-    return server;
+    // The types know of no HTTP/1.1 here, and Node.js 22 of no such options; all versions go by the properties.
+    Object.assign(app.server, http1);
+    return app as unknown as App;
   }
 
   /** Node.js has let go of the connection: what answers it is made here. */
   #upgrade(
+    app: App,
     request: IncomingMessage,
     { head, socket }: { readonly socket: Socket; readonly head: Buffer },
-    arrival: Arrival,
   ): void {
-    const { serve } = this.#options;
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
     response.assignSocket(socket);
     response.once('finish', () => socket.end());
     const protocol = request.headers.upgrade ?? '';
     const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
-    if (encoding !== undefined || length !== '0') {
-      answer(response, 400, 'a request for another protocol has no body');
-      return;
-    }
     const isClear = protocol
       .toLowerCase()
       .split(',')
       .some((each) => each.trim() === clearHttp2);
-    if (isClear && head.length > 0) {
-      answer(response, 400, 'HTTP/2 is spoken with TLS');
-      return;
+    if (encoding !== undefined || length !== '0')
+      response.writeHead(400).end('a request for another protocol has no body\n');
+    else if (isClear && head.length > 0) response.writeHead(400).end('HTTP/2 is spoken with TLS\n');
+    else {
+      if (!isClear) this.#options.proxy.expectUpgrade(request, { socket, head, protocol });
+      app.routing(request, response);
     }
-    void serve(request, response, isClear ? arrival : { ...arrival, upgrade: { socket, head, protocol } });
   }
 }
 
 /** As Node.js does, but for what came before: an answer under way is not written into. */
-function refuse(error: NodeJS.ErrnoException, socket: Duplex): void {
+function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   const isAnswering = (socket as Socket & { _httpMessage?: unknown })._httpMessage;
   if (!socket.writable || isAnswering || error.code === 'ECONNRESET') {
     socket.destroy();

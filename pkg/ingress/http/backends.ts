@@ -1,0 +1,240 @@
+/**
+ * Requests to the endpoints of a service. Nothing is sent before there is a connection, so that another endpoint can be
+ * tried; what was sent is sent again only where it may be repeated and a kept connection had ended.
+ */
+import { request as httpRequest } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import type { Duplex, Readable } from 'node:stream';
+import { Agent, Client, type Dispatcher, errors } from 'undici';
+import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { askUpgrade, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
+import { chooseEndpoint } from '#ingress/endpoints/choose.js';
+import { type Endpoint, placeOf } from '#ingress/endpoints/endpoints.js';
+import type { IngressLimits } from '#ingress/http/limits.js';
+import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
+
+export interface BackendsOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly limits: Pick<IngressLimits, 'dialMs' | 'backendMs' | 'maxHeaderBytes'>;
+  readonly metrics: Pick<IngressMetrics, 'retries' | 'failures'>;
+}
+
+export interface BackendRequest {
+  readonly endpoints: readonly Endpoint[];
+  readonly method: string;
+  /** Path and query. */
+  readonly target: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+  /** Absent: there is none. */
+  readonly body?: Readable | undefined;
+  /** Called when there is a connection to send a body to. */
+  readonly connected: () => void;
+  /** Aborted when the client is gone. */
+  readonly signal: AbortSignal;
+}
+
+/** There is no answer. */
+export class BackendFailure extends Error {
+  /**
+   * `dial`: there was no connection, and nothing was sent. `stale`: a kept connection had ended, before any of an answer.
+   * `silent`: no answer in time. `broken`: everything else.
+   */
+  readonly kind: 'dial' | 'stale' | 'silent' | 'broken';
+
+  constructor(kind: BackendFailure['kind'], cause: unknown) {
+    super(messageOf(cause), { cause });
+    this.kind = kind;
+  }
+}
+
+/** Methods that may be repeated when nobody knows whether they were heard (RFC 9110, 9.2.2). */
+const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
+/** Endpoints that are tried for one request. */
+const maxTries = 3;
+/** How long an endpoint that could not be connected with is tried last. */
+const restMs = 5000;
+
+type Answer = Dispatcher.ResponseData<unknown>;
+
+export class Backends {
+  readonly #options: BackendsOptions;
+  readonly #settings;
+  /** Of kept connections. */
+  readonly #agent: Agent;
+  /** What befell connections that had served before. */
+  readonly #late = new WeakSet<Error>();
+
+  constructor(options: BackendsOptions) {
+    this.#options = options;
+    const { backendMs, maxHeaderBytes } = options.limits;
+    this.#settings = { headersTimeout: backendMs, bodyTimeout: backendMs, maxHeaderSize: maxHeaderBytes };
+    this.#agent = new Agent({
+      ...this.#settings,
+      keepAliveTimeout: backendMs,
+      connect: ({ hostname, port }, done) => {
+        const connected = (socket: Socket) => {
+          socket.on('error', (error) => socket.bytesRead > 0 && this.#late.add(error));
+          done(null, socket);
+        };
+        this.#dial({ address: hostname, port: Number(port || 80) }).then(connected, (error: Error) =>
+          done(error, null),
+        );
+      },
+    });
+  }
+
+  async close(): Promise<void> {
+    await this.#agent.destroy();
+  }
+
+  /** The head of the answer. Rejects with a BackendFailure, or with undefined where there is no endpoint. */
+  ask(request: BackendRequest): Promise<Answer> {
+    const { body, method } = request;
+    // A body passes once: it needs a connection that is there for sure.
+    const isKept = body === undefined && repeatable.has(method);
+    return this.#try(request, async (endpoint) => {
+      const answer = await (isKept ? this.#askKept(endpoint, request) : this.#askOnce(endpoint, request));
+      return { answer, during: answer.body };
+    });
+  }
+
+  /** The same for a request for another protocol. */
+  askUpgrade(request: BackendRequest, protocol: string): Promise<UpgradeAnswer> {
+    const { backendMs, maxHeaderBytes } = this.#options.limits;
+    const { headers, method, signal, target: path } = request;
+    return this.#try<UpgradeAnswer>(request, async (endpoint) => {
+      const socket = await this.#dial(endpoint);
+      const outgoing = httpRequest({
+        ...{ method, path, signal, setHost: false, maxHeaderSize: maxHeaderBytes },
+        headers: { ...headers, connection: 'Upgrade', upgrade: protocol },
+        createConnection: () => socket,
+      });
+      let kind: BackendFailure['kind'] = 'broken';
+      outgoing.once('timeout', () => {
+        kind = 'silent';
+      });
+      try {
+        const answer = await askUpgrade(outgoing, backendMs);
+        return { answer, during: 'switched' in answer ? answer.backend : answer.refusal };
+      } catch (error) {
+        throw new BackendFailure(kind, error);
+      }
+    });
+  }
+
+  async #try<T>(
+    { endpoints, signal }: BackendRequest,
+    ask: (endpoint: Endpoint) => Promise<{ readonly answer: T; readonly during: Readable | Duplex }>,
+  ): Promise<T> {
+    const { clock, log, metrics, random } = this.#options;
+    const tried = new Set<Endpoint>();
+    let failure: unknown;
+    while (tried.size < maxTries && !signal.aborted) {
+      const endpoint = chooseEndpoint(endpoints, { tried, now: clock.monotonic(), random });
+      if (endpoint === undefined) break;
+      tried.add(endpoint);
+      if (tried.size > 1) metrics.retries.inc();
+      endpoint.active += 1;
+      const ended = () => {
+        endpoint.active -= 1;
+      };
+      try {
+        const { answer, during } = await ask(endpoint);
+        endpoint.restsUntil = 0;
+        during.once('close', ended);
+        return answer;
+      } catch (error) {
+        ended();
+        failure = error;
+        if (signal.aborted) break;
+        const kind = error instanceof BackendFailure ? error.kind : 'broken';
+        metrics.failures.inc({ reason: kind });
+        log.debug({ err: error, endpoint: placeOf(endpoint) }, 'An endpoint did not answer');
+        if (kind !== 'dial') break;
+        endpoint.restsUntil = clock.monotonic() + restMs;
+      }
+    }
+    throw failure;
+  }
+
+  /** A kept connection that the endpoint has closed meanwhile says nothing about the endpoint. */
+  async #askKept(endpoint: Endpoint, request: BackendRequest): Promise<Answer> {
+    try {
+      return await this.#send(this.#agent, endpoint, request);
+    } catch (error) {
+      if (error instanceof BackendFailure && error.kind === 'stale') return this.#askOnce(endpoint, request);
+      throw error;
+    }
+  }
+
+  /** On a connection of the request's own. */
+  async #askOnce(endpoint: Endpoint, request: BackendRequest): Promise<Answer> {
+    const socket = await this.#dial(endpoint);
+    if (request.signal.aborted) socket.destroy();
+    else request.connected();
+    const client = new Client(originOf(endpoint), {
+      ...this.#settings,
+      // It looks for what to send only after it has called this.
+      connect: (_, done) => queueMicrotask(() => done(null, socket)),
+    });
+    try {
+      return await this.#send(client, endpoint, request);
+    } finally {
+      // When the answer has ended.
+      void client.close();
+    }
+  }
+
+  async #send(dispatcher: Dispatcher, endpoint: Endpoint, request: BackendRequest): Promise<Answer> {
+    const { body, headers, method, signal, target: path } = request;
+    try {
+      return await dispatcher.request({
+        ...{ origin: originOf(endpoint), path, headers, signal },
+        method: method as Dispatcher.HttpMethod,
+        // What is left of it when the backend fails is still the client's, who gets an answer.
+        body: (body?.iterator({ destroyOnReturn: false }) as Readable | undefined) ?? null,
+        reset: dispatcher !== this.#agent,
+      });
+    } catch (error) {
+      throw error instanceof BackendFailure ? error : new BackendFailure(this.#kindOf(error), error);
+    }
+  }
+
+  #kindOf(error: unknown): BackendFailure['kind'] {
+    if (error instanceof errors.HeadersTimeoutError) return 'silent';
+    const isLate =
+      error instanceof errors.SocketError
+        ? (error.socket?.bytesRead ?? 0) > 0
+        : error instanceof Error && this.#late.has(error);
+    return isLate ? 'stale' : 'broken';
+  }
+
+  /** Rejects with a BackendFailure. */
+  #dial({ address: host, port }: Pick<Endpoint, 'address' | 'port'>): Promise<Socket> {
+    const { clock, limits } = this.#options;
+    return new Promise((resolve, reject) => {
+      const socket = connect({ host, port, noDelay: true });
+      const failed = (error: Error) => reject(new BackendFailure('dial', error));
+      const timer = clock.setTimer(
+        () => socket.destroy(new Error(`no connection in ${limits.dialMs / 1000} s`)),
+        limits.dialMs,
+      );
+      socket.once('close', () => timer.cancel());
+      socket.once('error', failed);
+      socket.once('connect', () => {
+        timer.cancel();
+        socket.off('error', failed);
+        resolve(socket);
+      });
+    });
+  }
+}
+
+function originOf(endpoint: Endpoint): string {
+  return `http://${placeOf(endpoint)}`;
+}

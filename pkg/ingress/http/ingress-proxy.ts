@@ -1,0 +1,297 @@
+/** Passes requests on to the endpoints that their rules name, and the answers back. */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import { type FastifyHttpProxyOptions, fastifyHttpProxy } from '@fastify/http-proxy';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Clock } from '#apimachinery/clock.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { openTunnel } from '#daemon/streaming/tunnel.js';
+import type { Endpoint } from '#ingress/endpoints/endpoints.js';
+import { BackendFailure, type BackendRequest, Backends } from '#ingress/http/backends.js';
+import { answerHeaders, requestHeaders } from '#ingress/http/forwarded-headers.js';
+import type { IngressLimits } from '#ingress/http/limits.js';
+import { type RequestHost, requestHost } from '#ingress/http/request-host.js';
+import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
+import { requestTarget } from '#ingress/routing/request-path.js';
+import type { Route, ServicePort } from '#ingress/routing/routing-table.js';
+
+export interface IngressProxyOptions {
+  readonly clock: Clock;
+  readonly log: Logger;
+  /** Returns [0, 1). */
+  readonly random: () => number;
+  readonly limits: IngressLimits;
+  readonly metrics: IngressMetrics;
+  /** Proxies in front whose headers about their clients count. */
+  readonly trustedProxies: readonly IPBlock[];
+  /** Where clients come by HTTPS; undefined: none are sent there. */
+  readonly securePort: () => number | undefined;
+  /** Undefined: no rule matches. */
+  readonly route: (host: string, path: string) => Route | undefined;
+  readonly endpoints: (backend: ServicePort) => readonly Endpoint[];
+}
+
+/** A request for another protocol: the connection, and what came after the request. */
+export interface UpgradeRequest {
+  readonly socket: Socket;
+  readonly head: Buffer;
+  readonly protocol: string;
+}
+
+export type Request = IncomingMessage | Http2ServerRequest;
+type Response = ServerResponse | Http2ServerResponse;
+
+/** What is known of a request once it has a backend. */
+interface Passage extends Omit<BackendRequest, 'headers'> {
+  readonly route: Route;
+  readonly asked: RequestHost;
+  readonly reply: FastifyReply;
+}
+
+/** Among headers, where it goes through the library untouched: their request's passage. */
+const passageOf = Symbol('passage');
+type Headers = BackendRequest['headers'] & { readonly [passageOf]: Passage };
+
+/** One for all: it tells nothing of its own. */
+const clientGone = new Error('the client has gone');
+
+export class IngressProxy {
+  readonly #options: IngressProxyOptions;
+  readonly #backends: Backends;
+  readonly #upgrades = new WeakMap<Request, UpgradeRequest>();
+  readonly #passages = new WeakMap<FastifyRequest, Passage>();
+
+  constructor(options: IngressProxyOptions) {
+    this.#options = options;
+    this.#backends = new Backends(options);
+  }
+
+  close(): Promise<void> {
+    return this.#backends.close();
+  }
+
+  /** The next request of the server is this one. */
+  expectUpgrade(request: IncomingMessage, upgrade: UpgradeRequest): void {
+    this.#upgrades.set(request, upgrade);
+  }
+
+  /** Adds the only route, for everything that is asked. */
+  addTo(app: FastifyInstance, methods: readonly string[]): void {
+    const { log } = this.#options;
+    app.setErrorHandler((error, _request, reply) => {
+      log.error({ err: error }, 'A request could not be answered');
+      return answer(reply, 500, 'internal error');
+    });
+    app.setNotFoundHandler((_request, reply) => answer(reply, 405, 'this method is not passed on'));
+    const options: FastifyHttpProxyOptions & { readonly websocket: false } = {
+      // Whom it asks is chosen for each request; the library wants a place that all are at.
+      upstream: 'http://ingress.invalid',
+      websocket: false,
+      httpMethods: [...methods],
+      routes: ['/'],
+      proxyPayloads: false,
+      internalRewriteLocationHeader: false,
+      disableRequestLogging: true,
+      undici: { request: this.#ask as never },
+      handler: (request, reply, _place, replyOptions) => this.#serve(request, reply, replyOptions),
+      replyOptions: {
+        rewriteRequestHeaders: (request, headers) => this.#requestHeaders(request as FastifyRequest, headers),
+        rewriteHeaders: answerHeaders,
+        queryString: () => '',
+        onResponse: (_request, reply, { stream }) => {
+          stream.once('error', () => breakOff(reply.raw as Response));
+          reply.send(stream);
+        },
+        onError: (reply, { error }) => this.#refuse(reply as FastifyReply, error.cause),
+      },
+    };
+    void app.register(fastifyHttpProxy, options);
+  }
+
+  #serve(request: FastifyRequest, reply: FastifyReply, options: object): unknown {
+    const { clock, endpoints, metrics, route: find, securePort } = this.#options;
+    const raw = request.raw as Request;
+    const response = reply.raw as Response;
+    const started = clock.monotonic();
+    // Of a client that has gone: there is nobody to tell.
+    raw.on('error', () => undefined);
+    response.on('error', () => undefined);
+    const counted = { ingress: '' };
+    response.once('close', () => metrics.answered(counted.ingress, response.statusCode, clock.monotonic() - started));
+    const { headers, method, originalUrl } = request;
+    if (method === 'TRACE') return answer(reply, 405, 'TRACE is not passed on');
+    const asked = requestHost(originalUrl, headers, raw.rawHeaders);
+    const target = asked && requestTarget(asked.url);
+    // A coding of the body would be lost with the header.
+    if (headers['transfer-encoding'] !== undefined && headers['transfer-encoding'].toLowerCase() !== 'chunked')
+      return answer(reply, 501, 'bodies are passed on in chunks or by their length, without further codings');
+    // What the client means is not known, nor where its request ends for those behind.
+    if (asked === undefined || target === undefined)
+      return answer(closing(reply), 400, 'a request names one host, and a path');
+    const route = find(asked.host, target.path);
+    if (route === undefined) return answer(reply, 404, 'no ingress has a rule for this host and path');
+    counted.ingress = route.ingress;
+    const port = securePort();
+    if (route.isSecure && schemeOf(raw) === 'http' && port !== undefined && !this.#cameSecurely(raw)) {
+      const location = secureLocation(asked, target.target, port);
+      return answer(reply, 308, 'this host is served by HTTPS', { location });
+    }
+    const { backend } = route;
+    if (backend === undefined) return answer(reply, 503, 'the backend of this rule does not exist');
+    const gone = new AbortController();
+    response.once('close', () => {
+      if (!response.writableFinished) gone.abort(clientGone);
+    });
+    const upgrade = this.#upgrades.get(raw);
+    const passage: Passage = {
+      ...{ route, asked, reply },
+      endpoints: endpoints(backend),
+      method,
+      target: target.target,
+      body: upgrade === undefined && mayHaveBody(raw) ? raw : undefined,
+      // Whoever asks first whether to send a body is told to when there is a backend to take it.
+      connected() {
+        if (headers.expect !== undefined && !response.headersSent) response.writeContinue();
+      },
+      signal: gone.signal,
+    };
+    this.#passages.set(request, passage);
+    return upgrade === undefined ? reply.from('/', options) : this.#upgrade(request, passage, upgrade);
+  }
+
+  /** What the library sends requests by. */
+  readonly #ask = (
+    { headers, method }: { readonly headers: Headers; readonly method: string },
+    done: (error: unknown, answer?: Awaited<ReturnType<Backends['ask']>>) => void,
+  ): void => {
+    const passage = headers[passageOf];
+    this.#backends.ask({ ...passage, headers, method }).then(
+      (answered) => {
+        const { raw } = passage.reply;
+        if (!isHttp2(raw)) raw.statusMessage = answered.statusText;
+        done(null, answered);
+      },
+      // The library takes nothing for success.
+      (failure: unknown) => done(failure ?? noEndpoint),
+    );
+  };
+
+  async #upgrade(request: FastifyRequest, passage: Passage, upgrade: UpgradeRequest): Promise<FastifyReply> {
+    const { clock, limits, metrics } = this.#options;
+    const { reply, route } = passage;
+    const headers = this.#requestHeaders(request, request.headers);
+    try {
+      const answered = await this.#backends.askUpgrade({ ...passage, headers }, upgrade.protocol);
+      if ('refusal' in answered) {
+        const { refusal } = answered;
+        reply.raw.statusMessage = refusal.statusMessage ?? '';
+        return reply
+          .code(refusal.statusCode ?? 502)
+          .headers(answerHeaders(refusal.headers))
+          .send(refusal);
+      }
+      metrics.upgraded(route.ingress);
+      reply.hijack();
+      // From here on the connection is the tunnel's.
+      const { head: clientHead, socket: client } = upgrade;
+      (reply.raw as ServerResponse).detachSocket(client);
+      client.removeAllListeners('timeout');
+      openTunnel({ ...answered, client, clientHead, clock, silenceMs: limits.tunnelMs });
+      return reply;
+    } catch (failure) {
+      this.#refuse(reply, failure ?? noEndpoint, passage);
+      return reply;
+    }
+  }
+
+  #requestHeaders(request: FastifyRequest, received: FastifyRequest['headers']): Headers {
+    const passage = this.#passages.get(request);
+    if (passage === undefined) throw new TypeError('a request without a route');
+    const raw = request.raw as Request;
+    const headers = requestHeaders(received, {
+      address: addressOf(raw),
+      isTrusted: this.#isTrusted(raw),
+      host: passage.asked.authority,
+      scheme: schemeOf(raw),
+      port: raw.socket.localPort ?? 0,
+    });
+    return { ...headers, [passageOf]: passage };
+  }
+
+  #refuse(reply: FastifyReply, failure: unknown, passage = this.#passages.get(reply.request)): void {
+    if (passage === undefined || passage.signal.aborted) return;
+    const { backend, ingress } = passage.route;
+    if (failure === noEndpoint) {
+      answer(reply, 503, `service ${backend?.service} has no ready endpoints`, { 'retry-after': '1' });
+      return;
+    }
+    this.#options.log.warn({ err: failure, ingress, service: backend?.service }, 'A backend did not answer');
+    if (!(failure instanceof BackendFailure))
+      answer(reply, 400, `the request cannot be passed on: ${messageOf(failure)}`);
+    else if (failure.kind === 'silent') answer(reply, 504, 'the backend did not answer in time');
+    else answer(reply, 502, 'the backend could not be asked');
+  }
+
+  #isTrusted(request: Request): boolean {
+    const address = addressOf(request);
+    return this.#options.trustedProxies.some((block) => blockContains(block, address));
+  }
+
+  /** A proxy in front has taken HTTPS off. */
+  #cameSecurely(request: Request): boolean {
+    return request.headers['x-forwarded-proto'] === 'https' && this.#isTrusted(request);
+  }
+}
+
+const noEndpoint = new Error('there is no ready endpoint');
+
+function isHttp2(response: object): response is Http2ServerResponse {
+  return 'stream' in response;
+}
+
+/** Ends an answer so that its client sees that it is not the whole one. */
+function breakOff(response: Response): void {
+  if (!isHttp2(response)) response.destroy();
+  else if (!response.stream.destroyed) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+}
+
+/** An answer of the controller's own. */
+function answer(reply: FastifyReply, status: number, text: string, headers: Readonly<Record<string, string>> = {}) {
+  return reply
+    .code(status)
+    .headers({ 'content-type': 'text/plain; charset=utf-8', 'x-content-type-options': 'nosniff', ...headers })
+    .send(`${text}\n`);
+}
+
+/** The client's connection ends with the answer. */
+function closing(reply: FastifyReply): FastifyReply {
+  return isHttp2(reply.raw) ? reply : reply.header('connection', 'close');
+}
+
+function mayHaveBody(request: Request): boolean {
+  const { headers } = request;
+  if (headers['transfer-encoding'] !== undefined) return true;
+  const length = headers['content-length'];
+  if (length !== undefined) return length !== '0';
+  return 'stream' in request && !request.stream.endAfterHeaders;
+}
+
+function schemeOf({ socket }: Request): 'http' | 'https' {
+  return (socket as TLSSocket).encrypted === true ? 'https' : 'http';
+}
+
+const mapped = '::ffff:';
+
+function addressOf(request: Request): string {
+  const { remoteAddress = '' } = request.socket;
+  // What comes by IPv4 to a socket of both families.
+  return remoteAddress.startsWith(mapped) ? remoteAddress.slice(mapped.length) : remoteAddress;
+}
+
+function secureLocation({ host }: RequestHost, target: string, port: number): string {
+  return `https://${host}${port === 443 ? '' : `:${port}`}${target}`;
+}
