@@ -28,7 +28,7 @@ function shapeType({ shape, fields, typescript }: MessageDeclaration, context: C
     case 'intOrString':
       return 'number | string';
     case 'rawJSON':
-      return 'Record<string, unknown>';
+      return 'Readonly<Record<string, unknown>>';
     case 'bareList':
       return schema && fieldType(schema, context);
     case 'schemaOrArray':
@@ -78,7 +78,8 @@ function typeText(name: string, message: MessageDeclaration, context: Context): 
   const metadata = fields.metadata?.type;
   const top = metadata === 'meta.v1.ObjectMeta' && context.kinds.has(name);
   const hasTypeMeta = top || metadata === 'meta.v1.ListMeta' || metadata === 'ListMeta' || context.kinds.has(name);
-  if (hasTypeMeta && fields.apiVersion === undefined) lines.push('  apiVersion?: string;', '  kind?: string;');
+  if (hasTypeMeta && fields.apiVersion === undefined)
+    lines.push('  readonly apiVersion?: string;', '  readonly kind?: string;');
   for (const [key, field] of Object.entries(fields)) {
     if (field.inline === true) {
       parents.push(reference(field, context));
@@ -88,7 +89,7 @@ function typeText(name: string, message: MessageDeclaration, context: Context): 
     const doc = described(field);
     if (doc !== undefined) lines.push(`  ${comment(doc)}`);
     const required = (top && (key === 'metadata' || key === 'spec')) || !isOptional(field);
-    lines.push(`  ${propertyName(key)}${required ? '' : '?'}: ${fieldType(field, context)};`);
+    lines.push(`  readonly ${propertyName(key)}${required ? '' : '?'}: ${fieldType(field, context)};`);
   }
   const heritage = parents.length > 0 ? ` extends ${parents.join(', ')}` : '';
   return `export interface ${name}${heritage} {${lines.length > 0 ? `\n${lines.join('\n')}\n` : ''}}\n`;
@@ -105,8 +106,8 @@ function isOptional(field: FieldDeclaration): boolean {
 
 function fieldType(field: FieldDeclaration, context: Context): string {
   const element = reference(field, context);
-  if (field.map !== undefined) return `Record<string, ${element}>`;
-  if (field.repeated === true) return element.includes(' ') ? `(${element})[]` : `${element}[]`;
+  if (field.map !== undefined) return `Readonly<Record<string, ${element}>>`;
+  if (field.repeated === true) return element.includes(' ') ? `readonly (${element})[]` : `readonly ${element}[]`;
   return element;
 }
 

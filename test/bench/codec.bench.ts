@@ -16,7 +16,9 @@ import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import { realClock } from '#apimachinery/clock.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { orchDialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { encodeStored, type StorableObject } from '#storage/layout.js';
 import { benchPod } from '#test/bench/pod.js';
 import { figure, machineLine, megabytes } from '#test/bench/report.js';
@@ -57,10 +59,11 @@ const json = Buffer.from(JSON.stringify(benchPod('web-0')));
 const protobuf = codec.encode(codec.decode(json, { encoding: 'json', expected: kind }).object, kind, 'protobuf');
 process.stdout.write(`${machineLine()}\na pod of ${json.length} bytes of JSON, ${protobuf.length} of Protobuf\n`);
 
-const decoded = (): ApiObjectShape =>
-  codec.decode(json, { encoding: 'json', expected: kind, validation: 'Warn' }).object as unknown as ApiObjectShape;
+const decoded = (): Draft<ApiObjectShape> =>
+  codec.decode(json, { encoding: 'json', expected: kind, validation: 'Warn' })
+    .object as unknown as Draft<ApiObjectShape>;
 
-function complete(pod: ApiObjectShape): void {
+function complete(pod: Draft<ApiObjectShape>): void {
   strategy.defaults?.(pod, context);
   strategy.prepareForCreate?.(pod, context);
   const failures = strategy.validateCreate?.(pod, context) ?? [];
@@ -70,7 +73,7 @@ function complete(pod: ApiObjectShape): void {
 const sent = Array.from({ length: rounds }, decoded);
 let next = 0;
 const validate = microseconds(() => {
-  const pod = sent[next++ % rounds] as ApiObjectShape;
+  const pod = sent[next++ % rounds] as Draft<ApiObjectShape>;
   complete(pod);
   return strategy.warnings?.(pod, undefined, context);
 });
@@ -95,7 +98,7 @@ await loading();
 
 /** Of a pod that is created, and of one that gets an annotation, where the patched one shares the rest with the stored. */
 function managedFields(): void {
-  const pod = structuredClone(object) as unknown as ApiObjectShape;
+  const pod = copyJson(object) as unknown as Draft<ApiObjectShape>;
   strategy.defaults?.(pod, context);
   strategy.prepareForCreate?.(pod, context);
   const type = scheme.type('core.v1.Pod');

@@ -2,11 +2,14 @@
  * Random structural schemas and random values: the verdict on each is that of a reference validator of JSON schemas, told
  * of what definitions have in its own words.
  */
+
 import { Ajv, type ValidateFunction } from 'ajv';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { validateValue } from '#api/apiextensions/v1/values/validate.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { Replaceable } from '#apimachinery/draft.js';
+import { isList } from '#apimachinery/is-list.js';
 import { Patterns } from '#apimachinery/patterns/pattern.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -72,7 +75,7 @@ function inReferenceWords(schema: JSONSchemaProps): object {
             Object.entries(properties).map(([name, one]) => [name, inReferenceWords(one)]),
           ),
         }),
-    ...(typeof items === 'object' && !Array.isArray(items) ? { items: inReferenceWords(items) } : {}),
+    ...(typeof items === 'object' && !isList(items) ? { items: inReferenceWords(items) } : {}),
     ...(typeof additionalProperties === 'object'
       ? { additionalProperties: inReferenceWords(additionalProperties) }
       : {}),
@@ -101,7 +104,7 @@ class Making {
 
   schema(depth: number): JSONSchemaProps {
     const type = this.#pick(depth < maxDepth ? [...scalars, 'array', 'object', 'object', 'map'] : scalars) as Type;
-    const schema: JSONSchemaProps = this.#typed(type, depth);
+    const schema: Replaceable<JSONSchemaProps> = this.#typed(type, depth);
     if (this.#chance(0.15)) schema.nullable = true;
     if (this.#chance(0.25)) this.#combine(schema, depth);
     return schema;
@@ -132,7 +135,7 @@ class Making {
 
   /** What may be said of any value, and counts for those of some type. */
   #checks(): JSONSchemaProps {
-    const checks: JSONSchemaProps = {};
+    const checks: Replaceable<JSONSchemaProps> = {};
     if (this.#chance(0.2)) Object.assign(checks, this.#bounds('minLength', 'maxLength', 3));
     if (this.#chance(0.2)) checks.pattern = this.#pick(patterns);
     if (this.#chance(0.2)) checks.enum = [...new Set([this.#pick(texts), this.#scalar(), this.#scalar()])];
@@ -145,7 +148,7 @@ class Making {
   }
 
   /** Parts of a combination have no types of their own. */
-  #combine(schema: JSONSchemaProps, depth: number): void {
+  #combine(schema: Replaceable<JSONSchemaProps>, depth: number): void {
     const parts = () => Array.from({ length: 1 + Math.floor(this.#random() * 3) }, () => this.#part(depth));
     const kind = this.#pick(['allOf', 'anyOf', 'oneOf', 'not'] as const);
     if (kind === 'not') schema.not = this.#part(depth);

@@ -1,7 +1,10 @@
 /** The templates that a workload has had: a deployment's in its replica sets, a set's in controller revisions. */
+
 import type { ControllerRevision, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { parseInt64 } from '#apimachinery/int64.js';
 import type { ApiObject } from '#client/client.js';
 import type { Api } from '#cmd/orchctl/api/api.js';
@@ -41,7 +44,7 @@ export async function revisionsOf(
 /** Without what its keeper added to it. */
 function templateIn(object: ReplicaSet | ControllerRevision, hashLabel: string): PodTemplateSpec {
   const data = 'revision' in object ? object.data : object;
-  const { spec } = structuredClone(data ?? {}) as { spec?: { template?: PodTemplateSpec & { $patch?: string } } };
+  const { spec } = copyJson(data ?? {}) as { spec?: { template?: Draft<PodTemplateSpec> & { $patch?: string } } };
   const { $patch: _patch, ...template } = spec?.template ?? {};
   delete template.metadata?.labels?.[hashLabel];
   return template;

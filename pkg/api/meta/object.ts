@@ -1,10 +1,17 @@
 /** Shapes that hold for every object of the API. */
+
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
+import type { Replaceable } from '#apimachinery/draft.js';
 
 export interface ApiObjectShape {
-  apiVersion?: string;
-  kind?: string;
-  metadata: ObjectMeta;
+  readonly apiVersion?: string;
+  readonly kind?: string;
+  readonly metadata: ObjectMeta;
+}
+
+/** An object whose metadata are its own, and may get other members; all else of it may be shared. */
+export interface OwnMetadata extends ApiObjectShape {
+  readonly metadata: Replaceable<ObjectMeta>;
 }
 
 /** One table row's cells, in the order of the resource's columns; null: there is nothing to show. */

@@ -8,6 +8,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { type Conversion, renamed } from '#api/strategy/conversion.js';
 import { anyGate } from '#api/strategy/gated-fields.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { fillDefaults } from '#apimachinery/schema/defaults.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
@@ -16,7 +17,7 @@ export interface ConvertedRules<T extends ApiObjectShape, S extends ApiObjectSha
   readonly stored: Strategy<S>;
   readonly conversion: Conversion<T, S>;
   /** What depends on more than the field itself: runs after the declared defaults. */
-  defaults?(object: T, context: StrategyContext): void;
+  defaults?(object: Draft<T>, context: StrategyContext): void;
   /** Selectable fields that have other names than in the stored form: name here → name there. Others are not offered then. */
   readonly fieldLabels?: Readonly<Record<string, string>>;
   fieldRefusal?(field: string): string;
@@ -24,19 +25,32 @@ export interface ConvertedRules<T extends ApiObjectShape, S extends ApiObjectSha
 
 export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectShape>(
   resource: ResourceDeclaration,
-  { stored, conversion, defaults, fieldLabels, fieldRefusal }: ConvertedRules<T, S>,
+  rules: ConvertedRules<T, S>,
 ): Strategy<T> {
+  return strategyOf(resource, rules as unknown as AnyRules) as unknown as Strategy<T>;
+}
+
+/** What holds for every kind knows nothing of any. */
+type AnyRules = ConvertedRules<ApiObjectShape, ApiObjectShape>;
+
+function strategyOf(
+  resource: ResourceDeclaration,
+  { stored, conversion, defaults, fieldLabels, fieldRefusal }: AnyRules,
+): Strategy {
   // No kind of several versions has had a use for these.
   const { partUpdates, heldBySpec, terminating, scaleSelector } = stored;
   if ((partUpdates ?? heldBySpec ?? terminating ?? scaleSelector) !== undefined)
     throw new RangeError('the stored form says of its objects what nobody converts');
-  const to = (object: T, { scheme }: StrategyContext): S => conversion.toStored(object, scheme);
-  const back = (object: T, changed: S, { scheme }: StrategyContext): void =>
+  const to = (object: ApiObjectShape, { scheme }: StrategyContext) => conversion.toStored(object, scheme);
+  // What it shares parts with is a draft itself.
+  const draft = (object: Draft<ApiObjectShape>, context: StrategyContext) =>
+    to(object, context) as Draft<ApiObjectShape>;
+  const back = (object: Draft<ApiObjectShape>, changed: ApiObjectShape, { scheme }: StrategyContext): void =>
     become(object, conversion.fromStored(changed, scheme));
   const { prepareForCreate, completeCreate, prepareForUpdate, prepareForStatusUpdate, canonicalize } = stored;
   const { validateCreate, validateUpdate, validateStatusUpdate, warnings, cells, defaultGracePeriodSeconds } = stored;
-  const strategy: Strategy<T> = {
-    conversion: conversion as unknown as Conversion,
+  const strategy: Strategy = {
+    conversion,
     defaults(object, context) {
       fillDefaults(context.scheme.resourceOf(resource).type, object, anyGate(context));
       defaults?.(object, context);
@@ -47,28 +61,28 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
     ...(fieldRefusal && { fieldRefusal }),
     ...(prepareForCreate && {
       prepareForCreate(object, context) {
-        const changed = to(object, context);
+        const changed = draft(object, context);
         prepareForCreate(changed, context);
         back(object, changed, context);
       },
     }),
     ...(completeCreate && {
       completeCreate(object, context) {
-        const changed = to(object, context);
+        const changed = draft(object, context);
         completeCreate(changed, context);
         back(object, changed, context);
       },
     }),
     ...(prepareForUpdate && {
       prepareForUpdate(object, old, context) {
-        const changed = to(object, context);
+        const changed = draft(object, context);
         prepareForUpdate(changed, to(old, context), context);
         back(object, changed, context);
       },
     }),
     ...(prepareForStatusUpdate && {
       prepareForStatusUpdate(object, old, context) {
-        const changed = to(object, context);
+        const changed = draft(object, context);
         prepareForStatusUpdate(changed, to(old, context), context);
         back(object, changed, context);
       },
@@ -85,7 +99,7 @@ export function convertedStrategy<T extends ApiObjectShape, S extends ApiObjectS
       canonicalize(object, context) {
         const changed = to(object, context);
         canonicalize(changed, context);
-        back(object, changed, context);
+        become(object, conversion.fromStored(changed, context.scheme));
       },
     }),
     ...(warnings && {

@@ -2,8 +2,10 @@
  * Fields that exist only while their feature gate is on, as their declarations say. While it is off they are dropped
  * from what clients write, unless the stored object has them already: switching a feature off breaks nobody's objects.
  */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** The way to a gated field: names of fields, and `anyElement` for what is in a list. */
@@ -44,7 +46,7 @@ export class GatedFields {
   }
 
   /** Removes, in place, the fields whose gate is off and that the stored object does not use. */
-  drop(object: ApiObjectShape, { gate, old, part }: Dropping): void {
+  drop(object: Draft<ApiObjectShape>, { gate, old, part }: Dropping): void {
     // Hardly any object has such a field, and one look at all of them tells.
     if (!hasAny(object, this.#disabledBy(gate))) return;
     for (const [name, paths] of this.byGate) {

@@ -1,4 +1,5 @@
 /** Rules and defaults that come with a feature gate. */
+
 import t from 'tap';
 import { statefulSetStrategy } from '#api/apps/v1/statefulset/strategy.js';
 import { horizontalPodAutoscalerStrategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
@@ -7,13 +8,15 @@ import { jobStrategy } from '#api/batch/v1/job/strategy.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { type Draft, testContext, withField } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft as Mutable } from '#apimachinery/draft.js';
 
 function contextWith(gate: string, on: boolean): StrategyContext {
   return { ...testContext, gate: (name) => (name === gate ? on : testContext.gate(name)) };
 }
 
-function created(strategy: Strategy, draft: Draft, context: StrategyContext): ApiObjectShape {
-  const object = structuredClone(draft) as unknown as ApiObjectShape;
+function created(strategy: Strategy, draft: Draft, context: StrategyContext): Mutable<ApiObjectShape> {
+  const object = copyJson(draft) as unknown as Mutable<ApiObjectShape>;
   strategy.defaults?.(object, context);
   strategy.prepareForCreate?.(object, context);
   strategy.completeCreate?.(object, context);
@@ -137,7 +140,7 @@ t.test('the mark of jobs that are counted by finalizers', (t) => {
   const off = contextWith('JobTrackingWithFinalizers', false);
   const plain = created(jobStrategy, withField(job, 'metadata.annotations', { [mark]: '', a: 'b' }), off);
   t.strictSame(plain.metadata.annotations, { a: 'b' });
-  const marked = structuredClone(plain);
+  const marked = copyJson(plain);
   marked.metadata.annotations = { [mark]: '' };
   const failures = jobStrategy.validateUpdate?.(marked as never, plain as never, off) ?? [];
   t.match(failures, [{ field: `metadata.annotations[${mark}]`, message: 'Forbidden: cannot add this annotation' }]);

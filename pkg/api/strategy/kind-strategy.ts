@@ -9,6 +9,7 @@ import { anyGate, GatedFields } from '#api/strategy/gated-fields.js';
 import { immutablePaths, validateImmutablePaths } from '#api/strategy/immutable-fields.js';
 import type { Lifecycle, Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { copyJson } from '#apimachinery/copy.js';
+import type { Draft, Replaceable } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { successor } from '#apimachinery/int64.js';
@@ -43,23 +44,23 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   /** Labels do not change with the status. */
   readonly statusUpdateKeepsLabels?: boolean;
   /** What depends on more than the field itself: runs after the declared defaults. */
-  defaults?(object: T, context: StrategyContext): void;
+  defaults?(object: Draft<T>, context: StrategyContext): void;
   /** Runs after status was removed. */
-  prepareForCreate?(object: T, context: StrategyContext): void;
-  completeCreate?(object: T, context: StrategyContext): void;
+  prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
+  completeCreate?(object: Draft<T>, context: StrategyContext): void;
   /** Runs after the old status was put back, before generations are compared. */
-  prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
-  prepareForStatusUpdate?(object: T, old: T, context: StrategyContext): void;
+  prepareForUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
+  prepareForStatusUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   /** Rules of everything but metadata, on create and on update. */
   validate?(object: T, context: StrategyContext, old?: T): readonly FieldFailure[];
   /** What may not change, in addition to `validate`. */
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   /** What an update changes once it is known whether the generation goes up. In place. */
-  completeUpdate?(object: T, old: T, context: StrategyContext): void;
+  completeUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   /** Failures of updates tell first of what may not change, and then of what is wrong with any object. */
   readonly changesFirst?: true;
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
-  canonicalize?(object: T, context: StrategyContext): void;
+  canonicalize?(object: Replaceable<T>, context: StrategyContext): void;
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
   selectableFields?(object: T): Record<string, string>;
   /** See `Strategy.fieldRefusal`. */
@@ -92,13 +93,20 @@ export function kindStrategy<T extends ApiObjectShape>(
   resource: ResourceDeclaration,
   rules: KindRules<T> = {},
 ): Strategy<T> {
+  return strategyOf(resource, rules as unknown as AnyRules) as unknown as Strategy<T>;
+}
+
+/** What holds for every kind knows nothing of any. */
+type AnyRules = KindRules<ApiObjectShape>;
+
+function strategyOf(resource: ResourceDeclaration, rules: AnyRules): Strategy {
   const hasStatus = resource.subresources?.some((subresource) => subresource.name === 'status') ?? false;
   const typeOf = typeOfResource(resource);
   const immutable = oncePer((scheme: Scheme) => immutablePaths(typeOf(scheme)));
   const gated: GatedFieldsOf = oncePer((scheme) => new GatedFields(typeOf(scheme), hasStatus));
   const { namespaced } = resource;
   const { name = dns1123SubdomainErrors, anyFinalizer = false } = rules;
-  const strategy: Strategy<T> = {
+  const strategy: Strategy = {
     allowUnconditionalUpdate: rules.allowUnconditionalUpdate ?? true,
     prepareForCreate(object, context) {
       if (hasStatus && !rules.keepStatusOnCreate && 'status' in object) Reflect.deleteProperty(object, 'status');
@@ -154,7 +162,7 @@ export function kindStrategy<T extends ApiObjectShape>(
   return Object.freeze(strategy);
 }
 
-function optional<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strategy<T>> {
+function optional(rules: AnyRules): Partial<Strategy> {
   return {
     ...(rules.completeCreate && { completeCreate: rules.completeCreate }),
     ...(rules.canonicalize && { canonicalize: rules.canonicalize }),
@@ -170,7 +178,7 @@ function optional<T extends ApiObjectShape>(rules: KindRules<T>): Partial<Strate
   };
 }
 
-function lifecycle<T extends ApiObjectShape>(rules: KindRules<T>): Lifecycle<T> {
+function lifecycle(rules: AnyRules): Lifecycle {
   return {
     ...(rules.partUpdates && { partUpdates: rules.partUpdates }),
     ...(rules.lifetime && { lifetime: rules.lifetime }),
@@ -188,7 +196,7 @@ function lifecycle<T extends ApiObjectShape>(rules: KindRules<T>): Lifecycle<T> 
 }
 
 /** Makes everything but the metadata, and the named fields, a copy of what it is in `old`. */
-export function keepAllBut<T extends ApiObjectShape>(object: T, old: T, fields: readonly string[]): void {
+export function keepAllBut<T extends ApiObjectShape>(object: Draft<T>, old: T, fields: readonly string[]): void {
   for (const field of new Set([...Object.keys(object), ...Object.keys(old)])) {
     if (field !== 'metadata' && !fields.includes(field)) copyField(object, old, field);
   }
@@ -197,7 +205,7 @@ export function keepAllBut<T extends ApiObjectShape>(object: T, old: T, fields: 
 /** What an update of the status may bring; all else stays as it is stored. */
 const ofStatusUpdate: ReadonlySet<string> = new Set(['apiVersion', 'kind', 'metadata', 'status']);
 
-function statusStrategy<T extends ApiObjectShape>(rules: KindRules<T>, gated: GatedFieldsOf): Partial<Strategy<T>> {
+function statusStrategy(rules: AnyRules, gated: GatedFieldsOf): Partial<Strategy> {
   return {
     prepareForStatusUpdate(object, old, context) {
       carryGeneration(object, old);
@@ -224,7 +232,7 @@ type Fields = Record<string, unknown>;
 /**
  * Makes a field of `object` a copy of what it is in `old`, absent included.
  */
-export function copyField<T extends object>(object: T, old: T, field: string): void {
+export function copyField<T extends object>(object: Draft<T>, old: T, field: string): void {
   const value = (old as Fields)[field];
   if (value !== undefined) (object as Fields)[field] = copyJson(value);
   // Deleting is slow even where there is nothing, and makes the object slow where there is.
@@ -235,12 +243,12 @@ export function copyField<T extends object>(object: T, old: T, field: string): v
  * Makes all fields but the named ones what they are in `old`, and shares them with it: what puts an object back that nobody
  * changes from then on.
  */
-export function shareAllBut<T extends object>(object: T, old: T, fields: ReadonlySet<string>): void {
+export function shareAllBut<T extends object>(object: Replaceable<T>, old: T, fields: ReadonlySet<string>): void {
   for (const field of Object.keys(object)) if (!fields.has(field) && !(field in old)) delete (object as Fields)[field];
   for (const field of Object.keys(old)) if (!fields.has(field)) (object as Fields)[field] = (old as Fields)[field];
 }
 
-function carryGeneration(object: ApiObjectShape, old: ApiObjectShape): void {
+function carryGeneration(object: Draft<ApiObjectShape>, old: ApiObjectShape): void {
   copyField(object.metadata, old.metadata, 'generation');
 }
 

@@ -1,12 +1,15 @@
 /** What the server resets when objects are created and updated, and what makes a new generation, for every kind with a spec. */
+
 import t from 'tap';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
 import { testContext } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { orchDialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 
-type Loose = ApiObjectShape & { spec?: Record<string, unknown>; status?: Record<string, unknown> };
+type Loose = Draft<ApiObjectShape> & { spec?: Record<string, unknown>; status?: Record<string, unknown> };
 
 /** Kinds of 1.24 that count the generations of their specs. */
 const counting = new Set([
@@ -94,7 +97,7 @@ t.test('what is updated', (t) => {
     strategy.defaults?.(old, testContext);
     strategy.prepareForCreate?.(old, testContext);
     old.status = { replicas: 1, storedVersions: ['v1'] };
-    const next = structuredClone(old);
+    const next = copyJson(old);
     next.status = { replicas: 2 };
     next.metadata.generation = 99;
     strategy.prepareForUpdate?.(next, old, testContext);
@@ -103,7 +106,7 @@ t.test('what is updated', (t) => {
     }
     t.equal(next.metadata.generation, old.metadata.generation, `${name}: generation stays while nothing changes`);
     if (strategy.prepareForStatusUpdate === undefined) continue;
-    const reported = structuredClone(old);
+    const reported = copyJson(old);
     Object.assign(reported, { spec: { other: true }, status: { replicas: 3 } });
     strategy.prepareForStatusUpdate(reported, old, testContext);
     t.strictSame(reported.spec, old.spec, `${name}: a status update leaves the spec`);
@@ -119,7 +122,7 @@ t.test('a change of the spec makes a new generation', (t) => {
     const old = draft();
     strategy.defaults?.(old, testContext);
     strategy.prepareForCreate?.(old, testContext);
-    const next = structuredClone(old);
+    const next = copyJson(old);
     Object.assign(next, { webhooks: [{ name: 'x' }] });
     Object.assign(next.spec ?? {}, { minReadySeconds: 5, policyTypes: ['Egress'] });
     strategy.prepareForUpdate?.(next, old, testContext);

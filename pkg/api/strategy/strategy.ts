@@ -10,6 +10,7 @@ import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import type { Omissions } from '#apimachinery/codec/json/outline.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft, Replaceable } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 
@@ -47,7 +48,7 @@ export interface ScaleParts {
 /** An update of one part of an object, by a subresource of its own. */
 export interface PartUpdate<T extends ApiObjectShape = ApiObjectShape> {
   /** Puts back, in place, whatever else the request changed; that may be shared with `old`, as nobody changes it any more. */
-  prepare(object: T, old: T, context: StrategyContext): void;
+  prepare(object: Draft<T>, old: T, context: StrategyContext): void;
   validate(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
 }
 
@@ -94,23 +95,23 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
    * Fills defaults in place; also run on objects read back from clients before an update. `origin`: the object came out of
    * an apply and not out of a decoder.
    */
-  defaults?(object: T, context: StrategyContext, origin?: 'applied'): void;
+  defaults?(object: Draft<T>, context: StrategyContext, origin?: 'applied'): void;
   /** Resets what a client may not set on create (status, generation, …), in place. */
-  prepareForCreate?(object: T, context: StrategyContext): void;
+  prepareForCreate?(object: Draft<T>, context: StrategyContext): void;
   /** Derives what depends on the uid and the final name, in place, just before validation; again for each generated name tried. */
-  completeCreate?(object: T, context: StrategyContext): void;
+  completeCreate?(object: Draft<T>, context: StrategyContext): void;
   /**
    * Resets what a client may not change on update (status stays the old one), in place; bumps generation when the spec
    * changed.
    */
-  prepareForUpdate?(object: T, old: T, context: StrategyContext): void;
+  prepareForUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   validateCreate?(object: T, context: StrategyContext): readonly FieldFailure[];
   validateUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   /**
    * Update of the status subresource: only status (and some metadata) may change. What it puts back may be shared with `old`.
    * Absent: the kind has no status.
    */
-  prepareForStatusUpdate?(object: T, old: T, context: StrategyContext): void;
+  prepareForStatusUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   validateStatusUpdate?(object: T, old: T, context: StrategyContext): readonly FieldFailure[];
   /**
    * What else is wrong with an object of which the validation of a create, an update or a write of the status has found that,
@@ -123,7 +124,7 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
     context: StrategyContext,
   ): Steps<readonly FieldFailure[]> | undefined;
   /** Brings a valid object into the form that is stored: its members are replaced, and not changed. */
-  canonicalize?(object: T, context: StrategyContext): void;
+  canonicalize?(object: Replaceable<T>, context: StrategyContext): void;
   /** Texts for `Warning` headers. */
   warnings?(object: T, old: T | undefined, context: StrategyContext): string[];
   /** Field selector names and values besides metadata.name and metadata.namespace, of the stored form. */

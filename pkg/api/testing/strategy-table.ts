@@ -1,8 +1,11 @@
 /** For tests of strategies: an object goes through the steps of a request, and its failures come back as texts. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { orchDialect } from '#apimachinery/dialect.js';
+import type { Draft as Mutable } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 
 /** An object as a client writes it: any shape, since rules exist for what does not fit. */
@@ -42,7 +45,7 @@ function texts(failures: readonly FieldFailure[] | undefined): string[] {
 
 /** The object as it would be stored. */
 export function created(strategy: Strategy, draft: Draft, context = testContext): ApiObjectShape {
-  const object = structuredClone(draft) as unknown as ApiObjectShape;
+  const object = copyJson(draft) as unknown as Mutable<ApiObjectShape>;
   strategy.defaults?.(object, context);
   strategy.prepareForCreate?.(object, context);
   strategy.completeCreate?.(object, context);
@@ -56,7 +59,7 @@ export function createFailures(strategy: Strategy, draft: Draft, context = testC
 
 /** The object as an update would store it. */
 export function updated(strategy: Strategy, draft: Draft, old: ApiObjectShape, context = testContext): ApiObjectShape {
-  const object = structuredClone(draft) as unknown as ApiObjectShape;
+  const object = copyJson(draft) as unknown as Mutable<ApiObjectShape>;
   strategy.defaults?.(object, context);
   strategy.prepareForUpdate?.(object, old, context);
   return object;
@@ -81,7 +84,7 @@ export function statusFailures(
 ): string[] {
   const old = created(strategy, before, context);
   if (status.old !== undefined) Object.assign(old, { status: status.old });
-  const object = structuredClone(old);
+  const object = copyJson(old);
   Object.assign(object, { status: status.new });
   strategy.prepareForStatusUpdate?.(object, old, context);
   return texts(strategy.validateStatusUpdate?.(object, old, context));

@@ -1,5 +1,6 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
 import type { RequestContext } from '#apiserver/http/context.js';
@@ -29,7 +30,7 @@ export interface AdmissionAttributes {
   readonly name: string;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  /** The new object; mutating plugins change it in place. Absent for DELETE. For subresources with a kind of their own: that object. */
+  /** The new object. Absent for DELETE. For subresources with a kind of their own: that object. */
   readonly object?: ApiObjectShape;
   /** The object as it is stored. Not to be modified. */
   readonly oldObject?: ApiObjectShape;
@@ -48,6 +49,11 @@ export interface AdmissionAttributes {
   require(condition: WriteCondition): void;
 }
 
+/** What plugins are asked before validation: they may change the new object, in place. */
+export interface MutableAttributes extends AdmissionAttributes {
+  readonly object?: Draft<ApiObjectShape>;
+}
+
 /** Throws a StatusError (mostly 403 Forbidden) to refuse. Who has to wait for nothing returns no promise: every write comes through here. */
 export interface AdmissionPlugin {
   readonly name: string;
@@ -57,7 +63,7 @@ export interface AdmissionPlugin {
   start?(signal: AbortSignal): void;
   handles(attributes: AdmissionAttributes): boolean;
   /** First pass: may change the object. */
-  admit?(attributes: AdmissionAttributes): MaybePromise<void>;
+  admit?(attributes: MutableAttributes): MaybePromise<void>;
   /** Second pass: sees the final object. */
   validate?(attributes: AdmissionAttributes): MaybePromise<void>;
 }

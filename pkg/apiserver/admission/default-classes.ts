@@ -1,11 +1,13 @@
 /** Claims and ingresses that name no class get the cluster's default one. */
+
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { ingressclasses } from '#api/networking/v1/resources.gen.js';
 import type { Ingress } from '#api/networking/v1/types.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { Draft } from '#apimachinery/draft.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
@@ -29,9 +31,9 @@ export class DefaultStorageClass implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'persistentvolumeclaims');
   }
 
-  async admit(attributes: AdmissionAttributes): Promise<void> {
+  async admit(attributes: MutableAttributes): Promise<void> {
     const { dialect, reader } = this.#options;
-    const claim = attributes.object as PersistentVolumeClaim;
+    const claim = attributes.object as Draft<PersistentVolumeClaim>;
     // An empty name says that no class is wanted; only a missing one is filled.
     const old = `volume.beta.${dialect.labelDomain}/storage-class`;
     if (claim.spec.storageClassName !== undefined || claim.metadata.annotations?.[old] !== undefined) return;
@@ -60,9 +62,9 @@ export class DefaultIngressClass implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && concerns(attributes, 'networking', 'ingresses');
   }
 
-  async admit(attributes: AdmissionAttributes): Promise<void> {
+  async admit(attributes: MutableAttributes): Promise<void> {
     const { dialect, reader } = this.#options;
-    const ingress = attributes.object as Ingress;
+    const ingress = attributes.object as Draft<Ingress>;
     const { classAnnotation: old, defaultClassAnnotation: annotation } = dialect.ingress;
     if (ingress.spec?.ingressClassName !== undefined || ingress.metadata.annotations?.[old] !== undefined) return;
     const defaults = (await reader.list(ingressclasses)).filter((found) => marked(found, annotation));

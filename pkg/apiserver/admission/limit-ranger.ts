@@ -1,9 +1,11 @@
 /** Applies a namespace's LimitRanges: default requests and limits, and bounds on what may be asked for. */
+
 import { limitranges } from '#api/core/v1/resources.gen.js';
 import type { Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { Draft } from '#apimachinery/draft.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { limitFailures, sumResources, type Usage } from '#apiserver/admission/limit-check.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
@@ -30,7 +32,7 @@ export class LimitRanger implements AdmissionPlugin {
     return concerns(attributes, 'core', 'persistentvolumeclaims') && (operation === 'CREATE' || operation === 'UPDATE');
   }
 
-  admit(attributes: AdmissionAttributes): MaybePromise<void> {
+  admit(attributes: MutableAttributes): MaybePromise<void> {
     if (!concerns(attributes, 'core', 'pods')) return;
     return andThen(this.#items(attributes), (items) => this.#fill(attributes, items));
   }
@@ -39,10 +41,10 @@ export class LimitRanger implements AdmissionPlugin {
     return andThen(this.#items(attributes), (items) => this.#check(attributes, items));
   }
 
-  #fill(attributes: AdmissionAttributes, items: readonly LimitRangeItem[]): void {
+  #fill(attributes: MutableAttributes, items: readonly LimitRangeItem[]): void {
     // Most namespaces have no limits.
     if (items.length === 0) return;
-    const pod = attributes.object as Pod;
+    const pod = attributes.object as Draft<Pod>;
     const notes: string[] = [];
     this.#requireFew(attributes, items);
     for (const item of items) {
@@ -73,7 +75,7 @@ export class LimitRanger implements AdmissionPlugin {
 
   /** Every container gets, and is held against, every amount: of both there can be as many as fit into an object. */
   #requireFew(attributes: AdmissionAttributes, items: readonly LimitRangeItem[]): void {
-    const containers = concerns(attributes, 'core', 'pods') ? containersOf(attributes.object as Pod).length : 1;
+    const containers = concerns(attributes, 'core', 'pods') ? containersOf(attributes.object as Draft<Pod>).length : 1;
     const amounts = items.reduce((sum, item) => sum + amountsOf(item), 0);
     if (containers * amounts <= maxChecks) return;
     const why = `the limit ranges of the namespace have ${amounts} amounts, which is too many for ${containers} containers`;
@@ -89,10 +91,10 @@ export class LimitRanger implements AdmissionPlugin {
 /** What of the object an item of that type bounds. */
 function usages(attributes: AdmissionAttributes, type: string): Usage[] {
   if (concerns(attributes, 'core', 'persistentvolumeclaims')) {
-    const claim = attributes.object as PersistentVolumeClaim;
+    const claim = attributes.object as Draft<PersistentVolumeClaim>;
     return type === 'PersistentVolumeClaim' ? [{ requests: claim.spec.resources?.requests ?? {}, limits: {} }] : [];
   }
-  const pod = attributes.object as Pod;
+  const pod = attributes.object as Draft<Pod>;
   if (type === 'Container') return containersOf(pod).map(usageOf);
   const { containers = [], initContainers = [] } = pod.spec;
   return type === 'Pod' ? [sumResources(containers.map(usageOf), initContainers.map(usageOf))] : [];
@@ -114,7 +116,7 @@ const usageOf = ({ resources }: Container): Usage => ({
 });
 
 /** Fills what the container leaves out; returns what was filled, in words. */
-function applyDefaults(container: Container, item: LimitRangeItem, what: string): string[] {
+function applyDefaults(container: Draft<Container>, item: LimitRangeItem, what: string): string[] {
   const notes: string[] = [];
   const fill = (kind: 'limits' | 'requests', defaults: Record<string, string>) => {
     const given = container.resources?.[kind] ?? {};

@@ -1,7 +1,9 @@
 /** New nodes start tainted; pods tolerate short troubles of their node. */
+
 import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { Draft } from '#apimachinery/draft.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { concerns } from '#apiserver/admission/refusal.js';
 
 /** A node takes no pods before the node lifecycle controller has seen it ready. */
@@ -17,8 +19,8 @@ export class TaintNodesByCondition implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'nodes');
   }
 
-  admit(attributes: AdmissionAttributes): void {
-    const node = attributes.object as Node;
+  admit(attributes: MutableAttributes): void {
+    const node = attributes.object as Draft<Node>;
     const taint = { key: this.#dialect.taints.notReady, effect: 'NoSchedule' };
     const taints = node.spec?.taints ?? [];
     if (!taints.some(({ key, effect }) => key === taint.key && effect === taint.effect))
@@ -46,8 +48,8 @@ export class DefaultTolerationSeconds implements AdmissionPlugin {
     return concerns(attributes, 'core', 'pods') && (operation === 'CREATE' || operation === 'UPDATE');
   }
 
-  admit(attributes: AdmissionAttributes): void {
-    const { spec } = attributes.object as Pod;
+  admit(attributes: MutableAttributes): void {
+    const { spec } = attributes.object as Draft<Pod>;
     const { dialect, notReadySeconds, unreachableSeconds } = this.#options;
     const tolerations = spec.tolerations ?? [];
     const added = [

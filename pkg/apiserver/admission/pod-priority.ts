@@ -1,10 +1,12 @@
 /** Turns a pod's priority class into a number, and keeps priority classes sound. */
+
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { priorityclasses } from '#api/scheduling/v1/resources.gen.js';
 import type { PriorityClass } from '#api/scheduling/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { Draft } from '#apimachinery/draft.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import { systemPriorityClasses } from '#apiserver/bootstrap/priority-classes.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
@@ -36,9 +38,9 @@ export class PodPriority implements AdmissionPlugin {
     return concerns(attributes, 'scheduling', 'priorityclasses') && (operation === 'CREATE' || operation === 'UPDATE');
   }
 
-  admit(attributes: AdmissionAttributes): MaybePromise<void> {
+  admit(attributes: MutableAttributes): MaybePromise<void> {
     if (!concerns(attributes, 'core', 'pods')) return;
-    const { spec } = attributes.object as Pod;
+    const { spec } = attributes.object as Draft<Pod>;
     if (attributes.operation === 'UPDATE') {
       // A client that does not know of priorities leaves them out; they cannot change anyway.
       const old = (attributes.oldObject as Pod).spec;
@@ -51,8 +53,8 @@ export class PodPriority implements AdmissionPlugin {
     return andThen(found, (priority) => this.#set(attributes, priority));
   }
 
-  #set(attributes: AdmissionAttributes, priority: Priority): void {
-    const { spec } = attributes.object as Pod;
+  #set(attributes: MutableAttributes, priority: Priority): void {
+    const { spec } = attributes.object as Draft<Pod>;
     if (priority.name !== '') spec.priorityClassName = priority.name;
     this.#accept(attributes, spec.priority, priority.value, 'integer value of priority');
     this.#accept(attributes, spec.preemptionPolicy, priority.preemptionPolicy, 'string value of PreemptionPolicy');

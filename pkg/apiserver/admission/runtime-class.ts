@@ -1,13 +1,15 @@
 /** Applies a pod's RuntimeClass: its overhead, and where its nodes are. */
+
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import type { RuntimeClass } from '#api/node/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { unclassified } from '#apimachinery/errors/status.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
@@ -28,7 +30,7 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'pods');
   }
 
-  admit(attributes: AdmissionAttributes): MaybePromise<void> {
+  admit(attributes: MutableAttributes): MaybePromise<void> {
     return andThen(this.#classOf(attributes), (found) => this.#apply(attributes, found));
   }
 
@@ -36,9 +38,9 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
     return andThen(this.#classOf(attributes), (found) => this.#check(attributes, found));
   }
 
-  #apply(attributes: AdmissionAttributes, found: RuntimeClass | undefined): void {
+  #apply(attributes: MutableAttributes, found: RuntimeClass | undefined): void {
     if (found === undefined) return;
-    const { spec } = attributes.object as Pod;
+    const { spec } = attributes.object as Draft<Pod>;
     const { overhead, scheduling } = found;
     if (overhead?.podFixed !== undefined) {
       if (spec.overhead !== undefined && !sameAmounts(spec.overhead, overhead.podFixed))
@@ -64,7 +66,7 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
   }
 
   #check(attributes: AdmissionAttributes, found: RuntimeClass | undefined): void {
-    const { spec } = attributes.object as Pod;
+    const { spec } = attributes.object as Draft<Pod>;
     const overhead = found?.overhead?.podFixed;
     if (spec.overhead === undefined) return;
     if (overhead === undefined)
@@ -77,7 +79,7 @@ export class RuntimeClassAdmission implements AdmissionPlugin {
 
   /** Hardly any pod names one. */
   #classOf(attributes: AdmissionAttributes): MaybePromise<RuntimeClass | undefined> {
-    const name = (attributes.object as Pod).spec.runtimeClassName;
+    const name = (attributes.object as Draft<Pod>).spec.runtimeClassName;
     return name === undefined ? undefined : this.#named(attributes, name);
   }
 

@@ -1,10 +1,12 @@
 /** Gives every pod a service account, and its containers the account's token, root certificate and namespace. */
+
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Container, Pod, ServiceAccount, Volume } from '#api/core/v1/types.gen.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { generateName } from '#apimachinery/generate-name.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { concerns, refusal } from '#apiserver/admission/refusal.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { podTokenExpirationSeconds } from '#apiserver/serviceaccount/token-issuer.js';
@@ -31,8 +33,8 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && concerns(attributes, 'core', 'pods');
   }
 
-  admit(attributes: AdmissionAttributes): MaybePromise<void> {
-    const pod = attributes.object as Pod;
+  admit(attributes: MutableAttributes): MaybePromise<void> {
+    const pod = attributes.object as Draft<Pod>;
     if (this.#isMirror(pod)) return;
     const { spec } = pod;
     const asked = spec.serviceAccountName ?? '';
@@ -43,7 +45,7 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     return andThen(this.#account(attributes, spec.serviceAccountName), (account) => this.#use(pod, account));
   }
 
-  #use(pod: Pod, account: ServiceAccount): void {
+  #use(pod: Draft<Pod>, account: ServiceAccount): void {
     const { spec } = pod;
     if (spec.automountServiceAccountToken ?? account.automountServiceAccountToken ?? true) this.#mount(pod);
     const pullSecrets = account.imagePullSecrets ?? [];
@@ -52,7 +54,7 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
   }
 
   validate(attributes: AdmissionAttributes): void {
-    const pod = attributes.object as Pod;
+    const pod = attributes.object as Draft<Pod>;
     if (!this.#isMirror(pod)) return;
     const { dialect } = this.#options;
     // What a node writes about its own static pods must not give those pods anybody's rights.
@@ -90,7 +92,7 @@ export class ServiceAccountAdmission implements AdmissionPlugin {
     throw refusal(attributes, dialect, why);
   }
 
-  #mount({ spec }: Pod): void {
+  #mount({ spec }: Draft<Pod>): void {
     const { dialect, random } = this.#options;
     const prefix = volumePrefix(dialect);
     const present = spec.volumes?.find((volume) => volume.name.startsWith(prefix))?.name;
@@ -107,14 +109,14 @@ function volumePrefix({ shortName }: Dialect): string {
 }
 
 /** False when the container has something of its own at that path. */
-function mountInto(container: Container, volume: string, mountPath: string): boolean {
+function mountInto(container: Draft<Container>, volume: string, mountPath: string): boolean {
   const mounts = container.volumeMounts ?? [];
   if (mounts.some((mount) => mount.mountPath === mountPath)) return false;
   container.volumeMounts = [...mounts, { name: volume, readOnly: true, mountPath }];
   return true;
 }
 
-function accessVolume(name: string, dialect: Dialect): Volume {
+function accessVolume(name: string, dialect: Dialect): Draft<Volume> {
   return {
     name,
     projected: {

@@ -1,6 +1,6 @@
 /** Volumes and claims are made with a finalizer, which their controllers take away when nothing uses them any more. */
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';
 import { concerns } from '#apiserver/admission/refusal.js';
 
 export class StorageObjectInUseProtection implements AdmissionPlugin {
@@ -15,7 +15,7 @@ export class StorageObjectInUseProtection implements AdmissionPlugin {
     return attributes.operation === 'CREATE' && this.#finalizerOf(attributes) !== undefined;
   }
 
-  async admit(attributes: AdmissionAttributes): Promise<void> {
+  async admit(attributes: MutableAttributes): Promise<void> {
     const finalizer = this.#finalizerOf(attributes);
     const metadata = attributes.object?.metadata;
     if (finalizer === undefined || metadata === undefined || metadata.finalizers?.includes(finalizer)) return;

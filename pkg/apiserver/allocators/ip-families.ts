@@ -1,5 +1,7 @@
 /** Fills `ipFamilies` and `ipFamilyPolicy` from what the client asked for and what the cluster has. Pure. */
+
 import type { Service, ServiceSpec } from '#api/core/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import { invalidValue, Strings } from '#apimachinery/validation/failure.js';
@@ -10,7 +12,7 @@ const otherFamily: Record<IpFamily, IpFamily> = { IPv4: 'IPv6', IPv6: 'IPv4' };
 
 /** `configured` are the cluster's families, the primary one first. Returns what is wrong with the request. */
 export function resolveFamilies(
-  service: Service,
+  service: Draft<Service>,
   old: Service | undefined,
   configured: readonly IpFamily[],
 ): FieldFailure[] {
@@ -56,7 +58,7 @@ function prefersAsBefore({ spec }: Service, { spec: before }: Service): boolean 
 
 /** A change to a single stack drops what an unchanged Service has as its second; a second may not go otherwise. */
 function releaseSecond(
-  spec: ServiceSpec,
+  spec: Draft<ServiceSpec>,
   families: string[],
   { policy, before }: { readonly policy: string; readonly before: ServiceSpec },
 ): FieldFailure[] {

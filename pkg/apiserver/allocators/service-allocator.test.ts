@@ -2,6 +2,7 @@ import t from 'tap';
 import { services } from '#api/core/v1/resources.gen.js';
 import type { Service, ServiceSpec } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { Bitmap } from '#apiserver/allocators/bitmap.js';
 import { IpRange } from '#apiserver/allocators/ip-range.js';
 import { NodePortRange } from '#apiserver/allocators/node-ports.js';
@@ -92,7 +93,7 @@ function setup() {
   return { store, ips, nodePorts, allocator: new ServiceAllocator({ ips, nodePorts }) };
 }
 
-const service = (spec: ServiceSpec = {}): Service => ({
+const service = (spec: Draft<ServiceSpec> = {}): Draft<Service> => ({
   metadata: { name: 's' },
   spec: { type: 'ClusterIP', ...spec },
 });
@@ -100,7 +101,7 @@ const service = (spec: ServiceSpec = {}): Service => ({
 t.test('what Services get', async (t) => {
   const { store, allocator } = setup();
   t.teardown(() => store.close());
-  const write = async (object: Service, old?: Service, dryRun = false) => {
+  const write = async (object: Draft<Service>, old?: Service, dryRun = false) => {
     await allocator.allocate(object, old, dryRun);
     if (old !== undefined && !dryRun) await allocator.afterUpdate(object, old);
     return object;
@@ -206,7 +207,7 @@ t.test('repair takes what is held and gives back what is not, at the second look
 });
 
 t.test('what nobody can repair is found', (t) => {
-  const named = (name: string, spec: ServiceSpec): Service => ({
+  const named = (name: string, spec: Draft<ServiceSpec>): Draft<Service> => ({
     metadata: { name },
     spec: { type: 'NodePort', ...spec },
   });

@@ -1,7 +1,9 @@
 /** Gives Services their cluster IPs and node ports when they are written, and takes them back when they are gone. */
+
 import { validateClusterIPs } from '#api/core/v1/service/cluster-ip-validation.js';
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { type FieldFailure, internalError, invalid } from '#apimachinery/errors/status.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -62,16 +64,16 @@ export class ServiceAllocator implements WriteHook {
     return resource.group === 'core' && resource.resource === 'services';
   }
 
-  beforeCreate(object: ApiObjectShape, { dryRun }: { readonly dryRun: boolean }): Promise<Undo | undefined> {
-    return this.allocate(object as Service, undefined, dryRun);
+  beforeCreate(object: Draft<ApiObjectShape>, { dryRun }: { readonly dryRun: boolean }): Promise<Undo | undefined> {
+    return this.allocate(object as Draft<Service>, undefined, dryRun);
   }
 
   beforeUpdate(
-    object: ApiObjectShape,
+    object: Draft<ApiObjectShape>,
     old: ApiObjectShape,
     { dryRun }: { readonly dryRun: boolean },
   ): Promise<Undo | undefined> {
-    return this.allocate(object as Service, old as Service, dryRun);
+    return this.allocate(object as Draft<Service>, old as Service, dryRun);
   }
 
   async afterUpdate(object: ApiObjectShape, old: ApiObjectShape): Promise<void> {
@@ -96,7 +98,7 @@ export class ServiceAllocator implements WriteHook {
    * Completes the Service: families, cluster IPs, node ports. Returns what takes the claims back. Throws 422 for
    * numbers that cannot be had and 500 when a range is full; nothing stays claimed then, nor with `dryRun`.
    */
-  async allocate(service: Service, old: Service | undefined, dryRun: boolean): Promise<Undo | undefined> {
+  async allocate(service: Draft<Service>, old: Service | undefined, dryRun: boolean): Promise<Undo | undefined> {
     service.spec ??= {};
     const claims = new Claims();
     const undo = () => this.#undo(claims);
@@ -125,7 +127,7 @@ export class ServiceAllocator implements WriteHook {
     return dryRun ? undefined : undo;
   }
 
-  async #clusterIPs(service: Service, old: Service | undefined, claims: Claims): Promise<void> {
+  async #clusterIPs(service: Draft<Service>, old: Service | undefined, claims: Claims): Promise<void> {
     const { spec } = service;
     if (spec === undefined || !needsClusterIP(service)) return;
     if (isHeadless(service)) {
@@ -169,7 +171,7 @@ export class ServiceAllocator implements WriteHook {
     return ip;
   }
 
-  async #nodePorts(service: Service, old: Service | undefined, claims: Claims): Promise<void> {
+  async #nodePorts(service: Draft<Service>, old: Service | undefined, claims: Claims): Promise<void> {
     const { spec } = service;
     if (spec === undefined) return;
     const held = new Set(old === undefined ? [] : heldPorts(old));

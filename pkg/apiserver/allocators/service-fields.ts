@@ -1,5 +1,7 @@
 /** What a Service's type makes it need, and what an update takes over from the stored one. Pure. */
+
 import type { Service, ServicePort } from '#api/core/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 
 export type IpFamily = 'IPv4' | 'IPv6';
 
@@ -35,7 +37,7 @@ export function heldPorts(service: Service): number[] {
 }
 
 /** `clusterIP` is the first of `clusterIPs`: a client that writes only one of them means both. */
-export function alignClusterIPs(service: Service, old: Service | undefined): void {
+export function alignClusterIPs(service: Draft<Service>, old: Service | undefined): void {
   const { spec } = service;
   if (spec === undefined) return;
   if (old === undefined) {
@@ -51,7 +53,7 @@ export function alignClusterIPs(service: Service, old: Service | undefined): voi
 }
 
 /** What the client left out and the stored Service has: addresses and ports stay the same. */
-export function keepAllocated(service: Service, old: Service): void {
+export function keepAllocated(service: Draft<Service>, old: Service): void {
   const { spec } = service;
   const before = old.spec;
   if (spec === undefined || before === undefined) return;
@@ -68,7 +70,7 @@ export function keepAllocated(service: Service, old: Service): void {
     if (before.healthCheckNodePort !== undefined) spec.healthCheckNodePort = before.healthCheckNodePort;
 }
 
-function keepNodePorts(ports: readonly ServicePort[], old: readonly ServicePort[]): void {
+function keepNodePorts(ports: Draft<ServicePort[]>, old: readonly ServicePort[]): void {
   const key = ({ protocol = 'TCP', port }: ServicePort) => `${protocol}/${port}`;
   const known = new Map(old.map((port) => [key(port), port.nodePort ?? 0]));
   const used = new Set(ports.map(({ nodePort = 0 }) => nodePort));
@@ -81,7 +83,7 @@ function keepNodePorts(ports: readonly ServicePort[], old: readonly ServicePort[
 }
 
 /** After a change of type: fields of the old type that the client sent back unchanged. */
-export function dropForeignFields(service: Service, old: Service): void {
+export function dropForeignFields(service: Draft<Service>, old: Service): void {
   const { spec } = service;
   const before = old.spec;
   if (spec === undefined || before === undefined) return;

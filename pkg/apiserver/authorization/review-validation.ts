@@ -67,7 +67,9 @@ function validateAttributes(spec: SelfSubjectAccessReviewSpec | undefined): Fiel
   return [invalidValue(specPath.child('resourceAttributes'), undefined, text)];
 }
 
-function validateSubject(spec: { readonly user?: string; readonly groups?: string[] } | undefined): FieldFailure[] {
+function validateSubject(
+  spec: { readonly user?: string; readonly groups?: readonly string[] } | undefined,
+): FieldFailure[] {
   if ((spec?.user ?? '') !== '' || (spec?.groups ?? []).length > 0) return [];
   return [invalidValue(specPath.child('user'), '', 'at least one of user or group must be specified')];
 }

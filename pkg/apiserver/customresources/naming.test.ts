@@ -1,11 +1,14 @@
 import t from 'tap';
 import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '#api/apiextensions/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { planStatus } from '#apiserver/customresources/naming.js';
 
 const now = '2026-01-01T00:00:00Z';
 
-function definition(names: CustomResourceDefinitionNames, group = 'example.com'): CustomResourceDefinition {
+function definition(given: CustomResourceDefinitionNames, group = 'example.com'): Draft<CustomResourceDefinition> {
+  const names = copyJson(given);
   return {
     metadata: { name: `${names.plural}.${group}` },
     spec: { group, names, scope: 'Cluster', versions: [{ name: 'v1', served: true, storage: true }] },

@@ -15,6 +15,7 @@ import { validateStructure } from '#api/apiextensions/v1/customresourcedefinitio
 import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '#api/apiextensions/v1/types.gen.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Replaceable } from '#apimachinery/draft.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Of a definition, what it may take from others. */
@@ -87,7 +88,7 @@ interface Acceptance {
 function acceptNames({ spec, status }: CustomResourceDefinition, { resources, kinds }: Taken): Acceptance {
   const wanted = spec.names;
   const had = status?.acceptedNames;
-  const names: CustomResourceDefinitionNames = { ...emptyNames, ...had };
+  const names: Replaceable<CustomResourceDefinitionNames> = { ...emptyNames, ...had };
   let conflict: NewCondition | undefined;
   const refuse = (reason: string, taken: readonly string[]): void => {
     const texts = taken.map((name) => `${JSON.stringify(name)} is already in use`);

@@ -1,13 +1,15 @@
 /** Runs the admission plugins of a write. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Clock } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type {
-  AdmissionAttributes,
   AdmissionOperation,
   AdmissionPlugin,
   AdmissionScope,
+  MutableAttributes,
 } from '#apiserver/admission/admission.js';
 import type { AdmissionMetrics, AdmissionStep } from '#apiserver/admission/metrics.js';
 import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
@@ -27,6 +29,7 @@ export interface AdmissionSubject extends AdmissionScope {
   readonly registry: Admission & AdmissionScope['registry'];
 }
 
+/** What is asked of one object. */
 export interface AdmissionCall {
   readonly operation: AdmissionOperation;
   readonly subresource: string;
@@ -39,8 +42,13 @@ export interface AdmissionCall {
   readonly options?: object;
 }
 
+/** The same where plugins may change the object. */
+export interface MutatingCall extends AdmissionCall {
+  readonly object?: Draft<ApiObjectShape>;
+}
+
 /** A class, and not a copy of the call with more in it: copying its members one by one costs more than most plugins. */
-class Attributes implements AdmissionAttributes {
+class Attributes implements MutableAttributes {
   readonly operation: AdmissionOperation;
   readonly resource: ResourceDeclaration;
   readonly subresource: string;
@@ -48,7 +56,7 @@ class Attributes implements AdmissionAttributes {
   readonly name: string;
   readonly user: UserInfo;
   readonly dryRun: boolean;
-  declare readonly object?: ApiObjectShape;
+  declare readonly object?: Draft<ApiObjectShape>;
   declare readonly oldObject?: ApiObjectShape;
   declare readonly options?: object;
   declare reinvocation?: Reinvocation;
@@ -64,7 +72,8 @@ class Attributes implements AdmissionAttributes {
     this.name = call.name;
     this.user = context.user;
     this.dryRun = call.dryRun;
-    if (call.object !== undefined) this.object = call.object;
+    // Only those who may change it are told that they may.
+    if (call.object !== undefined) this.object = call.object as Draft<ApiObjectShape>;
     if (call.oldObject !== undefined) this.oldObject = call.oldObject;
     if (call.options !== undefined) this.options = call.options;
     this.scope = scope;
@@ -81,6 +90,16 @@ class Attributes implements AdmissionAttributes {
  * the final object. Gives what must hold when the object is written. Throws 400 for dry runs of plugins with side effects,
  * and what they refuse.
  */
+export function runAdmission(
+  type: 'admit',
+  subject: AdmissionSubject,
+  call: MutatingCall,
+): Promise<readonly WriteCondition[]>;
+export function runAdmission(
+  type: 'validate',
+  subject: AdmissionSubject,
+  call: AdmissionCall,
+): Promise<readonly WriteCondition[]>;
 export async function runAdmission(
   type: AdmissionStep,
   subject: AdmissionSubject,

@@ -1,4 +1,5 @@
 /** The object in a request's body. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps } from '#apimachinery/async/steps.js';
@@ -6,6 +7,7 @@ import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
@@ -31,10 +33,10 @@ export function readBody(
   context: RequestContext,
   expected: TypeRef,
   fieldValidation: FieldValidation,
-): MaybePromise<ApiObjectShape> {
+): MaybePromise<Draft<ApiObjectShape>> {
   const encoding = bodyEncoding(reader, context);
   const { body, repeatedKeys, yamlFault } = context.request;
-  const read = ({ object, warnings }: Decoded): ApiObjectShape => {
+  const read = ({ object, warnings }: Decoded): Draft<ApiObjectShape> => {
     context.audit?.requested(object);
     for (const text of warnings) warn(context, text);
     return object;

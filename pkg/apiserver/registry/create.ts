@@ -3,6 +3,7 @@ import type { StrategyContext } from '#api/strategy/strategy.js';
 import { andThen } from '#apimachinery/async/maybe-promise.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import {
   alreadyExists,
   badRequest,
@@ -77,7 +78,7 @@ export async function createInstead(operation: Operation, insertion: Insertion):
 
 export interface Insertion {
   /** Taken over: it is changed. */
-  readonly object: ApiObjectShape;
+  readonly object: Draft<ApiObjectShape>;
   readonly namespace: string;
   readonly options: WriteOptions;
   /** False: the caller has set managedFields itself (server-side apply). */
@@ -217,7 +218,7 @@ function taken(resource: ServedResource, object: ApiObjectShape, generated: bool
 }
 
 /** The object's namespace becomes the request's; 400 when it names another one. */
-export function requireNamespace(resource: ServedResource, object: ApiObjectShape, namespace: string): void {
+export function requireNamespace(resource: ServedResource, object: Draft<ApiObjectShape>, namespace: string): void {
   const { metadata } = object;
   if (!resource.declaration.namespaced) {
     delete metadata.namespace;
@@ -230,7 +231,7 @@ export function requireNamespace(resource: ServedResource, object: ApiObjectShap
   }
 }
 
-function setSystemFields(registry: Pick<RegistryContext, 'clock' | 'newUID'>, object: ApiObjectShape): void {
+function setSystemFields(registry: Pick<RegistryContext, 'clock' | 'newUID'>, object: Draft<ApiObjectShape>): void {
   const { metadata } = object;
   metadata.uid = registry.newUID();
   metadata.creationTimestamp = formatTime(registry.clock.now());

@@ -4,7 +4,7 @@
  * staging/src/k8s.io/apiserver/pkg/registry/{rest/delete.go,generic/registry/store.go}.
  */
 
-import type { ApiObjectShape } from '#api/meta/object.js';
+import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { successor } from '#apimachinery/int64.js';
@@ -44,7 +44,7 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
   const held = finalizers.length > 0 || isHeldBySpec(input);
   const grace = graceSeconds ?? 0;
   if (!held && grace === 0) return graceSeconds === undefined ? { action: 'remove' } : removed(object, now);
-  const next: ApiObjectShape = { ...object, metadata: { ...metadata } };
+  const next: OwnMetadata = { ...object, metadata: { ...metadata } };
   setFinalizers(next, finalizers);
   if (marked === undefined) {
     next.metadata.deletionTimestamp = formatTime(Math.min(now + Number(grace) * 1000, endOfTime));
@@ -123,7 +123,7 @@ function marksItself({ resource: { strategy } }: DeletionInput): boolean {
   return strategy.heldBySpec !== undefined || strategy.cleanUp !== undefined;
 }
 
-function setFinalizers(object: ApiObjectShape, finalizers: readonly string[]): void {
+function setFinalizers(object: OwnMetadata, finalizers: readonly string[]): void {
   if (finalizers.length > 0) object.metadata.finalizers = [...finalizers];
   else delete object.metadata.finalizers;
 }

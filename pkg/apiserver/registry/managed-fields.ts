@@ -1,6 +1,6 @@
 /** Who manages which fields: what the writes of the registry tell, and what server-side apply asks. */
 
-import type { ApiObjectShape } from '#api/meta/object.js';
+import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { type ApplyRequest, applySteps } from '#apimachinery/apply/apply.js';
 import { type ConversionAnswer, type ConversionQuestion, withQuestions } from '#apimachinery/apply/conversions.js';
 import {
@@ -36,7 +36,7 @@ interface Asked {
 
 export interface ManagedWrite extends Asked {
   /** The object about to be stored; its metadata.managedFields are set. */
-  readonly object: ApiObjectShape;
+  readonly object: OwnMetadata;
   /** As it is stored now; absent for a new object. */
   readonly old?: ApiObjectShape;
   readonly manager: string;
@@ -169,9 +169,9 @@ function tracked(
 }
 
 /** Entries of its own: those of the stored object belong to the cache, and plugins may change what they get. */
-function setEntries({ metadata }: ApiObjectShape, entries: readonly ManagedFieldsEntry[]): void {
+function setEntries({ metadata }: OwnMetadata, entries: readonly ManagedFieldsEntry[]): void {
   const own = entries.map((entry) => ({ ...entry }));
-  if (own.length > 0) metadata.managedFields = own as NonNullable<typeof metadata.managedFields>;
+  if (own.length > 0) metadata.managedFields = own;
   else delete metadata.managedFields;
 }
 

@@ -5,6 +5,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { PartUpdate } from '#api/strategy/strategy.js';
 import type { Pause } from '#apimachinery/async/steps.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { conflict, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { warn } from '#apiserver/http/context.js';
@@ -48,7 +49,11 @@ export interface Mutation {
    * metadata.resourceVersion, when set, must be the current one. Not called for a missing object. `pause` comes between the
    * steps of a change that has several.
    */
-  change(current: ApiObjectShape, start: StartingPoint, pause: Pause): ApiObjectShape | Promise<ApiObjectShape>;
+  change(
+    current: ApiObjectShape,
+    start: StartingPoint,
+    pause: Pause,
+  ): Draft<ApiObjectShape> | Promise<Draft<ApiObjectShape>>;
   /** Creates the missing object, undefined when somebody else was faster; absent: 404. */
   readonly create?: () => Promise<Entry | undefined>;
   /** False: the caller has set managedFields itself (server-side apply). */
@@ -260,7 +265,7 @@ function sumOf(bytes: Buffer): number {
  * Metadata that belongs to the system: what of it cannot change is put back, what a client left out is filled in, and
  * what is left is refused by validation. Throws 409 for a stale version, and 500 for what is none.
  */
-function checkIdentity(resource: ServedResource, object: ApiObjectShape, old: ApiObjectShape): void {
+function checkIdentity(resource: ServedResource, object: Draft<ApiObjectShape>, old: ApiObjectShape): void {
   const { metadata } = object;
   const name = old.metadata.name ?? '';
   const version = objectVersion(metadata.resourceVersion);

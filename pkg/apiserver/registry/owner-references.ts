@@ -1,6 +1,6 @@
 /** Owners that an object names twice. */
 
-import type { ApiObjectShape } from '#api/meta/object.js';
+import type { OwnMetadata } from '#api/meta/object.js';
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 
@@ -11,7 +11,7 @@ export type Stage = 'received' | 'admitted';
  * Of references that are all the same one is kept, in place, and the client is warned: so release 1.24 answers, although
  * its warning speaks of refusing them.
  */
-export function dropRepeatedOwners(context: RequestContext, { metadata }: ApiObjectShape, stage: Stage): void {
+export function dropRepeatedOwners(context: RequestContext, { metadata }: OwnMetadata, stage: Stage): void {
   const references = metadata.ownerReferences;
   if (references === undefined || references.length < 2) return;
   const kept: OwnerReference[] = [];

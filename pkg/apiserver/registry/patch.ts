@@ -1,6 +1,7 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { inSteps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { goText } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type FieldFailure, invalid, statusOf } from '#apimachinery/errors/status.js';
@@ -154,7 +155,7 @@ interface Outcome {
 }
 
 /** What came out of a patch as a proper object of the resource's kind. */
-function normalized(operation: Operation, outcome: Outcome): ApiObjectShape {
+function normalized(operation: Operation, outcome: Outcome): Draft<ApiObjectShape> {
   const { context, resource } = operation;
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const object = patchedObject(operation, type, outcome);
@@ -166,7 +167,11 @@ function normalized(operation: Operation, outcome: Outcome): ApiObjectShape {
  * What came out of a patch as an object of the type. What is wrong with it is the patch's fault, so it is told as 1.24 tells
  * it: 422 for a patch that was well-formed by itself. An applied configuration has been checked before it was merged.
  */
-export function patchedObject({ registry, context }: Operation, type: TypeRef, outcome: Outcome): ApiObjectShape {
+export function patchedObject(
+  { registry, context }: Operation,
+  type: TypeRef,
+  outcome: Outcome,
+): Draft<ApiObjectShape> {
   const { options, patch, object, canonical, found = [] } = outcome;
   const strategic = patch.kind === 'strategic';
   const refusal = (why: string) => {

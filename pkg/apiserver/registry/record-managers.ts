@@ -2,12 +2,14 @@
  * Who manages what, as 1.24 finds it out: from the object as the request makes it, before admission and the strategy
  * change it. What they set later on has no manager.
  */
-import type { ApiObjectShape } from '#api/meta/object.js';
+
+import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { entriesFault } from '#apimachinery/apply/managers.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { StatusError } from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
-import { type AdmissionCall, runAdmission } from '#apiserver/registry/admit.js';
+import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import type { ManagedWrite } from '#apiserver/registry/managed-fields.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
@@ -46,7 +48,7 @@ async function recordInSteps(operation: Operation, write: ManagedWrite, stored: 
 /** Lets admission change the object. What webhooks make of managedFields counts only where it is well-formed. */
 export async function admitChanges(
   operation: Operation,
-  call: AdmissionCall & { object: ApiObjectShape },
+  call: MutatingCall & { readonly object: Draft<ApiObjectShape> },
 ): Promise<void> {
   const { object } = call;
   const { managedFields } = object.metadata;
@@ -64,7 +66,7 @@ export async function admitChanges(
 /** 413 for an object that no store takes, from which its managers are removed where it is too large with them. */
 export function tooLargeToFit(
   context: RequestContext,
-  object: ApiObjectShape,
+  object: OwnMetadata,
   { tracked, stored }: { readonly tracked: boolean; readonly stored?: Entry },
 ): StatusError | undefined {
   const sized = stored === undefined ? {} : { stored };

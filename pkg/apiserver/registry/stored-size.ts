@@ -1,5 +1,5 @@
 /** Objects that no store takes are refused before they are made ready for it, which takes ten times their own size. */
-import type { ApiObjectShape } from '#api/meta/object.js';
+import type { OwnMetadata } from '#api/meta/object.js';
 import { leastBytes } from '#apimachinery/apply/least-bytes.js';
 import { hasReason, requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -24,7 +24,7 @@ export interface Sized {
  * what `write` throws.
  */
 export async function writeFitting<T>(
-  { metadata }: ApiObjectShape,
+  { metadata }: OwnMetadata,
   tracked: boolean,
   write: () => Promise<T>,
 ): Promise<T> {

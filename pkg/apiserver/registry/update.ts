@@ -1,5 +1,6 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { badRequest, conflict } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { readBody } from '#apiserver/registry/body.js';
@@ -21,16 +22,16 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
   const options = writeOptions(registry, context, 'UpdateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   const { namespace, name } = context.info;
-  const read = async (): Promise<ApiObjectShape> => {
+  const read = async (): Promise<Draft<ApiObjectShape>> => {
     const body = readBody(registry, context, type, options.fieldValidation);
     const object = body instanceof Promise ? await body : body;
     requireOwnName(resource, object, context.info);
     dropRepeatedOwners(context, object, 'received');
     return object;
   };
-  let unused: ApiObjectShape | undefined = await read();
+  let unused: Draft<ApiObjectShape> | undefined = await read();
   // Every attempt changes the object in place, and hardly ever is there a second one.
-  const take = async (): Promise<ApiObjectShape> => {
+  const take = async (): Promise<Draft<ApiObjectShape>> => {
     const object = unused ?? (await read());
     unused = undefined;
     return object;
@@ -56,7 +57,7 @@ export async function updateObject(operation: Operation, profile: UpdateProfile)
 }
 
 /** The object must say that it is the one of the path; its namespace may be left out. Throws 400. */
-export function requireOwnName(resource: ServedResource, object: ApiObjectShape, path: ObjectName): void {
+export function requireOwnName(resource: ServedResource, object: Draft<ApiObjectShape>, path: ObjectName): void {
   if ((object.metadata.name ?? '') === '') {
     throw badRequest(`the name of the object (${path.name} based on URL) was undeterminable: name must be provided`);
   }
@@ -91,7 +92,7 @@ export function requireStored(
 }
 
 /** The body's name and namespace must be those of the path; absent ones are filled in. */
-function requireName(resource: ServedResource, object: ApiObjectShape, path: ObjectName): void {
+function requireName(resource: ServedResource, object: Draft<ApiObjectShape>, path: ObjectName): void {
   const { metadata } = object;
   if (!resource.declaration.namespaced) delete metadata.namespace;
   else {

@@ -1,7 +1,9 @@
 /** Runs the hooks of a write and takes their effects back when the write does not happen. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Undo, WriteHook } from '#apiserver/resources/write-hook.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -20,7 +22,7 @@ type Begin = (hook: WriteHook) => Promise<Undo | undefined> | undefined;
 function begin(
   server: WriteHooks,
   resource: ServedResource,
-  object: ApiObjectShape,
+  object: Draft<ApiObjectShape>,
   call: Begin,
 ): MaybePromise<Undo[]> {
   const concerned = server.hooks.filter((hook) => hook.handles(resource.declaration));
@@ -46,7 +48,7 @@ async function beginAll(server: WriteHooks, hooks: readonly WriteHook[], call: B
 export function beginCreate(
   server: WriteHooks,
   resource: ServedResource,
-  object: ApiObjectShape,
+  object: Draft<ApiObjectShape>,
   dryRun: boolean,
 ): MaybePromise<Undo[]> {
   return begin(server, resource, object, (hook) => hook.beforeCreate?.(object, { dryRun }));
@@ -55,7 +57,7 @@ export function beginCreate(
 export function beginUpdate(
   server: WriteHooks,
   resource: ServedResource,
-  { object, old, dryRun }: { object: ApiObjectShape; old: ApiObjectShape; dryRun: boolean },
+  { object, old, dryRun }: { object: Draft<ApiObjectShape>; old: ApiObjectShape; dryRun: boolean },
 ): MaybePromise<Undo[]> {
   return begin(server, resource, object, (hook) => hook.beforeUpdate?.(object, old, { dryRun }));
 }

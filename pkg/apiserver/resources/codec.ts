@@ -1,4 +1,5 @@
 /** Objects in and out of bodies, for all kinds of a scheme. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
@@ -12,6 +13,7 @@ import { envelopeAround } from '#apimachinery/codec/protobuf/envelope.js';
 import { encodeProtobuf, itemsNumber, protobufListEnds } from '#apimachinery/codec/protobuf/protobuf.js';
 import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-frames.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -23,7 +25,7 @@ export interface TypeRef {
 }
 
 export interface Decoded {
-  readonly object: ApiObjectShape;
+  readonly object: Draft<ApiObjectShape>;
   /** Texts for `Warning` headers: unknown and repeated fields, unless they are ignored. */
   readonly warnings: readonly string[];
 }
@@ -103,7 +105,7 @@ export class Codec {
    * Adds, in place, the parts that every object of its kind has and that a strategy has taken away as a whole, or left out
    * of a status that it has made.
    */
-  complete(object: ApiObjectShape): void {
+  complete(object: Draft<ApiObjectShape>): void {
     const { apiVersion = '', kind = '' } = object;
     const type = this.#find(apiVersion, kind)?.type;
     if (type === undefined) return;
@@ -183,5 +185,5 @@ export class Codec {
 }
 
 function shaped({ object, warnings }: DecodedObject): Decoded {
-  return { object: object as unknown as ApiObjectShape, warnings };
+  return { object: object as unknown as Draft<ApiObjectShape>, warnings };
 }

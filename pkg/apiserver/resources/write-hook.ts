@@ -1,5 +1,7 @@
 /** What a write of a kind takes besides the write. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 
 /** Takes back what a hook did, because the write did not happen. */
@@ -9,9 +11,9 @@ export type Undo = () => Promise<void>;
 export interface WriteHook {
   handles(resource: ResourceDeclaration): boolean;
   /** Before validation and storage; may complete the object. With `dryRun` nothing may stay claimed. */
-  beforeCreate?(object: ApiObjectShape, options: { readonly dryRun: boolean }): Promise<Undo | undefined>;
+  beforeCreate?(object: Draft<ApiObjectShape>, options: { readonly dryRun: boolean }): Promise<Undo | undefined>;
   beforeUpdate?(
-    object: ApiObjectShape,
+    object: Draft<ApiObjectShape>,
     old: ApiObjectShape,
     options: { readonly dryRun: boolean },
   ): Promise<Undo | undefined>;

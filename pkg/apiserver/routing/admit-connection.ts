@@ -1,5 +1,7 @@
 /** Connections (`exec`, `attach`, `portforward`, `proxy`) go through admission like everything that acts on an object. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
@@ -35,7 +37,7 @@ export async function admitConnection(operation: Operation): Promise<void> {
   if (read === undefined) return;
   const type = subresourceType(registry, resource, subresource);
   // These kinds have no metadata.
-  const object = { kind: type.kind, apiVersion: type.apiVersion, ...read(context) } as unknown as ApiObjectShape;
+  const object = { kind: type.kind, apiVersion: type.apiVersion, ...read(context) } as unknown as Draft<ApiObjectShape>;
   const call = { operation: 'CONNECT', subresource, namespace, name, dryRun: false, object } as const;
   await runAdmission('admit', operation, call);
   await runAdmission('validate', operation, call);

@@ -4,6 +4,7 @@ import { boundPod } from '#api/core/v1/pod/binding.js';
 import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
 import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { badRequest, type FieldFailure, unclassified } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
@@ -53,7 +54,7 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
     profile: { subresource: 'binding', prepare: () => undefined, validate: () => [] },
     change(current) {
       requireStored(resource, binding.metadata ?? {}, current);
-      return boundPod(copyJson(current) as Pod, binding, registry.clock.now());
+      return boundPod(copyJson(current) as Draft<Pod>, binding, registry.clock.now());
     },
   });
   annotateSpan(operation, entry);

@@ -4,6 +4,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { costsNothing, disrupted, isBudgeted, isOver } from '#api/policy/v1/poddisruptionbudget/disruption.js';
 import type { PodDisruptionBudget } from '#api/policy/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { badRequest, internalError, isConflict } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
 import { warn } from '#apiserver/http/context.js';
@@ -37,7 +38,7 @@ export async function evictPod(operation: Operation): Promise<ApiResponse> {
   const read = { validation: options.fieldValidation, repeatedKeys, yamlFault };
   const decoded = registry.codec.decodeOneOf(body, encoding, [type, older], read);
   for (const text of decoded.warnings) warn(context, text);
-  const eviction = decoded.object as Eviction;
+  const eviction = decoded.object as Draft<Eviction>;
   eviction.metadata ??= {};
   requireNamespace(resource, eviction, info.namespace);
   if (eviction.metadata.name !== info.name) throw badRequest('name in URL does not match name in Eviction object');

@@ -4,6 +4,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { readApplied } from '#apimachinery/apply/apply.js';
 import { allSteps, inSteps, type Pause } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import {
   badRequest,
   conflict,
@@ -87,14 +88,14 @@ interface ScaleChange {
   /** False: managedFields are set already. */
   readonly trackFields?: false;
   /** The scaled object. */
-  readonly apply: (current: ApiObjectShape, pause: Pause) => ApiObjectShape | Promise<ApiObjectShape>;
+  readonly apply: (current: ApiObjectShape, pause: Pause) => Draft<ApiObjectShape> | Promise<Draft<ApiObjectShape>>;
 }
 
 async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleChange> {
   const { registry, context, resource } = operation;
   if (context.info.verb === 'update') {
     const options = writeOptions(registry, context, 'UpdateOptions');
-    const scale: Scale = await readBody(registry, context, type, options.fieldValidation);
+    const scale = (await readBody(registry, context, type, options.fieldValidation)) as Draft<Scale>;
     requireOwnName(resource, scale, context.info);
     return {
       options,
@@ -116,7 +117,7 @@ async function wantedScale(operation: Operation, type: TypeRef): Promise<ScaleCh
     // As it was written: zero is a number of replicas, too.
     const applied = allSteps(readApplied({ type: fields, apiVersion, applied: patch.body })) as JsonObject & Scale;
     tellRepeatedKeys(context, patch, options.fieldValidation);
-    const wanted: Scale = patchedObject(operation, type, { options, patch, object: copyJson(applied) });
+    const wanted = patchedObject(operation, type, { options, patch, object: copyJson(applied) }) as Draft<Scale>;
     wanted.metadata ??= {};
     const application = {
       context,
@@ -172,7 +173,12 @@ function configurationOf(resource: ServedResource, scale: Partial<Scale>, name: 
 }
 
 /** `current` with the replicas of `scale`, whose version, when it has one, must be that of `live`. */
-function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale, live = current): ApiObjectShape {
+function scaled(
+  resource: ServedResource,
+  current: ApiObjectShape,
+  scale: Scale,
+  live = current,
+): Draft<ApiObjectShape> {
   const { metadata, spec } = scale;
   const name = current.metadata.name ?? '';
   const version = objectVersion(metadata.resourceVersion);
@@ -187,5 +193,5 @@ function scaled(resource: ServedResource, current: ApiObjectShape, scale: Scale,
       { field: 'spec.replicas', reason: 'FieldValueInvalid', message },
     ]);
   }
-  return withValue(copyJson(current), specReplicas(resource.strategy), replicas) as unknown as ApiObjectShape;
+  return withValue(copyJson(current), specReplicas(resource.strategy), replicas) as unknown as Draft<ApiObjectShape>;
 }

@@ -2,6 +2,7 @@
 
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, WatchEvent } from '#client/client.js';
@@ -40,7 +41,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   readonly #resyncs = new Map<EventHandler<T>, Timer>();
   readonly #clock: Clock;
   readonly #resyncMs: number;
-  readonly #transformer: ((object: T) => T) | undefined;
+  readonly #transformer: ((object: Draft<T>) => T) | undefined;
   readonly #log: Logger;
   readonly #metrics: ReflectorMetrics;
   readonly #reflector: Reflector<T>;
@@ -230,7 +231,8 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   #transform(object: T): T {
     if (this.#transformer === undefined) return object;
     try {
-      return this.#transformer(object);
+      // Nobody else has it yet.
+      return this.#transformer(object as Draft<T>);
     } catch (error) {
       this.#metrics.handlerFailed();
       this.#log.error({ err: error, key: keyOf(object) }, 'Transform failed');

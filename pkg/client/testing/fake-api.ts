@@ -8,7 +8,9 @@
 import { schemeFor } from '#api/scheme.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { copyJson } from '#apimachinery/copy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import {
   conflict,
   internalError,
@@ -84,32 +86,32 @@ export class FakeApi {
   }
 
   /** Puts an object there as somebody else would: no call is recorded, interceptors are not asked. */
-  seed<T extends ApiObject>(type: ResourceType<T>, object: T): T {
-    return structuredClone(this.#tracker.create(this.#qualified(type), this.#typed(type, object))) as T;
+  seed<T extends ApiObject>(type: ResourceType<T>, object: T): Draft<T> {
+    return structuredClone(this.#tracker.create(this.#qualified(type), this.#typed(type, object))) as Draft<T>;
   }
 
   /** Replaces an object, status included, as somebody else would. */
-  change<T extends ApiObject>(type: ResourceType<T>, key: string, edit: (object: T) => void): T {
-    const object = structuredClone(this.#tracker.get(this.#qualified(type), key)) as T;
+  change<T extends ApiObject>(type: ResourceType<T>, key: string, edit: (object: Draft<T>) => void): Draft<T> {
+    const object = structuredClone(this.#tracker.get(this.#qualified(type), key)) as Draft<T>;
     edit(object);
-    return structuredClone(this.#tracker.update(this.#qualified(type), object, 'all')) as T;
+    return structuredClone(this.#tracker.update(this.#qualified(type), object as ApiObject, 'all')) as Draft<T>;
   }
 
   /** Removes an object at once, as somebody else would, finalizers or not. */
   remove(type: ResourceDeclaration, key: string): void {
     const q = this.#qualified(type);
-    const object = structuredClone(this.#tracker.get(q, key));
+    const object = copyJson(this.#tracker.get(q, key));
     delete object.metadata.finalizers;
     this.#tracker.update(q, { ...object, metadata: { ...object.metadata } }, 'all');
     if (this.#tracker.find(q, key) !== undefined) this.#tracker.delete(q, key, {});
   }
 
-  get<T extends ApiObject>(type: ResourceType<T>, key: string): T | undefined {
-    return structuredClone(this.#tracker.find(this.#qualified(type), key)) as T | undefined;
+  get<T extends ApiObject>(type: ResourceType<T>, key: string): Draft<T> | undefined {
+    return structuredClone(this.#tracker.find(this.#qualified(type), key)) as Draft<T> | undefined;
   }
 
-  list<T extends ApiObject>(type: ResourceType<T>): T[] {
-    return structuredClone(this.#tracker.list(this.#qualified(type))) as T[];
+  list<T extends ApiObject>(type: ResourceType<T>): Draft<T>[] {
+    return structuredClone(this.#tracker.list(this.#qualified(type))) as Draft<T>[];
   }
 
   /** Later interceptors are asked first. Returns the function that removes it. */

@@ -1,6 +1,8 @@
 /** The objects of the fake API: versions, conflicts, deletion with finalizers, watches with history. */
 
 import { type Clock, formatTime, parseTime } from '#apimachinery/clock.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import {
   alreadyExists,
   conflict,
@@ -55,7 +57,7 @@ export class Tracker {
   }
 
   create(q: Qualified, given: ApiObject): ApiObject {
-    const object = structuredClone(given);
+    const object = copyJson(given);
     const { metadata } = object;
     this.#uids += 1;
     if ((metadata.name ?? '') === '' && metadata.generateName !== undefined) {
@@ -77,7 +79,7 @@ export class Tracker {
       throw conflict(q, splitKey(key).name, optimisticLockMessage);
     }
     checkUid(q, old, given.metadata.uid);
-    const object = merged(old, structuredClone(given), part);
+    const object = merged(old, copyJson(given), part);
     const { metadata } = object;
     metadata.uid = old.metadata.uid ?? '';
     if (old.metadata.creationTimestamp !== undefined) metadata.creationTimestamp = old.metadata.creationTimestamp;
@@ -103,8 +105,8 @@ export class Tracker {
       throw conflict(q, splitKey(key).name, `Precondition failed: ResourceVersion in precondition: ${resourceVersion}`);
     }
     const graceful = (options.graceSeconds ?? 0) > 0;
-    if (!graceful && (old.metadata.finalizers ?? []).length === 0) return this.#remove(q, structuredClone(old));
-    const object = structuredClone(old);
+    if (!graceful && (old.metadata.finalizers ?? []).length === 0) return this.#remove(q, copyJson(old));
+    const object = copyJson(old);
     const graceSeconds = options.graceSeconds ?? 0;
     const { deletionTimestamp, deletionGracePeriodSeconds: granted = 0 } = old.metadata;
     // A second deletion can only hasten the first.
@@ -132,11 +134,11 @@ export class Tracker {
     for (const collection of this.#collections.values()) collection.history.length = 0;
   }
 
-  #remove(q: Qualified, object: ApiObject): ApiObject {
+  #remove(q: Qualified, object: Draft<ApiObject>): ApiObject {
     return this.#store(q, 'DELETED', object);
   }
 
-  #store(q: Qualified, type: TrackedEvent['type'], object: ApiObject): ApiObject {
+  #store(q: Qualified, type: TrackedEvent['type'], object: Draft<ApiObject>): ApiObject {
     const collection = this.#collection(q);
     this.#revision += 1;
     object.metadata.resourceVersion = String(this.#revision);
@@ -159,11 +161,11 @@ export class Tracker {
   }
 }
 
-function merged(old: ApiObject, given: ApiObject, part: 'spec' | 'status' | 'all'): ApiObject {
-  const status = (object: ApiObject) => ('status' in object ? { status: object.status } : {});
+function merged(old: ApiObject, given: Draft<ApiObject>, part: 'spec' | 'status' | 'all'): Draft<ApiObject> {
+  const status = (object: object) => ('status' in object ? { status: object.status } : {});
   if (part === 'all') return given;
-  if (part === 'status') return { ...structuredClone(old), ...status(given) };
-  const { status: _, ...rest } = given as ApiObject & { status?: unknown };
+  if (part === 'status') return { ...copyJson(old), ...status(given) };
+  const { status: _, ...rest } = given as Draft<ApiObject> & { status?: unknown };
   return { ...rest, ...structuredClone(status(old)) };
 }
 

@@ -1,4 +1,5 @@
 /** What pods are to the kernel and to the runtime that runs them: cgroups, mounts, processes, the OCI configuration. */
+
 import { existsSync } from 'node:fs';
 import { open, readdir, readFile, readlink } from 'node:fs/promises';
 import { createServer as createHTTP } from 'node:http';
@@ -11,6 +12,7 @@ import { events, pods } from '#api/core/v1/resources.gen.js';
 import type { Container, Probe } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
+import { copyJson } from '#apimachinery/copy.js';
 import type { ContainerdFixture } from '#containerd/testing/containerd-fixture.js';
 import { KernelView } from '#containerd/testing/kernel-view.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';
@@ -148,7 +150,7 @@ export function kernelSituations(fixture: ContainerdFixture, world: World): read
         world.run('target', { containers: [sleeping()] });
         await ready('target');
         world.api.change(pods, 'default/target', ({ spec }) => {
-          spec.ephemeralContainers = [{ ...sleeping({ name: 'debug' }), targetContainerName: 'main' }];
+          spec.ephemeralContainers = [{ ...copyJson(sleeping({ name: 'debug' })), targetContainerName: 'main' }];
         });
         const debug = () => world.status('target')?.ephemeralContainerStatuses?.[0]?.state?.running;
         await world.until(() => debug() !== undefined, 'the ephemeral container runs');

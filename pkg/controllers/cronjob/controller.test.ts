@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { cronjobs, jobs } from '#api/batch/v1/resources.gen.js';
 import type { CronJob, CronJobSpec, Job } from '#api/batch/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { serverTimeout } from '#apimachinery/errors/status.js';
 import { CronJobController } from '#controllers/cronjob/controller.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
@@ -20,7 +21,7 @@ function setUp(t: Test, spec: Partial<CronJobSpec> = {}) {
     harness.start(new CronJobController(context, { concurrency: 2, timeZones: false, localZone: 'UTC' }));
   const names = () => api.list(jobs).map(({ metadata }) => metadata.name);
   const status = () => api.get(cronjobs, 'default/tick')?.status;
-  const change = async (edit: (object: CronJob) => void) => {
+  const change = async (edit: (object: Draft<CronJob>) => void) => {
     api.change<CronJob>(cronjobs, 'default/tick', edit);
     await harness.settled();
   };

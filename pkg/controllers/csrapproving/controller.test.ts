@@ -5,6 +5,7 @@ import { certificatesigningrequests as requests } from '#api/certificates/v1/res
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import {
   condition,
@@ -91,7 +92,7 @@ async function setUp(t: Test, options: SigningRequestOptions, rights: Set<string
     if (call.subresource === 'approval') {
       const { status } = call.body as CertificateSigningRequest;
       return api.change<CertificateSigningRequest>(requests, call.name ?? '', (request) => {
-        request.status = status ?? {};
+        request.status = copyJson(status ?? {});
       });
     }
     if (call.resource !== 'subjectaccessreviews') return undefined;

@@ -3,6 +3,7 @@ import { controllerrevisions, daemonsets } from '#api/apps/v1/resources.gen.js';
 import type { DaemonSet, DaemonSetSpec } from '#api/apps/v1/types.gen.js';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { forbidden } from '#apimachinery/errors/status.js';
 import { DaemonSetController } from '#controllers/daemonset/controller.js';
 import { targetNode } from '#controllers/daemonset/placement.js';
@@ -63,7 +64,7 @@ function setUp(t: Test, spec: Partial<DaemonSetSpec> = {}, count = 3) {
     }
     await harness.advance(1000);
   };
-  const edit = (change: (set: DaemonSet) => void) => api.change<DaemonSet>(daemonsets, 'default/agent', change);
+  const edit = (change: (set: Draft<DaemonSet>) => void) => api.change<DaemonSet>(daemonsets, 'default/agent', change);
   const setImage = (image: string) =>
     edit((set) => {
       set.spec.template.spec = { containers: [{ name: 'c', image }] };

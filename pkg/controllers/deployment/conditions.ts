@@ -1,6 +1,8 @@
 /** The conditions of a deployment's status. Pure. */
+
 import type { Deployment, DeploymentCondition, DeploymentStatus, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
+import type { Replaceable } from '#apimachinery/draft.js';
 import { replicasOf } from '#controllers/deployment/replica-counts.js';
 
 /** `progressDeadlineSeconds` that means no deadline. */
@@ -96,7 +98,13 @@ export function progressCondition(
     return withCondition(conditions, makeCondition('Progressing', 'True', 'NewReplicaSetAvailable', message, now));
   }
   if (isProgressing(deployment, status)) {
-    const next = makeCondition('Progressing', 'True', 'ReplicaSetUpdated', `${subject} is progressing.`, now);
+    const next: Replaceable<DeploymentCondition> = makeCondition(
+      'Progressing',
+      'True',
+      'ReplicaSetUpdated',
+      `${subject} is progressing.`,
+      now,
+    );
     if (current?.status === 'True' && current.lastTransitionTime !== undefined) {
       next.lastTransitionTime = current.lastTransitionTime;
     }

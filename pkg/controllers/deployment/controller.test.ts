@@ -4,6 +4,7 @@ import type { Deployment, DeploymentSpec, ReplicaSet } from '#api/apps/v1/types.
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { forbidden } from '#apimachinery/errors/status.js';
 import { DeploymentController } from '#controllers/deployment/controller.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
@@ -175,7 +176,8 @@ t.test('paused: no rollout, but scaling in proportion', async (t) => {
   const { harness, api, start, run, setImage, images, condition } = setUp(t);
   await start();
   await run();
-  const edit = (change: (object: Deployment) => void) => api.change<Deployment>(deployments, 'default/web', change);
+  const edit = (change: (object: Draft<Deployment>) => void) =>
+    api.change<Deployment>(deployments, 'default/web', change);
   edit((object) => {
     object.spec.paused = true;
   });

@@ -1,6 +1,7 @@
 import t from 'tap';
 import type { Deployment, DeploymentSpec, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { type DeploymentPlan, planDeployment } from '#controllers/deployment/plan.js';
 import { maxSurge, maxUnavailable, newReplicaSetSize } from '#controllers/deployment/replica-counts.js';
 import { sameTemplate, templateHash } from '#controllers/deployment/template-hash.js';
@@ -26,7 +27,7 @@ function replicaSet(
   size: number,
   available: number,
   noted?: [desired: number, max: number],
-): ReplicaSet {
+): Draft<ReplicaSet> {
   sequence += 1;
   return {
     metadata: {

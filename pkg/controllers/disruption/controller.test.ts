@@ -5,6 +5,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { disrupted } from '#api/policy/v1/poddisruptionbudget/disruption.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '#api/policy/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { notFound } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
@@ -25,7 +26,7 @@ function setUp(t: Test, spec: Partial<PodDisruptionBudgetSpec>) {
   });
   const owner = <T extends ApiObject>(type: ResourceType<T>, object: T) => {
     const seeded = api.seed(type, object);
-    return controllerReference(dialect, type as ResourceDeclaration, seeded);
+    return controllerReference(dialect, type as ResourceDeclaration, seeded as T);
   };
   const addPod = (name: string, reference?: ReturnType<typeof owner>) => {
     const ownerReferences = reference === undefined ? {} : { ownerReferences: [reference] };
@@ -37,7 +38,7 @@ function setUp(t: Test, spec: Partial<PodDisruptionBudgetSpec>) {
   const start = () => harness.start(new DisruptionController(harness.context));
   const status = () => api.get(poddisruptionbudgets, 'default/b')?.status;
   /** As the API server does when a pod is evicted. */
-  const evict = (pod: Pod) =>
+  const evict = (pod: Draft<Pod>) =>
     api.change<PodDisruptionBudget>(poddisruptionbudgets, 'default/b', (object) => {
       Object.assign(object, { status: disrupted(object, pod, clock.now()).status });
     });

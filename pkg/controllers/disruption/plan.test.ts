@@ -2,12 +2,13 @@ import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { PodDisruptionBudget, PodDisruptionBudgetSpec } from '#api/policy/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { failedStatus, needsScale, planBudget } from '#controllers/disruption/plan.js';
 
 const now = Date.parse('2022-05-03T12:00:00Z');
 const ago = (seconds: number) => formatTime(now - seconds * 1000);
 
-function pods(count: number, ready = count): Pod[] {
+function pods(count: number, ready = count): Draft<Pod>[] {
   return Array.from({ length: count }, (_, i) => ({
     metadata: { name: `p${i}`, namespace: 'default' },
     spec: { containers: [] },

@@ -3,6 +3,7 @@ import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet } from '#api/apps/v1/types.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { done } from '#client/workqueue/outcome.js';
@@ -70,7 +71,7 @@ t.test('a change of a pod wakes those who manage it, managed it or may do so', a
   const rename = (uid: string) => [{ ...ownedBy('one')[0], uid } as never];
   const change = (owners: NonNullable<Pod['metadata']['ownerReferences']>) => () =>
     api.change<Pod>(pods, 'n/p', ({ metadata }) => {
-      metadata.ownerReferences = owners;
+      metadata.ownerReferences = copyJson(owners);
     });
   t.same(await after(() => make(pod('p', app))), ['n/one', 'n/two'], 'an orphan: all that select it');
   t.same(await after(() => make(pod('q'))), [], 'one that nobody selects');

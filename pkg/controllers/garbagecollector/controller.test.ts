@@ -4,6 +4,7 @@ import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import { configmaps, secrets } from '#api/core/v1/resources.gen.js';
 import type { ConfigMap } from '#api/core/v1/types.gen.js';
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { forbidden, serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ApiObject, DeleteOptions } from '#client/client.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
@@ -36,7 +37,8 @@ function setUp(t: Test) {
       .list(configmaps)
       .map(({ metadata }) => metadata.name)
       .sort();
-  const edit = (name: string, change: (map: ConfigMap) => void) => api.change(configmaps, `default/${name}`, change);
+  const edit = (name: string, change: (map: Draft<ConfigMap>) => void) =>
+    api.change(configmaps, `default/${name}`, change);
   return { harness, api, seed, start, names, edit, collector };
 }
 

@@ -1,6 +1,7 @@
 /** Watches every resource that can be deleted and feeds the graph with what it sees. */
 
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
+import type { Draft, Replaceable } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
@@ -107,9 +108,10 @@ function idOf(apiVersion: string, kind: string): string {
 }
 
 /** All that the collector needs of an object; the rest would fill memory. */
-function identityOnly<T extends ApiObject>(object: T): T {
+function identityOnly<T extends ApiObject>(given: Draft<T>): T {
+  const object = given as ApiObject;
   const { name, namespace, uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = object.metadata;
-  const metadata: ObjectMeta = {};
+  const metadata: Replaceable<ObjectMeta> = {};
   if (name !== undefined) metadata.name = name;
   if (namespace !== undefined) metadata.namespace = namespace;
   if (uid !== undefined) metadata.uid = uid;
@@ -118,7 +120,7 @@ function identityOnly<T extends ApiObject>(object: T): T {
   if (finalizers !== undefined) metadata.finalizers = finalizers;
   if (deletionTimestamp !== undefined) metadata.deletionTimestamp = deletionTimestamp;
   // The informer's type says more than is there; only this file sees these objects.
-  return { metadata } as T;
+  return { metadata } as unknown as T;
 }
 
 /** Whether two states of an object say the same of what `factsOf` reads; an object keeps its name and its kind. */

@@ -4,6 +4,7 @@ import type { Job, JobSpec } from '#api/batch/v1/types.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { forbidden, internalError, serviceUnavailable } from '#apimachinery/errors/status.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { JobController } from '#controllers/job/controller.js';
@@ -56,7 +57,7 @@ function setUp(t: Test, spec: Partial<JobSpec> = {}, { tracked = true, gate = tr
     });
     await harness.settled();
   };
-  const change = async (edit: (object: Job) => void) => {
+  const change = async (edit: (object: Draft<Job>) => void) => {
     api.change<Job>(jobs, 'default/work', edit);
     await harness.settled();
   };

@@ -1,8 +1,10 @@
 /** What a job's status says. Pure. */
+
 import type { Job, JobCondition, JobStatus } from '#api/batch/v1/types.gen.js';
 import { isPodReady } from '#api/core/v1/pod/conditions.js';
 import { getCondition, isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Replaceable } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { JobCounts, JobObservation } from '#controllers/job/counts.js';
 import { formatIndexes, isIndexed } from '#controllers/job/indexes.js';
@@ -47,7 +49,7 @@ export function planStatus(
   // Without finalizers, nobody will count the pods that are deleted with a failed job.
   const failed = counts.failed + (plan.failure === undefined ? 0 : outcome.deleted);
   const end = planEnd(observation, counts, plan, active);
-  const base: JobStatus = { ...old, active };
+  const base: Replaceable<JobStatus> = { ...old, active };
   if (tracked) base.uncountedTerminatedPods = uncountedTerminatedPods ?? {};
   else Object.assign(base, { succeeded: counts.succeeded, failed });
   if (!tracked && isIndexed(job)) base.completedIndexes = formatIndexes(counts.done);

@@ -63,7 +63,7 @@ function localVolume(
   const volume = volumeForClaim(claim, storageClass, { dialect, plugin: localDirectoryProvisioner(dialect) });
   volume.metadata.annotations[dialect.annotations.localVolumeNode] = nodeName;
   const { mountOptions = [] } = storageClass;
-  if (mountOptions.length > 0) volume.spec.mountOptions = mountOptions;
+  if (mountOptions.length > 0) volume.spec.mountOptions = [...mountOptions];
   volume.spec.local = { path };
   const matchExpressions = [{ key, operator: 'In', values: [hostname] }];
   volume.spec.nodeAffinity = { required: { nodeSelectorTerms: [{ matchExpressions }] } };

@@ -2,6 +2,7 @@ import t from 'tap';
 import { boundVolume } from '#api/core/v1/persistentvolume/binding.js';
 import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { boundClaim, claimBoundTo, unboundVolume } from '#controllers/persistentvolumebinder/binding.js';
 import { type ClaimObservation, type ClaimPlan, planClaim } from '#controllers/persistentvolumebinder/plan-claim.js';
@@ -292,7 +293,7 @@ t.test('what hinders reclaiming', (t) => {
     const failure = reclaimFailure(given, dialect, false);
     t.equal(failure && `${failure.reason} ${failure.message}`, want, name);
   }
-  const gone = policy('Delete');
+  const gone = copyJson(policy('Delete'));
   gone.metadata.deletionTimestamp = '2022-05-03T00:00:00Z';
   t.equal(reclaimFailure(gone, dialect, false), undefined);
   t.match(reclaimFailure(gone, dialect, true), { reason: 'VolumeFailedDelete' });

@@ -1,8 +1,10 @@
 /** Makes volumes for claims within the manager, and removes what it has made. */
+
 import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
 
@@ -25,7 +27,7 @@ export function volumeForClaim(
   { metadata, spec }: PersistentVolumeClaim,
   { metadata: { name: storageClassName = '' }, reclaimPolicy = 'Delete' }: StorageClass,
   { dialect, plugin }: { readonly dialect: Dialect; readonly plugin: string },
-): PersistentVolume & { readonly metadata: { name: string; annotations: Record<string, string> } } {
+): Draft<PersistentVolume> & { readonly metadata: { readonly annotations: Record<string, string> } } {
   const { name = '', namespace = '', uid = '', resourceVersion = '' } = metadata;
   const { kind, group, version } = persistentvolumeclaims;
   return {
@@ -38,7 +40,7 @@ export function volumeForClaim(
     },
     spec: {
       capacity: { storage: spec.resources?.requests?.['storage'] ?? '0' },
-      accessModes: spec.accessModes ?? ['ReadWriteOnce'],
+      accessModes: [...(spec.accessModes ?? ['ReadWriteOnce'])],
       persistentVolumeReclaimPolicy: reclaimPolicy,
       storageClassName,
       claimRef: { kind, apiVersion: dialect.apiVersion(group, version), namespace, name, uid, resourceVersion },

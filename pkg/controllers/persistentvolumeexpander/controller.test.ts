@@ -1,6 +1,7 @@
 import t from 'tap';
 import { persistentvolumeclaims, persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { PersistentVolumeExpander } from '#controllers/persistentvolumeexpander/controller.js';
 import { hasGrown, planExpansion } from '#controllers/persistentvolumeexpander/plan.js';
@@ -39,7 +40,7 @@ t.test('a claim that grows is told of once', async (t) => {
   api.seed<PersistentVolume>(persistentvolumes, volume());
   await harness.start(new PersistentVolumeExpander(harness.context));
   t.same(harness.events, []);
-  const change = (edit: (object: PersistentVolumeClaim) => void) => {
+  const change = (edit: (object: Draft<PersistentVolumeClaim>) => void) => {
     api.change<PersistentVolumeClaim>(persistentvolumeclaims, 'default/data', edit);
     return harness.settled();
   };

@@ -1,9 +1,11 @@
 /** How many pods to create or which to delete, and what the status says. Pure. */
+
 import type { ReplicaSetStatus } from '#api/apps/v1/types.gen.js';
 import { getPodCondition, isPodAvailable, isPodReady } from '#api/core/v1/pod/conditions.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime, parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import { podsToDelete } from '#controllers/replicaset/ranking.js';
@@ -56,7 +58,7 @@ export function planStatus(
   const old = set.status;
   const conditions = planConditions(old?.conditions ?? [], outcome, now);
   const count = (test: (pod: Pod) => boolean) => pods.reduce((sum, pod) => (test(pod) ? sum + 1 : sum), 0);
-  const status: ReplicaSetStatus = {
+  const status: Draft<ReplicaSetStatus> = {
     replicas: pods.length,
     fullyLabeledReplicas: count((pod) => templateLabels.matches(pod.metadata.labels)),
     readyReplicas: count(isPodReady),

@@ -1,7 +1,9 @@
 /** A pod made from a template. */
 
 import type { Pod, PodTemplateSpec } from '#api/core/v1/types.gen.js';
+import type { OwnMetadata } from '#api/meta/object.js';
 import type { OwnerReference } from '#api/meta/v1/types.gen.js';
+import type { Replaceable } from '#apimachinery/draft.js';
 
 /** Longest name prefix to which the API server can add its random suffix and stay a legal name. */
 const maxPrefixLength = 253;
@@ -11,7 +13,7 @@ export function podFromTemplate(
   template: PodTemplateSpec,
   owner: { readonly name: string; readonly namespace: string },
   reference: OwnerReference,
-): Pod {
+): Replaceable<Omit<Pod, 'metadata'>> & OwnMetadata {
   const { labels, annotations, finalizers } = template.metadata ?? {};
   const prefix = `${owner.name}-`;
   return {

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { nodes, services } from '#api/core/v1/resources.gen.js';
 import type { LoadBalancerStatus, Node, Service, ServiceSpec } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { conflict } from '#apimachinery/errors/status.js';
 import { takesBalancedTraffic } from '#cloud/provider/balanced.js';
 import type { LoadBalancers } from '#cloud/provider/provider.js';
@@ -67,7 +68,7 @@ async function start(t: Test, ...given: Service[]) {
   const options = { balancers: () => balancers, cluster: 'c', concurrency: 1 };
   await harness.start(new ServiceController(harness.context, options));
   await harness.advance(1000);
-  const edit = async (change: (service: Service) => void) => {
+  const edit = async (change: (service: Draft<Service>) => void) => {
     harness.api.change<Service>(services, key, change);
     await harness.advance(1000);
   };

@@ -2,10 +2,12 @@
  * Bare-metal addresses under random faults: whatever is refused, lost, late or shown late, with managers that follow each
  * other or work at the same time, no address is ever two services', and in the end each service that can have one has one.
  */
+
 import t from 'tap';
 import { nodes, services } from '#api/core/v1/resources.gen.js';
 import type { Service } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { conflict, internalError, type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
@@ -136,7 +138,7 @@ for (const seed of seeds) {
         },
       });
     };
-    const edit = (name: string, change: (service: Service) => void) => {
+    const edit = (name: string, change: (service: Draft<Service>) => void) => {
       if (api.get(services, `n/${name}`) !== undefined) api.change<Service>(services, `n/${name}`, change);
     };
     const remove = (name: string) => {

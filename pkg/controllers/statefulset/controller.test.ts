@@ -3,6 +3,7 @@ import { controllerrevisions, statefulsets } from '#api/apps/v1/resources.gen.js
 import type { StatefulSet, StatefulSetSpec } from '#api/apps/v1/types.gen.js';
 import { persistentvolumeclaims, pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { forbidden, StatusError } from '#apimachinery/errors/status.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import {
@@ -59,7 +60,8 @@ function setUp(t: Test, spec: Partial<StatefulSetSpec> = {}, features: Partial<S
     }
     await harness.advance(1000);
   };
-  const edit = (change: (set: StatefulSet) => void) => api.change<StatefulSet>(statefulsets, 'default/web', change);
+  const edit = (change: (set: Draft<StatefulSet>) => void) =>
+    api.change<StatefulSet>(statefulsets, 'default/web', change);
   const setImage = (image: string) =>
     edit((set) => {
       set.spec.template.spec = { containers: [{ name: 'c', image }] };
@@ -75,7 +77,7 @@ function setUp(t: Test, spec: Partial<StatefulSetSpec> = {}, features: Partial<S
       .list(pods)
       .map((pod) => `${pod.metadata.name} ${imageOf(pod)}`)
       .sort();
-  const pod = (name: string) => api.list(pods).find((each) => each.metadata.name === name) as Pod;
+  const pod = (name: string) => api.list(pods).find((each) => each.metadata.name === name) as Draft<Pod>;
   return { harness, api, start, run, edit, setImage, read, names, images, pod, broken };
 }
 

@@ -2,11 +2,13 @@
  * Stateful sets under random faults: no ordinal ever has a second pod, no pod is ended before its time, an update takes
  * away no more pods at once than it may, an ordered set does one thing at a time, and the end is as wanted.
  */
+
 import t from 'tap';
 import { controllerrevisions, statefulsets } from '#api/apps/v1/resources.gen.js';
 import type { StatefulSet } from '#api/apps/v1/types.gen.js';
 import { persistentvolumeclaims, pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { Chaos } from '#controllers/framework/testing/chaos.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
@@ -79,7 +81,8 @@ for (const seed of seeds) {
         }),
     });
     await chaos.start();
-    const edit = (change: (set: StatefulSet) => void) => api.change<StatefulSet>(statefulsets, 'default/web', change);
+    const edit = (change: (set: Draft<StatefulSet>) => void) =>
+      api.change<StatefulSet>(statefulsets, 'default/web', change);
     const setImage = (image: string) =>
       edit((set) => {
         set.spec.template = template(image);

@@ -2,6 +2,7 @@ import t, { type Test } from 'tap';
 import { jobs } from '#api/batch/v1/resources.gen.js';
 import type { Job } from '#api/batch/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { conflict } from '#apimachinery/errors/status.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { TTLAfterFinishedController } from '#controllers/ttlafterfinished/controller.js';
@@ -9,7 +10,11 @@ import { expiryMs } from '#controllers/ttlafterfinished/plan.js';
 
 const nowMs = Date.parse('2022-05-03T00:00:00Z');
 
-function job(ttl: number | undefined, type: string | undefined, since: string | undefined = formatTime(nowMs)): Job {
+function job(
+  ttl: number | undefined,
+  type: string | undefined,
+  since: string | undefined = formatTime(nowMs),
+): Draft<Job> {
   const condition = { type: type ?? '', status: 'True', ...(since === '' ? {} : { lastTransitionTime: since }) };
   return {
     metadata: { name: 'work', namespace: 'default' },

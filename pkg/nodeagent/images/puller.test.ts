@@ -74,8 +74,8 @@ function setUpPulls(serialize: boolean) {
   let pods = 0;
   const pull = (tag: string, namespace?: string) => {
     const container = { name: 'c', image: `docker.io/test/app:${tag}`, imagePullPolicy: 'Always' } as Container;
-    const pod: Pod = { metadata: { name: 'p', uid: `u${pods++}` }, spec: { containers: [container] } };
-    if (namespace !== undefined) pod.metadata.namespace = namespace;
+    const metadata = { name: 'p', uid: `u${pods++}`, ...(namespace === undefined ? {} : { namespace }) };
+    const pod: Pod = { metadata, spec: { containers: [container] } };
     const stop = new AbortController();
     const done = puller.ensure({ pod, container, sandbox, signal: stop.signal });
     // Looked at later, if at all.

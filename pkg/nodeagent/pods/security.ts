@@ -134,8 +134,8 @@ export function containerSecurity(input: ContainerSecurityInput): LinuxContainer
     maskedPaths: unmasked ? [] : maskedPaths,
     readonlyPaths: unmasked ? [] : readonlyPaths,
     capabilities: {
-      addCapabilities: own.capabilities?.add ?? [],
-      dropCapabilities: own.capabilities?.drop ?? [],
+      addCapabilities: [...(own.capabilities?.add ?? [])],
+      dropCapabilities: [...(own.capabilities?.drop ?? [])],
     },
   };
   const user = own.runAsUser ?? ofPod.runAsUser;

@@ -1,5 +1,6 @@
 import t from 'tap';
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { weightOfShares } from '#nodeagent/resources/cgroup-settings.js';
 import {
   containerResources,
@@ -21,7 +22,7 @@ const noPages = [
   { pageSize: '1GB', limit: 0 },
 ];
 
-function pod(...resources: NonNullable<Container['resources']>[]): Pod {
+function pod(...resources: NonNullable<Draft<Container>['resources']>[]): Draft<Pod> {
   return { metadata: { name: 'p' }, spec: { containers: resources.map((r, i) => ({ name: `c${i}`, resources: r })) } };
 }
 

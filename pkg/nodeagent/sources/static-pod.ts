@@ -1,4 +1,5 @@
 /** From the text of a manifest to the pod that the node runs. Rules of release 1.24 (kubelet config/common.go). */
+
 import { createHash } from 'node:crypto';
 import { podStrategy } from '#api/core/v1/pod/strategy.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
@@ -9,6 +10,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 
@@ -67,13 +69,13 @@ export class ManifestReader {
     return pod;
   }
 
-  #decode(value: unknown): Pod {
+  #decode(value: unknown): Draft<Pod> {
     const scheme = schemeFor(this.#options.dialect);
     const expected = scheme.kind('v1', 'Pod');
     try {
       const { object, kind } = this.#codec.decodeValue(value, {});
       if (kind.type !== expected?.type) throw new ManifestError(`invalid pod: it is a ${kind.kind}`);
-      return object as unknown as Pod;
+      return object as unknown as Draft<Pod>;
     } catch (error) {
       if (error instanceof ManifestError) throw error;
       throw new ManifestError(`couldn't parse as pod(${messageOf(error)}), please check config file`, { cause: error });
@@ -81,7 +83,7 @@ export class ManifestReader {
   }
 
   /** What a pod has that the scheduler and the API would have given it. */
-  #complete(pod: Pod, { origin, isFile }: { origin: string; isFile: boolean }): void {
+  #complete(pod: Draft<Pod>, { origin, isFile }: { origin: string; isFile: boolean }): void {
     const { dialect, nodeName } = this.#options;
     const { metadata, spec } = pod;
     if ((metadata.uid ?? '') === '') {

@@ -1,6 +1,8 @@
 /** The status of each container, from what the runtime holds and why it does not run. */
+
 import type { Container, ContainerState, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { containersNamed, type PodRuntime, type RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import { lostState } from '#nodeagent/status/ended-status.js';
 
@@ -84,7 +86,7 @@ function unknownContainer(
     reason: kind === 'init' && hasInit ? 'PodInitializing' : pending,
     message: '',
   };
-  const status: ContainerStatus = {
+  const status: Draft<ContainerStatus> = {
     name: container.name,
     state: waitingState(reason),
     ready: false,
@@ -120,7 +122,7 @@ function knownContainer(
   const previous = older.find((run) => run.state === 'CONTAINER_EXITED');
   // One that was made may go again without having been started: it is counted when it is.
   const counted = newest.state === 'CONTAINER_CREATED' ? (previous ?? newest) : newest;
-  const status: ContainerStatus = {
+  const status: Draft<ContainerStatus> = {
     name: container.name,
     state: stateOf(newest, input),
     ready: kind === 'init' ? newest.state === 'CONTAINER_EXITED' && newest.exitCode === 0 : input.isReady(newest),

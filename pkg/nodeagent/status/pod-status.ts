@@ -1,7 +1,9 @@
 /** The whole status of a pod that the node agent reports. Pure. */
+
 import { podQosClass } from '#api/core/v1/pod/resources.js';
 import type { ContainerStatus, PodStatus } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { podIPs } from '#nodeagent/runtime/pod-runtime.js';
 import { podConditions } from '#nodeagent/status/conditions.js';
 import { type ContainerStatusInput, containerStatuses } from '#nodeagent/status/container-status.js';
@@ -51,7 +53,7 @@ export function podStatus(input: PodStatusInput): PodStatus {
   const now = formatTime(input.now);
   const ips = pod.spec.hostNetwork === true ? input.hostIPs : podIPs(input.runtime);
   const kept = ips.length > 0 ? ips : (pod.status?.podIPs ?? []).map(({ ip = '' }) => ip);
-  const status: PodStatus = {
+  const status: Draft<PodStatus> = {
     phase,
     conditions: podConditions({ pod, phase, init, main, now }),
     hostIP: input.hostIPs[0] ?? '',

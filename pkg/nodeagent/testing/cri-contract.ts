@@ -27,11 +27,11 @@ function sandboxConfig(subject: ContractSubject, uid: string): PodSandboxConfig 
   };
 }
 
-function containerConfig(subject: ContractSubject, name: string, command: string[]): ContainerConfig {
+function containerConfig(subject: ContractSubject, name: string, command: readonly string[]): ContainerConfig {
   return {
     metadata: { name, attempt: 0 },
     image: subject.image,
-    command,
+    command: [...command],
     args: [],
     workingDir: '',
     envs: [{ key: 'GREETING', value: 'hi' }],

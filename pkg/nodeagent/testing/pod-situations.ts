@@ -1,6 +1,8 @@
 /** What becomes of pods on any runtime. */
+
 import { pods, services } from '#api/core/v1/resources.gen.js';
 import type { Container, PodSpec } from '#api/core/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
 import type { Situation } from '#nodeagent/testing/situations.js';
 
 /** Real ones do not hear SIGTERM; simulated ones wait for SIGKILL. */
@@ -72,7 +74,7 @@ export const podSituations: readonly Situation[] = [
       world.run('looked-into', { containers: [world.shell('sleep 1000')] });
       await world.until(() => world.isReady('looked-into'), 'it is ready');
       world.api.change(pods, 'default/looked-into', ({ spec }) => {
-        spec.ephemeralContainers = [world.shell('exit 5', { name: 'debug' })];
+        spec.ephemeralContainers = [copyJson(world.shell('exit 5', { name: 'debug' }))];
       });
       const debug = () => world.status('looked-into')?.ephemeralContainerStatuses?.[0];
       await world.until(() => debug()?.state?.terminated?.exitCode === 5, 'the ephemeral container has ended');

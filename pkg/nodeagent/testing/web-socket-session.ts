@@ -24,11 +24,11 @@ export function webSocketSession(
 /** A session's messages as they came, until it closes; rejects when it is refused. */
 export function webSocketMessages(
   url: string,
-  protocols: string[],
+  protocols: readonly string[],
   onOpen: (socket: WebSocket) => void = () => undefined,
 ): Promise<Buffer[]> {
   return new Promise((resolve, reject) => {
-    const socket = new WebSocket(url, protocols, { rejectUnauthorized: false });
+    const socket = new WebSocket(url, [...protocols], { rejectUnauthorized: false });
     const messages: Buffer[] = [];
     socket.on('open', () => onOpen(socket));
     socket.on('message', (data: Buffer) => messages.push(data));

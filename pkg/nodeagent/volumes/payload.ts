@@ -64,7 +64,7 @@ class Builder {
   #keys(
     what: string,
     data: ReadonlyMap<string, Buffer> | undefined,
-    source: { items?: KeyToPath[]; optional?: boolean; mode: number },
+    source: { items?: readonly KeyToPath[]; optional?: boolean; mode: number },
   ): void {
     if (data === undefined) {
       if (source.optional === true) return;
@@ -87,7 +87,10 @@ class Builder {
   }
 
   /** Reads it; what is returned adds its files. */
-  async configMap(source: { name?: string; items?: KeyToPath[]; optional?: boolean }, mode: number): Promise<Add> {
+  async configMap(
+    source: { name?: string; items?: readonly KeyToPath[]; optional?: boolean },
+    mode: number,
+  ): Promise<Add> {
     const { namespace = '', uid = '' } = this.#pod.metadata;
     const object = await this.#sources.objects.get<ConfigMap>(configmaps, { namespace, name: source.name ?? '' }, uid);
     const data =
@@ -101,7 +104,7 @@ class Builder {
   }
 
   /** Reads it; what is returned adds its files. */
-  async secret(source: { name: string; items?: KeyToPath[]; optional?: boolean }, mode: number): Promise<Add> {
+  async secret(source: { name: string; items?: readonly KeyToPath[]; optional?: boolean }, mode: number): Promise<Add> {
     const { namespace = '', uid = '' } = this.#pod.metadata;
     const object = await this.#sources.objects.get<Secret>(secrets, { namespace, name: source.name }, uid);
     const data =

@@ -254,8 +254,8 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
     await volumes.tearDown('a');
 
     const raw = persist('raw', { local: { path: device }, volumeMode: 'Block' });
-    const pod = podOf('raw', [raw]);
-    pod.spec.containers = [{ name: 'c', volumeDevices: [{ name: 'raw', devicePath: '/dev/raw' }] }];
+    const containers = [{ name: 'c', volumeDevices: [{ name: 'raw', devicePath: '/dev/raw' }] }];
+    const pod = podOf('raw', [raw], { containers });
     await volumes.setUp(pod, { facts, signal });
     t.same(volumes.mounted('raw').get('raw'), { path: device, kind: 'device', readOnly: false });
   });
@@ -270,8 +270,7 @@ t.test('volumes of the node', { skip: noSmallDisks }, async (t) => {
   });
 
   await t.test('a directory in memory is sticky for the group of a pod, too', async (t) => {
-    const pod = podOf('g', [{ name: 'mem', emptyDir: { medium: 'Memory' } }]);
-    pod.spec.securityContext = { fsGroup: 1234 };
+    const pod = podOf('g', [{ name: 'mem', emptyDir: { medium: 'Memory' } }], { securityContext: { fsGroup: 1234 } });
     await volumes.setUp(pod, { facts, signal });
     const { mode, gid } = await stat(volumes.mounted('g').get('mem')?.path ?? '');
     t.same({ mode: mode & 0o7777, gid }, { mode: 0o3777, gid: 1234 });

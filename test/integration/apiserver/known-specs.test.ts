@@ -1,6 +1,8 @@
 /** Pods of one template take a shorter way than the first ones: what comes out must be the same. */
+
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { benchPod } from '#test/bench/pod.js';
 import { type Answer, call, startServer } from '#test/integration/apiserver/server.js';
@@ -22,7 +24,7 @@ t.test('the tenth pod of a template is the first one again', async (t) => {
     name: 'Images',
     handles: ({ resource, operation }) => resource.resource === 'pods' && operation === 'CREATE',
     admit({ object }) {
-      for (const container of (object as Pod).spec.containers) container.image = image ?? container.image ?? '';
+      for (const container of (object as Draft<Pod>).spec.containers) container.image = image ?? container.image ?? '';
     },
   };
   const server = await startServer(t, { dependencies: { admission: [admission] } });

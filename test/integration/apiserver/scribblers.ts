@@ -1,6 +1,8 @@
 /** What writes go through, writing into every object that it is given to change. */
+
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { PartUpdate, Strategy } from '#api/strategy/strategy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import type { WriteHook } from '#apiserver/resources/write-hook.js';
 
@@ -60,11 +62,11 @@ export const scribblingHook: WriteHook = {
   },
 };
 
-type Change = (object: ApiObjectShape, ...others: readonly never[]) => void;
+type Change = (object: Draft<ApiObjectShape>, ...others: readonly never[]) => void;
 
 /** The same, with the object scribbled into before and behind it. */
 function around<C extends Change>(change: C): C {
-  return ((object: ApiObjectShape, ...others: readonly never[]) => {
+  return ((object: Draft<ApiObjectShape>, ...others: readonly never[]) => {
     scribble(object);
     change(object, ...others);
     scribble(object);
@@ -73,7 +75,7 @@ function around<C extends Change>(change: C): C {
 
 /** The same only before it, where what it has put back is shared. */
 function before<C extends Change>(change: C): C {
-  return ((object: ApiObjectShape, ...others: readonly never[]) => {
+  return ((object: Draft<ApiObjectShape>, ...others: readonly never[]) => {
     scribble(object);
     change(object, ...others);
   }) as C;

@@ -28,7 +28,7 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     const claim = () => claims.get('data', { namespace });
     const volume = () => volumes.get('disk');
     const { pvcProtection, pvProtection } = dialect.finalizers;
-    const held = (finalizer: string) => (object: { metadata: { finalizers?: string[] } }) =>
+    const held = (finalizer: string) => (object: { metadata: { finalizers?: readonly string[] } }) =>
       object.metadata.finalizers?.includes(finalizer) === true;
     await until('the claim is protected', claim, held(pvcProtection));
     await until('the volume is protected', volume, held(pvProtection));

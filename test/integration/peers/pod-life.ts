@@ -14,7 +14,7 @@ import type { RunningNode } from '#test/integration/peers/node-agent.js';
 
 const namespace = 'shop';
 const where = { namespace };
-const condition = (pod: { status?: { conditions?: { type: string; status: string }[] } }, type: string) =>
+const condition = (pod: { status?: { conditions?: readonly { type: string; status: string }[] } }, type: string) =>
   pod.status?.conditions?.find((each) => each.type === type)?.status;
 const phaseIs = (phase: string) => (pod: Pod) => pod.status?.phase === phase;
 

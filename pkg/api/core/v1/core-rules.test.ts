@@ -23,6 +23,7 @@ import {
   withField,
   withGates,
 } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
 
 const metadata = { name: 'x', namespace: 'ns' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');
@@ -161,7 +162,7 @@ t.test('namespaces', (t) => {
     ],
   ]);
   const old = created(namespaceStrategy, base) as Namespace;
-  const next = structuredClone(old);
+  const next = copyJson(old);
   next.spec.finalizers = ['example.com/f', 'odd'];
   next.status = { phase: 'Terminating' };
   prepareFinalize(next, old);

@@ -18,7 +18,7 @@ import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
-import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, MutableAttributes } from '#apiserver/admission/admission.js';
 import { admissionPlugins, idlePlugins, unknownPlugins } from '#apiserver/admission/chain/plugins.js';
 import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
@@ -57,7 +57,7 @@ function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer(
     { enabled: [only], disabled: [] },
   ).filter(({ name }) => name === only);
   const admit = async (resource: ResourceDeclaration, more: Partial<AdmissionAttributes>) => {
-    const attributes: AdmissionAttributes = {
+    const attributes = {
       operation: 'CREATE',
       resource,
       subresource: '',
@@ -68,7 +68,7 @@ function setup(only: string, authorizer: Authorizer = new AlwaysAllowAuthorizer(
       warn: () => undefined,
       require: () => undefined,
       ...more,
-    };
+    } as MutableAttributes;
     for (const plugin of plugins) {
       if (!plugin.handles(attributes)) continue;
       await plugin.admit?.(attributes);

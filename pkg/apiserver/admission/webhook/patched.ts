@@ -3,6 +3,8 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, internalError } from '#apimachinery/errors/status.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
@@ -36,9 +38,9 @@ export async function patched(
   view: View,
   { resource }: Invocation,
   scope: AdmissionScope,
-): Promise<ApiObjectShape> {
+): Promise<Draft<ApiObjectShape>> {
   const { registry, context } = scope;
-  let next: ApiObjectShape;
+  let next: Draft<ApiObjectShape>;
   try {
     next = registry.codec.normalize(jsonPatch(parseJSONText(view.object), patch), view.kind, 'Ignore').object;
   } catch (error) {
@@ -46,7 +48,7 @@ export async function patched(
   }
   if (isWholeOf(resource, next)) {
     resource.strategy.defaults?.(next, strategyContext(registry, context));
-    if (resource !== scope.resource) next = await convertedTo(scope.resource, next, resource, context.signal);
+    if (resource !== scope.resource) next = copyJson(await convertedTo(scope.resource, next, resource, context.signal));
   }
   keepSystemFields(next, before);
   return next;
@@ -68,7 +70,7 @@ const systemFields = [
 ] as const;
 
 /** No webhook has a say in these: 1.24 sets them after all webhooks. */
-function keepSystemFields(next: ApiObjectShape, before: ApiObjectShape): void {
+function keepSystemFields(next: Draft<ApiObjectShape>, before: ApiObjectShape): void {
   const [now, was]: (Record<string, unknown> | undefined)[] = [next, before].map(({ metadata }) => ({ ...metadata }));
   // Options of connections have no metadata.
   if ((before as Partial<ApiObjectShape>).metadata === undefined || now === undefined || was === undefined) return;
@@ -82,5 +84,5 @@ function keepSystemFields(next: ApiObjectShape, before: ApiObjectShape): void {
   } else if (namespace !== '' && now['namespace'] !== namespace) {
     throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
   }
-  next.metadata = now as unknown as ApiObjectShape['metadata'];
+  next.metadata = now as unknown as Draft<ApiObjectShape>['metadata'];
 }

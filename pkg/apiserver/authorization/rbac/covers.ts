@@ -169,7 +169,7 @@ function coversPath(owned: string, wanted: string): boolean {
 
 /** Rights that differ in their verbs alone as one rule, as 1.24 tells what is missing. */
 export function compactRules(atoms: readonly PolicyRule[]): PolicyRule[] {
-  const found = new Map<string, PolicyRule>();
+  const found = new Map<string, PolicyRule & { readonly verbs: string[] }>();
   for (const atom of atoms) {
     const key = JSON.stringify([atom.apiGroups, atom.resources, atom.resourceNames, atom.nonResourceURLs]);
     const known = found.get(key);

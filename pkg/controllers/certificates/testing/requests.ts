@@ -1,9 +1,12 @@
 /** Certificate signing requests for tests. */
+
 import type {
   CertificateSigningRequest,
   CertificateSigningRequestCondition,
   CertificateSigningRequestSpec,
 } from '#api/certificates/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { certificateRequest, type RequestOptions } from '#pki/testing/certificate-request.js';
 
 export const nodeSubject = { commonName: 'system:node:n1', organizations: ['system:nodes'] };
@@ -21,11 +24,11 @@ export async function signingRequest(
   name: string,
   signerName: string,
   { spec, conditions, certificate, ...asked }: SigningRequestOptions = {},
-): Promise<CertificateSigningRequest> {
+): Promise<Draft<CertificateSigningRequest>> {
   const { request } = await certificateRequest(asked);
   return {
     metadata: { name },
-    spec: { request, signerName, usages: ['client auth'], ...spec },
+    spec: { request, signerName, usages: ['client auth'], ...copyJson(spec ?? {}) },
     status: {
       ...(conditions === undefined ? {} : { conditions: [...conditions] }),
       ...(certificate === undefined ? {} : { certificate: Buffer.from(certificate).toString('base64') }),

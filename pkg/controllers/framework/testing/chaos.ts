@@ -1,7 +1,9 @@
 /** Random faults for controllers in a harness: lagging caches, failed writes, lost answers, restarts. */
+
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { conflict, internalError, type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 import { generateName } from '#apimachinery/generate-name.js';
 import type { FakeCall } from '#client/testing/fake-api.js';
@@ -97,7 +99,7 @@ export class Chaos {
       return lost;
     }
     if (verb !== 'create') return undefined;
-    const body = call.body as Pod;
+    const body = call.body as Draft<Pod>;
     body.metadata.name ??= generateName(body.metadata.generateName ?? '', random);
     if (api.get(pods, `${namespace}/${body.metadata.name}`) !== undefined) return undefined;
     const finalizers = [...(body.metadata.finalizers ?? []), 'test.io/node'];

@@ -2,6 +2,7 @@
 
 import type { APIResource } from '#api/meta/v1/types.gen.js';
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { conflict, optimisticLockMessage, type StatusError, serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
@@ -97,7 +98,7 @@ export class Harness {
   /** Predictable names where the server would choose them. */
   #named(call: FakeCall): undefined {
     if (call.verb !== 'create') return undefined;
-    const { metadata } = call.body as ApiObject;
+    const { metadata } = call.body as Draft<ApiObject>;
     if (metadata.name !== undefined || metadata.generateName === undefined) return undefined;
     this.#sequence += 1;
     metadata.name = `${metadata.generateName}${this.#sequence}`;

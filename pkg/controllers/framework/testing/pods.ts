@@ -1,7 +1,10 @@
 /** What nodes do to pods, for tests of controllers that wait for it. */
+
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { Harness } from '#controllers/framework/testing/harness.js';
 
 export const isReady = (pod: Pod): boolean => pod.status?.conditions?.[0]?.status === 'True';
@@ -12,7 +15,7 @@ const keyOf = (pod: Pod) => `${pod.metadata.namespace}/${pod.metadata.name}`;
 
 export function setStatus({ api }: Harness, pod: Pod, status: PodStatus): void {
   api.change<Pod>(pods, keyOf(pod), (each) => {
-    each.status = status;
+    each.status = copyJson(status);
   });
 }
 
@@ -30,7 +33,7 @@ export function remove({ api }: Harness, pod: Pod): void {
 export function withGracePeriod({ api }: Harness): void {
   api.intercept((call) => {
     if (call.resource === 'pods' && call.verb === 'create') {
-      const pod = call.body as Pod;
+      const pod = call.body as Draft<Pod>;
       pod.metadata.finalizers = [...(pod.metadata.finalizers ?? []), 'test.io/node'];
     }
     return undefined;

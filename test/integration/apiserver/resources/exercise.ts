@@ -1,4 +1,5 @@
 /** Every verb of a resource, in JSON and in Protobuf: the same for all of them. */
+
 import type { Test } from 'tap';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
@@ -6,6 +7,7 @@ import { strategyFor } from '#api/strategies.js';
 import { withoutNulls } from '#apimachinery/codec/json/nulls.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft as Mutable } from '#apimachinery/draft.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
 import { gateFor } from '#test/integration/apiserver/resources/every-case.js';
@@ -127,7 +129,7 @@ class Exercise {
       monotonic: () => 0,
       gate: gateFor([this.#case]),
     };
-    strategyFor(this.#case.resource).defaults?.(object as unknown as ApiObjectShape, context);
+    strategyFor(this.#case.resource).defaults?.(object as unknown as Mutable<ApiObjectShape>, context);
     this.#t.strictSame(
       { ...object, metadata: undefined },
       { ...withoutNulls(this.#kind.type, stored), metadata: undefined },

@@ -1,5 +1,8 @@
 /** Pods of every kind for the chaos in memory: simulated containers do what their pod's annotations say. */
+
 import type { Pod, PodSpec } from '#api/core/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
 
 export type Random = () => number;
@@ -50,10 +53,10 @@ const kinds: readonly Kind[] = [
 ];
 
 /** The next pod: of a random kind, some with a finalizer. */
-export function randomPod(random: Random, name: string): Pod {
+export function randomPod(random: Random, name: string): Draft<Pod> {
   const { spec, does = {} } = kinds[Math.floor(random() * kinds.length)] as Kind;
   const annotations = Object.fromEntries(Object.entries(does).map(([key, value]) => [`${prefix}${key}`, value]));
-  const pod = testPod(name, { terminationGracePeriodSeconds: Math.ceil(random() * 8), ...spec }, annotations);
+  const pod = copyJson(testPod(name, { terminationGracePeriodSeconds: Math.ceil(random() * 8), ...spec }, annotations));
   if (random() < 0.2) pod.metadata.finalizers = [finalizer];
   return pod;
 }

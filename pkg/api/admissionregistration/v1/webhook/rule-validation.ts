@@ -26,14 +26,14 @@ export function validateRule(rule: RuleWithOperations, path: FieldPath): FieldFa
 }
 
 /** At least one, and a star alone. */
-function checkList(values: string[] | undefined, word: string, path: FieldPath): FieldFailure[] {
+function checkList(values: readonly string[] | undefined, word: string, path: FieldPath): FieldFailure[] {
   if (values === undefined || values.length === 0) return [required(path)];
   if (values.length === 1 || !values.includes('*')) return [];
   return [invalidValue(path, values, `if '*' is present, must not specify other ${word}`)];
 }
 
 /** `pods`, `pods/status`, `pods/*`, `*\/scale`, `*` (no subresource), `*\/*`: none that another includes already. */
-function validateResources(resources: string[], path: FieldPath): FieldFailure[] {
+function validateResources(resources: readonly string[], path: FieldPath): FieldFailure[] {
   if (resources.length === 0) return [required(path)];
   const failures: FieldFailure[] = [];
   const anySubresource = new Set<string>();

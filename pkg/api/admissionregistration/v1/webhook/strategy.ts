@@ -67,7 +67,7 @@ function shared() {
   };
 }
 
-function validateWebhooks(webhooks: Webhook[], old: Webhook[] | undefined): FieldFailure[] {
+function validateWebhooks(webhooks: readonly Webhook[], old: readonly Webhook[] | undefined): FieldFailure[] {
   const path = FieldPath.of('webhooks');
   const failures: FieldFailure[] = [];
   const tolerance = toleranceOf(old ?? []);
@@ -148,7 +148,7 @@ function validateSideEffects(value: string | undefined, tolerance: Tolerance, pa
   return allowed.includes(value) ? [] : [notSupported(path, value, allowed)];
 }
 
-function validateReviewVersions(versions: string[], anyVersion: boolean, path: FieldPath): FieldFailure[] {
+function validateReviewVersions(versions: readonly string[], anyVersion: boolean, path: FieldPath): FieldFailure[] {
   const known = reviewVersions.join(', ');
   if (versions.length === 0) return [required(path, `must specify one of ${known}`)];
   const repeated = repeatedAt(versions);

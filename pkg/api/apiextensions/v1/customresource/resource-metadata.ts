@@ -9,6 +9,7 @@ import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { goSyntax } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
@@ -28,7 +29,7 @@ export interface MetadataRules {
  */
 export function readMetadata(metadata: object, type: TypeInfo): object {
   if (isUsual(metadata)) return metadata;
-  const coerced = coercedMetadata(copyJson(metadata), { type, dropInvalid: true }) as ObjectMeta;
+  const coerced = coercedMetadata(copyJson(metadata), { type, dropInvalid: true }) as Draft<ObjectMeta>;
   // So that old objects have one, as in 1.24.
   if (coerced.generation === undefined) coerced.generation = 1;
   return jsonEqual(coerced, metadata) ? metadata : coerced;

@@ -20,6 +20,7 @@ import { copyField, shareAllBut } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { successor } from '#apimachinery/int64.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
@@ -107,7 +108,7 @@ export function customStrategy({ version, schema, namespaced, patterns }: Custom
     },
     ...(hasStatus
       ? {
-          prepareForStatusUpdate(object: ApiObjectShape, old: ApiObjectShape) {
+          prepareForStatusUpdate(object: Draft<ApiObjectShape>, old: ApiObjectShape) {
             const { managedFields, resourceVersion } = object.metadata;
             // The metadata stay as they are, but for what they say about managers.
             const { managedFields: _, ...kept } = old.metadata;

@@ -33,7 +33,7 @@ export function validateConversion(
   return [...failures, ...validateReviewVersions(versions, anyReview, versionsPath)];
 }
 
-function validateReviewVersions(versions: string[], anyReview: boolean, path: FieldPath): FieldFailure[] {
+function validateReviewVersions(versions: readonly string[], anyReview: boolean, path: FieldPath): FieldFailure[] {
   if (versions.length === 0) return [required(path)];
   const failures: FieldFailure[] = [];
   const repeated = repeatedAt(versions);

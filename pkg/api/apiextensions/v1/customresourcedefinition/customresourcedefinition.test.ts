@@ -12,6 +12,7 @@ import {
   updateFailures,
   withField,
 } from '#api/testing/strategy-table.js';
+import type { Draft as Mutable } from '#apimachinery/draft.js';
 
 const strategy = customResourceDefinitionStrategy as unknown as Strategy;
 
@@ -279,7 +280,7 @@ t.test('a schema nested without end is refused, not followed', (t) => {
   let schema: object = { type: 'string' };
   for (let i = 0; i < 400; i++) schema = { type: 'object', properties: { a: schema } };
   const draft = structuredClone(base);
-  const [version] = (draft as unknown as CustomResourceDefinition).spec.versions;
+  const [version] = (draft as unknown as Mutable<CustomResourceDefinition>).spec.versions;
   if (version !== undefined) version.schema = { openAPIV3Schema: schema };
   t.match(createFailures(strategy, draft), [/nested more than/]);
   t.end();

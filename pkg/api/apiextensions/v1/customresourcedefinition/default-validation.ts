@@ -7,6 +7,7 @@ import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import { type ValueRules, validateValue } from '#api/apiextensions/v1/values/validate.js';
 import { goSyntax } from '#apimachinery/errors/go-value.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { isList } from '#apimachinery/is-list.js';
 import { addAll, GoValue, invalidValue } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -44,7 +45,7 @@ function validateWithin(schema: JSONSchemaProps, rules: ValueRules, place: Place
   }
   for (const member of ['items', 'additionalProperties'] as const) {
     const inner = schema[member];
-    if (typeof inner !== 'object' || Array.isArray(inner)) continue;
+    if (typeof inner !== 'object' || isList(inner)) continue;
     addAll(failures, validateWithin(inner, rules, { path: path.child(member), root: false, insideMeta }));
   }
   return failures;
@@ -71,7 +72,7 @@ function hasUnknownFields(value: unknown, schema: JSONSchemaProps, rules: ValueR
   const { embeddedResource, preserveUnknownFields } = extensionsOf(schema, rules.dialect);
   if (Array.isArray(value)) {
     const { items } = schema;
-    if (items === undefined || Array.isArray(items)) return false;
+    if (items === undefined || isList(items)) return false;
     return value.some((element) => hasUnknownFields(element, items, rules));
   }
   const { properties = {}, additionalProperties } = schema;

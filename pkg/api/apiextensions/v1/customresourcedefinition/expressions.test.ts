@@ -2,6 +2,7 @@ import t from 'tap';
 import { customResourceDefinitionStrategy } from '#api/apiextensions/v1/customresourcedefinition/strategy.js';
 import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
 import { testContext } from '#api/testing/strategy-table.js';
+import type { Draft } from '#apimachinery/draft.js';
 
 t.test('expressions in definitions', (t) => {
   const failures = (on: boolean, schema: object): string[] => {
@@ -13,7 +14,7 @@ t.test('expressions in definitions', (t) => {
         names: { plural: 'widgets', kind: 'Widget' },
         versions: [{ name: 'v1', served: true, storage: true, schema: { openAPIV3Schema: schema } }],
       },
-    } as unknown as CustomResourceDefinition;
+    } as unknown as Draft<CustomResourceDefinition>;
     const context = { ...testContext, gate: (name: string) => on || name !== 'CustomResourceValidationExpressions' };
     customResourceDefinitionStrategy.defaults?.(draft, context);
     customResourceDefinitionStrategy.prepareForCreate?.(draft, context);

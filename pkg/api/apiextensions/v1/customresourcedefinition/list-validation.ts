@@ -4,6 +4,7 @@ import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { isList } from '#apimachinery/is-list.js';
 import { repeatedAt } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
@@ -29,7 +30,7 @@ export function validateListType(schema: JSONSchemaProps, dialect: Dialect, path
   if (listType === 'map') addAll(failures, validateMap(schema, dialect, path));
   if (listType !== 'map' && listType !== 'set') return failures;
   const { items } = schema;
-  if (items === undefined || Array.isArray(items)) return failures;
+  if (items === undefined || isList(items)) return failures;
   if (items.nullable === true) {
     failures.push(
       forbiddenField(path.child('items', 'nullable'), `cannot be nullable when ${typeName} is ${listType}`),
@@ -48,7 +49,7 @@ function validateMap(schema: JSONSchemaProps, dialect: Dialect, path: FieldPath)
   const failures: FieldFailure[] = [];
   if (keys.length === 0) failures.push(required(keysPath, `must not be empty if ${typeName} is map`));
   if (items === undefined) return [...failures, required(at, `must have a schema if ${typeName} is map`)];
-  if (Array.isArray(items)) {
+  if (isList(items)) {
     return [...failures, invalidValue(at, items, `must only have a single schema if ${typeName} is map`)];
   }
   if (items.type !== 'object') {

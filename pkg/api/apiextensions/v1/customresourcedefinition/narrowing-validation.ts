@@ -1,10 +1,12 @@
 /** What may be said inside of `allOf`, `anyOf`, `oneOf` and `not`: which of the values that are allowed already. */
+
 import type { PatternVerdicts } from '#api/apiextensions/v1/customresourcedefinition/pattern-verdicts.js';
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { isList } from '#apimachinery/is-list.js';
 import { addAll, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -75,7 +77,7 @@ function validateValues(schema: JSONSchemaProps, rules: NarrowingRules, place: P
 function validateNarrowing(part: JSONSchemaProps, rules: NarrowingRules, place: Place): FieldFailure[] {
   const { path } = place;
   const failures = validateValues(part, rules, place);
-  if (typeof part.items === 'object' && !Array.isArray(part.items)) {
+  if (typeof part.items === 'object' && !isList(part.items)) {
     addAll(failures, validateNarrowing(part.items, rules, { path: path.child('items') }));
   }
   for (const [name, property] of Object.entries(part.properties ?? {})) {
@@ -129,7 +131,7 @@ function validateComplete(
     else addAll(failures, validateComplete(inner, known, down(at), down(path)));
   };
   for (const [inner, where] of narrowings(part, at)) addAll(failures, validateComplete(inner, schema, where, path));
-  const items = (of: JSONSchemaProps): JSONSchemaProps | undefined => (Array.isArray(of.items) ? undefined : of.items);
+  const items = (of: JSONSchemaProps): JSONSchemaProps | undefined => (isList(of.items) ? undefined : of.items);
   const inner = items(part);
   if (inner !== undefined) deeper(inner, items(schema), 'items');
   for (const [name, property] of Object.entries(part.properties ?? {})) {

@@ -12,6 +12,7 @@ import type { RuleGate } from '#api/strategy/feature-gates.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { isList } from '#apimachinery/is-list.js';
 import { addAll, forbiddenField, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -129,7 +130,7 @@ function validateEach(schema: JSONSchemaProps, walk: Walk, place: Place): void {
     failures.push(forbiddenField(path.child(member), `${member} is not supported`));
     walk.readable = false;
   }
-  if (Array.isArray(schema.items)) {
+  if (isList(schema.items)) {
     failures.push(forbiddenField(path.child('items'), 'items must be a schema object and not an array'));
     walk.readable = false;
   }
@@ -227,7 +228,7 @@ export function childrenOf(schema: JSONSchemaProps, path: FieldPath): [JSONSchem
   const found: [JSONSchemaProps, ChildPlace][] = [];
   for (const member of single) {
     const child = schema[member];
-    if (typeof child === 'object' && !Array.isArray(child)) found.push([child, { path: path.child(member), member }]);
+    if (typeof child === 'object' && !isList(child)) found.push([child, { path: path.child(member), member }]);
   }
   for (const member of several) {
     schema[member]?.forEach((part, i) => {

@@ -9,6 +9,7 @@ import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.j
 import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -75,10 +76,10 @@ function isEnding(object: CustomResourceDefinition, old: CustomResourceDefinitio
 /** Objects may be stored in every version that once was the storage version, until somebody takes it off the list. */
 function withStorageVersion(
   object: CustomResourceDefinition,
-  status: Partial<CustomResourceDefinitionStatus>,
-): CustomResourceDefinitionStatus {
+  status: Partial<Draft<CustomResourceDefinitionStatus>>,
+): Draft<CustomResourceDefinitionStatus> {
   const storage = object.spec.versions?.find((version) => version.storage)?.name;
   const stored = status.storedVersions ?? [];
   const storedVersions = storage === undefined || stored.includes(storage) ? stored : [...stored, storage];
-  return { ...status, storedVersions } as CustomResourceDefinitionStatus;
+  return { ...status, storedVersions } as Draft<CustomResourceDefinitionStatus>;
 }

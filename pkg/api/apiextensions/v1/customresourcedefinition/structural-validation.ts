@@ -2,6 +2,7 @@
  * Structural schemas: every value has a type that is said outside of `allOf`, `anyOf`, `oneOf` and `not`, which only
  * narrow down what is there. Only such schemas can be pruned, defaulted and merged.
  */
+
 import {
   type NarrowingRules,
   validateCompleteness,
@@ -13,6 +14,7 @@ import type { JSONSchemaProps } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { isList } from '#apimachinery/is-list.js';
 import { addAll, forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
@@ -52,7 +54,7 @@ function unreadableMember(schema: JSONSchemaProps): string | undefined {
 function partsOf(schema: JSONSchemaProps): readonly JSONSchemaProps[] {
   const { items, additionalProperties, properties = {}, allOf = [], anyOf = [], oneOf = [], not } = schema;
   const single = [items, additionalProperties, not].filter(
-    (part): part is JSONSchemaProps => typeof part === 'object' && !Array.isArray(part),
+    (part): part is JSONSchemaProps => typeof part === 'object' && !isList(part),
   );
   return [...Object.values(properties), ...single, ...allOf, ...anyOf, ...oneOf];
 }
@@ -79,7 +81,7 @@ function validateLevel(schema: JSONSchemaProps, level: Level, rules: NarrowingRu
   for (const name of Object.keys(properties)) {
     addAll(failures, validateLevel(properties[name] as JSONSchemaProps, 'field', rules, at.key(name)));
   }
-  if (typeof items === 'object' && !Array.isArray(items)) {
+  if (typeof items === 'object' && !isList(items)) {
     addAll(failures, validateLevel(items, 'items', rules, path.child('items')));
   }
   if (typeof additionalProperties === 'object') {

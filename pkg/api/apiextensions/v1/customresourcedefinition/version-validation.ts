@@ -94,7 +94,7 @@ function checkSimplePath(path: FieldPath, value: string): FieldFailure[] {
   return [];
 }
 
-function checkPathUnder(path: FieldPath, value: string, roots: string[], text: string): FieldFailure[] {
+function checkPathUnder(path: FieldPath, value: string, roots: readonly string[], text: string): FieldFailure[] {
   const failures = checkSimplePath(path, value);
   if (failures.length > 0 || roots.some((root) => value.startsWith(`${root}.`))) return failures;
   return [invalidValue(path, value, text)];

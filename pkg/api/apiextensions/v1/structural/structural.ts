@@ -3,9 +3,11 @@
  * asked for, since most objects use little of a large schema. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/
  * pkg/apiserver/schema/structural.go.
  */
+
 import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
 import type { JSONSchemaProps, ValidationRule } from '#api/apiextensions/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { isList } from '#apimachinery/is-list.js';
 
 export class Structural {
   readonly schema: JSONSchemaProps;
@@ -78,7 +80,7 @@ export class Structural {
 
   get items(): Structural | undefined {
     const { items } = this.schema;
-    if (items === undefined || Array.isArray(items)) return undefined;
+    if (items === undefined || isList(items)) return undefined;
     this.#items ??= new Structural(items, this.dialect);
     return this.#items;
   }

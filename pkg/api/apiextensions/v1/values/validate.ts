@@ -13,6 +13,7 @@ import type { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
 import { Verdict } from '#api/apiextensions/v1/values/verdict.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
+import { isList } from '#apimachinery/is-list.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import {
@@ -160,7 +161,7 @@ class ValueValidator {
 
   #list(verdict: Verdict, value: readonly unknown[], schema: JSONSchemaProps, { path, name }: Place): void {
     const { maxItems, minItems, items } = schema;
-    if (items !== undefined && !Array.isArray(items)) {
+    if (items !== undefined && !isList(items)) {
       for (const [i, element] of value.entries()) {
         verdict.merge(this.verdict(element, items, { path: path.index(i), name: `${name}[${i}]` }));
       }

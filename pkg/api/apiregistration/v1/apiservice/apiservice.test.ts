@@ -10,6 +10,7 @@ import {
   testContext,
   withField,
 } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
 
 const strategy = apiServiceStrategy as unknown as Strategy;
 const local: Draft = {
@@ -22,7 +23,7 @@ t.test('defaults, conditions and cells', (t) => {
   const near = created(strategy, local) as APIService;
   t.match(near.status?.conditions, [{ type: 'Available', status: 'True', reason: 'Local' }]);
   t.strictSame(strategy.cells?.(near, testContext), ['v1.example.com', 'Local', 'True', '<unknown>']);
-  const far = created(strategy, remote) as APIService;
+  const far = copyJson(created(strategy, remote) as APIService);
   t.equal(far.spec.service?.port, 443);
   t.equal(far.status, undefined);
   t.strictSame(strategy.cells?.(far, testContext), ['v1.example.com', 'a/b', 'Unknown', '<unknown>']);

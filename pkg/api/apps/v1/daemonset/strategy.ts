@@ -22,6 +22,7 @@ import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { formatLabelSelector, formatLabels } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compileSelector } from '#apimachinery/selectors/labels.js';
@@ -53,11 +54,11 @@ export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(da
   cells: (set, context) => daemonSetCells(set, context.now),
 });
 
-function setTemplateGeneration(set: DaemonSet, generation: number): void {
+function setTemplateGeneration(set: Draft<DaemonSet>, generation: number): void {
   set.metadata.annotations = { ...set.metadata.annotations, [templateGenerationAnnotation]: String(generation) };
 }
 
-function defaultDaemonSet(set: DaemonSet, dialect: Dialect): void {
+function defaultDaemonSet(set: Draft<DaemonSet>, dialect: Dialect): void {
   const { spec } = set;
   spec.updateStrategy ??= {};
   spec.updateStrategy.type ||= 'RollingUpdate';

@@ -12,9 +12,10 @@ import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { formatLabelSelector } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 
 /** Fills in place. */
-function defaultDeployment(deployment: Deployment, dialect: Dialect): void {
+function defaultDeployment(deployment: Draft<Deployment>, dialect: Dialect): void {
   const { spec } = deployment;
   spec.strategy ??= {};
   spec.strategy.type ||= 'RollingUpdate';

@@ -28,6 +28,7 @@ import { goValuesOf } from '#api/go/go-values.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import {
@@ -88,7 +89,7 @@ export const statefulSetStrategy: Strategy<StatefulSet> = kindStrategy<StatefulS
   ],
 });
 
-function defaultStatefulSet(set: StatefulSet, { dialect, gate }: StrategyContext): void {
+function defaultStatefulSet(set: Draft<StatefulSet>, { dialect, gate }: StrategyContext): void {
   const { spec } = set;
   spec.updateStrategy ??= {};
   if ((spec.updateStrategy.type ?? '') === '') {

@@ -3,6 +3,7 @@ import { horizontalPodAutoscalerV1Strategy } from '#api/autoscaling/v1/horizonta
 import { horizontalPodAutoscalerStrategy as strategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
 import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2/types.gen.js';
 import { created, createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
 
 const base: Draft = {
   metadata: { name: 'h', namespace: 'ns', creationTimestamp: '2024-05-31T23:00:00Z' },
@@ -93,10 +94,12 @@ t.test('what is stored in version 1 comes back with what that writes', async (t)
     resource: { name: 'cpu', target: { type: 'Utilization', averageUtilization: value } },
   });
   const pods = { metric: { name: 'm' }, target: { type: 'AverageValue', averageValue: '1' } };
-  const scaler = created(
-    strategy,
-    withField(base, 'spec.metrics', [cpu(1), cpu(2), { type: 'Pods', pods }]),
-  ) as HorizontalPodAutoscaler;
+  const scaler = copyJson(
+    created(
+      strategy,
+      withField(base, 'spec.metrics', [cpu(1), cpu(2), { type: 'Pods', pods }]),
+    ) as HorizontalPodAutoscaler,
+  );
   const resource = { name: 'memory', current: { averageUtilization: 3 } };
   scaler.status = { desiredReplicas: 0, currentMetrics: [{ type: 'Resource', resource }] };
   strategy.canonicalize?.(scaler, testContext);

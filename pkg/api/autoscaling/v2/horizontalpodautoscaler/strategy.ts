@@ -1,4 +1,5 @@
 /** What is particular to horizontal pod autoscalers. */
+
 import {
   newMetric,
   newStatus,
@@ -19,6 +20,7 @@ import type {
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
+import type { Draft } from '#apimachinery/draft.js';
 
 /** Metrics shown in tables; more are only counted. */
 const shownMetrics = 2;
@@ -31,7 +33,7 @@ export const horizontalPodAutoscalerStrategy: Strategy<HorizontalPodAutoscaler> 
   {
     anyGenerateNameOnUpdate: true,
     defaults(scaler, { dialect }) {
-      scaler.metadata = withoutRoundTrip(scaler.metadata, dialect);
+      scaler.metadata = withoutRoundTrip(scaler.metadata, dialect) as typeof scaler.metadata;
       defaultScaler(scaler);
     },
     validate: (scaler, context, old) => validateScaler(scaler, context.gate, old),
@@ -63,7 +65,7 @@ function throughOlder(metrics: readonly MetricSpec[]): MetricSpec[] {
   return [...others, ...(own === undefined ? [] : [own])].map((metric) => newMetric(oldMetric(metric)));
 }
 
-function defaultScaler(scaler: HorizontalPodAutoscaler): void {
+function defaultScaler(scaler: Draft<HorizontalPodAutoscaler>): void {
   const { spec } = scaler;
   if ((spec.metrics ?? []).length === 0) {
     const target = { type: 'Utilization', averageUtilization: defaultCPUPercent };
@@ -82,12 +84,12 @@ function defaultScaler(scaler: HorizontalPodAutoscaler): void {
 }
 
 /** Fills in place what is missing: rules that are complete may be shared with the stored object. */
-function defaultRules(rules: HPAScalingRules, policies: HPAScalingPolicy[]): void {
+function defaultRules(rules: Draft<HPAScalingRules>, policies: HPAScalingPolicy[]): void {
   rules.selectPolicy ??= 'Max';
   rules.policies ??= policies;
 }
 
-function metricsText(specs: MetricSpec[], statuses: MetricStatus[]): string {
+function metricsText(specs: readonly MetricSpec[], statuses: readonly MetricStatus[]): string {
   if (specs.length === 0) return '<none>';
   const list = specs.slice(0, shownMetrics).map((spec, i) => metricText(spec, statuses[i]));
   const more = specs.length > shownMetrics ? ` + ${specs.length - shownMetrics} more...` : '';

@@ -22,6 +22,7 @@ import { age, humanDuration } from '#api/table/age.js';
 import { formatLabelSelector } from '#api/table/text.js';
 import { parseTime } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
@@ -63,7 +64,7 @@ export const jobStrategy: Strategy<Job> = kindStrategy<Job>(jobs, {
   cells: (job, context) => jobCells(job, context.now),
 });
 
-function defaultJob(job: Job, dialect: Dialect): void {
+function defaultJob(job: Draft<Job>, dialect: Dialect): void {
   const { spec, metadata } = job;
   // Neither given: one pod, once. Only completions given: one at a time.
   if (spec.completions === undefined && spec.parallelism === undefined) spec.completions = 1;
@@ -82,7 +83,7 @@ function isEmpty(labels: object | undefined): boolean {
   return labels === undefined || Object.keys(labels).length === 0;
 }
 
-function inheritLabels({ spec, metadata }: Job): void {
+function inheritLabels({ spec, metadata }: Draft<Job>): void {
   const labels = spec.template?.metadata?.labels;
   if (labels === undefined) return;
   metadata.labels = { ...labels };
@@ -94,7 +95,7 @@ function isTracked(job: Job, dialect: Dialect): boolean {
 }
 
 /** Every new job has the mark while the feature is on, and none has it while it is off. */
-function markTracking({ metadata }: Job, { dialect, gate }: StrategyContext): void {
+function markTracking({ metadata }: Draft<Job>, { dialect, gate }: StrategyContext): void {
   const mark = dialect.jobTracking;
   if (gate('JobTrackingWithFinalizers')) metadata.annotations = { ...metadata.annotations, [mark]: '' };
   else if (metadata.annotations !== undefined) delete metadata.annotations[mark];
@@ -111,7 +112,7 @@ function validateTrackingMark(job: Job, old: Job, dialect: Dialect): FieldFailur
  * Unless the client brings its own selector, the job's uid marks its pods. Labels that the client gave stay, for
  * validation to refuse when they say something else. What the pods are marked with, a job without labels of its own is.
  */
-function generateSelector(job: Job): void {
+function generateSelector(job: Draft<Job>): void {
   const { spec, metadata } = job;
   if (spec.manualSelector === true) return;
   spec.template ??= {};

@@ -17,6 +17,8 @@ import {
 } from '#api/testing/strategy-table.js';
 import { bitString, explicit, oid, sequence, set, unsignedInteger, utf8String } from '#apimachinery/asn1/der.js';
 import { encodePem } from '#apimachinery/asn1/pem.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft as Mutable } from '#apimachinery/draft.js';
 
 /** A request of the name `a` for a new key, signed with that key unless told otherwise. */
 function pkcs10(type: 'ec' | 'ed25519' | 'rsa' = 'ec', forge = false): string {
@@ -75,7 +77,7 @@ t.test('signing requests', (t) => {
     (updated(strategy, withField(base, 'spec.username', 'v'), old) as CertificateSigningRequest).spec,
     old.spec,
   );
-  const approval = { ...structuredClone(old), status: { conditions: [approved], certificate: 'QQ==' } };
+  const approval = { ...copyJson(old), status: { conditions: [approved], certificate: 'QQ==' } };
   prepareApproval(approval, old, testContext);
   t.match(approval.status.conditions, [approved]);
   t.equal(approval.status.certificate, undefined, 'approval does not issue');
@@ -121,7 +123,7 @@ t.test('the request itself', (t) => {
 });
 
 t.test('who asks is who makes the request', (t) => {
-  const draft = { ...structuredClone(base) } as unknown as CertificateSigningRequest;
+  const draft = { ...copyJson(base) } as unknown as Mutable<CertificateSigningRequest>;
   Object.assign(draft.spec, { username: 'admin', groups: ['system:masters'], uid: '1', extra: { a: ['b'] } });
   const user = { name: 'eve', groups: ['dev'], extra: { scopes: ['x'] } };
   strategy.prepareForCreate?.(draft, { ...testContext, user });

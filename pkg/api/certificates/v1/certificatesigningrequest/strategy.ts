@@ -11,7 +11,9 @@ import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age, humanDuration } from '#api/table/age.js';
 import { CertificateRequestError, readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
 import { formatTime } from '#apimachinery/clock.js';
+import { copyJson } from '#apimachinery/copy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { repeatedAt } from '#apimachinery/validation/checks.js';
 import { addAll, duplicate, goBytes, invalidValue, notSupported, required } from '#apimachinery/validation/failure.js';
@@ -55,7 +57,7 @@ function requestedDuration({ spec: { expirationSeconds } }: CertificateSigningRe
 }
 
 /** Who asks is who makes the request, whatever the request says. */
-function setRequester({ spec }: CertificateSigningRequest, { user }: StrategyContext): void {
+function setRequester({ spec }: Draft<CertificateSigningRequest>, { user }: StrategyContext): void {
   for (const field of ['username', 'uid', 'groups', 'extra'] as const) delete spec[field];
   if (user === undefined) return;
   spec.username = user.name;
@@ -66,7 +68,11 @@ function setRequester({ spec }: CertificateSigningRequest, { user }: StrategyCon
 }
 
 /** Times that are not said: now, or when a condition of that type got that status. */
-function setConditionTimes(request: CertificateSigningRequest, old: CertificateSigningRequest, now: number): void {
+function setConditionTimes(
+  request: Draft<CertificateSigningRequest>,
+  old: CertificateSigningRequest,
+  now: number,
+): void {
   const conditions = request.status?.conditions;
   if (conditions === undefined) return;
   const since = (type: string | undefined, status: string | undefined): string | undefined =>
@@ -112,7 +118,7 @@ function validatePkcs10(request: string | undefined, path: FieldPath): FieldFail
   }
 }
 
-function validateUsages(usages: string[], old: readonly string[], path: FieldPath): FieldFailure[] {
+function validateUsages(usages: readonly string[], old: readonly string[], path: FieldPath): FieldFailure[] {
   if (usages.length === 0) return [required(path, 'usages must be provided')];
   const unknownFree = old.some((usage) => !keyUsages.includes(usage));
   const twiceFree = new Set(old).size < old.length;
@@ -127,12 +133,12 @@ function validateUsages(usages: string[], old: readonly string[], path: FieldPat
 
 /** An update of `approval` changes nothing but the conditions; in place, still to be validated. */
 export function prepareApproval(
-  request: CertificateSigningRequest,
+  request: Draft<CertificateSigningRequest>,
   old: CertificateSigningRequest,
   context: Pick<StrategyContext, 'now'>,
 ): void {
   copyField(request, old, 'spec');
-  const status = { ...old.status };
+  const status = copyJson(old.status ?? {});
   copyField(status, request.status ?? {}, 'conditions');
   request.status = status;
   setConditionTimes(request, old, context.now);

@@ -9,6 +9,7 @@ import { goQuantityValue } from '#api/go/go-values.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compareQuantities, parseQuantity } from '#apimachinery/quantity.js';
 import { checkQualifiedName } from '#apimachinery/validation/checks.js';
@@ -29,7 +30,7 @@ export const limitRangeStrategy: Strategy<LimitRange> = kindStrategy<LimitRange>
 });
 
 /** For containers: the default is the maximum, and the default request the default, else the minimum. */
-function defaultItem(item: LimitRangeItem): void {
+function defaultItem(item: Draft<LimitRangeItem>): void {
   if (item.type !== 'Container') return;
   const limits = { ...item.max, ...item.default };
   if (isLonger(limits, item.default)) item.default = limits;
@@ -42,7 +43,7 @@ function isLonger(list: object, shorter: object | undefined): boolean {
   return Object.keys(list).length > Object.keys(shorter ?? {}).length;
 }
 
-function validateLimits(items: LimitRangeItem[], dialect: Dialect): FieldFailure[] {
+function validateLimits(items: readonly LimitRangeItem[], dialect: Dialect): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const types = new Set<string>();
   items.forEach((item, i) => {

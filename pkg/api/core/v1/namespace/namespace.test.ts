@@ -10,6 +10,7 @@ import {
   updated,
   withField,
 } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const base: Draft = { metadata: { name: 'n' }, spec: {} };
@@ -20,7 +21,7 @@ t.test('create', (t) => {
     spec: { finalizers: ['orch'] },
     status: { phase: 'Active' },
   });
-  const object = structuredClone(base) as unknown as Namespace;
+  const object = copyJson(base as unknown as Namespace);
   namespaceStrategy.defaults?.(object, { ...testContext, dialect: kubernetesDialect });
   t.strictSame(object.metadata.labels, { 'kubernetes.io/metadata.name': 'n' });
   t.strictSame(createFailures(namespaceStrategy, base), []);
@@ -37,7 +38,7 @@ t.test('finalizers change through their subresource only', (t) => {
   const old = created(namespaceStrategy, base) as Namespace;
   const next = updated(namespaceStrategy, base, old) as Namespace;
   t.strictSame(next.spec.finalizers, ['orch']);
-  const done: Namespace = { ...structuredClone(old), spec: {}, status: { phase: 'Terminating' } };
+  const done = { ...copyJson(old), spec: {}, status: { phase: 'Terminating' } };
   prepareFinalize(done, old);
   t.strictSame(done.status, { phase: 'Active' });
   t.strictSame(validateFinalize(done, testContext), []);

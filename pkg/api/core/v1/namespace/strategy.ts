@@ -1,4 +1,5 @@
 /** What is particular to namespaces. */
+
 import { namespaces } from '#api/core/v1/resources.gen.js';
 import type { Namespace } from '#api/core/v1/types.gen.js';
 import { validateKnownFinalizer } from '#api/meta/v1/objectmeta/validation.js';
@@ -6,6 +7,7 @@ import { copyField, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkQualifiedName } from '#apimachinery/validation/checks.js';
 import { invalidValue } from '#apimachinery/validation/failure.js';
@@ -51,7 +53,7 @@ export const namespaceStrategy: Strategy<Namespace> = kindStrategy<Namespace>(na
   ],
 });
 
-function labelWithName(namespace: Namespace, dialect: Dialect): void {
+function labelWithName(namespace: Draft<Namespace>, dialect: Dialect): void {
   const name = namespace.metadata.name ?? '';
   // There may be many more, and this is asked more than once.
   if (namespace.metadata.labels?.[dialect.labels.metadataName] === name) return;
@@ -81,7 +83,7 @@ function validatePhase(namespace: Namespace): FieldFailure[] {
 }
 
 /** An update of `finalize` changes nothing but the spec's finalizers; in place, still to be validated. */
-export function prepareFinalize(namespace: Namespace, old: Namespace): void {
+export function prepareFinalize(namespace: Draft<Namespace>, old: Namespace): void {
   copyField(namespace, old, 'status');
 }
 

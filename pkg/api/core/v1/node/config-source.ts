@@ -2,6 +2,7 @@
 
 import type { ConfigMapNodeConfigSource, Node, NodeConfigSource, NodeConfigStatus } from '#api/core/v1/types.gen.js';
 import { coreValues } from '#api/core/v1/values/core-values.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
@@ -9,7 +10,7 @@ import { configKeyErrors } from '#apimachinery/validation/identifiers.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Nobody gets a source any more. In place. */
-export function dropConfigSource(node: Node, old: Node | undefined): void {
+export function dropConfigSource(node: Draft<Node>, old: Node | undefined): void {
   if (old === undefined) {
     delete node.spec.configSource;
     if (node.status !== undefined) delete node.status.config;

@@ -4,6 +4,7 @@ import type { Node } from '#api/core/v1/types.gen.js';
 import { goQuantityValue } from '#api/go/go-values.js';
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import { changeFailures, created, type Draft, testContext, updated, withField } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
 
 const base: Draft = { metadata: { name: 'n' }, spec: {} };
 const taints = 'scheduler.alpha.orch.io/taints';
@@ -99,7 +100,7 @@ t.test('update', (t) => {
   const plain = created(nodeStrategy, base);
   const asked = updated(nodeStrategy, withField(base, 'spec.configSource', source), plain) as Node;
   t.equal(asked.spec.configSource, undefined);
-  const stored = created(nodeStrategy, base) as Node;
+  const stored = copyJson(created(nodeStrategy, base) as Node);
   stored.spec.configSource = source;
   const change = (value: unknown) => changeFailures(nodeStrategy, stored, withField(base, 'spec.configSource', value));
   t.strictSame(change(source), []);
@@ -150,7 +151,7 @@ t.test('status', (t) => {
 });
 
 t.test('warnings', (t) => {
-  const node = created(nodeStrategy, withField(base, 'spec.externalID', 'e')) as Node;
+  const node = copyJson(created(nodeStrategy, withField(base, 'spec.externalID', 'e')) as Node);
   t.strictSame(nodeStrategy.warnings?.(node, undefined, testContext), []);
   node.spec = { configSource: source };
   t.strictSame(nodeStrategy.warnings?.(node, undefined, testContext), ['spec.configSource: the feature is removed']);

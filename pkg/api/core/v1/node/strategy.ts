@@ -1,4 +1,5 @@
 /** What is particular to nodes. */
+
 import { nodeCells } from '#api/core/v1/node/cells.js';
 import { dropConfigSource } from '#api/core/v1/node/config-source.js';
 import { validateNode, validateNodeStatusUpdate, validateNodeUpdate } from '#api/core/v1/node/validation.js';
@@ -7,6 +8,7 @@ import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
+import type { Draft } from '#apimachinery/draft.js';
 
 export const nodeStrategy: Strategy<Node> = kindStrategy<Node>(nodes, {
   keepStatusOnCreate: true,
@@ -24,7 +26,7 @@ export const nodeStrategy: Strategy<Node> = kindStrategy<Node>(nodes, {
   cells: (node, context) => nodeCells(node, context.dialect, context.now),
 });
 
-function defaultNode(node: Node): void {
+function defaultNode(node: Draft<Node>): void {
   const { spec, status } = node;
   // The singular block is the first of the list.
   if ((spec.podCIDR ?? '') === '') {

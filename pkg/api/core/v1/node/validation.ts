@@ -37,7 +37,7 @@ export function validateNode(node: Node, dialect: Dialect): FieldFailure[] {
   ];
 }
 
-function validateTaints(taints: Taint[], path: FieldPath): FieldFailure[] {
+function validateTaints(taints: readonly Taint[], path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   const seen = new Set<string>();
   taints.forEach((taint, i) => {

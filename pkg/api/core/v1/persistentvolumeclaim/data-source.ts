@@ -1,13 +1,15 @@
 /** The two fields that say what a new volume is filled with: the older knows claims and snapshots only. */
+
 import type { PersistentVolumeClaimSpec, TypedLocalObjectReference } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft, Replaceable } from '#apimachinery/draft.js';
 
 /**
  * What the older field cannot name is forgotten, as it always was; a claim that has a source already, and one that uses
  * the newer field, is left alone. In place.
  */
 export function dropUnknownDataSource(
-  spec: PersistentVolumeClaimSpec,
+  spec: Draft<PersistentVolumeClaimSpec>,
   old: PersistentVolumeClaimSpec | undefined,
   dialect: Dialect,
 ): void {
@@ -22,7 +24,7 @@ function isClaimOrSnapshot({ kind, apiGroup = '' }: TypedLocalObjectReference, d
 }
 
 /** Whichever of the fields is set, both are. In place. */
-export function alignDataSources(spec: PersistentVolumeClaimSpec): void {
+export function alignDataSources(spec: Replaceable<PersistentVolumeClaimSpec>): void {
   if (spec.dataSource !== undefined) spec.dataSourceRef ??= { ...spec.dataSource };
   else if (spec.dataSourceRef !== undefined) spec.dataSource = { ...spec.dataSourceRef };
 }

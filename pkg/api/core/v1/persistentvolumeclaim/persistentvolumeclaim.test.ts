@@ -11,6 +11,7 @@ import {
   withField,
   withGates,
 } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
 
 const strategy = persistentVolumeClaimStrategy;
 const base: Draft = {
@@ -99,7 +100,7 @@ t.test('what a volume is filled with', (t) => {
   const off = made(withField(base, 'spec.dataSource', clone), withGates({ AnyVolumeDataSource: false }));
   t.match(off.dataSource, clone);
   t.equal(off.dataSourceRef, undefined);
-  const older = created(strategy, withField(base, 'spec.dataSource', clone)) as PersistentVolumeClaim;
+  const older = copyJson(created(strategy, withField(base, 'spec.dataSource', clone)) as PersistentVolumeClaim);
   delete older.spec.dataSourceRef;
   const now = withField(withField(base, 'spec.dataSource', clone), 'spec.dataSourceRef', clone);
   t.strictSame(changeFailures(strategy, older, now), []);
@@ -144,7 +145,7 @@ t.test('what may change', (t) => {
     ],
   ];
   checkUpdateRules(t, strategy, base, unbound);
-  const bound = created(strategy, withField(base, 'spec.volumeName', 'v')) as PersistentVolumeClaim;
+  const bound = copyJson(created(strategy, withField(base, 'spec.volumeName', 'v')) as PersistentVolumeClaim);
   bound.status = { phase: 'Bound', capacity: { storage: '1Gi' } };
   const change = (path: string, value: unknown, context = testContext) =>
     changeFailures(strategy, bound, withField(withField(base, 'spec.volumeName', 'v'), path, value), context);

@@ -8,6 +8,7 @@ import { storageClassAnnotation } from '#api/core/v1/volume/storage-class.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Replaceable } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { compareQuantities } from '#apimachinery/quantity.js';
@@ -25,8 +26,8 @@ export function validateClaimUpdate(
   { dialect, gate }: Pick<StrategyContext, 'dialect' | 'gate'>,
 ): FieldFailure[] {
   const failures: FieldFailure[] = [];
-  const spec: PersistentVolumeClaimSpec = { ...claim.spec };
-  const before: PersistentVolumeClaimSpec = { ...old.spec };
+  const spec: Replaceable<PersistentVolumeClaimSpec> = { ...claim.spec };
+  const before: Replaceable<PersistentVolumeClaimSpec> = { ...old.spec };
   // A claim of a time that knew one of the two fields only is taken as if it always had both.
   if (gate('AnyVolumeDataSource')) alignDataSources(before);
   if ((before.volumeName ?? '') === '') {

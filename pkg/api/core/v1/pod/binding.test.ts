@@ -1,6 +1,8 @@
 import t from 'tap';
 import { boundPod } from '#api/core/v1/pod/binding.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { statusOf as statusIn } from '#apimachinery/errors/status.js';
 
 function statusOf(act: () => unknown): unknown {
@@ -14,13 +16,13 @@ function statusOf(act: () => unknown): unknown {
 const now = Date.parse('2024-05-01T12:00:00Z');
 const binding: Binding = { metadata: { name: 'p' }, target: { kind: 'Node', name: 'n' } };
 
-function pod(metadata: Pod['metadata'] = {}, nodeName?: string): Pod {
+function pod(metadata: Pod['metadata'] = {}, nodeName?: string): Draft<Pod> {
   const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
-  return { metadata: { name: 'p', uid: 'u', resourceVersion: '7', ...metadata }, spec };
+  return { metadata: { name: 'p', uid: 'u', resourceVersion: '7', ...copyJson(metadata) }, spec };
 }
 
 t.test('the pod gets its node, the annotations of the binding, and the condition', async (t) => {
-  const old: Pod = {
+  const old: Draft<Pod> = {
     ...pod({ annotations: { a: '1' } }),
     status: { conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }] },
   };
@@ -34,7 +36,7 @@ t.test('the pod gets its node, the annotations of the binding, and the condition
 });
 
 t.test('what keeps a pod from being bound', async (t) => {
-  const rows: [name: string, current: Pod, wanted: Binding['metadata'], message: RegExp][] = [
+  const rows: [name: string, current: Draft<Draft<Pod>>, wanted: Binding['metadata'], message: RegExp][] = [
     ['it has a node', pod({}, 'other'), {}, /pod p is already assigned to node "other"/],
     [
       'it is going',

@@ -1,13 +1,15 @@
 /** What binding does to a pod. */
+
 import type { Binding, Pod, PodCondition } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { conflict, type StatusError } from '#apimachinery/errors/status.js';
 
 /**
  * The pod as it belongs to the binding's node from `now` (ms) on, which shares with `current` whatever binding leaves
  * alone. Throws 409 when it has a node or is being deleted.
  */
-export function boundPod(current: Pod, binding: Binding, now: number): Pod {
+export function boundPod(current: Draft<Pod>, binding: Binding, now: number): Draft<Pod> {
   const refusal = refusedBecause(current);
   if (refusal !== undefined) throw notBound(current, refusal);
   const { annotations } = binding.metadata ?? {};

@@ -5,9 +5,10 @@ import { containerLists } from '#api/core/v1/pod/parts/containers.js';
 import { roundResources } from '#api/core/v1/resources/rounding.js';
 import type { Container, ContainerPort, Pod, PodSpec, Volume } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 
 /** A pod: what a template gets, and what only pods get. */
-export function defaultPod(pod: Pod, dialect: Dialect): void {
+export function defaultPod(pod: Draft<Pod>, dialect: Dialect): void {
   const spec = pod.spec;
   for (const container of spec.containers ?? []) defaultRequestsFromLimits(container);
   for (const container of spec.initContainers ?? []) defaultRequestsFromLimits(container);
@@ -17,7 +18,7 @@ export function defaultPod(pod: Pod, dialect: Dialect): void {
 }
 
 /** Whoever limits a resource and says nothing else asks for as much. */
-function defaultRequestsFromLimits(container: Container): void {
+function defaultRequestsFromLimits(container: Draft<Container>): void {
   const { resources } = container;
   if (resources?.limits === undefined) return;
   for (const name of Object.keys(resources.limits)) {
@@ -27,7 +28,7 @@ function defaultRequestsFromLimits(container: Container): void {
 }
 
 /** The singular address is the first of the list; where they differ, the singular one counts. */
-function syncPodIPs(pod: Pod): void {
+function syncPodIPs(pod: Draft<Pod>): void {
   const status = pod.status;
   if (status === undefined) return;
   const first = status.podIPs?.[0]?.ip;
@@ -37,7 +38,7 @@ function syncPodIPs(pod: Pod): void {
 }
 
 /** A pod's spec, in a pod or in a template. */
-export function defaultPodSpec(spec: PodSpec, dialect: Dialect): void {
+export function defaultPodSpec(spec: Draft<PodSpec>, dialect: Dialect): void {
   spec.schedulerName ||= dialect.components.defaultScheduler;
   defaultServiceAccount(spec);
   for (const list of containerLists) {
@@ -51,7 +52,7 @@ export function defaultPodSpec(spec: PodSpec, dialect: Dialect): void {
 }
 
 /** The field's two names always say the same; the newer one wins. */
-function defaultServiceAccount(spec: PodSpec): void {
+function defaultServiceAccount(spec: Draft<PodSpec>): void {
   const name = spec.serviceAccountName || spec.serviceAccount;
   if (name === undefined || name === '') return;
   if (spec.serviceAccountName !== name) spec.serviceAccountName = name;
@@ -59,11 +60,11 @@ function defaultServiceAccount(spec: PodSpec): void {
 }
 
 /** In the host's network a container's port is the host's. */
-function defaultHostPorts(ports: ContainerPort[]): void {
+function defaultHostPorts(ports: Draft<ContainerPort[]>): void {
   for (const port of ports) port.hostPort ||= port.containerPort;
 }
 
-function defaultContainer(container: Container): void {
+function defaultContainer(container: Draft<Container>): void {
   container.imagePullPolicy ||= pullPolicyOf(container.image ?? '');
   roundResources(container.resources?.limits);
   roundResources(container.resources?.requests);

@@ -9,6 +9,7 @@ import {
 import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
 import type { Pod, PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
 import { created, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 
@@ -116,17 +117,17 @@ t.test('grace periods', (t) => {
 
 t.test('status and the rest are apart', (t) => {
   const old = created(podStrategy, base) as Pod;
-  const main = structuredClone(old);
+  const main = copyJson(old);
   main.status = { phase: 'Running' };
   podStrategy.prepareForUpdate?.(main, old, testContext);
   t.strictSame(main.status, old.status);
-  const status = structuredClone(old);
+  const status = copyJson(old);
   status.status = { phase: 'Running' };
   status.spec.nodeName = 'n';
   status.metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'A', name: 'a', uid: 'u' }];
   podStrategy.prepareForStatusUpdate?.(status, old, testContext);
   t.strictSame(status, { ...old, status: { phase: 'Running' } });
-  const ips = structuredClone(old);
+  const ips = copyJson(old);
   ips.status = { podIP: '10.0.0.1' };
   podStrategy.defaults?.(ips, testContext);
   t.strictSame(ips.status.podIPs, [{ ip: '10.0.0.1' }]);
@@ -148,7 +149,7 @@ t.test('selectable fields', (t) => {
 
 t.test('ephemeral containers are added only', (t) => {
   const old = created(podStrategy, base) as Pod;
-  const draft = structuredClone(old);
+  const draft = copyJson(old);
   draft.spec.ephemeralContainers = [{ name: 'e', image: 'i', targetContainerName: 'c' }];
   draft.spec.nodeName = 'ignored';
   const next = prepareEphemeralContainersUpdate(draft, old, testContext);
@@ -157,12 +158,12 @@ t.test('ephemeral containers are added only', (t) => {
   t.match(validateEphemeralContainers(old, next, testContext), [
     { field: 'spec.ephemeralContainers', reason: 'FieldValueForbidden' },
   ]);
-  const changed = structuredClone(next);
+  const changed = copyJson(next);
   changed.spec.ephemeralContainers = [{ ...next.spec.ephemeralContainers?.[0], name: 'e', image: 'j' }];
   t.match(validateEphemeralContainers(changed, next, testContext), [
     { field: 'spec.ephemeralContainers', message: /"e" may not be changed/ },
   ]);
-  const target = structuredClone(next);
+  const target = copyJson(next);
   target.spec.ephemeralContainers = [{ ...next.spec.ephemeralContainers?.[0], name: 'f', targetContainerName: 'none' }];
   t.match(validateEphemeralContainers(target, old, testContext), [
     { field: 'spec.ephemeralContainers[0].targetContainerName' },

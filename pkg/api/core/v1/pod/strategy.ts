@@ -21,6 +21,8 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { anyGate } from '#api/strategy/gated-fields.js';
 import { copyField, keepAllBut, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { fillDefaults } from '#apimachinery/schema/defaults.js';
 import { addAll } from '#apimachinery/validation/failure.js';
@@ -78,7 +80,7 @@ function rulesOf(pod: Pod, old: Pod | undefined, context: StrategyContext): Anno
 }
 
 /** While nobody looks at AppArmor profiles, pods have none, unless they have them already. */
-function dropAppArmor(pod: Pod, old: Pod | undefined, { gate, dialect }: StrategyContext): void {
+function dropAppArmor(pod: Draft<Pod>, old: Pod | undefined, { gate, dialect }: StrategyContext): void {
   const prefix = appArmorPrefix(dialect);
   const has = ({ metadata: { annotations } }: Pod): boolean => {
     for (const key in annotations) if (key.startsWith(prefix)) return true;
@@ -101,8 +103,8 @@ export function podGracePeriodSeconds(pod: Pod, requested: number | bigint | und
 }
 
 /** An update of `ephemeralcontainers` changes nothing but that list; returns the pod to store, still to be validated. */
-export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod, context: StrategyContext): Pod {
-  const next = structuredClone(old);
+export function prepareEphemeralContainersUpdate(pod: Pod, old: Pod, context: StrategyContext): Draft<Pod> {
+  const next = copyJson(old);
   copyField(next.spec, pod.spec, 'ephemeralContainers');
   for (const field of ['name', 'namespace', 'uid', 'resourceVersion']) copyField(next.metadata, pod.metadata, field);
   fillDefaults(context.scheme.type('core.v1.Pod'), next, anyGate(context));

@@ -1,4 +1,5 @@
 /** Templates of pods, as all workloads carry them: one place for their defaults, rules and columns. */
+
 import { defaultPodSpec } from '#api/core/v1/pod/defaults.js';
 import { validatePodAnnotations, validateSeccompAgreement } from '#api/core/v1/pod/validation/annotations.js';
 import { defaultPodOptions, type PodOptions } from '#api/core/v1/pod/validation/options.js';
@@ -6,12 +7,13 @@ import { validatePodSpec } from '#api/core/v1/pod/validation/spec.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { validateAnnotations, validateLabels } from '#api/meta/v1/objectmeta/validation.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { forbiddenField } from '#apimachinery/validation/failure.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Fills in place. */
-export function defaultPodTemplate(template: PodTemplateSpec | undefined, dialect: Dialect): void {
+export function defaultPodTemplate(template: Draft<PodTemplateSpec | undefined>, dialect: Dialect): void {
   if (template?.spec !== undefined) defaultPodSpec(template.spec, dialect);
 }
 

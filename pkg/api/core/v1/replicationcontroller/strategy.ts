@@ -13,6 +13,7 @@ import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { formatLabels } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { selectorFromLabels } from '#apimachinery/selectors/labels.js';
 import { required } from '#apimachinery/validation/failure.js';
@@ -77,7 +78,7 @@ function isEmpty(labels: Record<string, string> | undefined): boolean {
 }
 
 /** Whoever gives labels to the pods only means them for all three places. */
-function defaultController(controller: ReplicationController, dialect: Dialect): void {
+function defaultController(controller: Draft<ReplicationController>, dialect: Dialect): void {
   const { spec, metadata } = controller;
   const labels = spec.template?.metadata?.labels;
   if (labels !== undefined) {

@@ -61,7 +61,7 @@ function validateCountable(count: number, value: unknown, path: FieldPath): Fiel
   return Array.from({ length: count }, () => invalidValue(path, value, 'unsupported scope applied to resource'));
 }
 
-function validateConflicts(scopes: string[], spec: ResourceQuotaSpec, path: FieldPath): FieldFailure[] {
+function validateConflicts(scopes: readonly string[], spec: ResourceQuotaSpec, path: FieldPath): FieldFailure[] {
   return conflicts
     .filter((pair) => pair.every((scope) => scopes.includes(scope)))
     .map(() => invalidValue(path, shown(spec.scopes ?? []), 'conflicting scopes'));

@@ -31,7 +31,7 @@ export const resourceQuotaStrategy: Strategy<ResourceQuota> = kindStrategy<Resou
 });
 
 /** In whichever order. */
-function validateSameScopes(scopes: string[], old: string[]): FieldFailure[] {
+function validateSameScopes(scopes: readonly string[], old: readonly string[]): FieldFailure[] {
   const same = scopes.every((scope) => old.includes(scope)) && old.every((scope) => scopes.includes(scope));
   return same
     ? []

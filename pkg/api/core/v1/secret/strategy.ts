@@ -1,4 +1,5 @@
 /** What is particular to secrets. */
+
 import { base64Bytes, maxDataBytes, validateDataKeys, validateImmutableData } from '#api/core/v1/data/validation.js';
 import { secrets } from '#api/core/v1/resources.gen.js';
 import type { Secret } from '#api/core/v1/types.gen.js';
@@ -7,6 +8,7 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, required, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -33,7 +35,7 @@ export const secretStrategy: Strategy<Secret> = kindStrategy<Secret>(secrets, {
 });
 
 /** Plain texts are only a way of writing; they are kept as data. */
-function mergeStringData(secret: Secret): void {
+function mergeStringData(secret: Draft<Secret>): void {
   if (secret.stringData === undefined) return;
   const data = { ...secret.data };
   for (const [key, value] of Object.entries(secret.stringData)) data[key] = Buffer.from(value).toString('base64');

@@ -1,10 +1,12 @@
 /** Defaults of services, and what an update inherits from the stored service. All in place. */
+
 import type { Service, ServicePort, ServiceSpec } from '#api/core/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 
 const affinityTimeoutSeconds = 3 * 60 * 60;
 
-export function defaultService(service: Service): void {
+export function defaultService(service: Draft<Service>): void {
   const { spec } = service;
   if (spec.sessionAffinity === 'None') delete spec.sessionAffinityConfig;
   if (spec.sessionAffinity === 'ClientIP') {
@@ -35,7 +37,7 @@ export function needsHealthCheckPort(spec: ServiceSpec): boolean {
 }
 
 /** The older, singular field alone is the list's only element. */
-export function normalizeClusterIPs(spec: ServiceSpec, old?: ServiceSpec): void {
+export function normalizeClusterIPs(spec: Draft<ServiceSpec>, old?: ServiceSpec): void {
   const { clusterIP = '', clusterIPs = [] } = spec;
   if (old === undefined) {
     if (clusterIP !== '' && clusterIPs.length === 0) spec.clusterIPs = [clusterIP];
@@ -49,7 +51,7 @@ export function normalizeClusterIPs(spec: ServiceSpec, old?: ServiceSpec): void 
 }
 
 /** What was allocated earlier and is still needed stays when the client does not send it. */
-export function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
+export function keepAllocated(spec: Draft<ServiceSpec>, old: ServiceSpec): void {
   if (spec.type !== 'ExternalName' && old.type !== 'ExternalName') {
     if ((spec.clusterIP ?? '') === '' && old.clusterIP !== undefined) spec.clusterIP = old.clusterIP;
     if ((spec.clusterIPs ?? []).length === 0 && spec.clusterIP === old.clusterIP && old.clusterIPs !== undefined) {
@@ -62,7 +64,7 @@ export function keepAllocated(spec: ServiceSpec, old: ServiceSpec): void {
   }
 }
 
-function keepNodePorts(ports: ServicePort[], old: ServicePort[]): void {
+function keepNodePorts(ports: Draft<ServicePort[]>, old: readonly ServicePort[]): void {
   const key = (port: ServicePort): string => `${port.protocol}/${port.port}`;
   const byPort = new Map(old.map((port) => [key(port), port.nodePort]));
   const used = new Set(ports.map((port) => `${port.protocol}/${port.nodePort}`));
@@ -75,7 +77,7 @@ function keepNodePorts(ports: ServicePort[], old: ServicePort[]): void {
 }
 
 /** What another type of service had and this one cannot have goes, unless the client changed it on purpose. */
-export function dropFieldsOfOldType(spec: ServiceSpec, old: ServiceSpec): void {
+export function dropFieldsOfOldType(spec: Draft<ServiceSpec>, old: ServiceSpec): void {
   const same = (field: keyof ServiceSpec): boolean => semanticEqual(spec[field], old[field]);
   if (old.type !== 'ExternalName' && spec.type === 'ExternalName') {
     if (same('clusterIP') && same('clusterIPs')) {

@@ -1,9 +1,11 @@
 /** What is particular to service accounts. */
+
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { ServiceAccount } from '#api/core/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
+import type { Draft } from '#apimachinery/draft.js';
 
 export const serviceAccountStrategy: Strategy<ServiceAccount> = kindStrategy<ServiceAccount>(serviceaccounts, {
   deletionAnswer: 'object',
@@ -17,7 +19,7 @@ export const serviceAccountStrategy: Strategy<ServiceAccount> = kindStrategy<Ser
 });
 
 /** Secrets are referred to by name; nothing else of a reference means anything. */
-function keepNamesOnly(account: ServiceAccount): void {
+function keepNamesOnly(account: Draft<ServiceAccount>): void {
   if (account.secrets === undefined) return;
   account.secrets = account.secrets.map(({ name }) => (name === undefined ? {} : { name }));
 }

@@ -6,6 +6,8 @@ import type { PodTemplateSpec, Volume } from '#api/core/v1/types.gen.js';
 import { metaValues } from '#api/go/meta-values.js';
 import { isEmptySelector, validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { type IntOrString, parsePercent } from '#apimachinery/intstr.js';
 import { fillDefaults } from '#apimachinery/schema/defaults.js';
@@ -61,7 +63,7 @@ export interface TemplateRules {
 /** A template with nothing in it has the defaults of a pod all the same. */
 export function completeTemplate(template: PodTemplateSpec | undefined, scheme: Scheme): PodTemplateSpec {
   if (template?.spec !== undefined) return template;
-  const complete = { ...template, spec: { containers: [] } };
+  const complete: Draft<PodTemplateSpec> = { ...copyJson(template), spec: { containers: [] } };
   fillDefaults(scheme.type('core.v1.PodTemplateSpec'), complete, () => true);
   defaultPodTemplate(complete, scheme.dialect);
   return complete;

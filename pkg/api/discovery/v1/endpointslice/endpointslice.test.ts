@@ -3,6 +3,7 @@ import { endpointSliceStrategy } from '#api/discovery/v1/endpointslice/strategy.
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
 import { created, type Draft, updated, withField } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
 
 const base: Draft = {
   metadata: { name: 's', namespace: 'ns' },
@@ -105,7 +106,7 @@ t.test('labels of nodes are of an older version', (t) => {
   const labelled = withField(base, 'endpoints.0.deprecatedTopology', { 'orch.io/hostname': 'n', rack: 'r' });
   const made = created(endpointSliceStrategy, labelled) as EndpointSlice;
   t.strictSame(made.endpoints[0], { addresses: ['10.0.0.1'] });
-  const stored = created(endpointSliceStrategy, base) as EndpointSlice;
+  const stored = copyJson(created(endpointSliceStrategy, base) as EndpointSlice);
   stored.endpoints = [{ addresses: ['10.0.0.1'], deprecatedTopology: { 'orch.io/hostname': 'n' } }];
   const same = withField(base, 'endpoints', stored.endpoints);
   t.strictSame((updated(endpointSliceStrategy, same, stored) as EndpointSlice).endpoints, stored.endpoints);

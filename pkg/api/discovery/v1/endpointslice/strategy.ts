@@ -1,4 +1,5 @@
 /** What is particular to endpoint slices. */
+
 import { declaration as schema } from '#api/core/v1/container.js';
 import { validateNonSpecialIP } from '#api/core/v1/endpoints/non-special-ip.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
@@ -8,6 +9,7 @@ import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
@@ -65,7 +67,7 @@ export const endpointSliceStrategy: Strategy<EndpointSlice> = kindStrategy<Endpo
  * The labels of an endpoint's node are of an older version; they only stay with endpoints that stay as they are. A node
  * that was known by its label keeps its name. In place.
  */
-function dropTopology(slice: EndpointSlice, old: EndpointSlice | undefined, { labels }: Dialect): void {
+function dropTopology(slice: Draft<EndpointSlice>, old: EndpointSlice | undefined, { labels }: Dialect): void {
   const endpoints = slice.endpoints ?? [];
   if (endpoints.every(({ deprecatedTopology }) => deprecatedTopology === undefined)) return;
   if (old !== undefined && semanticEqual(slice.endpoints, old.endpoints)) return;
@@ -78,7 +80,7 @@ function dropTopology(slice: EndpointSlice, old: EndpointSlice | undefined, { la
   }
 }
 
-function validateEndpoints(endpoints: Endpoint[], addressType: string): FieldFailure[] {
+function validateEndpoints(endpoints: readonly Endpoint[], addressType: string): FieldFailure[] {
   if (endpoints.length > maxEndpoints) return [tooMany(path, endpoints.length, maxEndpoints)];
   const failures: FieldFailure[] = [];
   endpoints.forEach((endpoint, i) => {
@@ -149,7 +151,7 @@ function validateHints(endpoint: Endpoint, at: FieldPath): FieldFailure[] {
   });
 }
 
-function validatePorts(ports: EndpointPort[]): FieldFailure[] {
+function validatePorts(ports: readonly EndpointPort[]): FieldFailure[] {
   if (ports.length > maxPorts) return [tooMany(portsPath, ports.length, maxPorts)];
   const failures: FieldFailure[] = [];
   const names = new Set<string>();
@@ -169,7 +171,7 @@ function validatePorts(ports: EndpointPort[]): FieldFailure[] {
   return failures;
 }
 
-function listWithMore(all: string[]): string {
+function listWithMore(all: readonly string[]): string {
   if (all.length === 0) return '<unset>';
   const list = all.slice(0, shownInTable).join(',');
   return all.length > shownInTable ? `${list} + ${all.length - shownInTable} more...` : list;

@@ -130,13 +130,17 @@ function validateServiceAccount({ name = '', namespace = '' }: ServiceAccountSub
 }
 
 /** At least one value, and a star stands alone. */
-function checkList(path: FieldPath, values: string[], words: { none: string; others: string }): FieldFailure[] {
+function checkList(
+  path: FieldPath,
+  values: readonly string[],
+  words: { none: string; others: string },
+): FieldFailure[] {
   if (values.length === 0) return [required(path, words.none)];
   if (values.length === 1 || !values.includes('*')) return [];
   return [invalidValue(path, new Strings(values), `if '*' is present, must not specify other ${words.others}`)];
 }
 
-function checkVerbs(path: FieldPath, values: string[]): FieldFailure[] {
+function checkVerbs(path: FieldPath, values: readonly string[]): FieldFailure[] {
   const failures = checkList(path, values, { none: 'verbs must contain at least one value', others: 'verbs' });
   if (failures.length > 0 || values.every((verb) => verb === '*' || verbs.includes(verb))) return failures;
   return [notSupported(path, new Strings(values), verbs)];

@@ -11,7 +11,7 @@ export const exemptName = 'exempt';
 /** What takes the requests that no other configuration wants. */
 const catchAllName = 'catch-all';
 
-function everythingOf(...groups: string[]): PolicyRulesWithSubjects {
+function everythingOf(...groups: readonly string[]): PolicyRulesWithSubjects {
   return {
     subjects: groups.map((name) => ({ kind: 'Group', group: { name } })),
     resourceRules: [{ verbs: ['*'], apiGroups: ['*'], resources: ['*'], clusterScope: true, namespaces: ['*'] }],

@@ -178,7 +178,7 @@ function addShared(
 
 const ownerFields = ['apiVersion', 'kind', 'name', 'uid'] as const;
 
-function validateOwnerReferences(references: OwnerReference[], path: FieldPath): readonly FieldFailure[] {
+function validateOwnerReferences(references: readonly OwnerReference[], path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   let controller: string | undefined;
   for (const reference of references) {
@@ -207,7 +207,7 @@ function hasVersion(apiVersion: string): boolean {
   return parts.length <= 2 && parts.at(-1) !== '';
 }
 
-function validateFinalizers(finalizers: string[], dialect: Dialect, path: FieldPath): FieldFailure[] {
+function validateFinalizers(finalizers: readonly string[], dialect: Dialect, path: FieldPath): FieldFailure[] {
   const failures: FieldFailure[] = [];
   for (const name of finalizers) addAll(failures, invalidEach(path, name, qualifiedNameErrors(name)));
   const { orphan, foreground } = dialect.finalizers;
@@ -233,7 +233,7 @@ function validateNoNewFinalizers(meta: ObjectMeta, old: ObjectMeta, path: FieldP
   return [forbiddenField(path.child('finalizers'), text)];
 }
 
-function validateManagedFields(entries: ManagedFieldsEntry[], path: FieldPath): readonly FieldFailure[] {
+function validateManagedFields(entries: readonly ManagedFieldsEntry[], path: FieldPath): readonly FieldFailure[] {
   const failures: FieldFailure[] = [];
   entries.forEach((entry, i) => {
     const at = path.index(i);

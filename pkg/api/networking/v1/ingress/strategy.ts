@@ -216,7 +216,7 @@ function ingressCells(ingress: Ingress, now: number): TableRowCells {
   ];
 }
 
-function hostsText(rules: IngressRule[]): string {
+function hostsText(rules: readonly IngressRule[]): string {
   const hosts: string[] = [];
   for (const { host = '' } of rules) {
     // A rule after the last that is shown counts as another, even one without a host.

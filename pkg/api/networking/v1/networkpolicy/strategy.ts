@@ -1,4 +1,5 @@
 /** What is particular to network policies. */
+
 import { validateConditions } from '#api/meta/v1/condition/validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { declaration as schema } from '#api/networking/v1/networkpolicy.js';
@@ -8,6 +9,7 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import { formatLabelSelector } from '#api/table/text.js';
+import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { blockHolds, type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
 import { checkOptionalEnum, checkPortNumberOrName } from '#apimachinery/validation/checks.js';
@@ -39,7 +41,7 @@ export const networkPolicyStrategy: Strategy<NetworkPolicy> = kindStrategy<Netwo
   ],
 });
 
-function defaultPolicy(policy: NetworkPolicy): void {
+function defaultPolicy(policy: Draft<NetworkPolicy>): void {
   const { spec } = policy;
   if ((spec.policyTypes ?? []).length > 0) return;
   spec.policyTypes = (spec.egress ?? []).length > 0 ? ['Ingress', 'Egress'] : ['Ingress'];
@@ -74,7 +76,7 @@ function validatePolicy(policy: NetworkPolicy): readonly FieldFailure[] {
   return failures;
 }
 
-function validatePorts(ports: NetworkPolicyPort[] | undefined, path: FieldPath): FieldFailure[] {
+function validatePorts(ports: readonly NetworkPolicyPort[] | undefined, path: FieldPath): FieldFailure[] {
   return (ports ?? []).flatMap((port, i) => {
     const at = path.index(i);
     return [
@@ -100,7 +102,7 @@ function validateEndPort(range: NetworkPolicyPort, at: FieldPath): readonly Fiel
   return failures;
 }
 
-function validatePeers(peers: NetworkPolicyPeer[] | undefined, path: FieldPath): FieldFailure[] {
+function validatePeers(peers: readonly NetworkPolicyPeer[] | undefined, path: FieldPath): FieldFailure[] {
   return (peers ?? []).flatMap((peer, i) => {
     const at = path.index(i);
     const { podSelector, namespaceSelector, ipBlock } = peer;
@@ -119,7 +121,7 @@ function validatePeers(peers: NetworkPolicyPeer[] | undefined, path: FieldPath):
   });
 }
 
-function validateBlock(cidr: string, except: string[], path: FieldPath): FieldFailure[] {
+function validateBlock(cidr: string, except: readonly string[], path: FieldPath): FieldFailure[] {
   if (cidr === '') return [required(path.child('cidr'))];
   const block = parseCIDR(cidr);
   if (block === undefined) return [invalidValue(path.child('cidr'), cidr, 'not a valid CIDR')];

@@ -1,10 +1,12 @@
 /** What the eviction of a pod costs its budget, and how a budget says what it allows. */
+
 import { isPodReady } from '#api/core/v1/pod/conditions.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { setCondition } from '#api/meta/v1/condition/conditions.js';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { copyJson } from '#apimachinery/copy.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 
 /** Most disrupted pods that a budget's status remembers: 1.24's bound against writers that outrun its controller. */
@@ -54,8 +56,8 @@ export function allowance(
 }
 
 /** A copy of the budget that has paid for the pod at `now` (ms). Throws 429 when it allows no disruption, or has not been looked at since it changed. */
-export function disrupted(current: PodDisruptionBudget, pod: Pod, now: number): PodDisruptionBudget {
-  const budget = copyJson(current) as PodDisruptionBudget;
+export function disrupted(current: PodDisruptionBudget, pod: Pod, now: number): Draft<PodDisruptionBudget> {
+  const budget = copyJson(current);
   const name = budget.metadata.name ?? '';
   const { status } = budget;
   if (status === undefined || (status.observedGeneration ?? 0) < (budget.metadata.generation ?? 0)) {
@@ -71,7 +73,7 @@ export function disrupted(current: PodDisruptionBudget, pod: Pod, now: number): 
   }
   status.disruptionsAllowed -= 1;
   status.disruptedPods = { ...disruptedPods, [pod.metadata.name ?? '']: formatTime(now) };
-  if (status.disruptionsAllowed === 0) budget.status = allowance(status, now);
+  if (status.disruptionsAllowed === 0) budget.status = copyJson(allowance(status, now));
   return budget;
 }
 

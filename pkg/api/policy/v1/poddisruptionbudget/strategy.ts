@@ -1,4 +1,5 @@
 /** What is particular to pod disruption budgets. */
+
 import { checkAtMost100Percent, checkIntOrPercent } from '#api/core/v1/workload/validation.js';
 import { validateConditions } from '#api/meta/v1/condition/validation.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
@@ -13,6 +14,7 @@ import type {
 import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
+import { copyJson } from '#apimachinery/copy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';
@@ -33,8 +35,7 @@ export const budgetRules: KindRules<PodDisruptionBudget> = {
   defaults({ spec }, { dialect }) {
     const { selector } = spec;
     const kept = selector && withoutDeprecatedLabel(selector, dialect);
-    // Of an update it may be shared, and has been through here already.
-    if (kept !== undefined && kept !== selector) spec.selector = kept;
+    if (kept !== undefined && kept !== selector) spec.selector = copyJson(kept);
   },
   validate: (budget) => validateBudget(budget),
   cells: (budget, context) => [

@@ -2,6 +2,7 @@ import t from 'tap';
 import { podSecurityPolicyStrategy as strategy } from '#api/policy/v1beta1/podsecuritypolicy/strategy.js';
 import type { PodSecurityPolicy } from '#api/policy/v1beta1/types.gen.js';
 import { createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
+import type { Draft as Mutable } from '#apimachinery/draft.js';
 
 const base: Draft = {
   metadata: { name: 'restricted' },
@@ -15,7 +16,7 @@ const base: Draft = {
 const { labelDomain } = testContext.dialect;
 
 t.test('defaults, gates and cells', async (t) => {
-  const policy = withField(base, 'spec.allowedProcMountTypes', ['Unmasked']) as unknown as PodSecurityPolicy;
+  const policy = withField(base, 'spec.allowedProcMountTypes', ['Unmasked']) as unknown as Mutable<PodSecurityPolicy>;
   strategy.defaults?.(policy, testContext);
   t.equal(policy.spec.allowPrivilegeEscalation, true);
   strategy.prepareForCreate?.(policy, { ...testContext, gate: () => false });

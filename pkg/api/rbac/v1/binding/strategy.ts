@@ -1,4 +1,5 @@
 /** What is particular to bindings of roles, in a namespace and in the whole cluster. */
+
 import type { TableRowCells } from '#api/meta/object.js';
 import { clusterrolebindings, rolebindings } from '#api/rbac/v1/resources.gen.js';
 import type { ClusterRoleBinding, RoleBinding, Subject } from '#api/rbac/v1/types.gen.js';
@@ -6,6 +7,7 @@ import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSSubdomain } from '#apimachinery/validation/checks.js';
@@ -40,7 +42,7 @@ function bindingRules(roleKinds: readonly string[], namespaced: boolean) {
   return {
     name: pathSegmentErrors,
     allowCreateOnUpdate: true,
-    defaults: (binding: AnyBinding, context: { dialect: Dialect }) => defaultGroups(binding, context.dialect),
+    defaults: (binding: Draft<AnyBinding>, context: { dialect: Dialect }) => defaultGroups(binding, context.dialect),
     validate: (binding: AnyBinding, context: { dialect: Dialect }) =>
       validateBinding(binding, { roleKinds, namespaced, group: context.dialect.groupName('rbac') }),
     validateUpdate: (binding: AnyBinding, old: AnyBinding) =>
@@ -51,7 +53,7 @@ function bindingRules(roleKinds: readonly string[], namespaced: boolean) {
   };
 }
 
-function defaultGroups(binding: AnyBinding, dialect: Dialect): void {
+function defaultGroups(binding: Draft<AnyBinding>, dialect: Dialect): void {
   const group = dialect.groupName('rbac');
   if (binding.roleRef !== undefined) binding.roleRef.apiGroup ||= group;
   for (const subject of binding.subjects ?? []) {

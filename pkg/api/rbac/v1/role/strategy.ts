@@ -26,7 +26,7 @@ export const clusterRoleStrategy: Strategy<ClusterRole> = kindStrategy<ClusterRo
   cells: (role) => [role.metadata.name ?? '', role.metadata.creationTimestamp ?? ''],
 });
 
-function validateRules(rules: PolicyRule[] | undefined, namespaced: boolean): FieldFailure[] {
+function validateRules(rules: readonly PolicyRule[] | undefined, namespaced: boolean): FieldFailure[] {
   const failures: FieldFailure[] = [];
   rules?.forEach((rule, i) => {
     addAll(failures, validatePolicyRule(rule, namespaced, rulesPath.index(i)));

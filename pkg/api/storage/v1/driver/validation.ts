@@ -61,7 +61,7 @@ export function validateDriver({ spec }: CSIDriver): FieldFailure[] {
 }
 
 /** One token for each audience, none of them for a moment or for ever. */
-function validateTokenRequests(requests: TokenRequest[], path: FieldPath): FieldFailure[] {
+function validateTokenRequests(requests: readonly TokenRequest[], path: FieldPath): FieldFailure[] {
   const audiences = new Set<string>();
   return requests.flatMap((request, i) => {
     const { audience = '' } = request;
@@ -74,7 +74,7 @@ function validateTokenRequests(requests: TokenRequest[], path: FieldPath): Field
 
 const maxNodeIDLength = 256;
 
-export function validateNodeDrivers(drivers: CSINodeDriver[]): FieldFailure[] {
+export function validateNodeDrivers(drivers: readonly CSINodeDriver[]): FieldFailure[] {
   const names = new Set<string>();
   return drivers.flatMap((driver, i) => {
     const at = specPath.child('drivers').index(i);

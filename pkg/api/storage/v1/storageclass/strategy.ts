@@ -84,7 +84,7 @@ function validateParameters(parameters: [key: string, value: string][], path: Fi
 }
 
 /** Where volumes of the class may be made: each term once, with each key once. */
-function validateTopologies(terms: TopologySelectorTerm[], path: FieldPath): FieldFailure[] {
+function validateTopologies(terms: readonly TopologySelectorTerm[], path: FieldPath): FieldFailure[] {
   const seen = new Set<string>();
   return terms.flatMap((term, i) => {
     const at = path.index(i).child('matchLabelExpressions');

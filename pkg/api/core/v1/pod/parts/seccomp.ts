@@ -2,10 +2,12 @@
  * Seccomp profiles of a pod and of its containers, which can be written as fields or, as older clients do, as
  * annotations. A new pod gets both from whichever it has, so that readers of either kind see the profile.
  */
+
 import { mentionsSeccomp, seccompContainerPrefix, seccompPodAnnotation } from '#api/core/v1/pod/parts/annotations.js';
 import { containerLists } from '#api/core/v1/pod/parts/containers.js';
 import type { Pod, SeccompProfile } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 
 export const unconfinedProfile = 'unconfined';
 export const runtimeDefaultProfile = 'runtime/default';
@@ -40,7 +42,7 @@ interface Holder {
 }
 
 /** Gives a new pod's fields to its annotations and the other way round, in place. */
-export function syncSeccomp(pod: Pod, dialect: Dialect): void {
+export function syncSeccomp(pod: Draft<Pod>, dialect: Dialect): void {
   // Whether anybody spoke of seccomp so far: hardly any pod does, and then there are no annotations to look for.
   let mentioned = mentionsSeccomp(pod.metadata.annotations, dialect) || hasProfile(pod.spec);
   if (mentioned) syncOne(pod, pod.spec, seccompPodAnnotation(dialect));
@@ -56,7 +58,7 @@ function hasProfile(holder: Holder): boolean {
   return holder.securityContext?.seccompProfile !== undefined;
 }
 
-function syncOne(pod: Pod, holder: Holder, key: string): void {
+function syncOne(pod: Draft<Pod>, holder: Holder, key: string): void {
   const field = holder.securityContext?.seccompProfile;
   const annotation = pod.metadata.annotations?.[key];
   if (field !== undefined && annotation === undefined) {

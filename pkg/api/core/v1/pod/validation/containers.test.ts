@@ -12,6 +12,8 @@ import {
   withField,
   withGates,
 } from '#api/testing/strategy-table.js';
+import { copyJson } from '#apimachinery/copy.js';
+import type { Draft as Mutable } from '#apimachinery/draft.js';
 import { Strings } from '#apimachinery/validation/failure.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
@@ -302,8 +304,8 @@ t.test('ephemeral containers', (t) => {
   const old = created(podStrategy, withField(base, 'spec.volumes', [{ name: 'v' }])) as Pod;
   const e = 'spec.ephemeralContainers[0]';
   const add = (container: Partial<EphemeralContainer>): string[] => {
-    const pod = structuredClone(old);
-    const made = { name: 'e', image: 'i', ...container } as EphemeralContainer;
+    const pod = copyJson(old);
+    const made = { name: 'e', image: 'i', ...container } as Mutable<EphemeralContainer>;
     pod.spec.ephemeralContainers = [made];
     podStrategy.defaults?.(pod, testContext);
     return validateEphemeralContainers(pod, old, testContext).map(({ field, message }) => `${field}: ${message}`);

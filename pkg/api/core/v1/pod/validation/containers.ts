@@ -47,7 +47,11 @@ export interface PodFacts {
   readonly volumes: ReadonlyMap<string, Volume>;
 }
 
-export function validateContainers(containers: Container[], facts: PodFacts, path: FieldPath): readonly FieldFailure[] {
+export function validateContainers(
+  containers: readonly Container[],
+  facts: PodFacts,
+  path: FieldPath,
+): readonly FieldFailure[] {
   if (containers.length === 0) return [required(path)];
   const failures: FieldFailure[] = [];
   const names = new Set<string>();
@@ -62,8 +66,8 @@ export function validateContainers(containers: Container[], facts: PodFacts, pat
 }
 
 export function validateInitContainers(
-  containers: Container[],
-  others: Container[],
+  containers: readonly Container[],
+  others: readonly Container[],
   facts: PodFacts,
   path: FieldPath,
 ): readonly FieldFailure[] {
@@ -96,9 +100,9 @@ const ephemeralForbidden = [
 ] as const;
 
 export function validateEphemeralContainers(
-  containers: EphemeralContainer[],
-  others: Container[],
-  initContainers: Container[],
+  containers: readonly EphemeralContainer[],
+  others: readonly Container[],
+  initContainers: readonly Container[],
   facts: PodFacts,
   path: FieldPath,
 ): readonly FieldFailure[] {
@@ -184,7 +188,7 @@ function validateMessagePolicy(policy: string | undefined, path: FieldPath): rea
   return (policy ?? '') === '' ? [required(path, text)] : [invalidValue(path, policy, text)];
 }
 
-function addPorts(failures: FieldFailure[], ports: ContainerPort[], path: FieldPath): void {
+function addPorts(failures: FieldFailure[], ports: readonly ContainerPort[], path: FieldPath): void {
   const names = new Set<string>();
   ports.forEach((port, i) => {
     const at = path.index(i);
@@ -203,7 +207,7 @@ function addPorts(failures: FieldFailure[], ports: ContainerPort[], path: FieldP
 }
 
 /** No two containers may claim the same port of the host. */
-function addHostPortConflicts(failures: FieldFailure[], containers: Container[], path: FieldPath): void {
+function addHostPortConflicts(failures: FieldFailure[], containers: readonly Container[], path: FieldPath): void {
   let claimed: Set<string> | undefined;
   containers.forEach((container, i) => {
     container.ports?.forEach((port, j) => {
@@ -221,7 +225,7 @@ function addHostPortConflicts(failures: FieldFailure[], containers: Container[],
 function addVolumeMounts(
   failures: FieldFailure[],
   { volumeDevices: devices, securityContext }: Container,
-  mounts: VolumeMount[],
+  mounts: readonly VolumeMount[],
   facts: PodFacts,
   path: FieldPath,
 ): void {
@@ -266,8 +270,8 @@ function validatePropagation(mode: string | undefined, privileged: boolean, path
 }
 
 function validateVolumeDevices(
-  devices: VolumeDevice[],
-  mounts: VolumeMount[],
+  devices: readonly VolumeDevice[],
+  mounts: readonly VolumeMount[],
   facts: PodFacts,
   path: FieldPath,
 ): readonly FieldFailure[] {

@@ -56,7 +56,10 @@ function validateConfig(config: PodDNSConfig, options: PodOptions, path: FieldPa
   return failures;
 }
 
-export function validateHostAliases(aliases: HostAlias[] | undefined, path: FieldPath): readonly FieldFailure[] {
+export function validateHostAliases(
+  aliases: readonly HostAlias[] | undefined,
+  path: FieldPath,
+): readonly FieldFailure[] {
   if (aliases === undefined) return none;
   const failures: FieldFailure[] = [];
   for (const { ip = '', hostnames } of aliases) {

@@ -70,7 +70,7 @@ const containerResources = [
   'requests.memory',
 ] as const;
 
-export function addEnv(failures: FieldFailure[], vars: EnvVar[], options: PodOptions, path: FieldPath): void {
+export function addEnv(failures: FieldFailure[], vars: readonly EnvVar[], options: PodOptions, path: FieldPath): void {
   vars.forEach((variable, i) => {
     const at = path.index(i);
     const name = variable.name ?? '';
@@ -173,7 +173,10 @@ function divisorsOf(resource: string): { shown: string; allowed: readonly string
   return { shown: name === 'ephemeral-storage' ? 'local ephemeral storage' : name, allowed: byteDivisors };
 }
 
-export function validateEnvFrom(sources: EnvFromSource[] | undefined, path: FieldPath): readonly FieldFailure[] {
+export function validateEnvFrom(
+  sources: readonly EnvFromSource[] | undefined,
+  path: FieldPath,
+): readonly FieldFailure[] {
   if (sources === undefined) return none;
   const failures: FieldFailure[] = [];
   sources.forEach((source, i) => {

@@ -175,8 +175,8 @@ export function validatePodStatusUpdate(pod: Pod, old: Pod, rules: AnnotationRul
 
 /** Of a pod that does not restart, a container that has ended does not run again. */
 function endedStaysEnded(
-  statuses: ContainerStatus[] | undefined,
-  old: ContainerStatus[] | undefined,
+  statuses: readonly ContainerStatus[] | undefined,
+  old: readonly ContainerStatus[] | undefined,
   restartPolicy: string | undefined,
   path: FieldPath,
 ): readonly FieldFailure[] {

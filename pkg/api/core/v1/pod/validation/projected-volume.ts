@@ -24,7 +24,7 @@ const checkFactMode = wordedRangesOf(schema.types.DownwardAPIVolumeFile, modeWor
 const checkDefaultMode = wordedRangesOf(schema.types.ProjectedVolumeSource, modeWording, 'defaultMode');
 const checkToken = wordedRangesOf(schema.types.ServiceAccountTokenProjection, tokenWording, 'expirationSeconds');
 
-export function validateKeysToPaths(items: KeyToPath[] | undefined, path: FieldPath): readonly FieldFailure[] {
+export function validateKeysToPaths(items: readonly KeyToPath[] | undefined, path: FieldPath): readonly FieldFailure[] {
   if (items === undefined) return none;
   const failures: FieldFailure[] = [];
   items.forEach((item, i) => {
@@ -39,7 +39,7 @@ export function validateKeysToPaths(items: KeyToPath[] | undefined, path: FieldP
 
 /** The path is that of the volume or projection: 1.24 does not say which of the files it means. */
 export function validateDownwardFiles(
-  files: DownwardAPIVolumeFile[] | undefined,
+  files: readonly DownwardAPIVolumeFile[] | undefined,
   options: PodOptions,
   path: FieldPath,
 ): readonly FieldFailure[] {

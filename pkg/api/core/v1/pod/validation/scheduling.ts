@@ -150,7 +150,10 @@ function validatePodAffinityTerm(term: PodAffinityTerm, path: FieldPath): readon
 /** Effects of taints and tolerations. */
 export const taintEffects = schedulingSchema.enums.TaintEffect;
 
-export function validateTolerations(tolerations: Toleration[] | undefined, path: FieldPath): readonly FieldFailure[] {
+export function validateTolerations(
+  tolerations: readonly Toleration[] | undefined,
+  path: FieldPath,
+): readonly FieldFailure[] {
   if (tolerations === undefined) return none;
   const failures: FieldFailure[] = [];
   tolerations.forEach((toleration, i) => {
@@ -185,8 +188,8 @@ function addToleration(failures: FieldFailure[], toleration: Toleration, path: F
 
 /** Once set, a toleration stays; only how long it lasts may change. */
 export function validateOnlyAddedTolerations(
-  tolerations: Toleration[] | undefined,
-  old: Toleration[] | undefined,
+  tolerations: readonly Toleration[] | undefined,
+  old: readonly Toleration[] | undefined,
   path: FieldPath,
 ): readonly FieldFailure[] {
   if (tolerations !== old && old !== undefined && !holdAll(tolerations ?? [], old))
@@ -202,7 +205,7 @@ function holdAll(tolerations: readonly Toleration[], old: readonly Toleration[])
 }
 
 export function validateTopologySpread(
-  constraints: TopologySpreadConstraint[] | undefined,
+  constraints: readonly TopologySpreadConstraint[] | undefined,
   path: FieldPath,
 ): readonly FieldFailure[] {
   if (constraints === undefined) return none;

@@ -104,7 +104,7 @@ function hostPortsMatch(spec: PodSpec, path: FieldPath): readonly FieldFailure[]
 }
 
 function validateSysctls(
-  sysctls: Sysctl[] | undefined,
+  sysctls: readonly Sysctl[] | undefined,
   { slashedSysctls }: PodOptions,
   path: FieldPath,
 ): readonly FieldFailure[] {

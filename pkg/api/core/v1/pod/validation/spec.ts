@@ -78,7 +78,10 @@ export function validatePodSpec(spec: PodSpec, rules: PodSpecRules, path: FieldP
   );
 }
 
-function validateReadinessGates(gates: PodReadinessGate[] | undefined, path: FieldPath): readonly FieldFailure[] {
+function validateReadinessGates(
+  gates: readonly PodReadinessGate[] | undefined,
+  path: FieldPath,
+): readonly FieldFailure[] {
   if (gates === undefined) return none;
   const failures: FieldFailure[] = [];
   gates.forEach(({ conditionType = '' }, i) => {

@@ -60,7 +60,7 @@ export interface VolumeFacts {
 
 /** The failures, and the volumes that are well formed, by name. */
 export function validateVolumes(
-  volumes: Volume[],
+  volumes: readonly Volume[],
   facts: VolumeFacts,
   path: FieldPath,
 ): { failures: FieldFailure[]; known: Map<string, Volume> } {
