@@ -5,7 +5,7 @@ import { groupVersions } from '#api/scheme.gen.js';
 import { strategyFor } from '#api/strategies.js';
 import { testContext } from '#api/testing/strategy-table.js';
 import { outlineOf } from '#apimachinery/codec/outline.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { FieldDeclaration, MessageDeclaration, ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 

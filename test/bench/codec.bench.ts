@@ -16,7 +16,7 @@ import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import { realClock } from '#apimachinery/clock.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { encodeStored, type StorableObject } from '#storage/layout.js';

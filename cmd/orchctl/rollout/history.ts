@@ -2,7 +2,7 @@
 
 import type { ControllerRevision, ReplicaSet } from '#api/apps/v1/types.gen.js';
 import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { parseInt64 } from '#apimachinery/int64.js';

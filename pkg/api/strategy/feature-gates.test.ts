@@ -19,7 +19,7 @@ import {
   withField,
   withGates,
 } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import type { FieldDeclaration, MessageDeclaration, ResourceDeclaration } from '#apimachinery/schema/schema.js';
 

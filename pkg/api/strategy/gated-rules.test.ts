@@ -8,7 +8,7 @@ import { jobStrategy } from '#api/batch/v1/job/strategy.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { type Draft, testContext, withField } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft as Mutable } from '#apimachinery/draft.js';
 
 function contextWith(gate: string, on: boolean): StrategyContext {

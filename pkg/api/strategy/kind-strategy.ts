@@ -8,7 +8,7 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objec
 import { anyGate, GatedFields } from '#api/strategy/gated-fields.js';
 import { immutablePaths, validateImmutablePaths } from '#api/strategy/immutable-fields.js';
 import type { Lifecycle, Strategy, StrategyContext } from '#api/strategy/strategy.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft, Replaceable } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

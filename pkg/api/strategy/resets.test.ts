@@ -5,7 +5,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
 import { testContext } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 

@@ -3,7 +3,7 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import type { Draft as Mutable } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { type ApplyRequest, applyPatch } from '#apimachinery/apply/apply.js';
+import { withoutQuestions } from '#apimachinery/apply/conversions.js';
 import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
 import { prune } from '#apimachinery/apply/merge.js';
@@ -44,15 +45,17 @@ class Story {
     const updated = structuredClone(this.live ?? { apiVersion: 'apps/v1', kind: 'Deployment' });
     change(updated);
     const canonical = decodeValue(updated, type).object as JsonObject & { metadata: Record<string, unknown> };
-    const entries = updateManagedFields({
-      type,
-      apiVersion: 'apps/v1',
-      subresource,
-      live: this.live,
-      updated: canonical,
-      manager,
-      now: this.#now,
-    });
+    const entries = withoutQuestions(
+      updateManagedFields({
+        type,
+        apiVersion: 'apps/v1',
+        subresource,
+        live: this.live,
+        updated: canonical,
+        manager,
+        now: this.#now,
+      }),
+    );
     canonical.metadata.managedFields = entries;
     this.live = canonical;
   }
@@ -370,18 +373,20 @@ t.test('members named like what every object has', async (t) => {
 t.test('references are one piece', async (t) => {
   const pod = scheme.type('core.v1.Pod');
   const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'r', uid: 'u1' };
-  const entries = updateManagedFields({
-    type: pod,
-    apiVersion: 'v1',
-    subresource: '',
-    live: undefined,
-    updated: {
-      metadata: { ownerReferences: [owner], finalizers: ['x/y'] },
-      spec: { imagePullSecrets: [{ name: 's' }], nodeSelector: { a: 'b' }, containers: [] },
-    },
-    manager: 'm',
-    now: start,
-  });
+  const entries = withoutQuestions(
+    updateManagedFields({
+      type: pod,
+      apiVersion: 'v1',
+      subresource: '',
+      live: undefined,
+      updated: {
+        metadata: { ownerReferences: [owner], finalizers: ['x/y'] },
+        spec: { imagePullSecrets: [{ name: 's' }], nodeSelector: { a: 'b' }, containers: [] },
+      },
+      manager: 'm',
+      now: start,
+    }),
+  );
   t.strictSame(entries[0]?.fieldsV1, {
     'f:metadata': {
       'f:finalizers': { '.': {}, 'v:"x/y"': {} },
@@ -419,15 +424,17 @@ t.test('null and empty stay apart where neither has parts', (t) => {
 
 t.test('a list that is always there belongs to who writes it empty', (t) => {
   const written = (spec: object) =>
-    updateManagedFields({
-      type: scheme.type('core.v1.LimitRange'),
-      apiVersion: 'v1',
-      subresource: '',
-      live: undefined,
-      updated: { metadata: {}, spec },
-      manager: 'm',
-      now: start,
-    });
+    withoutQuestions(
+      updateManagedFields({
+        type: scheme.type('core.v1.LimitRange'),
+        apiVersion: 'v1',
+        subresource: '',
+        live: undefined,
+        updated: { metadata: {}, spec },
+        manager: 'm',
+        now: start,
+      }),
+    );
   t.strictSame(written({ limits: [] })[0]?.fieldsV1, { 'f:spec': { 'f:limits': {} } });
   t.strictSame(written({}), [], 'and to nobody where it is not said');
   t.end();

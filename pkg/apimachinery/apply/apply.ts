@@ -4,7 +4,6 @@
  */
 
 import { compare } from '#apimachinery/apply/compare.js';
-import { compareSteps } from '#apimachinery/apply/compare-steps.js';
 import { conflictError, type ManagerConflict } from '#apimachinery/apply/conflicts.js';
 import { type Converting, withoutQuestions } from '#apimachinery/apply/conversions.js';
 import { AmbiguousElementError } from '#apimachinery/apply/elements.js';
@@ -17,7 +16,7 @@ import {
   sorted,
   union,
 } from '#apimachinery/apply/field-set.js';
-import { fieldsOf, fieldsOfSteps } from '#apimachinery/apply/fields-of.js';
+import { fieldsOf } from '#apimachinery/apply/fields-of.js';
 import {
   manageable,
   managerBeforeApply,
@@ -40,11 +39,11 @@ import { mergeSteps } from '#apimachinery/apply/merge.js';
 import { faultText, shapeFaults } from '#apimachinery/apply/shapes.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
 import { type ChangesOf, changesByVersion, pruned } from '#apimachinery/apply/versions.js';
-import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import type { Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
+import { copyJsonSteps } from '#apimachinery/collections/copy.js';
 import { badRequest, statusOf, unclassified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
@@ -149,7 +148,7 @@ function versionKind({ applied, apiVersion }: Configuration): string {
 }
 
 /** Fields of which the live object still holds what client-side apply put there, in the version that is applied now. */
-function appliedByClient({ type, apiVersion }: ApplyRequest, live: JsonObject, annotation: string): FieldSet {
+function* appliedByClient({ type, apiVersion }: ApplyRequest, live: JsonObject, annotation: string): Steps<FieldSet> {
   const text = asObject(asObject(live.metadata).annotations)[annotation];
   if (typeof text !== 'string') return emptySet;
   let last: JsonObject;
@@ -163,8 +162,8 @@ function appliedByClient({ type, apiVersion }: ApplyRequest, live: JsonObject, a
     return emptySet;
   }
   if (last.apiVersion !== apiVersion) return emptySet;
-  const { touched, removed } = compare(type, last, live);
-  return difference(fieldsOf(type, last), union(touched, removed));
+  const { touched, removed } = yield* compare(type, last, live);
+  return difference(yield* fieldsOf(type, last), union(touched, removed));
 }
 
 function conflictsWith(others: readonly Manager[], changesFor: ChangesOf): ManagerConflict[] {
@@ -174,11 +173,15 @@ function conflictsWith(others: readonly Manager[], changesFor: ChangesOf): Manag
 }
 
 /** What remains of the conflicts when fields of client-side apply may be taken over. */
-function unforgiven(conflicts: readonly ManagerConflict[], live: JsonObject, request: ApplyRequest): ManagerConflict[] {
+function* unforgiven(
+  conflicts: readonly ManagerConflict[],
+  live: JsonObject,
+  request: ApplyRequest,
+): Steps<ManagerConflict[]> {
   const client = request.clientSideApply;
   if (request.force) return [];
   if (client === undefined || client.manager !== request.manager) return [...conflicts];
-  const allowed = appliedByClient(request, live, client.annotation);
+  const allowed = yield* appliedByClient(request, live, client.annotation);
   return conflicts
     .map(({ manager, fields }) => ({ manager, fields: difference(fields, allowed) }))
     .filter(({ fields }) => !isEmptySet(fields));
@@ -252,7 +255,7 @@ function* mergeInto({ live, managers, applied, request }: Merge): Converting<App
   const previous = managers.find((manager) => sameManager(manager, self));
   const others = managers.filter((manager) => !sameManager(manager, self));
   yield;
-  const fields = yield* fieldsOfSteps(type, applied);
+  const fields = yield* fieldsOf(type, applied);
   yield;
   const wanted = sorted(manageable(fields, request));
   yield;
@@ -265,7 +268,7 @@ function* mergeInto({ live, managers, applied, request }: Merge): Converting<App
   yield;
 
   const { uncompared } = unmanaged(request);
-  const changes = yield* compareSteps(type, live, result, uncompared);
+  const changes = yield* compare(type, live, result, uncompared);
   yield;
   const changesFor = yield* changesByVersion(
     {
@@ -278,7 +281,7 @@ function* mergeInto({ live, managers, applied, request }: Merge): Converting<App
     },
     others,
   );
-  const left = unforgiven(conflictsWith(others, changesFor), live, request);
+  const left = yield* unforgiven(conflictsWith(others, changesFor), live, request);
   if (left.length > 0) throw conflictError(left, request.toldAs);
   yield;
 

@@ -9,7 +9,8 @@ import {
   setOfFields,
   setsEqual,
 } from '#apimachinery/apply/field-set.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { allSteps } from '#apimachinery/async/steps.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { changed, withoutDuplicates } from '#apimachinery/testing/random-change.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
@@ -18,6 +19,7 @@ import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);
 const scheme = schemeFor(kubernetesDialect);
+const compared = (...call: Parameters<typeof compare>) => allSteps(compare(...call));
 const structs = [...scheme.typeNames()].map((name) => scheme.type(name)).filter(({ shape }) => shape === 'struct');
 
 t.test('two versions of objects of every type', async (t) => {
@@ -29,13 +31,13 @@ t.test('two versions of objects of every type', async (t) => {
   let changes = 0;
   for (const type of structs) {
     const object = withoutDuplicates(type, objects.object(type));
-    if (!compare(type, object, copyJson(object)).isSame) t.fail(`${type.name}: a copy differs, SEED=${seed}`);
+    if (!compared(type, object, copyJson(object)).isSame) t.fail(`${type.name}: a copy differs, SEED=${seed}`);
     const next = withoutDuplicates(type, changed(object, objects.object(type), random));
-    const there = compare(type, object, next);
-    const copied = compare(type, object, copyJson(next));
+    const there = compared(type, object, next);
+    const copied = compared(type, object, copyJson(next));
     same(copied.touched, there.touched, `${type.name}: touched, whether shared or not`);
     same(copied.removed, there.removed, `${type.name}: removed, whether shared or not`);
-    const back = compare(type, next, object);
+    const back = compared(type, next, object);
     same(
       there.removed,
       difference(back.touched, there.touched),
@@ -44,9 +46,53 @@ t.test('two versions of objects of every type', async (t) => {
     if (there.isSame !== back.isSame || there.isSame !== (isEmptySet(there.touched) && isEmptySet(there.removed)))
       t.fail(`${type.name}: whether it is the same, SEED=${seed}`);
     const hidden = setOfFields(['metadata.labels', 'spec']);
-    const seen = compare(type, object, next, hidden);
+    const seen = compared(type, object, next, hidden);
     same(seen.touched, recursiveDifference(there.touched, hidden), `${type.name}: what is passed over`);
     if (!there.isSame) changes++;
   }
   t.ok(changes > structs.length / 4);
+});
+
+const hidden = setOfFields(['metadata.labels', 'metadata.name', 'status']);
+
+t.test('short steps find the same, in the same order', async (t) => {
+  const random = seededRandom(seed);
+  const objects = new RandomObjects(random);
+  let changes = 0;
+  for (const type of structs) {
+    const object = withoutDuplicates(type, objects.object(type));
+    const next = withoutDuplicates(type, changed(object, objects.object(type), random));
+    const pairs = [
+      [object, next],
+      [next, object],
+      [{}, object],
+      [object, {}],
+    ] as const;
+    for (const [left, right] of pairs) {
+      for (const unseen of [undefined, hidden]) {
+        const wanted = compared(type, left, right, unseen);
+        const found = compared(type, left, right, unseen, 3);
+        if (JSON.stringify(found) !== JSON.stringify(wanted)) t.strictSame(found, wanted, `${type.name}, SEED=${seed}`);
+        if (!wanted.isSame) changes++;
+      }
+    }
+  }
+  t.ok(changes > structs.length);
+});
+
+t.test('a large object takes many steps', async (t) => {
+  const type = scheme.kind('v1', 'ConfigMap')?.type;
+  if (type === undefined) throw new Error('no config maps');
+  const map = (value: string) => ({
+    data: Object.fromEntries(Array.from({ length: 50_000 }, (_, i) => [`k${i}`, value])),
+  });
+  for (const [left, right] of [
+    [{}, map('a')],
+    [map('a'), {}],
+    [map('a'), map('b')],
+    [map('a'), map('a')],
+  ] as const) {
+    const steps = [...compare(type, left, right)];
+    t.ok(steps.length > 5, `${steps.length} steps`);
+  }
 });

@@ -3,10 +3,10 @@
  * as a whole. Rules of structured-merge-diff as of release 1.24. Parts that both versions share are not looked at.
  */
 
-import { addedValue } from '#apimachinery/apply/added-fields.js';
+import { addedValue } from '#apimachinery/apply/added-value.js';
 import { fieldEdge } from '#apimachinery/apply/edges.js';
-import { checkEdge, checkEdges } from '#apimachinery/apply/elements.js';
-import { emptySet, type FieldSet, memberOnly, unionBelow } from '#apimachinery/apply/field-set.js';
+import { AmbiguousElementError, checkEdge } from '#apimachinery/apply/elements.js';
+import { emptySet, type FieldSet, memberOnly, sorted, unionBelow } from '#apimachinery/apply/field-set.js';
 import {
   asList,
   asObject,
@@ -16,6 +16,7 @@ import {
   hasNoParts,
   isSilent,
   type JsonObject,
+  type LeafStructure,
   type Member,
   type Members,
   partStructure,
@@ -24,6 +25,8 @@ import {
   structOf,
   structureFor,
 } from '#apimachinery/apply/structure.js';
+import { StepBudget } from '#apimachinery/async/step-budget.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import { isObject, jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -36,18 +39,19 @@ export interface Comparison {
 }
 
 /** What has changed at and below a value, undefined when nothing has. */
-export interface Difference {
+interface Difference {
   readonly touched: FieldSet | undefined;
   readonly removed: FieldSet | undefined;
 }
 
-const modified: Difference = { touched: memberOnly, removed: undefined };
+const added: Difference = { touched: memberOnly, removed: undefined };
+const modified = added;
 const gone: Difference = { touched: undefined, removed: memberOnly };
 
 type Node = Record<string, FieldSet>;
 
 /** Of the parts of a value: made when they are found, since most have none. */
-export class Differences {
+class Differences {
   touched: Node | undefined;
   removed: Node | undefined;
 
@@ -66,155 +70,198 @@ function withEdge(node: Node = {}, edge: string, child: FieldSet): Node {
   return node;
 }
 
-/** `left` is not `right`. */
-export function differenceOf(left: unknown, right: unknown, declared: Structure): Difference | undefined {
-  if (left === undefined) return { touched: addedValue(right, declared), removed: undefined };
-  if (isRemade(declared, left, right)) return remade(declared, left, right);
-  const structure = comparedAs(declared, left, right);
-  if (structure.kind === 'leaf' || (hasNoParts(left) && hasNoParts(right))) {
-    if (right === undefined) return { touched: undefined, removed: goneValue(left, structure) };
-    if (structure.kind === 'leaf') structure.check?.(right);
-    return jsonEqual(left, right) ? undefined : modified;
-  }
-  const found = new Differences();
-  switch (structure.kind) {
-    case 'struct':
-      compareStructs(found, structure.members, left, right);
-      break;
-    case 'map':
-      compareMaps(found, structure.element, asObject(left), asObject(right));
-      break;
-    case 'set':
-    case 'list':
-      compareLists(found, structure, asList(left), asList(right));
-      break;
-  }
-  if (right === undefined) return { touched: undefined, removed: { '.': memberOnly, ...found.removed } };
-  return found.touched === undefined && found.removed === undefined ? undefined : found;
+/**
+ * Compares two objects of the type; `unseen` is passed over, see `structOf`. In steps that each take some milliseconds;
+ * `parts`: of one step, for tests. Throws an AmbiguousElementError for lists whose elements cannot be told apart.
+ */
+export function* compare(
+  type: TypeInfo,
+  left: JsonObject,
+  right: JsonObject,
+  unseen?: FieldSet,
+  parts?: number,
+): Steps<Comparison> {
+  const all = new Differences();
+  yield* new Comparer(parts).messages(all, structOf(type, unseen).members, left, right);
+  const { touched = emptySet, removed = emptySet } = all;
+  return { touched, removed, isSame: touched === emptySet && removed === emptySet };
 }
 
-/** The fields of a value without parts: of a message its nulls. */
-function goneValue(value: unknown, structure: DefiniteStructure): FieldSet {
-  return structure.kind === 'struct' && isObject(value) ? addedValue(value, structure) : memberOnly;
+/** The paths of a new object, in order; the rest as for `compare`. */
+export function* addedFields(type: TypeInfo, object: unknown, unseen?: FieldSet, parts?: number): Steps<FieldSet> {
+  const { touched } = yield* compare(type, {}, asObject(object), unseen, parts);
+  yield;
+  return sorted(touched);
 }
+
+function leafDifference(leaf: LeafStructure, left: unknown, right: unknown): Difference | undefined {
+  if (right === undefined) return gone;
+  leaf.check?.(right);
+  if (left === undefined) return added;
+  return jsonEqual(left, right) ? undefined : modified;
+}
+
+class Comparer {
+  readonly #budget: StepBudget;
+
+  constructor(parts: number | undefined) {
+    this.#budget = new StepBudget(parts);
+  }
+
+  *messages(all: Differences, members: Members, left: unknown, right: unknown): Steps<void> {
+    const before = asObject(left);
+    const after = asObject(right);
+    for (const declared of members.seen) {
+      const old = member(before, declared.name);
+      const given = member(after, declared.name);
+      if (right === undefined && old === undefined && declared.alwaysThere) all.add(declared.edge, gone);
+      if (old !== given) yield* this.#member(all, declared, [old, given], right === undefined);
+    }
+    for (const name of members.undeclared(before)) {
+      const [old, given] = [before[name], member(after, name)];
+      if (old !== given) yield* this.#member(all, members.of(name), [old, given], right === undefined);
+    }
+    for (const name of members.undeclared(after)) {
+      if (!Object.hasOwn(before, name))
+        yield* this.#member(all, members.of(name), [undefined, after[name]], right === undefined);
+    }
+  }
+
+  /** `isGone`: with the message that it is a member of, which is empty otherwise rather than gone. */
+  *#member(
+    all: Differences,
+    declared: Member,
+    [old, given]: readonly [old: unknown, given: unknown],
+    isGone: boolean,
+  ): Steps<void> {
+    const { whenEmpty, structure, edge } = declared;
+    if (given === undefined || old === undefined) if (isSilent(declared, given ?? old)) return;
+    const left = old === undefined ? whenEmpty : old;
+    const right = given === undefined && !isGone ? whenEmpty : given;
+    if (left === right) return;
+    // Most members are leaves, which need no more steps.
+    all.add(
+      edge,
+      structure.kind === 'leaf'
+        ? leafDifference(structure, left, right)
+        : yield* this.#difference(left, right, structure),
+    );
+  }
+
+  /** `left` is not `right`. */
+  *#difference(left: unknown, right: unknown, declared: Structure): Steps<Difference | undefined> {
+    if (this.#budget.spend(1)) yield;
+    if (left === undefined) return { touched: yield* addedValue(right, declared, this.#budget), removed: undefined };
+    if (isRemade(declared, left, right)) {
+      const touched = yield* addedValue(right, declared, this.#budget);
+      const removed = isObject(left) ? (yield* this.#difference(left, null, declared))?.removed : undefined;
+      return { touched, removed };
+    }
+    const structure = comparedAs(declared, left, right);
+    if (structure.kind === 'leaf') return leafDifference(structure, left, right);
+    if (hasNoParts(left) && hasNoParts(right)) {
+      // With a message without members its nulls are gone.
+      if (right === undefined) {
+        const isMessage = structure.kind === 'struct' && isObject(left);
+        const removed = isMessage ? yield* addedValue(left, structure, this.#budget) : memberOnly;
+        return { touched: undefined, removed };
+      }
+      return jsonEqual(left, right) ? undefined : modified;
+    }
+    const parts = new Differences();
+    switch (structure.kind) {
+      case 'struct':
+        yield* this.messages(parts, structure.members, left, right);
+        break;
+      case 'map':
+        yield* this.#maps(parts, structure.element, asObject(left), asObject(right));
+        break;
+      case 'set':
+      case 'list':
+        yield* this.#lists(parts, structure, asList(left), asList(right));
+        break;
+    }
+    if (right === undefined) return { touched: undefined, removed: { '.': memberOnly, ...parts.removed } };
+    return parts.touched === undefined && parts.removed === undefined ? undefined : parts;
+  }
+
+  *#maps(all: Differences, element: Structure, left: JsonObject, right: JsonObject): Steps<void> {
+    for (const name in left) {
+      const old = left[name];
+      const next = member(right, name);
+      if (old !== next) all.add(fieldEdge(name), yield* this.#difference(old, next, element));
+      else if (this.#budget.spend(1)) yield;
+    }
+    let count = 0;
+    for (const name in right) {
+      checkEntries(++count);
+      if (right[name] === undefined || Object.hasOwn(left, name)) continue;
+      all.add(fieldEdge(name), yield* this.#difference(undefined, right[name], element));
+    }
+  }
+
+  *#lists(all: Differences, structure: ElementsStructure, left: List, right: List): Steps<void> {
+    const element = partStructure(structure);
+    if (inStep(structure, left, right)) {
+      for (const [i, old] of left.entries()) {
+        if (old === right[i]) continue;
+        const difference = yield* this.#difference(old, right[i], element);
+        if (difference === undefined) continue;
+        const edge = elementOf(structure, old);
+        checkEdge(edge);
+        all.add(edge, difference);
+      }
+      return;
+    }
+    checkEntries(right.length);
+    const before = yield* this.#byEdge(structure, left);
+    const after = yield* this.#byEdge(structure, right);
+    for (const [edge, old] of before) {
+      const next = after.get(edge);
+      after.delete(edge);
+      if (old !== next) all.add(edge, yield* this.#difference(old, next, element));
+      else if (this.#budget.spend(1)) yield;
+    }
+    for (const [edge, next] of after) all.add(edge, yield* this.#difference(undefined, next, element));
+  }
+
+  *#byEdge(structure: ElementsStructure, list: List): Steps<Map<string, unknown>> {
+    const byEdge = new Map<string, unknown>();
+    for (const part of list) {
+      if (this.#budget.spend(1)) yield;
+      const edge = elementOf(structure, part);
+      checkEdge(edge);
+      byEdge.set(edge, part);
+    }
+    if (byEdge.size < list.length) throw new AmbiguousElementError('an element is there twice');
+    return byEdge;
+  }
+}
+
+type List = readonly unknown[];
 
 /** What both are compared as: where types are deduced, null is an object without members to another object. */
-export function comparedAs(declared: Structure, left: unknown, right: unknown): DefiniteStructure {
+function comparedAs(declared: Structure, left: unknown, right: unknown): DefiniteStructure {
   if (declared.kind !== 'deduced') return declared;
   const [value, other] = isObject(left) ? [left, right] : [right, left];
   return structureFor(declared, isObject(other) || (other ?? null) === null ? value : undefined);
 }
 
 /** Where types are deduced: whether an object with members has taken the place of something else, or the other way. */
-export function isRemade(declared: Structure, left: unknown, right: unknown): boolean {
+function isRemade(declared: Structure, left: unknown, right: unknown): boolean {
   if (declared.kind !== 'deduced' || (left ?? null) === null || (right ?? null) === null) return false;
   return isObject(left) ? !isObject(right) && !hasNoParts(left) : isObject(right) && !hasNoParts(right);
-}
-
-/** The value itself is another one then, and the members of the object are new or gone. */
-function remade(declared: Structure, left: unknown, right: unknown): Difference {
-  return {
-    touched: addedValue(right, declared),
-    removed: isObject(left) ? differenceOf(left, null, declared)?.removed : undefined,
-  };
-}
-
-function compareStructs(found: Differences, members: Members, left: unknown, right: unknown): void {
-  const before = asObject(left);
-  const after = asObject(right);
-  for (const name in before) {
-    const old = before[name];
-    if (old === after[name]) continue;
-    const declared = members.of(name);
-    if (declared.unseen) continue;
-    const given = member(after, name);
-    if (given === undefined && isSilent(declared, old)) continue;
-    const next = nextMember(declared, given, right);
-    if (old !== next) found.add(declared.edge, differenceOf(old, next, declared.structure));
-  }
-  if (right === undefined) addNulls(found, members, before);
-  for (const name in after) {
-    if (Object.hasOwn(before, name)) continue;
-    const declared = members.of(name);
-    const next = after[name];
-    if (!isSilent(declared, next)) found.add(declared.edge, differenceOf(declared.whenEmpty, next, declared.structure));
-  }
-}
-
-/** With a message its nulls are gone. */
-export function addNulls(found: Differences, members: Members, before: JsonObject): void {
-  for (const [name, edge] of members.alwaysThere) if (before[name] === undefined) found.add(edge, gone);
-}
-
-/** What a member becomes that was there before: where the message itself stays, it is empty rather than gone. */
-export function nextMember({ whenEmpty }: Member, given: unknown, owner: unknown): unknown {
-  return given === undefined && owner !== undefined ? whenEmpty : given;
-}
-
-function compareMaps(found: Differences, element: Structure, left: JsonObject, right: JsonObject): void {
-  let count = 0;
-  for (const name in left) {
-    const old = left[name];
-    if (old !== right[name]) found.add(fieldEdge(name), differenceOf(old, member(right, name), element));
-  }
-  for (const name in right) {
-    checkEntries(++count);
-    if (right[name] === undefined || Object.hasOwn(left, name)) continue;
-    found.add(fieldEdge(name), differenceOf(undefined, right[name], element));
-  }
-}
-
-type List = readonly unknown[];
-
-function compareLists(found: Differences, structure: ElementsStructure, left: List, right: List): void {
-  const element = partStructure(structure);
-  if (inStep(structure, left, right)) {
-    for (let i = 0; i < left.length; i++) {
-      if (left[i] === right[i]) continue;
-      const difference = differenceOf(left[i], right[i], element);
-      if (difference === undefined) continue;
-      const edge = elementOf(structure, left[i]);
-      checkEdge(edge);
-      found.add(edge, difference);
-    }
-    return;
-  }
-  checkEntries(right.length);
-  const edges = left.map((value) => elementOf(structure, value));
-  checkEdges(edges);
-  const others = right.map((value) => elementOf(structure, value));
-  checkEdges(others);
-  const after = new Map(right.map((value, i) => [others[i] as string, value]));
-  for (const [i, old] of left.entries()) {
-    const edge = edges[i] as string;
-    const next = after.get(edge);
-    after.delete(edge);
-    if (old !== next) found.add(edge, differenceOf(old, next, element));
-  }
-  for (const [edge, next] of after) found.add(edge, differenceOf(undefined, next, element));
 }
 
 /** Longer lists are compared by their edges. */
 const maxInStep = 16;
 
 /** Whether two short lists name the same elements, each once, in the same order: true of most. */
-export function inStep(structure: ElementsStructure, left: List, right: List): boolean {
+function inStep(structure: ElementsStructure, left: List, right: List): boolean {
   if (left.length !== right.length || left.length > maxInStep) return false;
   for (let i = 0; i < left.length; i++) {
     if (!sameElement(structure, left[i], right[i])) return false;
     for (let j = 0; j < i; j++) if (sameElement(structure, left[i], left[j])) return false;
   }
   return true;
-}
-
-/** Compares two objects of the type; `unseen` is passed over, see `structOf`. */
-export function compare(type: TypeInfo, left: JsonObject, right: JsonObject, unseen?: FieldSet): Comparison {
-  const found = new Differences();
-  compareStructs(found, structOf(type, unseen).members, left, right);
-  return comparisonOf(found);
-}
-
-/** Of whole objects. */
-export function comparisonOf({ touched = emptySet, removed = emptySet }: Differences): Comparison {
-  return { touched, removed, isSame: touched === emptySet && removed === emptySet };
 }

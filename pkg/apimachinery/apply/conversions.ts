@@ -3,6 +3,7 @@
  * the steps that need them stop with a question, and go on with the answer.
  */
 import type { JsonObject } from '#apimachinery/apply/structure.js';
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Pause } from '#apimachinery/async/steps.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -56,17 +57,27 @@ export interface Conversions {
   readonly ask: (question: ConversionQuestion) => Promise<ConversionAnswer>;
 }
 
-/** Runs steps to their end. */
-export async function withQuestions<T>(steps: Converting<T>, { pause, ask }: Conversions): Promise<T> {
-  let answer: ConversionAnswer;
+/** Runs steps to their end: at once, as long as nothing has to be waited for. */
+export function withQuestions<T>(steps: Converting<T>, conversions: Conversions): MaybePromise<T> {
+  for (let step = steps.next(undefined); ; step = steps.next(undefined)) {
+    if (step.done === true) return step.value;
+    const waiting = waitingFor(step.value, conversions);
+    if (waiting !== undefined) return restOf(steps, conversions, waiting);
+  }
+}
+
+async function restOf<T>(steps: Converting<T>, conversions: Conversions, first: Promise<ConversionAnswer>): Promise<T> {
+  let answer = await first;
   for (;;) {
     const step = steps.next(answer);
     if (step.done === true) return step.value;
-    answer = undefined;
-    if (step.value !== undefined) answer = await ask(step.value);
-    else {
-      const pausing = pause();
-      if (pausing !== undefined) await pausing;
-    }
+    answer = await waitingFor(step.value, conversions);
   }
+}
+
+function waitingFor(
+  question: ConversionQuestion | undefined,
+  { pause, ask }: Conversions,
+): Promise<ConversionAnswer> | undefined {
+  return question === undefined ? pause()?.then(() => undefined) : ask(question);
 }

@@ -1,5 +1,5 @@
 /** The paths that an applied configuration speaks of. */
-import { inAlphabet } from '#apimachinery/apply/added-fields.js';
+import { inAlphabet } from '#apimachinery/apply/added-value.js';
 import { type FieldSet, FieldSetBuilder } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -14,7 +14,7 @@ import {
   structureFor,
 } from '#apimachinery/apply/structure.js';
 import { StepBudget } from '#apimachinery/async/step-budget.js';
-import { allSteps, type Steps } from '#apimachinery/async/steps.js';
+import type { Steps } from '#apimachinery/async/steps.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -79,13 +79,11 @@ class Collector {
   }
 }
 
-/** The set of all paths of an object of the type, members of lists and maps included. */
-export function fieldsOf(type: TypeInfo, object: unknown): FieldSet {
-  return allSteps(fieldsOfSteps(type, object));
-}
-
-/** The same in steps that each take some milliseconds. `parts`: of one step, for tests. */
-export function* fieldsOfSteps(type: TypeInfo, object: unknown, parts?: number): Steps<FieldSet> {
+/**
+ * The set of all paths of an object of the type, members of lists and maps included. In steps that each take some
+ * milliseconds; `parts`: of one step, for tests.
+ */
+export function* fieldsOf(type: TypeInfo, object: unknown, parts?: number): Steps<FieldSet> {
   const collector = new Collector(parts);
   yield* collector.struct(type, object);
   return collector.builder.set;

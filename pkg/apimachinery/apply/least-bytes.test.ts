@@ -1,7 +1,8 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
-import { addedFields } from '#apimachinery/apply/added-fields.js';
+import { addedFields } from '#apimachinery/apply/compare.js';
 import { leastBytes } from '#apimachinery/apply/least-bytes.js';
+import { allSteps } from '#apimachinery/async/steps.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { withoutDuplicates } from '#apimachinery/testing/random-change.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
@@ -21,7 +22,7 @@ t.test('no object of any type takes fewer bytes', async (t) => {
     for (let i = 0; i < 4; i++) {
       const object = withoutDuplicates(type, objects.object(type));
       const alone = jsonBytes(object);
-      const managed = alone + jsonBytes(addedFields(type, object));
+      const managed = alone + jsonBytes(allSteps(addedFields(type, object)));
       if (leastBytes(object, everything) > alone) t.fail(`${name}, SEED=${seed}`);
       if (leastBytes(object, everything, type) > managed) t.fail(`${name} with its manager, SEED=${seed}`);
     }
@@ -39,7 +40,7 @@ t.test('objects full of one thing take little more', async (t) => {
     arguments: { spec: { containers: [{ name: 'c', args: many(() => '') }] } },
   };
   for (const [name, object] of Object.entries(rows)) {
-    const bytes = jsonBytes(object) + jsonBytes(addedFields(pod, object));
+    const bytes = jsonBytes(object) + jsonBytes(allSteps(addedFields(pod, object)));
     const least = leastBytes(object, everything, pod);
     t.ok(least <= bytes && least > 0.7 * bytes, `${name}: ${least} of ${bytes}`);
     t.ok(leastBytes(object, 1000, pod) > 1000, name);

@@ -1,10 +1,7 @@
 /** Bookkeeping of who manages which fields, for writes other than server-side apply. */
 
-import { addedFields } from '#apimachinery/apply/added-fields.js';
-import { addedFieldsSteps } from '#apimachinery/apply/added-fields-steps.js';
-import { compare } from '#apimachinery/apply/compare.js';
-import { compareSteps } from '#apimachinery/apply/compare-steps.js';
-import { type Converting, type OtherVersions, withoutQuestions } from '#apimachinery/apply/conversions.js';
+import { addedFields, compare } from '#apimachinery/apply/compare.js';
+import type { Converting, OtherVersions } from '#apimachinery/apply/conversions.js';
 import { AmbiguousElementError } from '#apimachinery/apply/elements.js';
 import {
   difference,
@@ -123,21 +120,12 @@ export interface UpdateRequest extends WriteInfo {
 }
 
 /** Undefined when the write changed nothing. What is touched is the writer's from now on, and in order. */
-function changesOf(request: UpdateRequest): Changes | undefined {
-  const { type, live, updated } = request;
-  if (live === undefined) return { touched: addedFields(type, updated, unmanaged(request).all), removed: emptySet };
-  const { isSame, touched, removed } = compare(type, live, updated, unmanaged(request).uncompared);
-  return isSame ? undefined : { touched: sorted(difference(touched, neverManaged)), removed };
-}
-
-/** The same in steps. */
-function* changeSteps(request: UpdateRequest): Steps<Changes | undefined> {
+function* changesOf(request: UpdateRequest): Steps<Changes | undefined> {
   const { type, live, updated } = request;
   if (live === undefined) {
-    const touched = yield* addedFieldsSteps(type, updated, unmanaged(request).all);
-    return { touched, removed: emptySet };
+    return { touched: yield* addedFields(type, updated, unmanaged(request).all), removed: emptySet };
   }
-  const { isSame, touched, removed } = yield* compareSteps(type, live, updated, unmanaged(request).uncompared);
+  const { isSame, touched, removed } = yield* compare(type, live, updated, unmanaged(request).uncompared);
   if (isSame) return undefined;
   yield;
   const counting = difference(touched, neverManaged);
@@ -146,31 +134,18 @@ function* changeSteps(request: UpdateRequest): Steps<Changes | undefined> {
 }
 
 /**
- * The managedFields of an object that is created, updated or patched: whoever changes a field manages it from now on,
+ * The managedFields of an object that is created, updated or patched: who changes a field manages it from now on,
  * alone. Neither object is changed. Never throws: entries that are not well-formed count as absent, and an object with
- * elements that cannot be told apart has no managers. For kinds whose versions are converted in the process.
+ * elements that cannot be told apart has no managers. Questions come only for kinds that others convert.
  */
-export function updateManagedFields(request: UpdateRequest): ManagedFieldsEntry[] {
+export function* updateManagedFields(request: UpdateRequest): Converting<ManagedFieldsEntry[]> {
   try {
-    return withoutQuestions(withChanges(request, changesOf(request)));
-  } catch (error) {
-    return noneIfAmbiguous(error);
-  }
-}
-
-function noneIfAmbiguous(error: unknown): ManagedFieldsEntry[] {
-  if (error instanceof AmbiguousElementError) return [];
-  throw error;
-}
-
-/** The same for large objects in steps, between which others may run, and for kinds that somebody else converts. */
-export function* updateSteps(request: UpdateRequest): Converting<ManagedFieldsEntry[]> {
-  try {
-    const changes = yield* changeSteps(request);
+    const changes = yield* changesOf(request);
     yield;
     return yield* withChanges(request, changes);
   } catch (error) {
-    return noneIfAmbiguous(error);
+    if (error instanceof AmbiguousElementError) return [];
+    throw error;
   }
 }
 
@@ -208,7 +183,7 @@ function* keepOthers(
 /** Who manages what of an object that has no managers, for those who apply to it: `before-first-apply`, all of it. */
 export function* managerBeforeApply(request: WriteInfo, live: JsonObject): Steps<Manager[]> {
   const { apiVersion, subresource, now } = request;
-  const fields = yield* addedFieldsSteps(request.type, live, unmanaged(request).all);
+  const fields = yield* addedFields(request.type, live, unmanaged(request).all);
   if (isEmptySet(fields)) return [];
   const name = 'before-first-apply';
   const time = timeOf(now);

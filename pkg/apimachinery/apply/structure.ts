@@ -1,8 +1,7 @@
 /** How server-side apply sees a value: as one piece, or as parts with names or keys of their own. */
 
 import { ElementEdges, fieldEdge, valueEdge, zeroOf } from '#apimachinery/apply/edges.js';
-import { at, emptySet, type FieldSet, isEmptySet, memberOnly } from '#apimachinery/apply/field-set.js';
-import { KnownNodes } from '#apimachinery/apply/known-nodes.js';
+import { at, emptySet, type FieldSet, isEmptySet } from '#apimachinery/apply/field-set.js';
 import { wholeFieldCheck } from '#apimachinery/apply/whole-parts.js';
 import { complete, saysNothing } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
@@ -27,7 +26,6 @@ export interface LeafStructure {
 interface MapStructure {
   readonly kind: 'map';
   readonly element: Structure;
-  readonly known: KnownNodes;
 }
 
 /**
@@ -36,13 +34,13 @@ interface MapStructure {
  */
 class DeducedStructure {
   readonly kind = 'deduced';
-  readonly asMap: MapStructure = { kind: 'map', element: this, known: new KnownNodes() };
+  readonly asMap: MapStructure = { kind: 'map', element: this };
 }
 
 /** Of lists that are no leaf. */
 export type ElementsStructure =
   /** Scalars, each at most once. */
-  | { readonly kind: 'set'; readonly known: KnownNodes }
+  | { readonly kind: 'set' }
   /** Messages told apart by keys. */
   | ListStructure;
 
@@ -71,7 +69,6 @@ export interface ListStructure {
   readonly keys: readonly string[];
   readonly element: Structure;
   readonly edges: ElementEdges;
-  readonly known: KnownNodes;
 }
 
 const leaf: LeafStructure = Object.freeze({ kind: 'leaf', check: undefined });
@@ -83,6 +80,7 @@ const checkedLeaf = oncePer((field: FieldInfo): LeafStructure => {
 
 /** What a walk has to know of a message's member. */
 export interface Member {
+  readonly name: string;
   /** Undefined for members that are not declared. */
   readonly field: FieldInfo | undefined;
   /** `f:<name>`. */
@@ -94,108 +92,73 @@ export interface Member {
   readonly maySayNothing: boolean;
   /** True when it is passed over, whatever its value. */
   readonly unseen: boolean;
-  /** A power of two, as it counts in a `Shape`; 0 for members that have no bit. */
-  readonly bit: number;
   /** It is there in every message, as null where nothing is said. */
   readonly alwaysThere: boolean;
 }
 
-/** Which edges a node has: the sum of their bits. */
-export type Shape = number;
-
-/** The bit of the edge `.`. */
-export const selfBit: Shape = 1;
-/** Sums of so many powers of two are exact. Further members of a type have no bits. */
-const maxBits = 53;
-const maxCachedShapes = 100;
+const none: readonly string[] = Object.freeze([]);
 
 /** The declared members of a type, looked up once for all objects. */
 export class Members {
   readonly #declared = new Map<string, Member>();
-  /** In the order of written sets; the bit of the nth is 2 ** n. */
-  readonly #edges: readonly string[];
-  readonly #nodes = new Map<Shape, FieldSet>();
   #undeclared: Structure | undefined;
-  /** Those in which edges lead further. */
-  readonly known = new KnownNodes();
-  /** What a message has that says nothing. */
-  readonly newShape: Shape;
-  /** The same as names and edges. */
-  readonly alwaysThere: readonly (readonly [name: string, edge: string])[];
+  /** The declared ones but for those that are passed over, in the order of their names, which is that of written sets. */
+  readonly seen: readonly Member[];
 
   constructor({ byName, prune }: TypeInfo, unseen: FieldSet) {
     const names = new Set(byName.keys());
     // These may be undeclared, as `kind` is.
     for (const edge in unseen) if (edge.startsWith('f:')) names.add(edge.slice(2));
-    const edges = ['.'];
-    const alwaysThere: [name: string, edge: string][] = [];
-    let newShape = selfBit;
+    const seen: Member[] = [];
     for (const name of [...names].sort()) {
       const field = byName.get(name);
       const edge = `f:${name}`;
       const hidden = at(unseen, edge);
-      const bit = edges.length < maxBits ? 2 ** edges.length : 0;
-      if (bit > 0) edges.push(edge);
       const isHidden = hidden !== undefined && isEmptySet(hidden);
-      const isAlwaysThere = bit > 0 && !isHidden && prune === undefined && isNullable(field);
-      if (isAlwaysThere) {
-        newShape += bit;
-        alwaysThere.push([name, edge]);
-      }
-      this.#declared.set(name, {
+      const member: Member = {
+        name,
         field,
         edge,
         structure: field === undefined ? leaf : partlySeen(structureOf(field), hidden),
         whenEmpty: emptyValue(field),
         maySayNothing: field !== undefined && saysNothing(field, field.container === 'single' ? 0 : []),
         unseen: isHidden,
-        bit,
-        alwaysThere: isAlwaysThere,
-      });
+        alwaysThere: !isHidden && prune === undefined && isNullable(field),
+      };
+      this.#declared.set(name, member);
+      if (!isHidden) seen.push(member);
     }
-    this.#edges = edges;
-    this.newShape = newShape;
-    this.alwaysThere = alwaysThere;
+    this.seen = seen;
   }
 
   of(name: string): Member {
     return this.#declared.get(name) ?? this.#other(name);
   }
 
+  /** The names of an object's members that no field declares, in their order. */
+  undeclared(object: JsonObject): readonly string[] {
+    let names: string[] | undefined;
+    for (const name in object) {
+      if (this.#declared.has(name)) continue;
+      if (names === undefined) names = [name];
+      else names.push(name);
+    }
+    return names?.sort() ?? none;
+  }
+
   /** A member that no field declares: its type keeps what its schema does not name. */
   #other(name: string): Member {
     this.#undeclared ??= new DeducedStructure();
     return {
+      name,
       field: undefined,
       edge: fieldEdge(name),
       structure: this.#undeclared,
       whenEmpty: undefined,
       maySayNothing: false,
       unseen: false,
-      bit: 0,
       alwaysThere: false,
     };
-  }
-
-  /** The node of that shape in which all edges lead to members with nothing below them. Shared: not to be changed. */
-  node(shape: Shape): FieldSet {
-    let node = this.#nodes.get(shape);
-    if (node === undefined) {
-      node = Object.freeze(this.#make(shape));
-      if (this.#nodes.size >= maxCachedShapes) this.#nodes.clear();
-      this.#nodes.set(shape, node);
-    }
-    return node;
-  }
-
-  #make(shape: Shape): FieldSet {
-    const node: Record<string, FieldSet> = {};
-    let rest = shape;
-    for (const edge of this.#edges) {
-      if (rest % 2 === 1) node[edge] = memberOnly;
-      rest = Math.floor(rest / 2);
-    }
-    return node;
   }
 }
 
@@ -269,13 +232,13 @@ function makeStructure(field: FieldInfo): Structure {
     case 'single':
       return elementStructure(field);
     case 'map':
-      return { kind: 'map', element: elementStructure(field), known: new KnownNodes() };
+      return { kind: 'map', element: elementStructure(field) };
     case 'list':
-      if (field.listKind === 'set') return { kind: 'set', known: new KnownNodes() };
+      if (field.listKind === 'set') return { kind: 'set' };
       if (field.listKind === 'map' && field.type?.shape === 'struct') {
         const { type, listMapKeys: keys } = field;
         const edges = new ElementEdges(type, keys);
-        return { kind: 'list', type, keys, element: elementStructure(field), edges, known: new KnownNodes() };
+        return { kind: 'list', type, keys, element: elementStructure(field), edges };
       }
       return checkedLeaf(field);
   }

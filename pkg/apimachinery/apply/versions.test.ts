@@ -12,10 +12,10 @@ import {
   withoutQuestions,
 } from '#apimachinery/apply/conversions.js';
 import { type FieldSet, paths, pathText } from '#apimachinery/apply/field-set.js';
-import { updateSteps } from '#apimachinery/apply/managed-fields.js';
+import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -103,7 +103,7 @@ class Story {
     }
     const changes = subresource === 'status' ? { status: step.update } : { spec: step.update };
     const updated: JsonObject = { ...head, ...live, ...changes };
-    const managedFields = this.#run(updateSteps({ ...write, updated }), step);
+    const managedFields = this.#run(updateManagedFields({ ...write, updated }), step);
     this.live = { ...updated, metadata: { ...asObject(updated.metadata), managedFields } };
   }
 
@@ -362,5 +362,7 @@ t.test('nobody is there to ask', async (t) => {
   const updated = { ...live, spec: { host: 'y' } };
   const versions = { typeOf: (version: string) => types.get(version) };
   const write = { type, apiVersion, manager: 'u', subresource: '', now: 0, versions, live, updated };
-  t.throws(() => withoutQuestions(updateSteps(write)), { message: 'nobody is there to convert to web.example.com/v1' });
+  t.throws(() => withoutQuestions(updateManagedFields(write)), {
+    message: 'nobody is there to convert to web.example.com/v1',
+  });
 });

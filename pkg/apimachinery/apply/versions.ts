@@ -55,7 +55,7 @@ export function* changesByVersion(write: Write, managers: readonly Manager[]): C
     const [before, after] =
       (yield* inVersion(versions, [withoutEntries(live), withoutEntries(updated)], apiVersion)) ?? [];
     if (before === undefined || after === undefined) continue;
-    known.set(apiVersion, compare(type, before, after, write.uncompared));
+    known.set(apiVersion, yield* compare(type, before, after, write.uncompared));
     yield;
   }
   return ({ apiVersion }) => known.get(apiVersion);
@@ -103,11 +103,11 @@ export function* pruned(pruning: Pruning): Converting<JsonObject> {
     if (version === previous.apiVersion || theirs === undefined) continue;
     yield;
     const [before, after] = yield* allInVersion(versions, [object, result], version);
-    const left = fieldsOf(theirs, after);
-    const shared = prune(theirs, before, fieldsOf(theirs, before), union(left, fields));
-    if (setsEqual(fieldsOf(theirs, shared), left)) continue;
+    const left = yield* fieldsOf(theirs, after);
+    const shared = prune(theirs, before, yield* fieldsOf(theirs, before), union(left, fields));
+    if (setsEqual(yield* fieldsOf(theirs, shared), left)) continue;
     const [needed] = yield* allInVersion(versions, [shared], previous.apiVersion);
-    kept = union(kept, fieldsOf(own, needed));
+    kept = union(kept, yield* fieldsOf(own, needed));
     result = prune(own, whole, previous.fields, kept);
   }
   if (result === whole) return object;

@@ -1,7 +1,7 @@
 /** When long work over the parts of a value comes to the end of a step. */
 
 /** A part takes about a microsecond. */
-export const partsPerStep = 8000;
+const partsPerStep = 8000;
 
 /** Counts parts; says when it is time for a pause. */
 export class StepBudget {

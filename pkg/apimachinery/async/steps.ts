@@ -1,5 +1,7 @@
 /** Long work in steps that each take some milliseconds, so that others may run in between. */
 
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+
 /** Each value that it yields is a place for a pause. */
 export type Steps<T> = Generator<undefined, T>;
 
@@ -11,11 +13,20 @@ export function allSteps<T>(steps: Steps<T>): T {
   for (let step = steps.next(); ; step = steps.next()) if (step.done === true) return step.value;
 }
 
-/** Runs steps to their end, with a pause between them. */
-export async function inSteps<T>(steps: Steps<T>, pause: Pause): Promise<T> {
+/** Runs steps to their end, with a pause between them: at once, as long as nothing has to be waited for. */
+export function inSteps<T>(steps: Steps<T>, pause: Pause): MaybePromise<T> {
   for (let step = steps.next(); ; step = steps.next()) {
     if (step.done === true) return step.value;
     const pausing = pause();
-    if (pausing !== undefined) await pausing;
+    if (pausing !== undefined) return restOf(steps, pause, pausing);
+  }
+}
+
+async function restOf<T>(steps: Steps<T>, pause: Pause, first: Promise<void>): Promise<T> {
+  await first;
+  for (;;) {
+    const step = steps.next();
+    if (step.done === true) return step.value;
+    await pause();
   }
 }

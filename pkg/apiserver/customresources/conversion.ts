@@ -12,8 +12,7 @@ import {
 } from '#api/apiextensions/v1/customresource/resource-metadata.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
-import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson, copyJsonSteps } from '#apimachinery/collections/copy.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
 import type { CustomKind, CustomVersion } from '#apiserver/customresources/custom-kind.js';
 import type { InProcessConversion } from '#apiserver/resources/served-conversion.js';

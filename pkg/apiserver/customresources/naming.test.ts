@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { CustomResourceDefinition, CustomResourceDefinitionNames } from '#api/apiextensions/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { planStatus } from '#apiserver/customresources/naming.js';

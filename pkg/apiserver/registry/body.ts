@@ -1,7 +1,7 @@
 /** The object in a request's body. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
@@ -9,7 +9,7 @@ import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
-import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
+import { pauseOf } from '#apiserver/registry/steps.js';
 import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
 
 export interface BodyReader {
@@ -42,7 +42,6 @@ export function readBody(
     return object;
   };
   const options = { validation: fieldValidation, repeatedKeys, yamlFault };
-  if (!isLarge(context)) return read(reader.codec.decode(body, encoding, expected, options));
   const steps = reader.codec.decodeSteps(body, encoding, expected, options);
-  return inSteps(steps, () => betweenSteps({ registry: reader, context })).then(read);
+  return andThen(inSteps(steps, pauseOf({ registry: reader, context })), read);
 }

@@ -1,8 +1,8 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
-import { andThen } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { Pause } from '#apimachinery/async/steps.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { copyJson } from '#apimachinery/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {
   alreadyExists,
@@ -17,7 +17,7 @@ import { generateName } from '#apimachinery/generate-name.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { runAdmission } from '#apiserver/registry/admit.js';
+import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
 import { dropClusterName } from '#apiserver/registry/cluster-name.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
@@ -29,7 +29,7 @@ import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { initialVersion, objectVersion } from '#apiserver/registry/resource-version.js';
 import { withRules } from '#apiserver/registry/rules.js';
 import { markCanonical } from '#apiserver/registry/starting-point.js';
-import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
+import { pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
 import { writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
@@ -47,13 +47,9 @@ export async function createObject(operation: Operation): Promise<ApiResponse> {
   const form = negotiateObject(operation);
   const options = writeOptions(registry, context, 'CreateOptions');
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
-  const body = readBody(registry, context, type, options.fieldValidation);
-  const object = body instanceof Promise ? await body : body;
-  const large = isLarge(context);
-  if (large) await betweenSteps(operation);
+  const object = await readBody(registry, context, type, options.fieldValidation);
   const outcome = await insert(operation, { object, options, namespace: context.info.namespace });
   if ('taken' in outcome) throw outcome.taken;
-  if (large) await betweenSteps(operation);
   return entryResponse(operation, { entry: outcome.entry, form, status: 201 });
 }
 
@@ -85,100 +81,136 @@ export interface Insertion {
   readonly trackFields?: boolean;
 }
 
-/** Puts a new object through defaults, admission, validation and into the store; 409 as `taken` when its name is taken. */
+/** A new object on its way into the store. */
+interface Creation extends Insertion {
+  readonly operation: Operation;
+  readonly trackFields: boolean;
+  readonly rules: StrategyContext;
+  readonly pause: Pause;
+  /** What the name is made of; empty where the object has a name of its own. */
+  readonly generateName: string;
+  readonly admission: MutatingCall & { readonly object: Draft<ApiObjectShape> };
+  /** For the store, however small its managers are. */
+  tooLarge?: StatusError | undefined;
+  /** What must hold when it is written, of admission. */
+  conditions?: readonly WriteCondition[];
+  /** As it is stored; absent: its name is taken. */
+  entry?: Entry | undefined;
+}
+
+/** What makes an object of what the client has sent. */
+const preparation: readonly Step<Creation>[] = [setIdentity, setDefaults, recordCreator, admit, prepare, measure];
+/** What is done again under another name where a generated one is taken. */
+const insertion: readonly Step<Creation>[] = [validate, admitResult, store];
+
+/** Puts a new object through all of these; 409 as `taken` when its name is taken. */
 async function insert(
   operation: Operation,
-  insertion: Insertion,
+  { trackFields = true, ...inserted }: Insertion,
 ): Promise<{ readonly entry: Entry } | { readonly taken: StatusError }> {
   const { registry, context, resource } = operation;
-  const { object, options } = insertion;
-  const large = isLarge(context);
-  requireNamespace(resource, object, insertion.namespace);
-  // Before everything else: selectors and names are made of the UID by some kinds.
-  setSystemFields(registry, object);
-  dropClusterName(context, object.metadata);
-  const { strategy } = resource;
-  const asked = strategyContext(registry, context);
-  strategy.defaults?.(object, asked, insertion.trackFields === false ? 'applied' : undefined);
-  if (large) await betweenSteps(operation);
-  const base = object.metadata.generateName ?? '';
-  const asksFor = object.metadata.name ?? '';
-  const generated = asksFor === '' && base !== '';
-  const call = () => ({
-    operation: 'CREATE' as const,
-    subresource: '',
-    namespace: insertion.namespace,
-    // The one that was asked for: in 1.24 a generated name is told by the object alone.
-    name: asksFor,
-    dryRun: options.dryRun,
-    object,
-  });
-  dropRepeatedOwners(context, object, 'received');
-  const { trackFields = true } = insertion;
-  if (trackFields) {
-    const recording = recordManagers(operation, { object, manager: options.fieldManager, subresource: '' });
-    if (recording !== undefined) await recording;
-  }
-  await admitChanges(operation, call());
-  dropRepeatedOwners(context, object, 'admitted');
-  if (large) await betweenSteps(operation);
-  delete object.metadata.deletionTimestamp;
-  delete object.metadata.deletionGracePeriodSeconds;
-  strategy.prepareForCreate?.(object, asked);
-  registry.codec.complete(object);
-  if (large) await betweenSteps(operation);
-  const tooLarge = tooLargeToFit(context, object, { tracked: trackFields });
-  if (large) await betweenSteps(operation);
-  // What managers have is shared, and completing the object may change all of it.
-  const { managedFields } = object.metadata;
-  if (strategy.completeCreate !== undefined && managedFields !== undefined) {
-    object.metadata = { ...object.metadata, managedFields: copyJson(managedFields) };
-  }
+  const { object, options, namespace } = inserted;
+  const { name = '', generateName: base = '' } = object.metadata;
+  const creation: Creation = {
+    ...{ ...inserted, operation, trackFields },
+    rules: strategyContext(registry, context),
+    pause: pauseOf(operation),
+    generateName: name === '' ? base : '',
+    // The name that was asked for: in 1.24 a generated one is told by the object alone.
+    admission: { operation: 'CREATE', subresource: '', namespace, name, dryRun: options.dryRun, object },
+  };
+  await takeSteps(creation, preparation, creation.pause);
   for (let attempt = 1; ; attempt += 1) {
-    if (generated) object.metadata.name = generateName(base, registry.random);
-    strategy.completeCreate?.(object, asked);
-    if (large) await betweenSteps(operation);
-    const begun = beginCreate(registry, resource, object, options.dryRun);
-    const undo = begun instanceof Promise ? await begun : begun;
+    if (creation.generateName !== '') object.metadata.name = generateName(base, registry.random);
+    resource.strategy.completeCreate?.(object, creation.rules);
+    const undo = await beginCreate(registry, resource, object, options.dryRun);
     try {
-      const rules = validate(operation, object, asked);
-      if (rules !== undefined) await rules;
-      if (tooLarge !== undefined) throw tooLarge;
-      if (large) await betweenSteps(operation);
-      const conditions = await runAdmission('validate', operation, call());
-      if (large) await betweenSteps(operation);
-      const entry = await writeFitting(object, trackFields, () =>
-        write(operation, { object, dryRun: options.dryRun, conditions }),
-      );
-      if (entry !== undefined) {
-        if (options.dryRun) await undoAll(registry, undo);
-        return { entry };
-      }
+      await takeSteps(creation, insertion, creation.pause);
     } catch (error) {
       await undoAll(registry, undo);
       throw error;
     }
-    await undoAll(registry, undo);
+    const { entry } = creation;
+    if (entry === undefined || options.dryRun) await undoAll(registry, undo);
+    if (entry !== undefined) return { entry };
+    const generated = creation.generateName !== '';
     if (!generated || attempt === nameAttempts) return { taken: taken(resource, object, generated) };
   }
 }
 
-interface Write {
-  readonly object: ApiObjectShape;
-  readonly dryRun: boolean;
-  readonly conditions: readonly WriteCondition[];
+/** Before everything else: selectors and names are made of the UID by some kinds. */
+function setIdentity({ operation: { registry, context, resource }, object, namespace }: Creation): void {
+  requireNamespace(resource, object, namespace);
+  setSystemFields(registry, object);
+  dropClusterName(context, object.metadata);
+}
+
+function setDefaults({ operation: { resource }, object, rules, trackFields }: Creation): void {
+  resource.strategy.defaults?.(object, rules, trackFields ? undefined : 'applied');
+}
+
+function recordCreator({ operation, object, options, trackFields, pause }: Creation): MaybePromise<void> {
+  dropRepeatedOwners(operation.context, object, 'received');
+  if (!trackFields) return undefined;
+  return recordManagers(operation, { object, manager: options.fieldManager, subresource: '' }, pause);
+}
+
+async function admit({ operation, admission, object }: Creation): Promise<void> {
+  await admitChanges(operation, admission);
+  dropRepeatedOwners(operation.context, object, 'admitted');
+}
+
+function prepare({ operation: { registry, resource }, object, rules }: Creation): void {
+  delete object.metadata.deletionTimestamp;
+  delete object.metadata.deletionGracePeriodSeconds;
+  resource.strategy.prepareForCreate?.(object, rules);
+  registry.codec.complete(object);
+}
+
+function measure(creation: Creation): void {
+  const { operation, object, trackFields } = creation;
+  creation.tooLarge = tooLargeToFit(operation.context, object, { tracked: trackFields });
+}
+
+/** Throws 422 for an object that is not valid, and 413 for one that is too large; a promise where finding out takes a while. */
+function validate({ operation, object, rules, tooLarge }: Creation): MaybePromise<void> {
+  const { registry, context, resource } = operation;
+  const { strategy, group, declaration } = resource;
+  const check = (failures: readonly FieldFailure[]): void => {
+    const { name, generateName: base = '' } = object.metadata;
+    if (failures.length > 0) {
+      throw invalid({ group: declaration.refusedIn ?? group, kind: declaration.kind }, name ?? base, failures);
+    }
+    for (const text of strategy.warnings?.(object, undefined, rules) ?? []) warn(context, text);
+    strategy.canonicalize?.(object, rules);
+    if (tooLarge !== undefined) throw tooLarge;
+  };
+  const found = strategy.validateCreate?.(object, rules) ?? [];
+  return andThen(withRules(registry, strategy, { object, old: undefined, found, asked: rules }), check);
+}
+
+async function admitResult(creation: Creation): Promise<void> {
+  creation.conditions = await runAdmission('validate', creation.operation, creation.admission);
+}
+
+async function store(creation: Creation): Promise<void> {
+  creation.entry = await writeFitting(creation.object, creation.trackFields, () => write(creation));
 }
 
 /**
  * Undefined when the name is taken. Throws 500 for an object that has a version already, last of all and not in a dry run, as
  * 1.24 does, whose store finds it.
  */
-async function write(operation: Operation, { object, dryRun, conditions }: Write): Promise<Entry | undefined> {
-  const { registry, context, resource } = operation;
+async function write({
+  operation: { registry, context, resource },
+  object,
+  options: { dryRun },
+  conditions = [],
+  pause,
+}: Creation): Promise<Entry | undefined> {
   const { cancellation: signal } = context;
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
-  const made = formOf(resource, object, { request: context, pause: () => betweenSteps(operation) });
-  const form = made instanceof Promise ? await made : made;
+  const form = await formOf(resource, object, { request: context, pause });
   const { bytes } = form;
   const version = initialVersion(object.metadata.resourceVersion);
   if (dryRun) {
@@ -193,21 +225,6 @@ async function write(operation: Operation, { object, dryRun, conditions }: Write
   const entry = await resource.storage.create(key, bytes, options);
   if (entry !== undefined) markCanonical(resource, entry, form);
   return entry;
-}
-
-/** Throws 422 for an object that is not valid; a promise where finding out takes a while. */
-function validate({ registry, context, resource }: Operation, object: ApiObjectShape, asked: StrategyContext) {
-  const { strategy, group, declaration } = resource;
-  const check = (failures: readonly FieldFailure[]): undefined => {
-    const { name, generateName: base = '' } = object.metadata;
-    if (failures.length > 0) {
-      throw invalid({ group: declaration.refusedIn ?? group, kind: declaration.kind }, name ?? base, failures);
-    }
-    for (const text of strategy.warnings?.(object, undefined, asked) ?? []) warn(context, text);
-    strategy.canonicalize?.(object, asked);
-  };
-  const found = strategy.validateCreate?.(object, asked) ?? [];
-  return andThen(withRules(registry, strategy, { object, old: undefined, found, asked }), check);
 }
 
 function taken(resource: ServedResource, object: ApiObjectShape, generated: boolean): StatusError {

@@ -10,7 +10,7 @@ import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { failedPrecondition } from '#apiserver/registry/request-errors.js';
-import { betweenSteps } from '#apiserver/registry/steps.js';
+import { pauseOf } from '#apiserver/registry/steps.js';
 import { deleted } from '#apiserver/registry/write-hooks.js';
 import { converted, formOf, keyOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
@@ -117,7 +117,7 @@ async function step(
   }
   const marked = resource.strategy.terminating?.(plan.object) ?? plan.object;
   if (options.dryRun) return { done: { entry: await transient(operation, entry, marked), removed: false } };
-  const { bytes } = await formOf(resource, marked, { request: context, pause: () => betweenSteps(operation, entry) });
+  const { bytes } = await formOf(resource, marked, { request: context, pause: pauseOf(operation, entry) });
   const result = await resource.storage.update(key, bytes, entry.revision, conditions);
   return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
 }
@@ -139,7 +139,7 @@ function requireOfStore(
 /** An entry that is answered, and not stored. */
 async function transient(operation: Operation, entry: Entry, object: ApiObjectShape): Promise<Entry> {
   const { context, resource } = operation;
-  const { bytes } = await formOf(resource, object, { request: context, pause: () => betweenSteps(operation, entry) });
+  const { bytes } = await formOf(resource, object, { request: context, pause: pauseOf(operation, entry) });
   return new TransientEntry(entry.key, bytes, entry.revision, resource.stored.type);
 }
 

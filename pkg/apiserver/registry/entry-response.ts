@@ -6,7 +6,7 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
 import { annotateSpan } from '#apiserver/registry/annotate-span.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
+import { isLarge, pauseOf } from '#apiserver/registry/steps.js';
 import { isNoList } from '#apiserver/representation/other-transform.js';
 import { partialJson } from '#apiserver/representation/partial.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
@@ -38,7 +38,7 @@ export function entryResponse(operation: Operation, answer: EntryAnswer): MaybeP
   annotateSpan(operation, entry);
   const later =
     resource.conversion?.kind === 'in process' && form.format === 'json' && isLarge(context, entry)
-      ? convertedInSteps(resource, entry, () => betweenSteps(operation, entry))
+      ? convertedInSteps(resource, entry, pauseOf(operation, entry))
       : converted(resource, [entry], context);
   return later === undefined ? respond(operation, answer) : later.then(() => respond(operation, answer));
 }

@@ -3,16 +3,12 @@
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { type ApplyRequest, applySteps } from '#apimachinery/apply/apply.js';
 import { type ConversionAnswer, type ConversionQuestion, withQuestions } from '#apimachinery/apply/conversions.js';
-import {
-  type UpdateRequest,
-  updateManagedFields,
-  updateSteps,
-  type WriteInfo,
-} from '#apimachinery/apply/managed-fields.js';
+import { type UpdateRequest, updateManagedFields, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
-import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { copyJsonSteps } from '#apimachinery/collections/copy.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf } from '#apimachinery/errors/status.js';
@@ -66,26 +62,15 @@ export class ManagedFields {
     this.#options = options;
   }
 
-  /** Whoever creates an object manages what is in it. */
-  created(write: Omit<ManagedWrite, 'old'>): void {
-    setEntries(write.object, updateManagedFields(this.#update(write)));
-  }
-
   /**
-   * Whoever changes a field manages it from now on. A promise where somebody else converts the versions that others speak,
-   * which rejects where the write could not be stored either.
+   * Who changes a field manages it from now on, and all of a new object. A promise where `pause`, which comes between the
+   * steps, gives one, and where others convert the versions that managers speak; it rejects where the write could not be
+   * stored either.
    */
-  changed(write: ManagedWrite): Promise<void> | undefined {
-    if (write.resource.conversion?.kind === 'remote') return this.writtenInSteps(write, () => undefined);
-    setEntries(write.object, tracked(write, updateManagedFields(this.#update(write))));
-    return undefined;
-  }
-
-  /** Both for large objects: `pause` comes between the steps. */
-  async writtenInSteps(write: ManagedWrite, pause: Pause): Promise<void> {
-    const steps = updateSteps(this.#update(write));
+  written(write: ManagedWrite, pause: Pause): MaybePromise<void> {
     const ask = (question: ConversionQuestion) => askIfPossible(write, question);
-    setEntries(write.object, tracked(write, await withQuestions(steps, { pause, ask })));
+    const entries = withQuestions(updateManagedFields(this.#update(write)), { pause, ask });
+    return andThen(entries, (all) => setEntries(write.object, tracked(write, all)));
   }
 
   #update({ object, old, resource, manager, subresource }: ManagedWrite): UpdateRequest {

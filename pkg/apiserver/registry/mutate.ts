@@ -2,14 +2,22 @@
 
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { PartUpdate } from '#api/strategy/strategy.js';
+import type { PartUpdate, StrategyContext } from '#api/strategy/strategy.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Pause } from '#apimachinery/async/steps.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Draft } from '#apimachinery/draft.js';
-import { conflict, invalid, notFound, optimisticLockMessage } from '#apimachinery/errors/status.js';
+import {
+  conflict,
+  type FieldFailure,
+  invalid,
+  notFound,
+  optimisticLockMessage,
+  type StatusError,
+} from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { warn } from '#apiserver/http/context.js';
-import { runAdmission } from '#apiserver/registry/admit.js';
+import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import { dropClusterName } from '#apiserver/registry/cluster-name.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
@@ -24,7 +32,7 @@ import {
   shareUnchanged,
   startingPoint,
 } from '#apiserver/registry/starting-point.js';
-import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
+import { pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
 import { writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
@@ -111,100 +119,135 @@ interface Attempt {
   readonly key: string;
 }
 
+/** A changed object on its way into the store. */
+interface Change {
+  readonly operation: Operation;
+  readonly mutation: Mutation;
+  readonly known: Entry;
+  readonly key: string;
+  readonly tracked: boolean;
+  readonly rules: StrategyContext;
+  readonly pause: Pause;
+  readonly start: StartingPoint;
+  readonly object: Draft<ApiObjectShape>;
+  readonly admission: MutatingCall & { readonly object: Draft<ApiObjectShape> };
+  /** For the store, however small its managers are. */
+  tooLarge?: StatusError | undefined;
+  /** What must hold when it is written, of admission. */
+  conditions?: readonly WriteCondition[];
+  outcome?: Outcome;
+}
+
+/** What makes an object of what the request wants. */
+const preparation: readonly Step<Change>[] = [setDefaults, recordWriter, admit, prepare, measure];
+const replacement: readonly Step<Change>[] = [validate, admitResult, store];
+
 async function attempt(operation: Operation, { mutation, known, key }: Attempt): Promise<Outcome> {
   const { registry, context, resource } = operation;
-  const { profile, options } = mutation;
+  const { profile, options, trackFields: tracked = true } = mutation;
   if (known === undefined) {
     if (mutation.create === undefined) throw notFound(resource.qualified, mutation.name);
     const entry = await mutation.create();
     if (entry !== undefined) return { written: { entry, created: true } };
-    // Somebody else made it meanwhile: it is a change after all, or it is gone again.
+    // Another client made it meanwhile: it is a change after all, or it is gone again.
     return { raced: await resource.storage.get(key, { kind: 'latest' }, context.cancellation) };
   }
-  const asked = strategyContext(registry, context);
-  const later = converted(resource, [known], context);
-  if (later !== undefined) await later;
-  const start = startingPoint(registry, resource, known, asked);
-  const old = start.object;
-  const large = isLarge(context, known);
-  if (large) await betweenSteps(operation, known);
-  const object = await mutation.change(old, start, () => betweenSteps(operation, known));
-  if (large) await betweenSteps(operation, known);
-  checkIdentity(resource, object, old);
-  dropClusterName(context, object.metadata);
-  const { strategy, declaration } = resource;
-  const { trackFields: tracked = true } = mutation;
-  strategy.defaults?.(object, asked, tracked ? undefined : 'applied');
-  const call = { operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace } as const;
-  const attributes = { ...call, name: mutation.name, dryRun: options.dryRun, object, oldObject: old };
-  if (tracked) {
-    const { subresource } = profile;
-    const recorded = { object, old, manager: options.fieldManager, subresource, stored: known };
-    const recording = recordManagers(operation, recorded);
-    if (recording !== undefined) await recording;
-  }
-  await admitChanges(operation, attributes);
-  if (large) await betweenSteps(operation, known);
-  dropRepeatedOwners(context, object, 'admitted');
-  profile.prepare(object, old, asked);
-  registry.codec.complete(object);
-  if (large) await betweenSteps(operation, known);
-  // From here on the object is only read, but for what belongs to hooks.
-  shareUnchanged(object, start);
-  if (large) await betweenSteps(operation, known);
-  const tooLarge = tooLargeToFit(context, object, { tracked, stored: known });
-  if (large) await betweenSteps(operation, known);
-  const begun = beginUpdate(registry, resource, { object, old, dryRun: options.dryRun });
-  const undo = begun instanceof Promise ? await begun : begun;
-  if (begun instanceof Promise) shareUnchanged(object, start);
+  const rules = strategyContext(registry, context);
+  const pause = pauseOf(operation, known);
+  await converted(resource, [known], context);
+  const start = startingPoint(registry, resource, known, rules);
+  await pause();
+  const object = await mutation.change(start.object, start, pause);
+  await pause();
+  const { dryRun } = options;
+  const change: Change = {
+    ...{ operation, mutation, known, key, tracked, rules, pause, start, object },
+    admission: {
+      ...{ operation: 'UPDATE', subresource: profile.subresource, namespace: mutation.namespace },
+      ...{ name: mutation.name, dryRun, object, oldObject: start.object },
+    },
+  };
+  checkIdentity(resource, object, start.object);
+  await takeSteps(change, preparation, pause);
+  const undo = await beginUpdate(registry, resource, { object, old: start.object, dryRun });
+  if (undo.length > 0) shareUnchanged(object, start);
   try {
-    const validated = { object, old, found: profile.validate(object, old, asked), asked };
-    const all = withRules(registry, strategy, validated);
-    const failures = all instanceof Promise ? await all : all;
-    if (failures.length > 0) {
-      const kind = { group: declaration.refusedIn ?? resource.group, kind: declaration.kind };
-      throw invalid(kind, mutation.name, failures);
-    }
-    if (profile.subresource === '') {
-      for (const text of strategy.warnings?.(object, old, asked) ?? []) warn(context, text);
-    }
-    strategy.canonicalize?.(object, asked);
-    if (tooLarge !== undefined) throw tooLarge;
-    if (large) await betweenSteps(operation, known);
-    const conditions = await runAdmission('validate', operation, attributes);
-    if (large) await betweenSteps(operation, known);
-    const outcome = await writeFitting(object, tracked, () =>
-      write(operation, { object, start, known, key, dryRun: options.dryRun, conditions }),
-    );
-    if (options.dryRun || !('written' in outcome)) await undoAll(registry, undo);
-    return outcome;
+    await takeSteps(change, replacement, pause);
   } catch (error) {
     await undoAll(registry, undo);
     throw error;
   }
+  const outcome = change.outcome as Outcome;
+  if (dryRun || !('written' in outcome)) await undoAll(registry, undo);
+  return outcome;
 }
 
-interface Write {
-  readonly object: ApiObjectShape;
-  readonly start: StartingPoint;
-  readonly known: Entry;
-  readonly key: string;
-  readonly dryRun: boolean;
-  /** Of admission. */
-  readonly conditions: readonly WriteCondition[];
+function setDefaults({ operation: { context, resource }, object, rules, tracked }: Change): void {
+  dropClusterName(context, object.metadata);
+  resource.strategy.defaults?.(object, rules, tracked ? undefined : 'applied');
 }
 
-async function write(
-  operation: Operation,
-  { object, start, known, key, dryRun, conditions: admitted }: Write,
-): Promise<Outcome> {
+function recordWriter({ operation, mutation, object, start, known, tracked, pause }: Change): MaybePromise<void> {
+  if (!tracked) return undefined;
+  const { subresource } = mutation.profile;
+  const recorded = { object, old: start.object, manager: mutation.options.fieldManager, subresource, stored: known };
+  return recordManagers(operation, recorded, pause);
+}
+
+async function admit({ operation, admission, object }: Change): Promise<void> {
+  await admitChanges(operation, admission);
+  dropRepeatedOwners(operation.context, object, 'admitted');
+}
+
+function prepare({ operation: { registry }, mutation: { profile }, object, start, rules }: Change): void {
+  profile.prepare(object, start.object, rules);
+  registry.codec.complete(object);
+}
+
+/** From here on the object is only read, but for what belongs to hooks. */
+function measure(change: Change): void {
+  const { operation, object, start, tracked, known } = change;
+  shareUnchanged(object, start);
+  change.tooLarge = tooLargeToFit(operation.context, object, { tracked, stored: known });
+}
+
+/** Throws 422 for an object that is not valid, and 413 for one that is too large; a promise where finding out takes a while. */
+function validate({ operation, mutation, object, start, rules, tooLarge }: Change): MaybePromise<void> {
   const { registry, context, resource } = operation;
+  const { profile } = mutation;
+  const { strategy, declaration, group } = resource;
+  const old = start.object;
+  const check = (failures: readonly FieldFailure[]): void => {
+    if (failures.length > 0) {
+      throw invalid({ group: declaration.refusedIn ?? group, kind: declaration.kind }, mutation.name, failures);
+    }
+    const warnings = profile.subresource === '' ? strategy.warnings?.(object, old, rules) : undefined;
+    for (const text of warnings ?? []) warn(context, text);
+    strategy.canonicalize?.(object, rules);
+    if (tooLarge !== undefined) throw tooLarge;
+  };
+  const found = profile.validate(object, old, rules);
+  return andThen(withRules(registry, strategy, { object, old, found, asked: rules }), check);
+}
+
+async function admitResult(change: Change): Promise<void> {
+  change.conditions = await runAdmission('validate', change.operation, change.admission);
+}
+
+async function store(change: Change): Promise<void> {
+  change.outcome = await writeFitting(change.object, change.tracked, () => write(change));
+}
+
+async function write(change: Change): Promise<Outcome> {
+  const { operation, object, start, known, key, pause } = change;
+  const { registry, context, resource } = operation;
+  const { dryRun } = change.mutation.options;
   const old = start.object;
   const conditions = {
     signal: context.cancellation,
-    conditions: [...leaderCondition(registry, context), ...admitted],
+    conditions: [...leaderCondition(registry, context), ...(change.conditions ?? [])],
   };
-  const options = { request: context, pause: () => betweenSteps(operation, known), before: start.before };
+  const options = { request: context, pause, before: start.before };
   if (removesOnUpdate(resource, object, old)) {
     const { bytes } = await formOf(resource, object, options);
     const answer = (revision: bigint) => written(new TransientEntry(known.key, bytes, revision, resource.stored.type));
@@ -217,8 +260,7 @@ async function write(
   // Nothing is written that is there already, unless it is there in another form.
   const comparable = known.stale !== true;
   if (comparable && start.before !== undefined && sameObject(object, old)) return { unchanged: known };
-  const made = formOf(resource, object, options);
-  const form = made instanceof Promise ? await made : made;
+  const form = await formOf(resource, object, options);
   if (comparable && start.before === undefined && sameStored(form.bytes, known)) return { unchanged: known };
   if (dryRun) return written(new TransientEntry(known.key, form.bytes, known.revision, resource.stored.type));
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };

@@ -3,7 +3,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { strategyFor } from '#api/strategies.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
 import type { JsonObject } from '#apimachinery/apply/structure.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { Codec } from '#apiserver/resources/codec.js';

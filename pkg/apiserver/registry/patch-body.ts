@@ -1,8 +1,7 @@
 /** The patch in a request's body and what it makes of an object. */
 
-import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import { allSteps, inSteps, type Steps } from '#apimachinery/async/steps.js';
+import { inSteps, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
@@ -13,6 +12,7 @@ import { jsonSyntaxError } from '#apimachinery/codec/json/syntax-error.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
+import { copyJsonSteps } from '#apimachinery/collections/copy.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -24,7 +24,7 @@ import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.j
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { toJSON, undecoded } from '#apiserver/bodies/parse-ahead.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
-import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
+import { pauseOf } from '#apiserver/registry/steps.js';
 
 export type PatchKind = 'json' | 'merge' | 'strategic' | 'apply';
 
@@ -64,7 +64,7 @@ export function readPatch(
   kinds: readonly PatchKind[] = allKinds,
 ): MaybePromise<Patch> {
   const steps = patchSteps(context, kinds);
-  return isLarge(context) ? inSteps(steps, () => betweenSteps({ registry: { turns }, context })) : allSteps(steps);
+  return inSteps(steps, pauseOf({ registry: { turns }, context }));
 }
 
 /** The kind of patch that a request brings, one of `kinds`. Throws 415. */

@@ -28,7 +28,7 @@ import {
   readPatch,
   tellRepeatedKeys,
 } from '#apiserver/registry/patch-body.js';
-import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
+import { pauseOf } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
@@ -42,9 +42,8 @@ export async function patchObject(operation: Operation, profile: UpdateProfile):
   const { registry, context, resource } = operation;
   const form = negotiateObject(operation);
   const options = patchOptions(operation);
-  const read = readPatch(context, registry.turns, patchKinds(resource));
-  const patch = read instanceof Promise ? await read : read;
-  if (isLarge(context)) await betweenSteps(operation);
+  const patch = await readPatch(context, registry.turns, patchKinds(resource));
+  await pauseOf(operation)();
   const run = patch.kind === 'apply' ? apply : change;
   const { entry, created } = await run(operation, { patch, profile, options });
   return entryResponse(operation, { entry, form, status: created ? 201 : 200 });
@@ -133,9 +132,10 @@ async function apply(operation: Operation, { patch, profile, options }: PatchRun
     ...(profile.subresource === ''
       ? {
           create: async () => {
-            const applied = await registry.managedFields.applyInSteps(request, () => betweenSteps(operation));
+            const pause = pauseOf(operation);
+            const applied = await registry.managedFields.applyInSteps(request, pause);
             tellRepeatedKeys(context, patch, options.fieldValidation);
-            await betweenSteps(operation);
+            await pause();
             const object = normalized(operation, { options, patch, object: applied });
             return createInstead(operation, { object, namespace, options, trackFields: false });
           },

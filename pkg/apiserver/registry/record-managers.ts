@@ -6,13 +6,13 @@
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { entriesFault } from '#apimachinery/apply/managers.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { Pause } from '#apimachinery/async/steps.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { StatusError } from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import type { ManagedWrite } from '#apiserver/registry/managed-fields.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { betweenSteps, isLarge } from '#apiserver/registry/steps.js';
 import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import type { Entry } from '#storage/resource-storage.js';
 
@@ -25,24 +25,18 @@ export interface RecordedWrite extends Pick<ManagedWrite, 'object' | 'old' | 'ma
  * Sets the managedFields of an object that a request has made. None where the object is too large to be stored with them;
  * 1.24 learns of it from its store, and leaves them out then.
  */
-export function recordManagers(operation: Operation, { stored, ...recorded }: RecordedWrite): MaybePromise<void> {
-  const { registry, context, resource } = operation;
+export function recordManagers(
+  { registry, context, resource }: Operation,
+  { stored, ...recorded }: RecordedWrite,
+  pause: Pause,
+): MaybePromise<void> {
   const { object, old } = recorded;
   const sized = { ...(stored && { stored }), ...(old === undefined && { managedAs: resource.type }) };
   if (tooLargeToStore(context, object, sized) !== undefined) {
     delete object.metadata.managedFields;
     return undefined;
   }
-  const write = { context, resource, ...recorded };
-  if (isLarge(context, stored)) return recordInSteps(operation, write, stored);
-  return old === undefined ? registry.managedFields.created(write) : registry.managedFields.changed(write);
-}
-
-async function recordInSteps(operation: Operation, write: ManagedWrite, stored: Entry | undefined): Promise<void> {
-  const pause = () => betweenSteps(operation, stored);
-  await pause();
-  await operation.registry.managedFields.writtenInSteps(write, pause);
-  await pause();
+  return registry.managedFields.written({ context, resource, ...recorded }, pause);
 }
 
 /** Lets admission change the object. What webhooks make of managedFields counts only where it is well-formed. */

@@ -1,7 +1,7 @@
 /** Rules that take longer than the rest of an object's validation. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps } from '#apimachinery/async/steps.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
@@ -23,5 +23,6 @@ export function withRules(
 ): MaybePromise<readonly FieldFailure[]> {
   const rules = strategy.rules?.(object, old, found, asked);
   if (rules === undefined) return found;
-  return inSteps(rules, () => turns.pause()).then((more) => (more.length === 0 ? found : [...found, ...more]));
+  const more = inSteps(rules, () => turns.pause());
+  return andThen(more, (all) => (all.length === 0 ? found : [...found, ...all]));
 }

@@ -1,4 +1,6 @@
 /** A write of something large does each of its steps in a turn of its own, so that nobody waits for all of them. */
+import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { Pause } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -12,15 +14,27 @@ export interface SteppedWork {
   readonly context: RequestContext;
 }
 
-/** To be called between steps. Returns a promise to wait for where the body, or what is stored, is large. */
-export function betweenSteps(
-  { registry, context }: SteppedWork,
-  stored?: Pick<Entry, 'size'>,
-): Promise<void> | undefined {
-  return isLarge(context, stored) ? registry.turns.next() : undefined;
+const atOnce: Pause = () => undefined;
+
+/** What comes between the steps of a request: another turn where the body, or what is stored, is large, else nothing. */
+export function pauseOf({ registry, context }: SteppedWork, stored?: Pick<Entry, 'size'>): Pause {
+  return isLarge(context, stored) ? () => registry.turns.next() : atOnce;
 }
 
 /** Whether the body, or what is stored, is worth to be worked on in several turns. */
 export function isLarge({ request }: RequestContext, stored?: Pick<Entry, 'size'>): boolean {
   return Math.max(request.body.length, stored?.size ?? 0) >= largeBytes;
+}
+
+/** One step of a write; a promise where it takes a while. */
+export type Step<T> = (write: T) => MaybePromise<void>;
+
+/** Takes the steps one after the other, with a pause behind each. */
+export async function takeSteps<T>(write: T, steps: readonly Step<T>[], pause: Pause): Promise<void> {
+  for (const step of steps) {
+    const work = step(write);
+    if (work !== undefined) await work;
+    const pausing = pause();
+    if (pausing !== undefined) await pausing;
+  }
 }

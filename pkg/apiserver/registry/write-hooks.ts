@@ -2,7 +2,7 @@
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Undo, WriteHook } from '#apiserver/resources/write-hook.js';

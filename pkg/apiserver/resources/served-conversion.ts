@@ -6,8 +6,8 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Conversion } from '#api/strategy/conversion.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
-import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import type { Steps } from '#apimachinery/async/steps.js';
+import { copyJsonSteps } from '#apimachinery/collections/copy.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { Entry } from '#storage/resource-storage.js';

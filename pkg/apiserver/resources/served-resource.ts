@@ -3,7 +3,7 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { inSteps, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/nulls.js';
@@ -129,7 +129,7 @@ function* jsonSteps(resource: ServedResource, { fromStored }: InProcessConversio
 }
 
 /** Has a large entry converted to this version's JSON, which it keeps. Undefined: there is nothing to convert here. */
-export function convertedInSteps(resource: ServedResource, entry: Entry, pause: Pause): Promise<void> | undefined {
+export function convertedInSteps(resource: ServedResource, entry: Entry, pause: Pause): MaybePromise<void> {
   const { conversion } = resource;
   if (conversion?.kind !== 'in process' || isAsStored(conversion, entry) || entry.keeps(viewOf(resource))) {
     return undefined;
@@ -198,6 +198,6 @@ export function formOf(
     storedForm(wanted as StorableObject, { before: version, text });
   if (conversion === undefined) return form(object, before);
   if (conversion.kind === 'in process')
-    return inSteps(conversion.toStored(object), pause).then((wanted) => form(wanted));
+    return andThen(inSteps(conversion.toStored(object), pause), (wanted) => form(wanted));
   return conversion.toStored(object, request.signal).then((wanted) => form(wanted));
 }

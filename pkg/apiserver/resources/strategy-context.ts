@@ -1,13 +1,14 @@
-import { schemeFor } from '#api/scheme.js';
 import type { Requester, StrategyContext } from '#api/strategy/strategy.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import type { RequestContext } from '#apiserver/http/context.js';
+import type { Codec } from '#apiserver/resources/codec.js';
 
 /** Who the server is, as far as the kinds' rules ask. */
 export interface StrategyEnvironment {
   readonly dialect: Dialect;
+  readonly codec: Codec;
   /** True when the feature gate is on. */
   readonly gate: (name: string) => boolean;
   /** Whether containers may be privileged. */
@@ -25,20 +26,18 @@ class ServerStrategyContext implements StrategyContext {
   readonly dialect: Dialect;
   readonly gate: (name: string) => boolean;
   readonly allowPrivileged: boolean;
+  readonly scheme: Scheme;
   readonly #clock: Clock;
   #now: number | undefined;
   declare readonly user?: Requester;
 
-  constructor({ dialect, gate, allowPrivileged, clock }: StrategyEnvironment, user: Requester | undefined) {
+  constructor({ dialect, codec, gate, allowPrivileged, clock }: StrategyEnvironment, user: Requester | undefined) {
     this.dialect = dialect;
     this.gate = gate;
     this.allowPrivileged = allowPrivileged;
+    this.scheme = codec.scheme;
     this.#clock = clock;
     if (user !== undefined) this.user = user;
-  }
-
-  get scheme(): Scheme {
-    return schemeFor(this.dialect);
   }
 
   get now(): number {

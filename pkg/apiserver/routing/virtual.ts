@@ -7,6 +7,7 @@ import { requireNamespace } from '#apiserver/registry/create.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers } from '#apiserver/registry/record-managers.js';
 import { methodNotServed } from '#apiserver/registry/request-errors.js';
+import { pauseOf } from '#apiserver/registry/steps.js';
 import { writeOptions } from '#apiserver/registry/write-options.js';
 import type { VirtualResource } from '#apiserver/resources/endpoints.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
@@ -30,11 +31,8 @@ export async function serveVirtual(operation: Operation, virtual: VirtualResourc
   const fields = registry.codec.typeOf(type);
   fillDefaults(fields, object, anyGate(strategyContext(registry, context)));
   const spoken = { ...resource, apiVersion: type.apiVersion, type: fields };
-  const recording = recordManagers(
-    { ...operation, resource: spoken },
-    { object, manager: options.fieldManager, subresource },
-  );
-  if (recording !== undefined) await recording;
+  const recorded = { object, manager: options.fieldManager, subresource };
+  await recordManagers({ ...operation, resource: spoken }, recorded, pauseOf(operation));
   await admitChanges(operation, call);
   await runAdmission('validate', operation, call);
   const answer = await virtual.handle({ object, namespace, name, dryRun, context });

@@ -3,7 +3,7 @@
 import { boundPod } from '#api/core/v1/pod/binding.js';
 import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { badRequest, type FieldFailure, unclassified } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';

@@ -3,7 +3,7 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { readApplied } from '#apimachinery/apply/apply.js';
 import { allSteps, inSteps, type Pause } from '#apimachinery/async/steps.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {
   badRequest,

@@ -1,7 +1,7 @@
 /** The objects of the fake API: versions, conflicts, deletion with finalizers, watches with history. */
 
 import { type Clock, formatTime, parseTime } from '#apimachinery/clock.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {
   alreadyExists,

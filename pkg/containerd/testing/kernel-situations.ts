@@ -12,7 +12,7 @@ import { events, pods } from '#api/core/v1/resources.gen.js';
 import type { Container, Probe } from '#api/core/v1/types.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { realClock } from '#apimachinery/clock.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { ContainerdFixture } from '#containerd/testing/containerd-fixture.js';
 import { KernelView } from '#containerd/testing/kernel-view.js';
 import { DiskLogFiles } from '#nodeagent/logs/disk-log-files.js';

@@ -5,7 +5,7 @@ import { certificatesigningrequests as requests } from '#api/certificates/v1/res
 import type { CertificateSigningRequest } from '#api/certificates/v1/types.gen.js';
 import { nodes } from '#api/core/v1/resources.gen.js';
 import type { Node } from '#api/core/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import {
   condition,

@@ -3,7 +3,7 @@ import { replicasets } from '#api/apps/v1/resources.gen.js';
 import type { ReplicaSet } from '#api/apps/v1/types.gen.js';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import { done } from '#client/workqueue/outcome.js';

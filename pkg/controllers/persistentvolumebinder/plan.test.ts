@@ -2,7 +2,7 @@ import t from 'tap';
 import { boundVolume } from '#api/core/v1/persistentvolume/binding.js';
 import type { PersistentVolume, PersistentVolumeClaim, PersistentVolumeSpec } from '#api/core/v1/types.gen.js';
 import type { StorageClass } from '#api/storage/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { boundClaim, claimBoundTo, unboundVolume } from '#controllers/persistentvolumebinder/binding.js';
 import { type ClaimObservation, type ClaimPlan, planClaim } from '#controllers/persistentvolumebinder/plan-claim.js';

@@ -3,7 +3,7 @@ import t from 'tap';
 import type { ConfigMap, Pod } from '#api/core/v1/types.gen.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy } from '#api/strategy/strategy.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft, Replaceable } from '#apimachinery/draft.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import type { Informer, Lister } from '#client/informer/informer.js';

@@ -23,7 +23,7 @@ import {
   withField,
   withGates,
 } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 
 const metadata = { name: 'x', namespace: 'ns' };
 const base64 = (text: string): string => Buffer.from(text).toString('base64');

@@ -1,7 +1,7 @@
 /** An object of one version of a resource in another one, by way of the stored form. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Steps } from '#apimachinery/async/steps.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
 /** Not shared with `object`. Rejects where a conversion webhook fails. */

@@ -3,7 +3,7 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { checkSize } from '#apimachinery/codec/json/size-limit.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, internalError } from '#apimachinery/errors/status.js';

@@ -5,7 +5,7 @@ import type {
   CertificateSigningRequestCondition,
   CertificateSigningRequestSpec,
 } from '#api/certificates/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { certificateRequest, type RequestOptions } from '#pki/testing/certificate-request.js';
 

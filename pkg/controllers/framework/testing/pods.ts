@@ -3,7 +3,7 @@
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { Harness } from '#controllers/framework/testing/harness.js';
 

@@ -1,7 +1,7 @@
 /** Pods of every kind for the chaos in memory: simulated containers do what their pod's annotations say. */
 
 import type { Pod, PodSpec } from '#api/core/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
 

@@ -4,8 +4,8 @@
  */
 
 import { isMembers, Structural } from '#api/apiextensions/v1/structural/structural.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
-import { copyJson } from '#apimachinery/copy.js';
 
 /** In place. `nulls` that are not allowed go where the value was decoded, and stay to be refused where it was applied. */
 export function fillCustomDefaults(value: unknown, schema: Structural, nulls?: 'keep nulls'): void {

@@ -7,8 +7,8 @@ import { isMembers, Structural } from '#api/apiextensions/v1/structural/structur
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
-import { copyJson } from '#apimachinery/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { goSyntax } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';

@@ -19,7 +19,7 @@ import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objec
 import { copyField, shareAllBut } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import type { Steps } from '#apimachinery/async/steps.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { successor } from '#apimachinery/int64.js';

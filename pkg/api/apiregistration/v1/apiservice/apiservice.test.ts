@@ -10,7 +10,7 @@ import {
   testContext,
   withField,
 } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 
 const strategy = apiServiceStrategy as unknown as Strategy;
 const local: Draft = {

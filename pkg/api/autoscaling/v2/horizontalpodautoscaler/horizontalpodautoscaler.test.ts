@@ -3,7 +3,7 @@ import { horizontalPodAutoscalerV1Strategy } from '#api/autoscaling/v1/horizonta
 import { horizontalPodAutoscalerStrategy as strategy } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
 import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2/types.gen.js';
 import { created, createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 
 const base: Draft = {
   metadata: { name: 'h', namespace: 'ns', creationTimestamp: '2024-05-31T23:00:00Z' },

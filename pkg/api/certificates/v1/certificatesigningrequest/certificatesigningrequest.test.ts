@@ -17,7 +17,7 @@ import {
 } from '#api/testing/strategy-table.js';
 import { bitString, explicit, oid, sequence, set, unsignedInteger, utf8String } from '#apimachinery/asn1/der.js';
 import { encodePem } from '#apimachinery/asn1/pem.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft as Mutable } from '#apimachinery/draft.js';
 
 /** A request of the name `a` for a new key, signed with that key unless told otherwise. */

@@ -11,7 +11,7 @@ import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age, humanDuration } from '#api/table/age.js';
 import { CertificateRequestError, readCertificateRequest } from '#apimachinery/asn1/pkcs10.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';

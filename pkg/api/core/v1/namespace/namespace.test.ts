@@ -10,7 +10,7 @@ import {
   updated,
   withField,
 } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const base: Draft = { metadata: { name: 'n' }, spec: {} };

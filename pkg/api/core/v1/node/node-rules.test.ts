@@ -4,7 +4,7 @@ import type { Node } from '#api/core/v1/types.gen.js';
 import { goQuantityValue } from '#api/go/go-values.js';
 import { checkRules, checkStatusRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
 import { changeFailures, created, type Draft, testContext, updated, withField } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 
 const base: Draft = { metadata: { name: 'n' }, spec: {} };
 const taints = 'scheduler.alpha.orch.io/taints';

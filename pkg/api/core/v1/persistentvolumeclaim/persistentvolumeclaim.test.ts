@@ -11,7 +11,7 @@ import {
   withField,
   withGates,
 } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 
 const strategy = persistentVolumeClaimStrategy;
 const base: Draft = {

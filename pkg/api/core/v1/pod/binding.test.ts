@@ -1,7 +1,7 @@
 import t from 'tap';
 import { boundPod } from '#api/core/v1/pod/binding.js';
 import type { Binding, Pod } from '#api/core/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { statusOf as statusIn } from '#apimachinery/errors/status.js';
 

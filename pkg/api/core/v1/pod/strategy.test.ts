@@ -9,7 +9,7 @@ import {
 import { validateBinding } from '#api/core/v1/pod/validation/binding.js';
 import type { Pod, PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
 import { created, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 
 const base: Draft = { metadata: { name: 'p', namespace: 'ns' }, spec: { containers: [{ name: 'c', image: 'i' }] } };
 

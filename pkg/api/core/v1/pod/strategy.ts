@@ -21,7 +21,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { anyGate } from '#api/strategy/gated-fields.js';
 import { copyField, keepAllBut, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { fillDefaults } from '#apimachinery/schema/defaults.js';

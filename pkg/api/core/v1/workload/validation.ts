@@ -6,7 +6,7 @@ import type { PodTemplateSpec, Volume } from '#api/core/v1/types.gen.js';
 import { metaValues } from '#api/go/meta-values.js';
 import { isEmptySelector, validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { type IntOrString, parsePercent } from '#apimachinery/intstr.js';

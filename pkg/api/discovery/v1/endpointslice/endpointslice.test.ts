@@ -3,7 +3,7 @@ import { endpointSliceStrategy } from '#api/discovery/v1/endpointslice/strategy.
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { checkRules, type RuleRow } from '#api/testing/rule-table.js';
 import { created, type Draft, updated, withField } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 
 const base: Draft = {
   metadata: { name: 's', namespace: 'ns' },

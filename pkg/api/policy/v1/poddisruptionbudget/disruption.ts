@@ -5,7 +5,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { setCondition } from '#api/meta/v1/condition/conditions.js';
 import type { PodDisruptionBudget, PodDisruptionBudgetStatus } from '#api/policy/v1/types.gen.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 

@@ -14,7 +14,7 @@ import type {
 import { type KindRules, kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, invalidValue } from '#apimachinery/validation/failure.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';

@@ -12,7 +12,7 @@ import {
   withField,
   withGates,
 } from '#api/testing/strategy-table.js';
-import { copyJson } from '#apimachinery/copy.js';
+import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft as Mutable } from '#apimachinery/draft.js';
 import { Strings } from '#apimachinery/validation/failure.js';
 

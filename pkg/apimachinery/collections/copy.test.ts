@@ -1,20 +1,28 @@
 import t from 'tap';
-import { copyJsonSteps } from '#apimachinery/async/copy-steps.js';
 import { StepBudget } from '#apimachinery/async/step-budget.js';
-import { allSteps } from '#apimachinery/async/steps.js';
+import { copyJson, copyJsonSteps } from '#apimachinery/collections/copy.js';
 
-t.test('copies share nothing and are the same JSON', async (t) => {
-  for (const text of ['null', '1', '[]', '{}', '{"a":[{"b":null},[1,"x"]],"c":{"d":false}}', '{"__proto__":{"a":1}}']) {
+void t.test('copies share nothing and are the same JSON', async (t) => {
+  for (const text of [
+    'null',
+    '1',
+    '"a"',
+    '[]',
+    '{}',
+    '{"a":[{"b":null},[1,"x"]],"c":{"d":false}}',
+    '{"__proto__":{"a":1}}',
+  ]) {
     const value: unknown = JSON.parse(text);
-    const copy = allSteps(copyJsonSteps(value));
+    const copy = copyJson(value);
     t.equal(JSON.stringify(copy), text);
     if (typeof value === 'object' && value !== null) t.not(copy, value);
   }
   const value = { a: [{ b: 1 }] };
-  const copy = allSteps(copyJsonSteps(value));
+  const copy = copyJson(value);
   t.not(copy.a, value.a);
   t.not(copy.a[0], value.a[0]);
-  t.same(Object.keys(allSteps(copyJsonSteps({ a: undefined, b: 1 }))), ['b']);
+  t.same(Object.keys(copyJson({ a: undefined, b: 1 })), ['b']);
+  t.strictSame(copyJson([undefined, { a: 1 }]), [undefined, { a: 1 }]);
 });
 
 t.test('pauses after so many parts, wherever they are', async (t) => {

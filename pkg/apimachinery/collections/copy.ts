@@ -1,0 +1,64 @@
+/** Deep copies of plain JSON values: several times faster than `structuredClone` or the way through a text. */
+import { StepBudget } from '#apimachinery/async/step-budget.js';
+import type { Steps } from '#apimachinery/async/steps.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
+import type { Draft } from '#apimachinery/draft.js';
+import { NumberLiteral } from '#apimachinery/number-literal.js';
+
+type JsonObject = Record<string, unknown>;
+
+/** Members that are `undefined` are left out, as JSON does. Not for anything with a prototype of its own but number literals. */
+export function copyJson<T>(value: T): Draft<T> {
+  return (hasParts(value) ? copyWithin(value, { left: Number.POSITIVE_INFINITY }) : value) as Draft<T>;
+}
+
+/** Values of fewer parts are copied at once. */
+const fewParts = 500;
+
+/** The same in steps that each take some milliseconds. `budget`: for tests. */
+export function* copyJsonSteps<T>(value: T, budget: StepBudget = new StepBudget()): Steps<Draft<T>> {
+  if (!hasParts(value)) return value as Draft<T>;
+  const room = { left: fewParts };
+  const small = copyWithin(value, room);
+  if (budget.spend(fewParts - room.left)) yield;
+  if (small !== undefined) return small as Draft<T>;
+  const copy = Array.isArray(value) ? [] : {};
+  for (const name of Object.keys(value)) {
+    if (budget.spend(1)) yield;
+    const part = (value as JsonObject)[name];
+    if (part !== undefined)
+      setMember(copy as JsonObject, name, hasParts(part) ? yield* copyJsonSteps(part, budget) : part);
+  }
+  return copy as Draft<T>;
+}
+
+/** Undefined: there is no room for all parts. */
+function copyWithin(value: object, room: { left: number }): object | undefined {
+  if (Array.isArray(value)) {
+    room.left -= value.length;
+    if (room.left < 0) return undefined;
+    const list: unknown[] = [];
+    for (const part of value as readonly unknown[]) {
+      const own = hasParts(part) ? copyWithin(part, room) : part;
+      if (room.left < 0) return undefined;
+      list.push(own);
+    }
+    return list;
+  }
+  const copy: JsonObject = {};
+  // Without a list of the names: plain values have no others than their own.
+  for (const name in value) {
+    if (--room.left < 0) return undefined;
+    const part = (value as JsonObject)[name];
+    if (part === undefined) continue;
+    const own = hasParts(part) ? copyWithin(part, room) : part;
+    if (room.left < 0) return undefined;
+    if (name === '__proto__') setMember(copy, name, own);
+    else copy[name] = own;
+  }
+  return copy;
+}
+
+function hasParts(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !(value instanceof NumberLiteral);
+}
