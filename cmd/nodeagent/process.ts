@@ -1,11 +1,12 @@
 /** The agent with what it stands on, and the order in which they start and stop. */
-import { createServer, type Server } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import type { InformerFactory } from '#client/informer/informer.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { ClientCredentials } from '#cmd/nodeagent/client-credentials.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { collectWhenIdle, type IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
+import { answerAlways, listenPlainly, plainApp } from '#daemon/serving/plain-app.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import type { NodeAgent } from '#nodeagent/nodeagent.js';
@@ -32,7 +33,7 @@ export interface NodeAgentProcessParts {
 export class NodeAgentProcess implements Daemon {
   readonly name: string;
   readonly #parts: NodeAgentProcessParts;
-  #health: Server | undefined;
+  #health: FastifyInstance | undefined;
 
   constructor(parts: NodeAgentProcessParts) {
     this.name = parts.agent.name;
@@ -65,8 +66,7 @@ export class NodeAgentProcess implements Daemon {
   async close(): Promise<void> {
     const { agent, connection, credentials, cri, tracer } = this.#parts;
     await agent.close();
-    this.#health?.close();
-    this.#health?.closeAllConnections();
+    await this.#health?.close();
     await cri.close();
     await connection?.close();
     await credentials?.introduction?.close();
@@ -76,21 +76,9 @@ export class NodeAgentProcess implements Daemon {
   async #serveHealth(): Promise<void> {
     const { health, log } = this.#parts;
     if (health.port === 0) return;
-    const server = createServer((request, response) => {
-      const found = ['/healthz', '/healthz/ping'].includes(request.url?.split('?')[0] ?? '');
-      response.writeHead(found ? 200 : 404, { 'content-type': 'text/plain; charset=utf-8' });
-      response.end(found ? 'ok' : '404 page not found\n');
-    });
-    await new Promise<void>((resolve) => {
-      server.once('error', (error) => {
-        // As in 1.24: the node goes on without it.
-        log.error({ err: error, port: health.port }, 'The local health endpoint cannot listen');
-        resolve();
-      });
-      server.listen(health.port, health.address, resolve);
-    });
-    // Connections that cannot be accepted, for want of descriptors for example.
-    server.on('error', (error) => log.warn({ err: error }, 'The local health endpoint'));
-    this.#health = server;
+    const app = plainApp(log);
+    for (const path of ['/healthz', '/healthz/ping']) answerAlways(app, path, () => ({ status: 200, body: 'ok' }));
+    await listenPlainly(app, health, log);
+    this.#health = app;
   }
 }

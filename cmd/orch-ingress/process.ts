@@ -40,11 +40,10 @@ export class IngressProcess implements Daemon {
 
   async start(signal: AbortSignal): Promise<void> {
     const { controller, healthzAddress, informers, metrics, metricsAddress } = this.#parts;
-    this.#endpoints.serve(healthzAddress, '/healthz', (response) => {
-      response.writeHead(this.#isReady ? 200 : 503, { 'content-type': 'text/plain; charset=utf-8' });
-      response.end(this.#isReady ? 'ok' : 'the rules are not known yet');
-    });
-    this.#endpoints.serveMetrics(metricsAddress, metrics);
+    void this.#endpoints.serve(healthzAddress, '/healthz', () =>
+      this.#isReady ? { status: 200, body: 'ok' } : { status: 503, body: 'the rules are not known yet' },
+    );
+    void this.#endpoints.serveMetrics(metricsAddress, metrics);
     controller.ready().then(
       () => {
         this.#isReady = true;
@@ -63,7 +62,7 @@ export class IngressProcess implements Daemon {
     await controller.close();
     await recorder.close();
     this.#stop.abort();
-    this.#endpoints.close();
+    await this.#endpoints.close();
     await connection.close();
   }
 }

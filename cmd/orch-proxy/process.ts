@@ -1,11 +1,11 @@
 /** The proxy with what it stands on, and what others ask it: health and metrics, as of release 1.24's. */
-import type { ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { InformerFactory } from '#client/informer/informer.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { PlainAnswer } from '#daemon/serving/plain-app.js';
 import { PlainEndpoints } from '#daemon/serving/plain-endpoints.js';
 import type { NodeProxy } from '#proxy/node-proxy.js';
 
@@ -41,8 +41,8 @@ export class ProxyProcess implements Daemon {
 
   async start(signal: AbortSignal): Promise<void> {
     const { healthzAddress, informers, metrics, metricsAddress, proxy } = this.#parts;
-    this.#endpoints.serve(healthzAddress, '/healthz', (response) => this.#health(response));
-    this.#endpoints.serveMetrics(metricsAddress, metrics);
+    void this.#endpoints.serve(healthzAddress, '/healthz', () => this.#health());
+    void this.#endpoints.serveMetrics(metricsAddress, metrics);
     const watched = informers.start(AbortSignal.any([signal, this.#stop.signal]));
     await Promise.race([proxy.start(signal), watched]);
   }
@@ -51,21 +51,21 @@ export class ProxyProcess implements Daemon {
     const { connection, proxy } = this.#parts;
     await proxy.close();
     this.#stop.abort();
-    this.#endpoints.close();
+    await this.#endpoints.close();
     await connection.close();
   }
 
   /** Unhealthy when something has waited for two periods: whoever asks is to send traffic elsewhere. */
-  #health(response: ServerResponse): void {
+  #health(): PlainAnswer {
     const { clock, proxy, syncPeriodMs } = this.#parts;
     const { lastSync, queuedAt } = proxy.times;
     const now = clock.now();
     const isHealthy = lastSync > 0 && (queuedAt === undefined || now - queuedAt < 2 * syncPeriodMs);
     const time = (ms: number) => new Date(ms).toISOString();
-    response.writeHead(isHealthy ? 200 : 503, {
-      'content-type': 'application/json',
-      'x-content-type-options': 'nosniff',
-    });
-    response.end(`{"lastUpdated": "${time(isHealthy ? now : lastSync)}","currentTime": "${time(now)}"}`);
+    return {
+      status: isHealthy ? 200 : 503,
+      type: 'application/json',
+      body: `{"lastUpdated": "${time(isHealthy ? now : lastSync)}","currentTime": "${time(now)}"}`,
+    };
   }
 }

@@ -127,7 +127,7 @@ export class NodeProxy implements Daemon {
       );
     } finally {
       for (const end of ends) end();
-      healthChecks.close();
+      await healthChecks.close();
       await conntrack.idle();
     }
   }

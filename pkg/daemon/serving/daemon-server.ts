@@ -180,6 +180,8 @@ export class DaemonServer {
       if (!isPortOnlyPreferred || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
       await this.#app.listen({ port: 0, host });
     }
+    // Connections that cannot be accepted, for want of descriptors for example: those there are go on.
+    this.#app.server.on('error', (error) => log.warn({ err: error }, 'Cannot accept a connection'));
     const address = this.#app.server.address() as AddressInfo;
     log.info({ address: address.address, port: address.port }, 'Serving securely');
     return address;

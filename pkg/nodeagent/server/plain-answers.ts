@@ -3,6 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Status } from '#apimachinery/errors/status.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import type { Refusal } from '#daemon/serving/daemon-server.js';
+import { plain } from '#daemon/serving/plain-app.js';
 
 /** Text of a refusal before any route. */
 export function refusalText({ status, user, attributes }: Refusal): string {
@@ -26,10 +27,6 @@ export function refusalText({ status, user, attributes }: Refusal): string {
 
 function internalText({ message = '' }: Status): string {
   return `${message}\n`;
-}
-
-export function plain(reply: FastifyReply, code: number, text: string): FastifyReply {
-  return reply.code(code).type('text/plain; charset=utf-8').header('x-content-type-options', 'nosniff').send(text);
 }
 
 const methods = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;

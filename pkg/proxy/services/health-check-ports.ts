@@ -1,6 +1,7 @@
 /** The ports at which load balancers ask whether a node has endpoints of a service, with the answers of release 1.24. */
-import { createServer, type Server } from 'node:http';
+import type { FastifyInstance } from 'fastify';
 import type { Logger } from '#daemon/log/logger.js';
+import { answerAlways, listenPlainly, plainApp } from '#daemon/serving/plain-app.js';
 
 export interface HealthCheckPort {
   readonly namespace: string;
@@ -11,12 +12,14 @@ export interface HealthCheckPort {
 
 interface Listening {
   check: HealthCheckPort;
-  readonly server: Server;
+  readonly app: FastifyInstance;
 }
 
 export class HealthCheckPorts {
   readonly #log: Logger;
   readonly #listening = new Map<number, Listening>();
+  /** A port that one service gives up may be another's next. */
+  #ended: Promise<unknown> = Promise.resolve();
 
   constructor(log: Logger) {
     this.#log = log;
@@ -24,45 +27,44 @@ export class HealthCheckPorts {
 
   /** One service after the other, by its key; undefined: it has no such port any more. */
   set(key: string, check: HealthCheckPort | undefined): void {
-    for (const [port, { check: old, server }] of this.#listening) {
+    for (const [port, { check: old, app }] of this.#listening) {
       if (`${old.namespace}/${old.name}` !== key || port === check?.port) continue;
       this.#listening.delete(port);
-      end(server);
+      this.#end(app);
     }
     if (check === undefined) return;
     const known = this.#listening.get(check.port);
     if (known !== undefined) known.check = check;
-    else this.#listen(check);
+    else void this.#listen(check);
   }
 
-  close(): void {
-    for (const { server } of this.#listening.values()) end(server);
+  async close(): Promise<void> {
+    for (const { app } of this.#listening.values()) this.#end(app);
     this.#listening.clear();
+    await this.#ended;
   }
 
-  #listen(check: HealthCheckPort): void {
-    const { port } = check;
-    const server = createServer((_, response) => {
-      const { localEndpoints, name, namespace } = this.#listening.get(port)?.check ?? check;
-      response.writeHead(localEndpoints > 0 ? 200 : 503, {
-        'content-type': 'application/json',
-        'x-content-type-options': 'nosniff',
-      });
-      response.end(`${JSON.stringify({ service: { namespace, name }, localEndpoints }, null, '\t')}`);
-    });
-    server.on('error', (error) => {
-      this.#log.error(
-        { err: error, service: `${check.namespace}/${check.name}`, port },
-        'Health checks cannot be answered',
-      );
-      if (this.#listening.get(port)?.server === server && !server.listening) this.#listening.delete(port);
-    });
-    this.#listening.set(port, { check, server });
-    server.listen(port);
+  #end(app: FastifyInstance): void {
+    this.#ended = Promise.all([this.#ended, app.close()]);
   }
-}
 
-function end(server: Server): void {
-  server.close();
-  server.closeAllConnections();
+  async #listen(first: HealthCheckPort): Promise<void> {
+    const { port } = first;
+    const app = plainApp(this.#log);
+    const listening: Listening = { check: first, app };
+    this.#listening.set(port, listening);
+    answerAlways(app, '*', () => {
+      const { localEndpoints, name, namespace } = listening.check;
+      return {
+        status: localEndpoints > 0 ? 200 : 503,
+        type: 'application/json',
+        body: JSON.stringify({ service: { namespace, name }, localEndpoints }, null, '\t'),
+      };
+    });
+    await this.#ended;
+    if (this.#listening.get(port) !== listening) return;
+    const log = this.#log.child({ service: `${first.namespace}/${first.name}` });
+    const bound = await listenPlainly(app, { address: '', port }, log);
+    if (bound === undefined && this.#listening.get(port) === listening) this.#listening.delete(port);
+  }
 }
