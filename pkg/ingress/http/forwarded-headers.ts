@@ -1,19 +1,6 @@
-/** The headers that a backend gets, and those of its answer that a client gets. Pure. */
+/** The headers that a backend gets. Pure. */
 import type { IncomingHttpHeaders } from 'node:http';
-
-/** They are about one connection, and end with it (RFC 9110, 7.6.1). */
-const hopHeaders: ReadonlySet<string> = new Set([
-  'connection',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+import { endToEnd } from '#daemon/streaming/end-to-end.js';
 
 /** What backends believe about clients: only this proxy says it. */
 const vouchedHeaders: ReadonlySet<string> = new Set([
@@ -43,11 +30,9 @@ export interface Client {
 type Headers = Record<string, string | string[]>;
 
 export function requestHeaders(received: IncomingHttpHeaders, client: Client): Headers {
-  const dropped = connectionOptions(received.connection);
   const kept: Headers = {};
-  for (const [name, value] of Object.entries(received)) {
-    if (value === undefined || name.startsWith(':') || name === 'host' || name === 'expect') continue;
-    if (hopHeaders.has(name) || dropped.has(name)) continue;
+  for (const [name, value] of Object.entries(endToEnd(received))) {
+    if (name.startsWith(':') || name === 'host' || name === 'expect') continue;
     // Some backends read `x_forwarded_for` as that header, too.
     if (vouchedHeaders.has(name.replaceAll('_', '-'))) continue;
     kept[name] = value;
@@ -66,30 +51,6 @@ function vouched(received: IncomingHttpHeaders, { address, host, isTrusted, port
     'x-real-ip': said('x-real-ip') ?? address,
   };
 }
-
-export function answerHeaders(received: IncomingHttpHeaders): Headers {
-  const dropped = connectionOptions(received.connection);
-  const kept: Headers = {};
-  for (const [name, value] of Object.entries(received)) {
-    if (value !== undefined && !hopHeaders.has(name) && !dropped.has(name)) kept[name] = value;
-  }
-  return kept;
-}
-
-/** Headers that `connection` names are about this connection, too. */
-function connectionOptions(value: string | undefined): ReadonlySet<string> {
-  if (value === undefined) return none;
-  return new Set(
-    value
-      .toLowerCase()
-      .split(',')
-      .map((option) => option.trim())
-      // These say how long a body is and whom a request is for: nobody takes them away.
-      .filter((option) => option !== 'content-length' && option !== 'host'),
-  );
-}
-
-const none: ReadonlySet<string> = new Set();
 
 function text(value: string | string[] | undefined): string | undefined {
   return Array.isArray(value) ? value.join(', ') : value;

@@ -1,7 +1,6 @@
 /** Passes requests on to the endpoints that their rules name, and the answers back. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
-import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 import { type FastifyHttpProxyOptions, fastifyHttpProxy } from '@fastify/http-proxy';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -9,10 +8,11 @@ import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { openTunnel } from '#daemon/streaming/tunnel.js';
+import { AppUpgrades, type AskedUpgrade, answerUpgrade, passedMethods } from '#daemon/streaming/app-upgrades.js';
+import { endToEnd } from '#daemon/streaming/end-to-end.js';
 import type { Endpoint } from '#ingress/endpoints/endpoints.js';
 import { BackendFailure, type BackendRequest, Backends } from '#ingress/http/backends.js';
-import { answerHeaders, requestHeaders } from '#ingress/http/forwarded-headers.js';
+import { requestHeaders } from '#ingress/http/forwarded-headers.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
 import { type RequestHost, requestHost } from '#ingress/http/request-host.js';
 import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
@@ -35,14 +35,7 @@ export interface IngressProxyOptions {
   readonly endpoints: (backend: ServicePort) => readonly Endpoint[];
 }
 
-/** A request for another protocol: the connection, and what came after the request. */
-export interface UpgradeRequest {
-  readonly socket: Socket;
-  readonly head: Buffer;
-  readonly protocol: string;
-}
-
-export type Request = IncomingMessage | Http2ServerRequest;
+type Request = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;
 
 /** What is known of a request once it has a backend. */
@@ -62,7 +55,7 @@ const clientGone = new Error('the client has gone');
 export class IngressProxy {
   readonly #options: IngressProxyOptions;
   readonly #backends: Backends;
-  readonly #upgrades = new WeakMap<Request, UpgradeRequest>();
+  readonly #upgrades = new AppUpgrades();
   readonly #passages = new WeakMap<FastifyRequest, Passage>();
 
   constructor(options: IngressProxyOptions) {
@@ -74,14 +67,10 @@ export class IngressProxy {
     return this.#backends.close();
   }
 
-  /** The next request of the server is this one. */
-  expectUpgrade(request: IncomingMessage, upgrade: UpgradeRequest): void {
-    this.#upgrades.set(request, upgrade);
-  }
-
   /** Adds the only route, for everything that is asked. */
-  addTo(app: FastifyInstance, methods: readonly string[]): void {
+  addTo(app: FastifyInstance): void {
     const { log } = this.#options;
+    this.#upgrades.addTo(app);
     app.setErrorHandler((error, _request, reply) => {
       log.error({ err: error }, 'A request could not be answered');
       return answer(reply, 500, 'internal error');
@@ -91,7 +80,7 @@ export class IngressProxy {
       // Whom it asks is chosen for each request; the library wants a place that all are at.
       upstream: 'http://ingress.invalid',
       websocket: false,
-      httpMethods: [...methods],
+      httpMethods: [...passedMethods],
       routes: ['/'],
       proxyPayloads: false,
       internalRewriteLocationHeader: false,
@@ -100,7 +89,7 @@ export class IngressProxy {
       handler: (request, reply, _place, replyOptions) => this.#serve(request, reply, replyOptions),
       replyOptions: {
         rewriteRequestHeaders: (request, headers) => this.#requestHeaders(request as FastifyRequest, headers),
-        rewriteHeaders: answerHeaders,
+        rewriteHeaders: endToEnd,
         queryString: () => '',
         onResponse: (_request, reply, { stream }) => {
           stream.once('error', () => breakOff(reply.raw as Response));
@@ -146,7 +135,7 @@ export class IngressProxy {
     response.once('close', () => {
       if (!response.writableFinished) gone.abort(clientGone);
     });
-    const upgrade = this.#upgrades.get(raw);
+    const upgrade = this.#upgrades.of(request);
     const passage: Passage = {
       ...{ route, asked, reply },
       endpoints: endpoints(backend),
@@ -180,28 +169,14 @@ export class IngressProxy {
     );
   };
 
-  async #upgrade(request: FastifyRequest, passage: Passage, upgrade: UpgradeRequest): Promise<FastifyReply> {
+  async #upgrade(request: FastifyRequest, passage: Passage, upgrade: AskedUpgrade): Promise<FastifyReply> {
     const { clock, limits, metrics } = this.#options;
     const { reply, route } = passage;
     const headers = this.#requestHeaders(request, request.headers);
     try {
       const answered = await this.#backends.askUpgrade({ ...passage, headers }, upgrade.protocol);
-      if ('refusal' in answered) {
-        const { refusal } = answered;
-        reply.raw.statusMessage = refusal.statusMessage ?? '';
-        return reply
-          .code(refusal.statusCode ?? 502)
-          .headers(answerHeaders(refusal.headers))
-          .send(refusal);
-      }
-      metrics.upgraded(route.ingress);
-      reply.hijack();
-      // From here on the connection is the tunnel's.
-      const { head: clientHead, socket: client } = upgrade;
-      (reply.raw as ServerResponse).detachSocket(client);
-      client.removeAllListeners('timeout');
-      openTunnel({ ...answered, client, clientHead, clock, silenceMs: limits.tunnelMs });
-      return reply;
+      if ('switched' in answered) metrics.upgraded(route.ingress);
+      return answerUpgrade(reply, upgrade, answered, { clock, silenceMs: limits.tunnelMs });
     } catch (failure) {
       this.#refuse(reply, failure ?? noEndpoint, passage);
       return reply;

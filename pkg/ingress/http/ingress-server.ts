@@ -1,8 +1,7 @@
 /** The two ports of the controller: HTTP/1.1 on both, and HTTP/2 where there is TLS. Knows nothing of rules. */
-import { type IncomingMessage, METHODS, type Server, ServerResponse } from 'node:http';
+import type { Server } from 'node:http';
 import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
-import type { Duplex } from 'node:stream';
 import type { SecureContext } from 'node:tls';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Clock } from '#apimachinery/clock.js';
@@ -27,7 +26,7 @@ export interface IngressServerOptions {
   /** The certificate of a host; undefined: the fallback. */
   readonly certificate: (host: string) => SecureContext | undefined;
   /** Answers all requests. */
-  readonly proxy: Pick<IngressProxy, 'addTo' | 'expectUpgrade'>;
+  readonly proxy: Pick<IngressProxy, 'addTo'>;
 }
 
 type Scheme = 'http' | 'https';
@@ -37,9 +36,6 @@ type App = FastifyInstance<Server>;
 const checkingMs = 2000;
 /** More than a backend's silence, so that its client hears of that. */
 const marginMs = 10_000;
-/** HTTP/2 in the clear begins with this wish, which need not be granted (RFC 9113, 3.1), and would lead around the rules. */
-const clearHttp2 = 'h2c';
-const methods = METHODS.filter((method) => method !== 'CONNECT');
 
 export class IngressServer {
   readonly #options: IngressServerOptions;
@@ -87,17 +83,13 @@ export class IngressServer {
     const { address, connections, log, proxy } = this.#options;
     const app = this.#app(scheme);
     const { server } = app;
-    for (const method of methods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-    proxy.addTo(app, methods);
+    proxy.addTo(app);
     server.maxHeadersCount = 0;
     server.on('request', (_request, response) => {
       // A connection that was kept for another request is idle only after this.
       response.once('close', () => setImmediate(() => this.#isClosing && server.closeIdleConnections()));
     });
     server.on('checkContinue', (request, response) => server.emit('request', request, response));
-    server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
-      this.#upgrade(app, request, { socket: socket as Socket, head }),
-    );
     server.on('connection', (socket: Socket) => {
       socket.on('error', () => undefined);
       connections.add(socket);
@@ -159,31 +151,6 @@ export class IngressServer {
     // The types know of no HTTP/1.1 here, and Node.js 22 of no such options; all versions go by the properties.
     Object.assign(app.server, http1);
     return app as unknown as App;
-  }
-
-  /** Node.js has let go of the connection: what answers it is made here. */
-  #upgrade(
-    app: App,
-    request: IncomingMessage,
-    { head, socket }: { readonly socket: Socket; readonly head: Buffer },
-  ): void {
-    const response = new ServerResponse(request);
-    response.shouldKeepAlive = false;
-    response.assignSocket(socket);
-    response.once('finish', () => socket.end());
-    const protocol = request.headers.upgrade ?? '';
-    const { 'content-length': length = '0', 'transfer-encoding': encoding } = request.headers;
-    const isClear = protocol
-      .toLowerCase()
-      .split(',')
-      .some((each) => each.trim() === clearHttp2);
-    if (encoding !== undefined || length !== '0')
-      response.writeHead(400).end('a request for another protocol has no body\n');
-    else if (isClear && head.length > 0) response.writeHead(400).end('HTTP/2 is spoken with TLS\n');
-    else {
-      if (!isClear) this.#options.proxy.expectUpgrade(request, { socket, head, protocol });
-      app.routing(request, response);
-    }
   }
 }
 

@@ -1,0 +1,81 @@
+/**
+ * Requests for another protocol in a Fastify application. Its routes answer them like all others, or pass the backend's
+ * answer on, which makes a tunnel of the connection.
+ */
+import { type IncomingMessage, METHODS, type RequestListener, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { endToEnd } from '#daemon/streaming/end-to-end.js';
+import { openTunnel, type Tunnel, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
+
+/** A request for another protocol: the connection, and what came after the request. */
+export interface AskedUpgrade {
+  readonly socket: Socket;
+  readonly head: Buffer;
+  readonly protocol: string;
+}
+
+/** HTTP/2 in the clear begins with this wish, which need not be granted (RFC 9113, 3.1), and would lead around the routes. */
+const clearHttp2 = 'h2c';
+/** Of which requests are passed on. */
+export const passedMethods: readonly string[] = METHODS.filter((method) => method !== 'CONNECT');
+
+export class AppUpgrades {
+  readonly #asked = new WeakMap<object, AskedUpgrade>();
+
+  /** Prepares the application for passing requests on: their bodies are left to its routes, whatever their type. */
+  addTo(app: FastifyInstance): void {
+    for (const method of passedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
+    app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      this.#upgrade(app.routing, request, { socket: socket as Socket, head }),
+    );
+  }
+
+  of({ raw }: FastifyRequest): AskedUpgrade | undefined {
+    return this.#asked.get(raw);
+  }
+
+  /** Node.js has let go of the connection: what answers it is made here. */
+  #upgrade(
+    route: RequestListener,
+    request: IncomingMessage,
+    { head, socket }: { readonly socket: Socket; readonly head: Buffer },
+  ): void {
+    const response = new ServerResponse(request);
+    response.shouldKeepAlive = false;
+    response.assignSocket(socket);
+    response.once('finish', () => socket.end());
+    const { 'content-length': length = '0', 'transfer-encoding': encoding, upgrade: protocol = '' } = request.headers;
+    const isClear = protocol
+      .toLowerCase()
+      .split(',')
+      .some((each) => each.trim() === clearHttp2);
+    const refuse = (text: string) => response.writeHead(400, { 'content-type': 'text/plain' }).end(text);
+    if (encoding !== undefined || length !== '0') refuse('a request for another protocol has no body\n');
+    else if (isClear && head.length > 0) refuse('HTTP/2 is spoken with TLS\n');
+    else {
+      if (!isClear) this.#asked.set(request, { socket, head, protocol });
+      route(request, response);
+    }
+  }
+}
+
+/** Answers with what the backend has said; where it has switched protocols, the connection is the tunnel's from here on. */
+export function answerUpgrade(
+  reply: FastifyReply,
+  { head: clientHead, socket: client }: AskedUpgrade,
+  answered: UpgradeAnswer,
+  options: Pick<Tunnel, 'clock' | 'silenceMs'>,
+): FastifyReply {
+  if ('refusal' in answered) {
+    const { headers, statusCode = 502, statusMessage = '' } = answered.refusal;
+    reply.raw.statusMessage = statusMessage;
+    return reply.code(statusCode).headers(endToEnd(headers)).send(answered.refusal);
+  }
+  reply.hijack();
+  reply.raw.detachSocket(client);
+  client.removeAllListeners('timeout');
+  openTunnel({ ...answered, ...options, client, clientHead });
+  return reply;
+}
