@@ -13,6 +13,7 @@ import { get } from '#cmd/orchctl/commands/get.js';
 import { image } from '#cmd/orchctl/commands/image.js';
 import { logs } from '#cmd/orchctl/commands/logs.js';
 import { portForward } from '#cmd/orchctl/commands/port-forward.js';
+import { proxy } from '#cmd/orchctl/commands/proxy.js';
 import { rollout } from '#cmd/orchctl/commands/rollout.js';
 import { scale } from '#cmd/orchctl/commands/scale.js';
 import { apiResources, version } from '#cmd/orchctl/commands/server.js';
@@ -34,6 +35,7 @@ const commands: readonly Command[] = [
   exec,
   attach,
   portForward,
+  proxy,
   image,
   codec,
   top,

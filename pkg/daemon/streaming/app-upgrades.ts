@@ -2,7 +2,7 @@
  * Requests for another protocol in a Fastify application. Its routes answer them like all others, or pass the backend's
  * answer on, which makes a tunnel of the connection.
  */
-import { type IncomingMessage, METHODS, type RequestListener, ServerResponse } from 'node:http';
+import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
@@ -18,15 +18,11 @@ export interface AskedUpgrade {
 
 /** HTTP/2 in the clear begins with this wish, which need not be granted (RFC 9113, 3.1), and would lead around the routes. */
 const clearHttp2 = 'h2c';
-/** Of which requests are passed on. */
-export const passedMethods: readonly string[] = METHODS.filter((method) => method !== 'CONNECT');
 
 export class AppUpgrades {
   readonly #asked = new WeakMap<object, AskedUpgrade>();
 
-  /** Prepares the application for passing requests on: their bodies are left to its routes, whatever their type. */
   addTo(app: FastifyInstance): void {
-    for (const method of passedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       this.#upgrade(app.routing, request, { socket: socket as Socket, head }),
     );

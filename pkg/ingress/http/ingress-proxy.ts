@@ -1,5 +1,5 @@
 /** Passes requests on to the endpoints that their rules name, and the answers back. */
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
 import { type FastifyHttpProxyOptions, fastifyHttpProxy } from '@fastify/http-proxy';
@@ -8,7 +8,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { AppUpgrades, type AskedUpgrade, answerUpgrade, passedMethods } from '#daemon/streaming/app-upgrades.js';
+import { AppUpgrades, type AskedUpgrade, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
 import { endToEnd } from '#daemon/streaming/end-to-end.js';
 import type { Endpoint } from '#ingress/endpoints/endpoints.js';
 import { BackendFailure, type BackendRequest, Backends } from '#ingress/http/backends.js';
@@ -49,6 +49,8 @@ interface Passage extends Omit<BackendRequest, 'headers'> {
 const passageOf = Symbol('passage');
 type Headers = BackendRequest['headers'] & { readonly [passageOf]: Passage };
 
+const passedMethods = METHODS.filter((method) => method !== 'CONNECT');
+
 /** One for all: it tells nothing of its own. */
 const clientGone = new Error('the client has gone');
 
@@ -71,6 +73,8 @@ export class IngressProxy {
   addTo(app: FastifyInstance): void {
     const { log } = this.#options;
     this.#upgrades.addTo(app);
+    // Bodies are left to the backend, whatever their type.
+    for (const method of passedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
     app.setErrorHandler((error, _request, reply) => {
       log.error({ err: error }, 'A request could not be answered');
       return answer(reply, 500, 'internal error');
@@ -80,7 +84,7 @@ export class IngressProxy {
       // Whom it asks is chosen for each request; the library wants a place that all are at.
       upstream: 'http://ingress.invalid',
       websocket: false,
-      httpMethods: [...passedMethods],
+      httpMethods: passedMethods,
       routes: ['/'],
       proxyPayloads: false,
       internalRewriteLocationHeader: false,
