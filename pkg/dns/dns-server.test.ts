@@ -1,4 +1,5 @@
 /** The name server as its clients see it: over UDP and TCP, with an API behind it and resolvers beside it. */
+
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
 import { type Answer, type DecodedPacket, decode, encode, type RecordType, streamEncode } from 'dns-packet';
@@ -13,6 +14,7 @@ import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi } from '#client/testing/fake-api.js';
+import { frozen } from '#client/testing/frozen.js';
 import { type Logger, silentLogger as log } from '#daemon/log/logger.js';
 import { DnsServer, type DnsServerOptions } from '#dns/dns-server.js';
 import { freePort } from '#test/free-port.js';
@@ -50,7 +52,13 @@ async function setUp(t: Test, options: Partial<DnsServerOptions> = {}) {
     ports: [],
     endpoints: null,
   } as unknown as EndpointSlice);
-  const informers = new SharedInformerFactory({ client: api.client, clock, random: Math.random, log });
+  const informers = new SharedInformerFactory({
+    client: api.client,
+    clock,
+    random: Math.random,
+    log,
+    transform: frozen,
+  });
   const asked: string[] = [];
   const metrics = new Registry();
   const server = new DnsServer({

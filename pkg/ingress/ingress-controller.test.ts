@@ -1,4 +1,5 @@
 /** The controller as clients see it: over HTTP/1.1, HTTP/2 and TLS, with an API behind it and backends beside it. */
+
 import { once } from 'node:events';
 import {
   createServer,
@@ -24,6 +25,7 @@ import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi } from '#client/testing/fake-api.js';
+import { frozen } from '#client/testing/frozen.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 import { standardLimits } from '#ingress/http/limits.js';
@@ -56,7 +58,13 @@ async function setUp(t: Test, options: Partial<IngressControllerOptions> = {}) {
     spec: { controller: dialect.ingress.controller },
   });
   const stop = new AbortController();
-  const informers = new SharedInformerFactory({ client: api.client, clock, random: Math.random, log });
+  const informers = new SharedInformerFactory({
+    client: api.client,
+    clock,
+    random: Math.random,
+    log,
+    transform: frozen,
+  });
   const metrics = new Registry();
   const controller = new IngressController({
     ...{ informers, clock, log, metrics, random: Math.random, limits: standardLimits },

@@ -3,6 +3,7 @@
  * claims bound to a volume, a claim that was bound keeps its volume, no volume that had data is given to another claim,
  * and in the end everything is bound that can be.
  */
+
 import t from 'tap';
 import { persistentvolumeclaims, persistentvolumes, pods } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume, PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
@@ -10,6 +11,7 @@ import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import { conflict, internalError, type StatusError, tooManyRequests } from '#apimachinery/errors/status.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
+import { frozen } from '#client/testing/frozen.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 import { losingAnswers } from '#controllers/framework/testing/lost-answers.js';
 import { PersistentVolumeBinder } from '#controllers/persistentvolumebinder/controller.js';
@@ -40,7 +42,13 @@ for (const seed of seeds) {
     const boot = (slot: number) => {
       const stop = new AbortController();
       stops[slot] = stop;
-      const informers = new SharedInformerFactory({ client, clock, random: () => 0.5, log: silentLogger });
+      const informers = new SharedInformerFactory({
+        client,
+        clock,
+        random: () => 0.5,
+        log: silentLogger,
+        transform: frozen,
+      });
       const controller = new PersistentVolumeBinder({ ...harness.context, client, informers }, options);
       running.push(informers.start(stop.signal), controller.run(stop.signal));
     };

@@ -13,6 +13,7 @@ import type { ResourceType } from '#apimachinery/schema/schema.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import type { ApiObject, Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
+import { frozen } from '#client/testing/frozen.js';
 import { bareMetalConfig, bareMetalProvider } from '#cloud/baremetal/provider.js';
 import type { Controller } from '#controllers/framework/context.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
@@ -84,7 +85,13 @@ for (const seed of seeds) {
     const running: { stop: AbortController; work: Promise<unknown>[] }[] = [];
     const boot = () => {
       const stop = new AbortController();
-      const informers = new SharedInformerFactory({ client: api.client, clock, random, log: silentLogger });
+      const informers = new SharedInformerFactory({
+        client: api.client,
+        clock,
+        random,
+        log: silentLogger,
+        transform: frozen,
+      });
       const context = { ...harness.context, client, informers };
       const controller: Controller = new ServiceController(context, {
         balancers: loadBalancers,

@@ -6,6 +6,7 @@ import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi } from '#client/testing/fake-api.js';
+import { frozen } from '#client/testing/frozen.js';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { Announcer, type AnnouncerLinks } from '#nodeagent/announce/announcer.js';
@@ -45,7 +46,7 @@ class Machine implements AnnouncerLinks {
 async function start(t: Test) {
   const clock = new VirtualClock();
   const api = new FakeApi({ dialect, clock, resources: [nodes, services, endpointslices] });
-  const informers = new SharedInformerFactory({ client: api.client, clock, random: () => 0.5, log });
+  const informers = new SharedInformerFactory({ client: api.client, clock, random: () => 0.5, log, transform: frozen });
   const machine = new Machine(clock);
   const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
   api.seed<Node>(nodes, { metadata: { name: 'a' }, spec: {}, status: ready });

@@ -1,4 +1,5 @@
 /** A node agent on the fake API, for tests: with the simulated runtime, or any other. */
+
 import { leases } from '#api/coordination/v1/resources.gen.js';
 import {
   configmaps,
@@ -18,6 +19,7 @@ import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi } from '#client/testing/fake-api.js';
+import { frozen } from '#client/testing/frozen.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
@@ -78,7 +80,7 @@ export function startAgent(options: AgentFixtureOptions = {}): AgentFixture {
   const parsed = parseOptions(nodeAgentOptionTable(dialect), options.args ?? [], { program: 'nodeagent' });
   if (parsed.kind !== 'run') throw new Error('not an option list to run with');
   const { client = api.client } = options;
-  const informers = new SharedInformerFactory({ client, clock, random: () => 0.5, log });
+  const informers = new SharedInformerFactory({ client, clock, random: () => 0.5, log, transform: frozen });
   const stop = new AbortController();
   const agent = new NodeAgent(parsed.values, {
     informers,

@@ -2,6 +2,7 @@
  * What caches give out is shared by everybody, and each new version of an object shares what it can of the one before:
  * nobody may change it. Frozen, it tells who tries, and the request that did it fails.
  */
+import { freeze } from '#apimachinery/testing/freeze.js';
 import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
 
 /** Parses like a cache by itself; objects, lists and what they share with others can only be read. */
@@ -12,11 +13,4 @@ export function frozenDecoder(): Decode {
     freeze(object);
     return object;
   };
-}
-
-/** What is frozen already is a part that another object shares, and was frozen with all of its own parts. */
-function freeze(value: unknown): void {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return;
-  Object.freeze(value);
-  for (const part of Object.values(value)) freeze(part);
 }

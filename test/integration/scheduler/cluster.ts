@@ -1,4 +1,5 @@
 /** A cluster with a scheduler: a real API server (in process, store in memory), nodes and pods as tests want them. */
+
 import { Registry } from 'prom-client';
 import type { Test } from 'tap';
 import { nodes, pods } from '#api/core/v1/resources.gen.js';
@@ -10,6 +11,7 @@ import { ApiEventRecorder } from '#client/events/recorder.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
+import { frozen } from '#client/testing/frozen.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
@@ -44,7 +46,7 @@ export async function cluster(
   });
   const client = new RestClient({ transport: new InProcessTransport({ handler: api.handler, user }), dialect, clock });
   await client.request('POST', '/api/v1/namespaces', { metadata: { name: 'default' } });
-  const informers = new SharedInformerFactory({ client, clock, random, log });
+  const informers = new SharedInformerFactory({ client, clock, random, log, transform: frozen });
   const recorder = new ApiEventRecorder({ client, source: { component: 'default-scheduler' }, clock, random, log });
   const registry = new Registry();
   const metrics = schedulerMetrics(registry);

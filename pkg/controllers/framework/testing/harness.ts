@@ -8,6 +8,7 @@ import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/sch
 import type { ApiObject, Client } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { FakeApi, type FakeCall } from '#client/testing/fake-api.js';
+import { frozen } from '#client/testing/frozen.js';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { controllerMetrics } from '#controllers/framework/metrics.js';
@@ -34,7 +35,13 @@ export class Harness {
     const { clock, dialect } = this;
     this.api = new FakeApi({ dialect, clock, resources });
     const { client } = this.api;
-    this.informers = new SharedInformerFactory({ client, clock, random: () => 0.5, log: silentLogger });
+    this.informers = new SharedInformerFactory({
+      client,
+      clock,
+      random: () => 0.5,
+      log: silentLogger,
+      transform: frozen,
+    });
     this.context = {
       client: withDiscovery(client, resources),
       informers: this.informers,
