@@ -1,59 +1,154 @@
 /**
  * Whatever may change an object gets one of its own: it may write into every part, the first, the second and the tenth time
- * that the same comes, and changes nothing of what others see.
+ * that the same comes, and changes nothing of what others see. What only looks at objects leaves them as they are.
  */
+import { existsSync } from 'node:fs';
 import t, { type Test } from 'tap';
 import { strategyFor } from '#api/strategies.js';
+import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import type { ApiServerDependencies } from '#apiserver/apiserver.js';
+import type { ApiServer } from '#apiserver/apiserver.js';
+import { EtcdStore } from '#storage/etcd/etcd-store.js';
+import { startEtcd } from '#test/etcd.js';
+import { realParts } from '#test/integration/apiserver/real-plugins.js';
+import { customCase, defineCustom } from '#test/integration/apiserver/resources/custom.js';
+import { enlarged } from '#test/integration/apiserver/resources/enlarged.js';
 import { everyCase, gateFor } from '#test/integration/apiserver/resources/every-case.js';
 import { Repetition, sameJSON } from '#test/integration/apiserver/resources/repetition.js';
-import { scribbling, scribblingHook, scribblingPlugin } from '#test/integration/apiserver/scribblers.js';
-import { startServer } from '#test/integration/apiserver/server.js';
+import type { AnyCase } from '#test/integration/apiserver/resources/resource-case.js';
+import { Witness } from '#test/integration/apiserver/resources/witness.js';
+import { Scribblers } from '#test/integration/apiserver/scribblers.js';
+import { call, type StartOptions, startServer } from '#test/integration/apiserver/server.js';
 
-/** Large enough to be kept by all that keeps what comes again, and not too large for any. */
-const bytes = 1500;
-/** In JSON, and as many in Protobuf: in each of them the same spec comes more than ten times. */
-const lives = 2;
-/** What cannot be changed fails the first time. */
-const livesFrozen = 1;
-
-interface Scribblers {
-  readonly dependencies: Partial<ApiServerDependencies>;
-  /** Whether what caches give out can be changed, as outside of tests. */
-  readonly unfrozen: boolean;
+/** Bytes that are added to a small object, and lives of it in each encoding: in each of them the same comes five times and more. */
+interface Lives {
+  readonly bytes: number;
+  readonly lives: number;
+  /** Resources that are enough; absent: all. */
+  readonly of?: ReadonlySet<string>;
 }
 
-async function everyKind(t: Test, { dependencies, unfrozen }: Scribblers): Promise<void> {
-  const gate = gateFor(everyCase);
-  const server = await startServer(t, { unfrozen, dependencies: { gate, ...dependencies } });
-  for (const given of everyCase) {
+interface Variant {
+  readonly name: string;
+  readonly scribblers: Scribblers;
+  readonly start: StartOptions;
+  readonly sizes: readonly Lives[];
+}
+
+const gate = gateFor(everyCase);
+const cases = [...everyCase, customCase];
+/** Kinds of which there is no other object with the same contents. */
+const unique = new Set(['apiservices', 'customresourcedefinitions', 'certificatesigningrequests']);
+
+/** Of each way in which a large object is written, one. */
+const large = new Set(['pods', 'services', 'secrets', 'deployments', 'rows']);
+
+async function everyKind(t: Test, { scribblers, start, sizes }: Variant): Promise<void> {
+  const started = await startServer(t, start);
+  const server = { handler: scribblers.handler(started.handler) };
+  await prepared(server);
+  for (const given of cases) {
     const { resource, version } = given.resource;
     await t.test(`${resource} ${version}`, { timeout: 120_000 }, async (t) => {
-      const repetition = new Repetition(t, { server, dialect, given, bytes });
-      for (const media of ['json', 'protobuf'] as const) {
-        let first: string | undefined;
-        for (let life = 0; life < (unfrozen ? lives : livesFrozen); life++) {
-          await repetition.rehearse(media);
-          const lived = await repetition.life(media, () => repetition.rehearse(media));
-          first ??= lived;
-          sameJSON(t, lived, first, `life ${life}`);
-        }
+      for (const { of, ...rest } of sizes) {
+        if (of === undefined || of.has(resource)) await live(t, server, { given, ...rest, scribblers });
       }
     });
   }
 }
 
-for (const unfrozen of [false, true]) {
-  const caches = unfrozen ? 'caches as they are' : 'caches that cannot be changed';
-  t.test(`strategies and plugins, ${caches}`, { timeout: 600_000 }, (t) => {
-    const dependencies = {
-      strategyFor: (resource: Parameters<typeof strategyFor>[0]) => scribbling(strategyFor(resource)),
-      admission: [scribblingPlugin],
-    };
-    return everyKind(t, { dependencies, unfrozen });
-  });
-  t.test(`hooks, ${caches}`, { timeout: 600_000 }, (t) =>
-    everyKind(t, { dependencies: { hooks: [scribblingHook] }, unfrozen }),
-  );
+/** With what others need: a namespace, its account, and a kind of its own. */
+async function prepared(server: Pick<ApiServer, 'handler'>): Promise<void> {
+  await call(server, 'POST', '/api/v1/namespaces', { body: { metadata: { name: 'default' } } });
+  const account = { metadata: { name: 'default' }, automountServiceAccountToken: false };
+  await call(server, 'POST', '/api/v1/namespaces/default/serviceaccounts', { body: account });
+  await defineCustom(server, dialect);
 }
+
+interface Living extends Omit<Lives, 'of'> {
+  readonly given: AnyCase;
+  readonly scribblers: Scribblers;
+}
+
+async function live(
+  t: Test,
+  server: Pick<ApiServer, 'handler'>,
+  { given, bytes, lives, scribblers }: Living,
+): Promise<void> {
+  const repetition = new Repetition(t, { server, dialect, given, bytes });
+  const { resource } = given.resource;
+  const draft = enlarged(given.object(dialect), resource, bytes);
+  const witness = await Witness.made(server, repetition.collection, draft, `${bytes}`);
+  if (!unique.has(resource)) t.ok(witness, 'there can be another one');
+  const seen = await witness?.seen();
+  for (const media of repetition.medias) {
+    let first: string | undefined;
+    for (let life = 0; life < lives; life++) {
+      await repetition.rehearse(media);
+      // What the server picks is another one each time.
+      const lived = (await repetition.life(media, () => repetition.rehearse(media)))
+        .replaceAll(/10\.0\.0\.\d+/g, 'address')
+        .replaceAll(/"(nodePort|healthCheckNodePort)":\d+/g, '"$1":0');
+      first ??= lived;
+      sameJSON(t, lived, first, `life ${life}`);
+    }
+  }
+  t.strictSame(await witness?.seen(), seen, 'others see what they saw');
+  await witness?.remove();
+  t.strictSame(scribblers.take(), [], `${bytes} bytes`);
+}
+
+function variants(): Variant[] {
+  const made = (name: string, make: (scribblers: Scribblers) => StartOptions, sizes: readonly Lives[]): Variant => {
+    const scribblers = new Scribblers();
+    return { name, scribblers, start: make(scribblers), sizes };
+  };
+  const all = (scribblers: Scribblers): StartOptions => ({
+    dependencies: { gate, strategyFor: (resource) => scribblers.strategy(strategyFor(resource)) },
+    made(parts) {
+      const { plugins, hooks } = realParts(parts);
+      return {
+        admission: [...plugins.map((plugin) => scribblers.plugin(plugin)), scribblers.spoilingPlugin],
+        hooks: hooks.map((hook) => scribblers.hook(hook)),
+      };
+    },
+  });
+  const hook = (scribblers: Scribblers): StartOptions => ({
+    dependencies: { gate, hooks: [scribblers.spoilingHook] },
+  });
+  const one = (bytes: number, lives = 1): Lives => ({ bytes, lives });
+  return [
+    made('strategies, plugins and hooks, caches that cannot be changed', all, [
+      one(600),
+      one(6_000),
+      { ...one(60_000), of: large },
+    ]),
+    made(
+      'strategies, plugins and hooks, caches as they are',
+      (scribblers) => ({ ...all(scribblers), decode: scribblers.decoder() }),
+      [one(1_500, 2)],
+    ),
+    made('a hook of every kind, caches that cannot be changed', hook, [one(1_500)]),
+    made(
+      'a hook of every kind, caches as they are',
+      (scribblers) => ({ ...hook(scribblers), decode: scribblers.decoder() }),
+      [one(1_500, 2)],
+    ),
+  ];
+}
+
+t.test(
+  'whatever writes and looks',
+  { timeout: 600_000, skip: existsSync('/usr/bin/etcd') ? false : 'no etcd on this machine' },
+  async (t) => {
+    for (const variant of variants()) {
+      await t.test(variant.name, { timeout: 600_000 }, async (t) => {
+        const etcd = await startEtcd();
+        t.teardown(() => etcd.stop());
+        const store = new EtcdStore({ endpoints: [etcd.endpoint], clock, random: Math.random });
+        t.teardown(() => store.close());
+        await everyKind(t, { ...variant, start: { ...variant.start, store } });
+      });
+    }
+  },
+);

@@ -1,21 +1,29 @@
-/** What writes go through, writing into every object that it is given to change. */
-
-import type { ApiObjectShape } from '#api/meta/object.js';
+/**
+ * What writes go through, writing into every object that it is given to change, and looking whether what it is given to read
+ * stays as it is.
+ */
+import { AsyncLocalStorage } from 'node:async_hooks';
 import type { PartUpdate, Strategy } from '#api/strategy/strategy.js';
-import type { Draft } from '#apimachinery/draft.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import type { ApiHandler } from '#apiserver/http/exchange.js';
 import type { WriteHook } from '#apiserver/resources/write-hook.js';
+import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
+
+/** Read only, as its type says, and shared by all. */
+const fieldSet = 'fieldsV1';
+
+type Parts = Record<string, unknown>;
+
+const isParts = (value: unknown): value is Parts => typeof value === 'object' && value !== null;
 
 /** Writes into every part, and leaves all as it was. Throws a TypeError where a part cannot be written. */
 function scribble(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return;
-  const parts = value as Record<string, unknown>;
-  for (const name of Object.keys(parts)) {
-    // Read only, as its type says.
-    if (name === 'fieldsV1') continue;
-    const part = parts[name];
-    parts[name] = undefined;
-    parts[name] = part;
+  if (!isParts(value)) return;
+  for (const name of Object.keys(value)) {
+    if (name === fieldSet) continue;
+    const part = value[name];
+    value[name] = undefined;
+    value[name] = part;
     scribble(part);
   }
   if (Array.isArray(value)) {
@@ -23,79 +31,253 @@ function scribble(value: unknown): void {
     value.pop();
     return;
   }
-  parts['scribbled'] = true;
-  delete parts['scribbled'];
+  value['scribbled'] = true;
+  delete value['scribbled'];
 }
 
 /** Writes into every part, so that no text and no number is what it was. */
 function spoil(value: unknown): void {
-  if (typeof value !== 'object' || value === null) return;
-  const parts = value as Record<string, unknown>;
-  for (const [name, part] of Object.entries(parts)) {
-    if (name === 'fieldsV1') continue;
-    if (typeof part === 'string') parts[name] = `${part}-spoilt`;
-    else if (typeof part === 'number') parts[name] = part + 1;
+  if (!isParts(value)) return;
+  for (const [name, part] of Object.entries(value)) {
+    if (name === fieldSet) continue;
+    if (typeof part === 'string') value[name] = `${part}-spoilt`;
+    else if (typeof part === 'number') value[name] = part + 1;
     else spoil(part);
   }
 }
 
-/** Spoils objects of dry runs, and scribbles into all others. */
-export const scribblingPlugin: AdmissionPlugin = {
-  name: 'Scribbling',
-  handles: () => true,
-  admit({ object, dryRun, operation }) {
-    if (operation === 'DELETE' || operation === 'CONNECT') return;
-    if (dryRun) spoil(object);
-    else scribble(object);
-  },
-};
-
-export const scribblingHook: WriteHook = {
-  handles: () => true,
-  async beforeCreate(object, { dryRun }) {
-    (dryRun ? spoil : scribble)(object);
-    return undefined;
-  },
-  async beforeUpdate(object, _old, { dryRun }) {
-    (dryRun ? spoil : scribble)(object);
-    return undefined;
-  },
-};
-
-type Change = (object: Draft<ApiObjectShape>, ...others: readonly never[]) => void;
-
-/** The same, with the object scribbled into before and behind it. */
-function around<C extends Change>(change: C): C {
-  return ((object: Draft<ApiObjectShape>, ...others: readonly never[]) => {
-    scribble(object);
-    change(object, ...others);
-    scribble(object);
-  }) as C;
+function* partsOf(value: unknown): Generator<Parts> {
+  if (!isParts(value)) return;
+  yield value;
+  for (const [name, part] of Object.entries(value)) if (name !== fieldSet) yield* partsOf(part);
 }
 
-/** The same only before it, where what it has put back is shared. */
-function before<C extends Change>(change: C): C {
-  return ((object: Draft<ApiObjectShape>, ...others: readonly never[]) => {
-    scribble(object);
-    change(object, ...others);
-  }) as C;
+const textOf = (value: unknown): string =>
+  JSON.stringify(value, (_, part: unknown) => (typeof part === 'bigint' ? `${part}` : part)) ?? '';
+
+const isObject = (value: unknown): boolean => isParts(value) && isParts(value['metadata']);
+
+/** What caches have given out is kept in mind until it is looked at. */
+interface GivenOut {
+  readonly object: object;
+  readonly text: string;
 }
 
-/** A strategy that scribbles wherever it may change an object. */
-export function scribbling(strategy: Strategy): Strategy {
-  const { defaults, prepareForCreate, completeCreate, prepareForUpdate, prepareForStatusUpdate, partUpdates } =
-    strategy;
-  const parts = Object.entries(partUpdates ?? {}).map(([name, part]): [string, PartUpdate] => [
-    name,
-    { ...part, prepare: around(part.prepare) },
-  ]);
-  return {
-    ...strategy,
-    ...(defaults && { defaults: around(defaults) }),
-    ...(prepareForCreate && { prepareForCreate: around(prepareForCreate) }),
-    ...(completeCreate && { completeCreate: around(completeCreate) }),
-    ...(prepareForUpdate && { prepareForUpdate: around(prepareForUpdate) }),
-    ...(prepareForStatusUpdate && { prepareForStatusUpdate: before(prepareForStatusUpdate) }),
-    ...(partUpdates && { partUpdates: Object.fromEntries(parts) }),
-  };
+/** Functions of a strategy that only look at objects. */
+const looking = [
+  'validateCreate',
+  'validateUpdate',
+  'validateStatusUpdate',
+  'warnings',
+  'cells',
+  'selectableFields',
+  'heldBySpec',
+  'terminating',
+  'defaultGracePeriodSeconds',
+  'scaleSelector',
+] as const;
+
+/** Functions of a strategy that change their first argument, and only look at what is stored. */
+const changing = [
+  'defaults',
+  'prepareForCreate',
+  'completeCreate',
+  'prepareForUpdate',
+  'prepareForStatusUpdate',
+] as const;
+
+type Call = (...given: readonly unknown[]) => unknown;
+
+export class Scribblers {
+  /** What went wrong since the last look. */
+  readonly #problems: string[] = [];
+  readonly #requests = new AsyncLocalStorage<object>();
+  /** By part of an object: the request that may change it. */
+  readonly #owners = new WeakMap<object, object>();
+  /** Parts of objects that requests may only read. */
+  readonly #shared = new WeakSet<object>();
+  readonly #givenOut: GivenOut[] = [];
+
+  /** What went wrong since this was asked; also looks whether what caches have given out is as it was. */
+  take(): string[] {
+    for (const { object, text } of this.#givenOut.splice(0)) {
+      if (textOf(object) !== text) this.#problems.push(`changed in a cache: ${text.slice(0, 200)}`);
+    }
+    return this.#problems.splice(0);
+  }
+
+  /** A handler that tells requests apart. */
+  handler(handle: ApiHandler): ApiHandler {
+    return (request) => this.#requests.run({}, () => handle(request));
+  }
+
+  /** A decoder of caches that lets what they give out be changed, and remembers what it was. */
+  decoder(): Decode {
+    const decode = jsonDecoder();
+    return (json, parts) => {
+      const object = decode(json, parts);
+      this.#givenOut.push({ object, text: textOf(object) });
+      for (const part of partsOf(object)) this.#shared.add(part);
+      return object;
+    };
+  }
+
+  /** A strategy that scribbles wherever it may change an object. */
+  strategy(strategy: Strategy): Strategy {
+    const given = strategy as unknown as Readonly<Record<string, Call | undefined>>;
+    const made: Record<string, unknown> = { ...strategy };
+    for (const name of looking) {
+      const call = given[name];
+      if (call !== undefined)
+        made[name] = (...all: unknown[]) => this.#look(name, all, () => call.apply(strategy, all));
+    }
+    for (const name of changing) {
+      const call = given[name];
+      // What a status update puts back is shared.
+      if (call !== undefined) made[name] = this.#around(name, call, { after: name !== 'prepareForStatusUpdate' });
+    }
+    const { canonicalize } = strategy;
+    if (canonicalize !== undefined) {
+      made['canonicalize'] = (object: Parts, ...others: readonly unknown[]) => {
+        // Members may be replaced; what they were may be shared.
+        this.#look('canonicalize', Object.values(object), () => (canonicalize as Call)(object, ...others));
+      };
+    }
+    if (strategy.partUpdates !== undefined) {
+      const parts = Object.entries(strategy.partUpdates).map(([name, part]): [string, PartUpdate] => {
+        const prepare = this.#around(name, part.prepare as Call, { after: true }) as PartUpdate['prepare'];
+        return [
+          name,
+          { prepare, validate: (...all) => this.#look(`validate ${name}`, all, () => part.validate(...all)) },
+        ];
+      });
+      made['partUpdates'] = Object.fromEntries(parts);
+    }
+    return made as unknown as Strategy;
+  }
+
+  /** Writes into the object before and behind the plugin, and looks whether it leaves the rest as it is. */
+  plugin(plugin: AdmissionPlugin): AdmissionPlugin {
+    const { name, sideEffects } = plugin;
+    return {
+      name,
+      ...(sideEffects !== undefined && { sideEffects }),
+      ...(plugin.start && { start: (signal) => plugin.start?.(signal) }),
+      handles: (attributes) => plugin.handles(attributes),
+      ...(plugin.admit && {
+        admit: async (attributes) => {
+          const { object, oldObject } = attributes;
+          this.#own(name, object);
+          await this.#look(name, [oldObject], () => plugin.admit?.(attributes));
+          this.#own(name, object);
+        },
+      }),
+      ...(plugin.validate && {
+        validate: (attributes) =>
+          this.#look(name, [attributes.object, attributes.oldObject], () => plugin.validate?.(attributes)),
+      }),
+    };
+  }
+
+  /** Spoils objects of dry runs, and scribbles into all others. */
+  get spoilingPlugin(): AdmissionPlugin {
+    return {
+      name: 'Spoiling',
+      handles: () => true,
+      admit: ({ object, dryRun, operation }) => {
+        if (operation === 'DELETE' || operation === 'CONNECT') return;
+        this.#own('Spoiling', object);
+        if (dryRun) spoil(object);
+      },
+    };
+  }
+
+  hook(hook: WriteHook): WriteHook {
+    const { beforeCreate, beforeUpdate, afterUpdate, afterDelete } = hook;
+    return {
+      handles: (resource) => hook.handles(resource),
+      ...(beforeCreate && {
+        beforeCreate: async (object, options) => {
+          this.#own('beforeCreate', object);
+          const undo = await beforeCreate.call(hook, object, options);
+          this.#own('beforeCreate', object);
+          return undo;
+        },
+      }),
+      ...(beforeUpdate && {
+        beforeUpdate: async (object, old, options) => {
+          this.#own('beforeUpdate', object);
+          const undo = await this.#look('beforeUpdate', [old], () => beforeUpdate.call(hook, object, old, options));
+          this.#own('beforeUpdate', object);
+          return undo;
+        },
+      }),
+      ...(afterUpdate && {
+        afterUpdate: (object, old) =>
+          this.#look('afterUpdate', [object, old], () => afterUpdate.call(hook, object, old)),
+      }),
+      ...(afterDelete && {
+        afterDelete: (object) => this.#look('afterDelete', [object], () => afterDelete.call(hook, object)),
+      }),
+    };
+  }
+
+  /** Of every kind; it spoils objects of dry runs. */
+  get spoilingHook(): WriteHook {
+    const spoilt = async (object: object, { dryRun }: { readonly dryRun: boolean }) => {
+      this.#own('a hook', object);
+      if (dryRun) spoil(object);
+      return undefined;
+    };
+    return {
+      handles: () => true,
+      beforeCreate: spoilt,
+      beforeUpdate: (object, _old, options) => spoilt(object, options),
+    };
+  }
+
+  #around(name: string, call: Call, { after }: { readonly after: boolean }): Call {
+    return (object, ...others) => {
+      this.#own(name, object);
+      this.#look(name, others, () => call(object, ...others));
+      if (after) this.#own(name, object);
+    };
+  }
+
+  /** Writes into the object, which no other request may have a part of. */
+  #own(who: string, object: unknown): void {
+    const request = this.#requests.getStore();
+    for (const part of partsOf(object)) {
+      if (this.#shared.has(part))
+        this.#problems.push(`${who} may change what is shared: ${textOf(part).slice(0, 200)}`);
+      const owner = this.#owners.get(part);
+      if (owner !== undefined && request !== undefined && owner !== request)
+        this.#problems.push(`${who} may change what another request has: ${textOf(part).slice(0, 200)}`);
+      if (request !== undefined) this.#owners.set(part, request);
+    }
+    try {
+      scribble(object);
+    } catch (error) {
+      this.#problems.push(`${who} cannot write into its object: ${String(error)}`);
+      throw error;
+    }
+  }
+
+  /** Runs what only looks at the objects among what it is given. */
+  #look<R>(who: string, given: readonly unknown[], run: () => R): R {
+    const objects = given.filter(isObject);
+    const texts = objects.map(textOf);
+    const check = () => {
+      for (const [i, object] of objects.entries()) {
+        if (textOf(object) !== texts[i])
+          this.#problems.push(`${who} changes what it looks at: ${texts[i]?.slice(0, 200)}`);
+      }
+    };
+    const result = run();
+    if (!(result instanceof Promise)) {
+      check();
+      return result;
+    }
+    return result.finally(check) as R;
+  }
 }

@@ -12,12 +12,14 @@ import { silentLogger } from '#daemon/log/logger.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { createSelfSigned } from '#pki/self-signed.js';
+import type { Decode } from '#storage/cache/cache-entry.js';
 import { parseEncryptionConfig } from '#storage/encryption/encryption-config.js';
 import { resourceEncryption } from '#storage/encryption/resource-encryption.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import { createStorageMetrics } from '#storage/metrics.js';
 import type { Store } from '#storage/store.js';
 import { frozenDecoder } from '#test/integration/apiserver/frozen.js';
+import type { ServerParts } from '#test/integration/apiserver/real-plugins.js';
 
 export interface StartOptions {
   readonly dialect?: Dialect;
@@ -33,6 +35,10 @@ export interface StartOptions {
   readonly https?: boolean;
   /** Caches give out what can be changed, at the cost that they have outside of tests; for those who measure. */
   readonly unfrozen?: boolean;
+  /** How caches read their bytes, where it is to be told. */
+  readonly decode?: Decode;
+  /** Dependencies that are made of the server's other parts. */
+  readonly made?: (parts: ServerParts) => Partial<ApiServerDependencies>;
 }
 
 /** Often enough to see a difference in a short test. */
@@ -64,7 +70,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
   const reserved = dialect.encryptedPrefix;
   const storages = new ResourceStorages({
     dialect,
-    ...(start.unfrozen === true ? {} : { decode: frozenDecoder() }),
+    ...(start.unfrozen === true ? {} : { decode: start.decode ?? frozenDecoder() }),
     store,
     clock: realClock,
     turns,
@@ -97,6 +103,7 @@ export async function runServer(start: StartOptions = {}): Promise<{ server: Api
       ...(start.gates === undefined ? {} : { gate: gateOf(start.gates) }),
       webhooks: { post: () => Promise.reject(new Error('this server asks no webhooks')), close: () => undefined },
       ...start.dependencies,
+      ...start.made?.({ dialect, storages, store, turns, metrics }),
     },
   );
   const work = server.start(new AbortController().signal);
@@ -134,7 +141,7 @@ export interface Call {
 
 /** One request through the handler, without a socket. */
 export async function call(
-  server: ApiServer,
+  server: Pick<ApiServer, 'handler'>,
   method: string,
   url: string,
   { headers = {}, body }: Call = {},

@@ -124,6 +124,7 @@ const growth: Readonly<Record<string, Grow>> = {
   resourcequotas: (draft, number) => {
     inside(draft, 'spec', 'hard')[`count/things-${number}.example.com`] = '10';
   },
+  rows: inMap('spec', 'texts'),
   rolebindings: inList([], 'subjects', subject),
   roles: inList([], 'rules', rule),
   runtimeclasses: inMap('scheduling', 'nodeSelector'),

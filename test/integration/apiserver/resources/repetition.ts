@@ -13,7 +13,7 @@ import { type Answer, call } from '#test/integration/apiserver/server.js';
 export type Media = 'json' | 'protobuf';
 
 export interface RepetitionOptions {
-  readonly server: ApiServer;
+  readonly server: Pick<ApiServer, 'handler'>;
   readonly dialect: Dialect;
   readonly given: AnyCase;
   /** Of what is added to the case's small object. */
@@ -51,7 +51,8 @@ export class Repetition {
   readonly #t: Test;
   readonly #options: RepetitionOptions;
   readonly #codec: ObjectCodec;
-  readonly #kind: KindInfo;
+  /** Undefined for a kind that is not built in, which has no Protobuf and no strategic patches. */
+  readonly #kind: KindInfo | undefined;
   readonly #collection: string;
   readonly #draft: Draft;
 
@@ -59,16 +60,23 @@ export class Repetition {
     const { dialect, given } = options;
     const { resource } = given;
     const scheme = schemeFor(dialect);
-    const apiVersion = dialect.apiVersion(resource.group, resource.version);
-    const kind = scheme.kind(apiVersion, resource.kind);
-    if (kind === undefined) throw new Error(`no kind ${resource.kind}`);
+    const { apiVersion } = given.object(dialect);
     this.#t = t;
     this.#options = options;
     this.#codec = new ObjectCodec(scheme);
     this.#draft = enlarged(given.object(dialect), resource.resource, options.bytes);
-    this.#kind = kind;
+    this.#kind = scheme.kind(apiVersion, resource.kind);
     const prefix = apiVersion.includes('/') ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
     this.#collection = `${prefix}${resource.namespaced ? '/namespaces/default' : ''}/${resource.resource}`;
+  }
+
+  /** In which its objects can be written. */
+  get medias(): readonly Media[] {
+    return this.#kind === undefined ? ['json'] : ['json', 'protobuf'];
+  }
+
+  get collection(): string {
+    return this.#collection;
   }
 
   get #path(): string {
@@ -89,10 +97,10 @@ export class Repetition {
       await this.#try(media, 'PUT', `${this.#path}?dryRun=All`, labelled);
       await this.#try(media, 'PUT', `${this.#path}/status?dryRun=All`, labelled);
       const labels = { metadata: { labels: { rehearsed: 'yes' } } };
-      const { apiVersion, kind } = this.#kind;
+      const { apiVersion, kind } = draft;
       const patches: readonly (readonly [string, string, unknown])[] = [
         ['merge-patch+json', '', labels],
-        ['strategic-merge-patch+json', '', labels],
+        ...(this.#kind === undefined ? [] : [['strategic-merge-patch+json', '', labels] as const]),
         ['json-patch+json', '', [{ op: 'add', path: '/metadata/labels', value: labels.metadata.labels }]],
         ['apply-patch+yaml', '&fieldManager=rehearsal&force=true', { apiVersion, kind, ...labels }],
       ];
@@ -126,7 +134,7 @@ export class Repetition {
     const patched = await this.#read();
     this.#t.match(patched.metadata.labels, {
       merge: 'yes',
-      strategic: 'yes',
+      ...(this.#kind !== undefined && { strategic: 'yes' }),
       json: 'yes',
       partly: 'yes',
       apply: 'yes',
@@ -143,12 +151,12 @@ export class Repetition {
   }
 
   async #patches(): Promise<void> {
-    const { apiVersion, kind } = this.#kind;
+    const { apiVersion, kind } = this.#draft;
     const labels = (key: string) => ({ metadata: { labels: { [key]: 'yes' } } });
     const { metadata, ...rest } = this.#draft;
     const applied = { ...rest, apiVersion, kind, metadata: { ...metadata, ...labels('apply').metadata } };
     await this.#patch('merge-patch+json', '', labels('merge'));
-    await this.#patch('strategic-merge-patch+json', '', labels('strategic'));
+    if (this.#kind !== undefined) await this.#patch('strategic-merge-patch+json', '', labels('strategic'));
     await this.#patch('json-patch+json', '', [{ op: 'add', path: '/metadata/labels/json', value: 'yes' }]);
     await this.#patch('apply-patch+yaml', '?fieldManager=partly', { apiVersion, kind, ...labels('partly') });
     await this.#patch('apply-patch+yaml', '?fieldManager=wholly&force=true', applied);
@@ -162,7 +170,7 @@ export class Repetition {
         const metadata = { annotations: { status: 'yes' } };
         await this.#put(media, url, metadata);
         await this.#patch('merge-patch+json', '/status', { metadata });
-        await this.#patch('strategic-merge-patch+json', '/status', { metadata });
+        if (this.#kind !== undefined) await this.#patch('strategic-merge-patch+json', '/status', { metadata });
         await this.#patch('json-patch+json', '/status', []);
       } else if (name === 'scale') {
         const scale = (await this.#call('GET', url)).json as object;
@@ -199,6 +207,7 @@ export class Repetition {
     const { server, headers, dialect } = this.#options;
     if (media === 'json') return call(server, method, url, { headers: { ...headers }, body: object });
     const { protobufMediaType: type } = dialect;
+    if (this.#kind === undefined) throw new Error(`no Protobuf for ${object.kind}`);
     const body = this.#codec.encode(object, this.#kind, 'protobuf');
     return call(server, method, url, { headers: { ...headers, 'content-type': type, accept: type }, body });
   }

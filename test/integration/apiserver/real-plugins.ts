@@ -1,0 +1,59 @@
+/** The plugins and hooks of the release, for servers of tests that are put together by hand. */
+import { randomUUID } from 'node:crypto';
+import type { Registry } from 'prom-client';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import { realClock as clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
+import { admissionPlugins } from '#apiserver/admission/chain/plugins.js';
+import { LockoutWarnings } from '#apiserver/admission/webhook/lockout-warnings.js';
+import { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
+import { buildAuthorization } from '#apiserver/config/authorization.js';
+import { buildServiceNetwork } from '#apiserver/config/service-network.js';
+import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
+import { apiServerOptions } from '#apiserver/options/options.js';
+import type { ResourceStorages } from '#apiserver/resources/storages.js';
+import type { WriteHook } from '#apiserver/resources/write-hook.js';
+import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
+import { silentLogger as log } from '#daemon/log/logger.js';
+import { parseOptions } from '#daemon/options/parse.js';
+import type { Store } from '#storage/store.js';
+
+export interface ServerParts {
+  readonly dialect: Dialect;
+  readonly storages: ResourceStorages;
+  readonly store: Store;
+  readonly turns: TurnQueue;
+  readonly metrics: Registry;
+}
+
+export interface RealParts {
+  readonly plugins: readonly AdmissionPlugin[];
+  readonly hooks: readonly WriteHook[];
+}
+
+export function realParts({ dialect, storages, store, turns, metrics }: ServerParts): RealParts {
+  const parsed = parseOptions(apiServerOptions(dialect), [], { program: 'test' });
+  if (parsed.kind !== 'run') throw new Error(`options are for "${parsed.kind}"`);
+  const storageOf = (resource: Parameters<ResourceStorages['find']>[0]) => storages.find(resource);
+  const reader = new StorageObjectReader({ storageOf, turns, clock, log });
+  const { authorizer } = buildAuthorization({ dialect, reader, clock }, ['AlwaysAllow']);
+  const client = { post: () => Promise.reject(new Error('this server asks no webhooks')) } as unknown as WebhookClient;
+  const plugins = admissionPlugins(
+    {
+      dialect,
+      reader,
+      authorizer,
+      clock,
+      storageOf,
+      random: Math.random,
+      notReadySeconds: 300,
+      unreachableSeconds: 300,
+      limitedByQuota: [],
+      webhooks: { client, metrics: new WebhookMetrics(metrics), log, newUID: randomUUID },
+    },
+    { enabled: ['NodeRestriction'], disabled: [] },
+  );
+  const { allocator } = buildServiceNetwork({ values: parsed.values, store, random: Math.random, dialect, metrics });
+  return { plugins: [...plugins, new LockoutWarnings({ dialect, reader })], hooks: [allocator] };
+}
