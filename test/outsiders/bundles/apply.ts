@@ -1,10 +1,11 @@
 /** Applies a bundle of manifests twice to a server of its own, as its users do. */
-import { mkdir, rm } from 'node:fs/promises';
+import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import { type RunResult, run } from '#test/e2e/harness.js';
 import { type Command, startApiServer } from '#test/integration/peers/implementations.js';
+import { manifestTexts, objectsIn, unknownKinds } from '#test/outsiders/bundles/manifests.js';
 import { nameOf } from '#test/outsiders/bundles/objects.js';
 import { Ends } from '#test/outsiders/ends.js';
 
@@ -40,11 +41,13 @@ export async function applyBundle(server: Command, kubectl: string, path: string
     const apply = () => ask('apply', ...(mode === 'server-side' ? ['--server-side'] : []), ...files);
     const problem = await applyOnce(ask, apply);
     await ask('wait', '--for=condition=Established', 'customresourcedefinitions', '--all', '--timeout=60s');
-    const before = await objectsOf(ask, files);
+    const scratch = join(folder, 'known.json');
+    ends.teardown(() => rm(scratch, { force: true }));
+    const before = await objectsOf(ask, path, scratch);
     // Entries of managers count in seconds: what changes the time of one does not show within the same.
     await realClock.sleep(1000);
     const again = await apply();
-    const after = await objectsOf(ask, files);
+    const after = await objectsOf(ask, path, scratch);
     const changedAgain = mode === 'server-side' ? changedBetween(before, after) : notUnchanged(again);
     return { problem, changedAgain, objects: after };
   } finally {
@@ -85,8 +88,17 @@ function notUnchanged({ stdout }: RunResult): Map<string, string> {
   );
 }
 
-async function objectsOf(ask: Ask, files: readonly string[]): Promise<Map<string, unknown>> {
-  const { stdout } = await ask('get', '--ignore-not-found', '--show-managed-fields', '-o', 'json', ...files);
+/** Of the kinds that the server has: kubectl shows none where it misses one. `scratch`: a file to write. */
+async function objectsOf(ask: Ask, path: string, scratch: string): Promise<Map<string, unknown>> {
+  const get = (...files: string[]) => ask('get', '--ignore-not-found', '--show-managed-fields', '-o', 'json', ...files);
+  const all = await get('-R', '-f', path);
+  const missing = unknownKinds(all.stderr);
+  const known = async () => {
+    const items = (await manifestTexts(path)).flatMap((text) => objectsIn(text, missing));
+    await writeFile(scratch, JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
+    return get('-f', scratch);
+  };
+  const { stdout } = missing.size === 0 ? all : await known();
   if (stdout === '') return new Map();
   const answer: unknown = JSON.parse(stdout);
   const items = isObject(answer) && Array.isArray(answer['items']) ? answer['items'] : [answer];

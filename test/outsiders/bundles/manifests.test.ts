@@ -1,0 +1,31 @@
+import t from 'tap';
+import { objectsIn, unknownKinds } from '#test/outsiders/bundles/manifests.js';
+
+const complaint = `resource mapping not found for name: "a" namespace: "" from "x.yaml": no matches for kind "Issuer" in version "cert-manager.io/v1"
+ensure CRDs are installed first
+`;
+
+t.test('kinds that a server does not have do not hide the objects of the others', async (t) => {
+  const kinds = unknownKinds(complaint);
+  t.strictSame([...kinds], ['cert-manager.io/v1 Issuer']);
+  const text = `apiVersion: cert-manager.io/v1
+kind: Issuer
+---
+# nothing
+---
+apiVersion: v1
+kind: List
+items:
+- {apiVersion: v1, kind: ConfigMap, metadata: {name: a}}
+- {apiVersion: cert-manager.io/v1, kind: Issuer}
+---
+apiVersion: v1
+kind: Secret
+`;
+  t.strictSame(objectsIn(text, kinds), [
+    { apiVersion: 'v1', kind: 'ConfigMap', metadata: { name: 'a' } },
+    { apiVersion: 'v1', kind: 'Secret' },
+  ]);
+  t.strictSame([...unknownKinds('')], []);
+  t.strictSame(objectsIn('', kinds), []);
+});
