@@ -5,6 +5,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { trusted } from '#apimachinery/net/trusted.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { Address } from '#apiserver/service-routing/address.js';
+import { endToEnd } from '#daemon/streaming/end-to-end.js';
 
 export interface BackendTLS {
   /** PEM of the client certificate and key to show. */
@@ -55,31 +56,16 @@ export function tlsOptions(
 }
 
 /**
- * Headers of the client's request that the backend must not see: they are for this server, or for this connection. Cookies
- * are not: this server takes none, and programs behind a proxy log people in by them.
+ * Headers of the client's request that the backend must not see, besides those of its connection: they are for this server.
+ * Cookies are not: this server takes none, and programs behind a proxy log people in by them.
  */
-const ownHeaders = new Set([
-  'authorization',
-  'connection',
-  'content-length',
-  'expect',
-  'host',
-  'http2-settings',
-  'keep-alive',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
+const ownHeaders: ReadonlySet<string> = new Set(['authorization', 'content-length', 'expect', 'host']);
 const ownPrefixes = [':', 'impersonate-', 'x-remote-'];
 
 export function forwardedHeaders(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(headers))
-    if (value !== undefined && !ownHeaders.has(name) && !ownPrefixes.some((prefix) => name.startsWith(prefix)))
-      kept[name] = value;
+  for (const [name, value] of Object.entries(endToEnd(headers)))
+    if (!ownHeaders.has(name) && !ownPrefixes.some((prefix) => name.startsWith(prefix))) kept[name] = value;
   return kept;
 }
 

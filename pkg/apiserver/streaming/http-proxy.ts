@@ -13,6 +13,7 @@ import { type Backend, dialTarget, tlsOptions } from '#apiserver/streaming/backe
 import { type LinkContext, LinkRewriter, rewriteLink } from '#apiserver/streaming/html-links.js';
 import { framing, isWhole, type PassedBody, send } from '#apiserver/streaming/passed-body.js';
 import { maxHeaderBytes } from '#daemon/serving/connection-limits.js';
+import { endToEnd } from '#daemon/streaming/end-to-end.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface BackendRequest {
@@ -41,16 +42,6 @@ export interface ProxyRequest extends BackendRequest {
 
 /** For a connection to be made, TLS included: 1.24's. */
 const dialMs = 30_000;
-
-const hopHeaders = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-]);
 
 /** Methods that may be repeated when nobody knows whether they were heard (RFC 9110, 9.2.2). */
 const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
@@ -202,8 +193,8 @@ export function answerOf(response: IncomingMessage, limit?: number): ApiResponse
   const headers: Record<string, string> = {};
   // The only one that Node.js leaves apart.
   const { 'set-cookie': cookies, ...others } = response.headers;
-  for (const [name, value] of Object.entries(others))
-    if (value !== undefined && !hopHeaders.has(name)) headers[name] = Array.isArray(value) ? value.join(', ') : value;
+  for (const [name, value] of Object.entries(endToEnd(others)))
+    headers[name] = Array.isArray(value) ? value.join(', ') : value;
   return { status: response.statusCode ?? 502, headers, cookies, body: chunks(response, limit) };
 }
 

@@ -22,7 +22,7 @@ import {
 } from '#apimachinery/errors/status.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { type MetricsView, metricsText } from '#daemon/metrics/registry.js';
+import type { MetricsView } from '#daemon/metrics/registry.js';
 import type { AccessAttributes } from '#daemon/serving/authorizer.js';
 import {
   type ConnectionLimits,
@@ -34,12 +34,14 @@ import {
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { addDebugRoutes } from '#daemon/serving/debug-routes.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
-import type { HealthChecks, HealthEndpoint } from '#daemon/serving/health.js';
-import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
+import type { HealthChecks } from '#daemon/serving/health.js';
+import { addHealthRoutes, addMetricsRoute } from '#daemon/serving/own-routes.js';
+import { parseRequestTarget, type RequestTarget } from '#daemon/serving/request-target.js';
 import { schemaless } from '#daemon/serving/schemaless.js';
 import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { secureVersion, serverCiphers } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
+import { endWithAnswer } from '#daemon/streaming/raw-answer.js';
 
 /** A connection that its client wants to use for something else, authenticated and authorized. */
 export interface Upgrade {
@@ -96,8 +98,6 @@ export interface DaemonServerOptions {
 /** Connections at a time; one more is closed. A node's busiest server has some for each of its pods. */
 const maxConnections = 2_000;
 
-const endpoints: readonly HealthEndpoint[] = ['healthz', 'livez', 'readyz'];
-
 /** What is known of a request: what it is for, or why it is refused, and who asks once it was let in. */
 interface Admission {
   readonly target?: RequestTarget;
@@ -151,8 +151,8 @@ export class DaemonServer {
       if (known === undefined) options.log.error({ err: error, path: request.url }, 'Request failed');
       return this.#refuse(request.raw, reply, known ?? internalError(error).status);
     });
-    this.#addHealth();
-    this.#addMetrics();
+    addHealthRoutes(this.#app, options.health, { log: options.log, endpoints: ['healthz', 'livez', 'readyz'] });
+    addMetricsRoute(this.#app, options.metrics, options.metricsView);
     if (options.debug !== undefined) addDebugRoutes(this.#app, options.debug);
     options.routes?.(this.#app);
     if (options.onConnection !== undefined) this.#app.server.on('connection', options.onConnection);
@@ -220,33 +220,6 @@ export class DaemonServer {
       .send(body);
   }
 
-  #addHealth(): void {
-    const { health, log } = this.#options;
-    for (const endpoint of endpoints) {
-      const answer = async (request: { url: string }, reply: FastifyReply, name?: string) => {
-        const { status, body, failures } = await health.respond(endpoint, queryOf(request), name);
-        for (const { name: check, error } of failures) log.warn({ endpoint, check, err: error }, 'Health check failed');
-        await reply
-          .code(status)
-          .header('content-type', 'text/plain; charset=utf-8')
-          .header('x-content-type-options', 'nosniff')
-          .send(body);
-      };
-      this.#app.get(`/${endpoint}`, (request, reply) => answer(request, reply));
-      this.#app.get(`/${endpoint}/*`, (request, reply) =>
-        answer(request, reply, (request.params as { '*': string })['*']),
-      );
-    }
-  }
-
-  #addMetrics(): void {
-    const { metrics, metricsView } = this.#options;
-    if (metrics === undefined) return;
-    this.#app.get('/metrics', async (_request, reply) => {
-      await reply.header('content-type', metrics.contentType).send(await metricsText(metrics, metricsView));
-    });
-  }
-
   /** What the request is for; read when it comes, and never again. */
   #read(request: IncomingMessage): Admission {
     const known = this.#admissions.get(request);
@@ -303,10 +276,7 @@ export class DaemonServer {
     const { target, user } = this.#read(request);
     if (refusal !== undefined || upgrade === undefined || user === undefined || target === undefined) {
       const { type, body } = this.#refusalBody(request, refusal?.status ?? internalError(undefined).status);
-      socket.end(
-        `HTTP/1.1 ${refusal?.code ?? 500} Refused\r\ncontent-type: ${type}\r\n` +
-          `content-length: ${Buffer.byteLength(body)}\r\nconnection: close\r\n\r\n${body}`,
-      );
+      endWithAnswer(socket, { code: refusal?.code ?? 500, contentType: type, body });
       return;
     }
     upgrade({ target, user, request, socket, head });

@@ -1,5 +1,4 @@
 /** Which headers a proxy passes on. Pure. */
-import type { IncomingHttpHeaders } from 'node:http';
 
 /** They are about one connection, and end with it (RFC 9110, 7.6.1). */
 const hopHeaders: ReadonlySet<string> = new Set([
@@ -16,17 +15,19 @@ const hopHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /** Those of a request or an answer that are not about its connection, nor named by `connection` as such. */
-export function endToEnd(received: IncomingHttpHeaders): Record<string, string | string[]> {
-  const dropped = connectionOptions(received.connection);
-  const kept: Record<string, string | string[]> = {};
+export function endToEnd<T extends string | string[]>(
+  received: Readonly<Record<string, T | undefined>>,
+): Record<string, T> {
+  const dropped = connectionOptions(String(received['connection'] ?? ''));
+  const kept: Record<string, T> = {};
   for (const [name, value] of Object.entries(received)) {
     if (value !== undefined && !hopHeaders.has(name) && !dropped.has(name)) kept[name] = value;
   }
   return kept;
 }
 
-function connectionOptions(value: string | undefined): ReadonlySet<string> {
-  if (value === undefined) return none;
+function connectionOptions(value: string): ReadonlySet<string> {
+  if (value === '') return none;
   return new Set(
     value
       .toLowerCase()

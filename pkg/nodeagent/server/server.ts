@@ -8,13 +8,12 @@ import { statusOf } from '#apimachinery/errors/status.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { metricsText } from '#daemon/metrics/registry.js';
 import type { AccessAttributes } from '#daemon/serving/authorizer.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { DaemonServer } from '#daemon/serving/daemon-server.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import { HealthChecks } from '#daemon/serving/health.js';
-import { plain } from '#daemon/serving/plain-app.js';
+import { addHealthRoutes, addMetricsRoute } from '#daemon/serving/own-routes.js';
 import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { systemLogDir } from '#daemon/serving/system-logs.js';
@@ -147,8 +146,8 @@ export async function serveAgent(input: AgentServerInput, options: ServeOptions)
           log: options.log,
           onRequest: counting?.('readonly'),
           routes: (app) => {
-            addHealth(app, health);
-            addOwnMetrics(app, options.metrics);
+            addHealthRoutes(app, health, { log: options.log, endpoints: ['healthz'] });
+            addMetricsRoute(app, options.metrics);
             addRoutes(app, input, measured);
             refuseDebugging(app);
           },
@@ -191,23 +190,6 @@ function addRoutes(app: DaemonApp, input: AgentServerInput, measured: Measured):
     refuseOtherMethods(app, summary, ['GET', 'POST']);
   }
   addMetricsRoutes(app, input, measured.collector);
-}
-
-function addHealth(app: DaemonApp, health: HealthChecks): void {
-  for (const url of ['/healthz', '/healthz/:check']) {
-    app.get(url, async (request, reply) => {
-      const { check } = request.params as { check?: string };
-      const { status, body } = await health.respond('healthz', queryOf(request), check);
-      return plain(reply, status, body);
-    });
-  }
-}
-
-function addOwnMetrics(app: DaemonApp, metrics: Registry | undefined): void {
-  if (metrics === undefined) return;
-  app.get('/metrics', async (_request, reply) =>
-    reply.header('content-type', metrics.contentType).send(await metricsText(metrics, undefined)),
-  );
 }
 
 /** In the words of 1.24; `/configz` is simply not there. */
