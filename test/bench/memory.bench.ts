@@ -11,9 +11,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
+import type { OwnMetadata } from '#api/meta/object.js';
 import { realClock as clock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
-import type { Draft } from '#apimachinery/draft.js';
 import { staticToken } from '#client/http/credentials.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
 import { dropManagedFields } from '#client/informer/transforms.js';
@@ -79,7 +79,7 @@ async function inform(url: string, contentType: string, ways: string): Promise<v
   let added = 0;
   for (let i = 0; i < informerCount; i++) {
     // A transform of its own makes an informer of its own.
-    const options = ways === 'own' ? { transform: (pod: Draft<Pod>) => dropManagedFields(pod) } : {};
+    const options = ways === 'own' ? { transform: (pod: Pod & OwnMetadata) => dropManagedFields(pod) } : {};
     const informer = factory.informer(pods, options);
     informer.addHandler({ onAdd: () => void added++ });
     await informer.whenSynced();

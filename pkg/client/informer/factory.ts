@@ -1,10 +1,10 @@
 /** Shares informers among all parts of a daemon. */
 
 import type { Registry } from 'prom-client';
+import type { OwnMetadata } from '#api/meta/object.js';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { shared } from '#apimachinery/async/shared-signal.js';
 import type { Clock } from '#apimachinery/clock.js';
-import type { Draft } from '#apimachinery/draft.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
 import type { Informer, InformerFactory, InformerOptions } from '#client/informer/informer.js';
@@ -24,7 +24,7 @@ export interface SharedInformerFactoryOptions {
   /** Whether to have initial states streamed, where the server does that, instead of listing. */
   readonly streamInitialState?: boolean;
   /** For informers that name no transform of their own, e.g. to drop managedFields. */
-  readonly transform?: <T extends ApiObject>(object: Draft<T>) => T;
+  readonly transform?: <T extends ApiObject>(object: T & OwnMetadata) => T;
 }
 
 interface Entry {

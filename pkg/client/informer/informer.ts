@@ -1,6 +1,6 @@
 /** A local, always converging copy of a resource, and the events of its changes. */
 
-import type { Draft } from '#apimachinery/draft.js';
+import type { OwnMetadata } from '#api/meta/object.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
 
@@ -35,7 +35,7 @@ export interface InformerOptions<T> {
   /** Index name → values of an object. */
   indexers?: Record<string, (object: T) => readonly string[]>;
   /** Applied to each object before it is stored, e.g. to drop managedFields. */
-  transform?: (object: Draft<T>) => T;
+  transform?: (object: T & OwnMetadata) => T;
 }
 
 export interface Informer<T extends ApiObject> extends Lister<T> {

@@ -1,8 +1,8 @@
 /** One resource's store, kept by one reflector, and the handlers of its changes. */
 
+import type { OwnMetadata } from '#api/meta/object.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import type { Draft } from '#apimachinery/draft.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, WatchEvent } from '#client/client.js';
@@ -41,7 +41,7 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   readonly #resyncs = new Map<EventHandler<T>, Timer>();
   readonly #clock: Clock;
   readonly #resyncMs: number;
-  readonly #transformer: ((object: Draft<T>) => T) | undefined;
+  readonly #transformer: ((object: T & OwnMetadata) => T) | undefined;
   readonly #log: Logger;
   readonly #metrics: ReflectorMetrics;
   readonly #reflector: Reflector<T>;
@@ -231,8 +231,8 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   #transform(object: T): T {
     if (this.#transformer === undefined) return object;
     try {
-      // Nobody else has it yet.
-      return this.#transformer(object as Draft<T>);
+      // Readers share parts of objects, and never their metadata.
+      return this.#transformer(object as T & OwnMetadata);
     } catch (error) {
       this.#metrics.handlerFailed();
       this.#log.error({ err: error, key: keyOf(object) }, 'Transform failed');

@@ -1,10 +1,9 @@
 /** Informers whose objects nobody can change: what tries to, fails, and fails the test by what it leaves undone. */
-import type { Draft } from '#apimachinery/draft.js';
 import { freeze } from '#apimachinery/testing/freeze.js';
 import type { ApiObject } from '#client/client.js';
 
 /** A transform of informers. */
-export function frozen<T extends ApiObject>(object: Draft<T>): T {
+export function frozen<T extends ApiObject>(object: T): T {
   freeze(object);
-  return object as T;
+  return object;
 }

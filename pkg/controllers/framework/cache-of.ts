@@ -1,4 +1,3 @@
-import type { Draft } from '#apimachinery/draft.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import { SharedInformerFactory } from '#client/informer/factory.js';
@@ -18,7 +17,7 @@ export interface ResourceCache {
 
 export interface CacheOptions {
   /** For a cache of its own: drops the fields that nobody reads, to save memory. */
-  readonly transform: <T extends ApiObject>(object: Draft<T>) => T;
+  readonly transform: <T extends ApiObject>(object: T) => T;
   readonly signal: AbortSignal;
   /** Told of a watch that ended by itself. */
   readonly failed: (error: unknown) => void;

@@ -1,7 +1,7 @@
 /** Watches every resource that can be deleted and feeds the graph with what it sees. */
 
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
-import type { Draft, Replaceable } from '#apimachinery/draft.js';
+import type { Replaceable } from '#apimachinery/draft.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
@@ -108,8 +108,7 @@ function idOf(apiVersion: string, kind: string): string {
 }
 
 /** All that the collector needs of an object; the rest would fill memory. */
-function identityOnly<T extends ApiObject>(given: Draft<T>): T {
-  const object = given as ApiObject;
+function identityOnly<T extends ApiObject>(object: T): T {
   const { name, namespace, uid, resourceVersion, ownerReferences, finalizers, deletionTimestamp } = object.metadata;
   const metadata: Replaceable<ObjectMeta> = {};
   if (name !== undefined) metadata.name = name;
@@ -120,7 +119,7 @@ function identityOnly<T extends ApiObject>(given: Draft<T>): T {
   if (finalizers !== undefined) metadata.finalizers = finalizers;
   if (deletionTimestamp !== undefined) metadata.deletionTimestamp = deletionTimestamp;
   // The informer's type says more than is there; only this file sees these objects.
-  return { metadata } as unknown as T;
+  return { metadata } as T;
 }
 
 /** Whether two states of an object say the same of what `factsOf` reads; an object keeps its name and its kind. */

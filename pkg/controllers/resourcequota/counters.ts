@@ -1,7 +1,7 @@
 /** Caches of the resources that quotas count: only of those, for most clusters limit a few. */
 
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
-import type { Draft, Replaceable } from '#apimachinery/draft.js';
+import type { Replaceable } from '#apimachinery/draft.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject } from '#client/client.js';
 import type { EventHandler, Informer } from '#client/informer/informer.js';
@@ -153,13 +153,12 @@ function idOf({ group, resource }: ResourceType<ApiObject>): string {
 }
 
 /** All that is counted of the object is that it is there; the rest would fill memory. */
-function identityOnly<T extends ApiObject>(given: Draft<T>): T {
-  const { name, namespace, uid, resourceVersion } = (given as ApiObject).metadata;
+function identityOnly<T extends ApiObject>({ metadata: { name, namespace, uid, resourceVersion } }: T): T {
   const metadata: Replaceable<ObjectMeta> = {};
   if (name !== undefined) metadata.name = name;
   if (namespace !== undefined) metadata.namespace = namespace;
   if (uid !== undefined) metadata.uid = uid;
   if (resourceVersion !== undefined) metadata.resourceVersion = resourceVersion;
   // The type says more than is there; only who counts sees these objects.
-  return { metadata } as unknown as T;
+  return { metadata } as T;
 }
