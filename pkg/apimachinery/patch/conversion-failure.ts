@@ -2,7 +2,9 @@
  * Why the outcome of a strategic merge patch is no object of its type, in the words of 1.24, which converts such outcomes
  * instead of decoding them (apimachinery/pkg/runtime/converter.go).
  */
+import { canonicalBase64 } from '#apimachinery/codec/json/base64.js';
 import { goTypeOf, jsonName } from '#apimachinery/errors/go-value.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -73,13 +75,22 @@ function kindOf(value: unknown): string {
 const numbers: ReadonlySet<string> = new Set(['int32', 'int64', 'uint32', 'uint64', 'float32', 'float64']);
 
 function scalarFailure(scalar: Scalar, value: unknown, goType: string | undefined): string | undefined {
-  if (scalar === 'bytes') return typeof value === 'string' ? undefined : notRestored('slice', value, 'from');
+  if (scalar === 'bytes') return typeof value === 'string' ? bytesFailure(value) : notRestored('slice', value, 'from');
   const into = scalar === 'double' ? 'float64' : scalar === 'float' ? 'float32' : scalar;
   const from = kindOf(value);
   if (from === into || (from === 'int64' && fits(value as number, scalar))) return undefined;
   // Go converts whole numbers to text, as the character of that code.
   const convertible = numbers.has(from) && (numbers.has(into) || (into === 'string' && from === 'int64'));
   return convertible ? `cannot convert ${from} to ${goType ?? into}` : `unrecognized type: ${into}`;
+}
+
+function bytesFailure(text: string): string | undefined {
+  try {
+    canonicalBase64(text);
+    return undefined;
+  } catch (error) {
+    return `error decoding from json: ${messageOf(error)}`;
+  }
 }
 
 /** Whether a whole number has a place in the type. 1.24 takes others cut to their last bits, which is refused here. */

@@ -1,6 +1,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
 import { mergePatch } from '#apimachinery/patch/merge-patch.js';
 import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.js';
@@ -255,4 +256,18 @@ t.test('strategic merge patch', async (t) => {
     [[], 400],
   ];
   for (const [patch, code] of refusals) t.throws(() => run(patch), { code }, JSON.stringify(patch));
+});
+
+t.test('a message that is replaced instead of merged', async (t) => {
+  const selector = { matchLabels: { app: 'a' } };
+  const patch = { spec: { selector: { matchExpressions: [] } } };
+  const outcome = (version: string) =>
+    strategicMergePatch({ spec: { selector } }, patch, scheme.type(`policy.${version}.PodDisruptionBudget`));
+  t.strictSame(outcome('v1'), patch);
+  t.strictSame(outcome('v1beta1'), { spec: { selector: { ...selector, matchExpressions: [] } } });
+});
+
+t.test('bytes that are no base64', async (t) => {
+  const why = conversionFailure(scheme.type('core.v1.Secret'), { data: { a: 'YQ==', b: 'Bad_Value!' } });
+  t.equal(why, 'error decoding from json: illegal base64 data at input byte 3');
 });

@@ -86,7 +86,7 @@ function deleteFromList(result: JsonObject, key: string, value: unknown): void {
 
 function mergeValue(target: unknown, patch: unknown, schema: PatchSchema, depth: number): unknown {
   checkPatchDepth(depth);
-  if (isObject(patch) && isObject(target)) return mergeObject(target, patch, schema, depth);
+  if (isObject(patch) && isObject(target)) return schema.replace ? patch : mergeObject(target, patch, schema, depth);
   if (Array.isArray(patch) && Array.isArray(target)) {
     return schema.mergeList ? mergeList(target, patch, schema, depth) : patch;
   }

@@ -6,6 +6,8 @@ export interface PatchSchema {
   readonly type: TypeInfo | undefined;
   /** Set for maps: all members are of that element. */
   readonly elements: FieldInfo | undefined;
+  /** Messages only: they are replaced instead of merged. */
+  readonly replace: boolean;
   /** Lists only: elements are merged instead of replaced. */
   readonly mergeList: boolean;
   /** The member that tells the list's elements apart. */
@@ -15,6 +17,7 @@ export interface PatchSchema {
 export const unknownSchema: PatchSchema = Object.freeze({
   type: undefined,
   elements: undefined,
+  replace: false,
   mergeList: false,
   mergeKey: undefined,
 });
@@ -33,6 +36,7 @@ export function memberSchema(schema: PatchSchema, key: string): PatchSchema {
   return {
     type,
     elements: undefined,
+    replace: field.patchReplace === true,
     mergeList: field.container === 'list' && field.patchMerge,
     mergeKey: field.patchMergeKey,
   };

@@ -35,10 +35,12 @@ class CompiledField implements FieldInfo {
   readonly keyScalar: Scalar | undefined;
   readonly pointer: boolean;
   readonly omitempty: boolean;
+  readonly keepsEmpty: boolean;
   readonly optional: boolean;
   readonly inline: boolean;
   readonly patchMerge: boolean;
   readonly patchRetainKeys: boolean;
+  readonly patchReplace: boolean;
   readonly patchMergeKey: string | undefined;
   readonly listKind: ListKind;
   readonly listMapKeys: readonly string[];
@@ -74,10 +76,12 @@ class CompiledField implements FieldInfo {
     this.keyScalar = declaration.map;
     this.pointer = declaration.pointer === true;
     this.omitempty = declaration.omitempty === true;
+    this.keepsEmpty = declaration.keepsEmpty === true;
     this.optional = declaration.optional === true;
     this.inline = declaration.inline === true;
     this.patchMerge = strategies.includes('merge');
     this.patchRetainKeys = strategies.includes('retainKeys');
+    this.patchReplace = strategies.includes('replace');
     this.patchMergeKey = declaration.patchMergeKey;
     this.listKind = listKind(declaration, this.patchMerge);
     this.listMapKeys =

@@ -45,6 +45,8 @@ export interface FieldRules {
   readonly listMapKeys?: readonly string[];
   readonly mapType?: 'atomic' | 'granular';
   readonly structType?: 'atomic' | 'granular';
+  /** Empty is told from absent until the object is stored: rules look at it. */
+  readonly keepsEmpty?: true;
   /** What the field is when nobody sets it, or sets it to nothing where that is no value of its own. */
   readonly default?: unknown;
   /** OpenAPI tells the default, as 1.24 does for few: clients and keys of lists then count on it. */

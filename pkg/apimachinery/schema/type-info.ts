@@ -24,6 +24,8 @@ export interface FieldInfo {
   readonly pointer: boolean;
   /** Left out of JSON when empty. */
   readonly omitempty: boolean;
+  /** Empty is told from absent until the object is stored (`dropEmpties`). */
+  readonly keepsEmpty?: boolean;
   /** May be absent in a valid object. */
   readonly optional: boolean;
   /** The message's fields are the parent's in JSON. */
@@ -31,6 +33,8 @@ export interface FieldInfo {
   /** Strategic merge patch. */
   readonly patchMerge: boolean;
   readonly patchRetainKeys: boolean;
+  /** A message that takes the place of the other one instead of being merged into it. */
+  readonly patchReplace?: boolean;
   readonly patchMergeKey: string | undefined;
   /** Server-side apply; what the declaration says or, failing that, what the strategic merge rules imply. */
   readonly listKind: ListKind;

@@ -181,9 +181,10 @@ export class SchemaCollector {
 
   #extensions(schema: SchemaDocument, field: FieldInfo): void {
     const dialect = this.#dialect;
-    const strategies = [field.patchRetainKeys ? 'retainKeys' : '', field.patchMerge ? 'merge' : ''].filter(
-      (s) => s !== '',
-    );
+    const { patchRetainKeys, patchMerge, patchReplace = false } = field;
+    const strategies = Object.entries({ replace: patchReplace, retainKeys: patchRetainKeys, merge: patchMerge })
+      .filter(([, applies]) => applies)
+      .map(([name]) => name);
     if (strategies.length > 0) extend(schema, dialect, 'patch-strategy', strategies.join(','));
     if (field.patchMergeKey !== undefined) extend(schema, dialect, 'patch-merge-key', field.patchMergeKey);
     if (field.container === 'list' && field.listKind !== 'atomic') {
@@ -213,7 +214,8 @@ function unionDocument({ discriminator, members }: NonNullable<TypeInfo['union']
 }
 
 function hasExtensions(field: FieldInfo): boolean {
-  return field.patchMerge || field.patchRetainKeys || field.patchMergeKey !== undefined || field.atomic;
+  const { patchMerge, patchRetainKeys, patchReplace, patchMergeKey, atomic } = field;
+  return patchMerge || patchRetainKeys || patchReplace === true || patchMergeKey !== undefined || atomic;
 }
 
 /** Release 1.24 lists required fields as its types do, whatever their numbers are. Names that are not declared come last. */

@@ -3,6 +3,7 @@ import type { StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Pause } from '#apimachinery/async/steps.js';
 import { formatTime } from '#apimachinery/clock.js';
+import { dropEmpties } from '#apimachinery/codec/json/empties.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {
   alreadyExists,
@@ -194,6 +195,7 @@ async function admitResult(creation: Creation): Promise<void> {
 }
 
 async function store(creation: Creation): Promise<void> {
+  dropEmpties(creation.operation.resource.type, creation.object);
   creation.entry = await writeFitting(creation.object, creation.trackFields, () => write(creation));
 }
 

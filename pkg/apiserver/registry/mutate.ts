@@ -5,6 +5,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { PartUpdate, StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Pause } from '#apimachinery/async/steps.js';
+import { dropEmpties } from '#apimachinery/codec/json/empties.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {
@@ -235,6 +236,7 @@ async function admitResult(change: Change): Promise<void> {
 }
 
 async function store(change: Change): Promise<void> {
+  dropEmpties(change.operation.resource.type, change.object);
   change.outcome = await writeFitting(change.object, change.tracked, () => write(change));
 }
 

@@ -7,6 +7,7 @@ import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { entriesFault } from '#apimachinery/apply/managers.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Pause } from '#apimachinery/async/steps.js';
+import { storedForm } from '#apimachinery/codec/json/empties.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { StatusError } from '#apimachinery/errors/status.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
@@ -36,7 +37,8 @@ export function recordManagers(
     delete object.metadata.managedFields;
     return undefined;
   }
-  return registry.managedFields.written({ context, resource, ...recorded }, pause);
+  const write = { context, resource, ...recorded, object: storedForm(resource.type, object) };
+  return registry.managedFields.written(write, pause);
 }
 
 /** Lets admission change the object. What webhooks make of managedFields counts only where it is well-formed. */

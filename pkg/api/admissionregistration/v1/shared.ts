@@ -20,7 +20,7 @@ export const declaration = defineTypes({
     }),
     WebhookClientConfig: partialUnion('How to reach a webhook.', ['url', 'service'], {
       service: pointer(1, 'ServiceReference', 'A service of the cluster.'),
-      caBundle: optional(2, 'bytes', "Certificates in PEM, in base64, that the webhook's own is verified with. Default: those of the API server's system."),
+      caBundle: optional(2, 'bytes', { keepsEmpty: true }, "Certificates in PEM, in base64, that the webhook's own is verified with. Default: those of the API server's system."),
       url: pointer(3, 'string', 'URL of the webhook; `https`, without user, query and fragment.'),
     }),
   },

@@ -33,7 +33,7 @@ export const declaration = defineTypes({
     HPAScalingRules: message('How the number of pods changes in one direction.', {
       stabilizationWindowSeconds: pointer(3, 'int32', { minimum: 0, maximum: 3600 }, 'Seconds over which past proposals are looked at, to avoid going up and down. Default: 0 for up, 300 for down.'),
       selectPolicy: pointer(1, 'string', { enum: 'ScalingPolicySelect' }, 'Which policy counts: `Max` the one that allows the most change, `Min` the least, `Disabled` forbids this direction. Default `Max`.'),
-      policies: optional(2, 'HPAScalingPolicy[]', { listType: 'atomic' }, 'Limits on the speed. Default up: 4 pods or 100 percent per 15 seconds; down: 100 percent per 15 seconds.'),
+      policies: optional(2, 'HPAScalingPolicy[]', { listType: 'atomic', keepsEmpty: true }, 'Limits on the speed. Default up: 4 pods or 100 percent per 15 seconds; down: 100 percent per 15 seconds.'),
     }),
     HorizontalPodAutoscaler: object("Changes the number of a workload's pods with their load.", {
       spec: optional(2, 'HorizontalPodAutoscalerSpec', 'What the object is meant to be.'),

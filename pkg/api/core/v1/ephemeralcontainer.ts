@@ -10,7 +10,7 @@ export const declaration = defineTypes({
     EphemeralContainerCommon: message('The settings that an ephemeral container shares with ordinary ones.', {
       ...containers.types.Container.fields,
       name: required(1, 'string', 'Name of the container, a DNS label that is unique among all containers of the pod.'),
-      ports: optional(6, 'ContainerPort[]', { patchMergeKey: 'containerPort', listMapKeys: ['containerPort', 'protocol'] }, 'Not allowed for ephemeral containers.'),
+      ports: optional(6, 'ContainerPort[]', { patchMergeKey: 'containerPort', listMapKeys: ['containerPort', 'protocol'], keepsEmpty: true }, 'Not allowed for ephemeral containers.'),
       resources: optional(8, 'ResourceRequirements', 'Not allowed for ephemeral containers; they use what the pod has to spare.'),
       volumeMounts: optional(9, 'VolumeMount[]', { patchMergeKey: 'mountPath' }, "Where the pod's volumes appear in the container's file system. `subPath` is not allowed."),
       livenessProbe: pointer(10, 'Probe', 'Not allowed for ephemeral containers.'),

@@ -31,7 +31,7 @@ export const declaration = defineTypes({
       csi: pointer(22, 'CSIPersistentVolumeSource', 'A volume of a CSI driver.'),
     }),
     PersistentVolumeSpec: message('What a PersistentVolume is, and how it may be used.', {
-      capacity: optional(1, 'map<string, resource.Quantity>', 'Size of the volume, as `storage`.'),
+      capacity: optional(1, 'map<string, resource.Quantity>', { keepsEmpty: true }, 'Size of the volume, as `storage`.'),
       '~persistentVolumeSource': inlined(2, 'PersistentVolumeSource'),
       accessModes: optional(3, 'string[]', { enum: 'PersistentVolumeAccessMode' }, 'Ways in which the volume can be mounted: `ReadWriteOnce` by one node, `ReadOnlyMany` and `ReadWriteMany` by many, `ReadWriteOncePod` by one pod.'),
       claimRef: pointer(4, 'ObjectReference', 'The claim that the volume is bound to. May be set beforehand to reserve the volume.'),

@@ -51,7 +51,7 @@ export const declaration = defineTypes({
       runtimeClassName: pointer(29, 'string', "Name of the RuntimeClass that says how containers are run. Default: the node's standard way."),
       enableServiceLinks: pointer(30, 'bool', 'Gives containers environment variables about the services of the namespace. Default true.'),
       preemptionPolicy: pointer(31, 'string', { enum: 'PreemptionPolicy' }, '`PreemptLowerPriority` may remove less important pods to make room, `Never` may not. Default: what the priority class says.'),
-      overhead: optional(32, 'map<string, resource.Quantity>', 'Resources that running the pod takes besides its containers. Filled in from the runtime class.'),
+      overhead: optional(32, 'map<string, resource.Quantity>', { keepsEmpty: true }, 'Resources that running the pod takes besides its containers. Filled in from the runtime class.'),
       topologySpreadConstraints: optional(33, 'TopologySpreadConstraint[]', { patchMergeKey: 'topologyKey', listMapKeys: ['topologyKey', 'whenUnsatisfiable'] }, 'How evenly pods are spread over places such as zones and nodes. All of them apply.'),
       setHostnameAsFQDN: pointer(35, 'bool', 'Makes the full domain name the host name that programs see. Default false.'),
       os: pointer(36, 'PodOS', { featureGate: 'IdentifyPodOS' }, 'Operating system that the pod is made for.'),

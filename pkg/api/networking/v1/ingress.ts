@@ -33,7 +33,7 @@ export const declaration = defineTypes({
       ingressClassName: pointer(4, 'string', 'Name of the IngressClass, which says who carries this out. Default: the default class, if there is one.'),
       defaultBackend: pointer(1, 'IngressBackend', 'Where requests go that match no rule. Required where there are no rules.'),
       tls: optional(2, 'IngressTLS[]', { listType: 'atomic' }, 'Hosts served with TLS, and their certificates.'),
-      rules: optional(3, 'IngressRule[]', { listType: 'atomic' }, 'Routing by host.'),
+      rules: optional(3, 'IngressRule[]', { listType: 'atomic', keepsEmpty: true }, 'Routing by host.'),
     }),
     IngressStatus: message('What was last observed of an Ingress.', {
       loadBalancer: optional(1, 'core.v1.LoadBalancerStatus', { ungated: ['MixedProtocolLBService'] }, 'Addresses at which requests are taken.'),

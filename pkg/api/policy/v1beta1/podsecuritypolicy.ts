@@ -15,7 +15,7 @@ export const declaration = defineTypes({
     }),
     FSGroupStrategyOptions: message('Which groups may own volumes.', {
       rule: optional(1, 'string', { enum: 'FSGroupStrategyType' }, 'Whether a group of the ranges must be used: `MayRunAs`, `MustRunAs` or `RunAsAny`.'),
-      ranges: optional(2, 'IDRange[]', 'Groups that are allowed.'),
+      ranges: optional(2, 'IDRange[]', { keepsEmpty: true }, 'Groups that are allowed.'),
     }),
     HostPortRange: message('A range of ports of the node, both ends included.', {
       min: required(1, 'int32', 'First port.'),
@@ -56,11 +56,11 @@ export const declaration = defineTypes({
     }),
     RunAsGroupStrategyOptions: message('Which primary groups containers may run as.', {
       rule: required(1, 'string', { enum: 'RunAsGroupStrategy' }, 'Whether a group of the ranges must be used: `MayRunAs`, `MustRunAs` or `RunAsAny`.'),
-      ranges: optional(2, 'IDRange[]', 'Groups that are allowed.'),
+      ranges: optional(2, 'IDRange[]', { keepsEmpty: true }, 'Groups that are allowed.'),
     }),
     RunAsUserStrategyOptions: message('Which users containers may run as.', {
       rule: required(1, 'string', { enum: 'RunAsUserStrategy' }, 'Which users are allowed: those of the ranges (`MustRunAs`), all but root (`MustRunAsNonRoot`), all (`RunAsAny`).'),
-      ranges: optional(2, 'IDRange[]', 'Users that are allowed.'),
+      ranges: optional(2, 'IDRange[]', { keepsEmpty: true }, 'Users that are allowed.'),
     }),
     RuntimeClassStrategyOptions: message('Which runtime classes pods may name.', {
       allowedRuntimeClassNames: required(1, 'string[]', 'Names that pods may use; `*` allows all, an empty list only pods without one.'),
@@ -72,7 +72,7 @@ export const declaration = defineTypes({
     }),
     SupplementalGroupsStrategyOptions: message('Which further groups containers may have.', {
       rule: optional(1, 'string', { enum: 'SupplementalGroupsStrategyType' }, 'Whether groups must be of the ranges: `MayRunAs`, `MustRunAs` or `RunAsAny`.'),
-      ranges: optional(2, 'IDRange[]', 'Groups that are allowed.'),
+      ranges: optional(2, 'IDRange[]', { keepsEmpty: true }, 'Groups that are allowed.'),
     }),
   },
   enums: {

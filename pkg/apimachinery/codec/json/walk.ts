@@ -5,6 +5,7 @@
  * has the same form: that of 1.24, but for nulls.
  */
 
+import { canonicalBase64 } from '#apimachinery/codec/json/base64.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { timeFault } from '#apimachinery/codec/json/time-fault.js';
 import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/json/times.js';
@@ -22,8 +23,6 @@ export type JsonObject = Record<string, unknown>;
 
 /** Nesting of unknown members, of raw values and of schemas inside schemas; deeper input is refused. */
 export const maxDepth = 500;
-
-const base64 = /^[A-Za-z0-9+/]*={0,2}$/;
 
 export class JsonWalk {
   /** Paths of members that no field describes, undefined when nobody asks. */
@@ -213,7 +212,7 @@ export class JsonWalk {
     if (this.#keepZeros || (field.container === 'map' && this.members > before)) return result;
     // An empty list of managers says something: all of them are to be forgotten.
     if (field.name === 'managedFields' && Array.isArray(result)) return result;
-    return saysNothing(field, result) ? undefined : result;
+    return saysNothing(field, result) && !(field.keepsEmpty === true && result !== undefined) ? undefined : result;
   }
 
   #list(field: FieldInfo | undefined, value: unknown, goName?: string): unknown[] {
@@ -397,24 +396,6 @@ function elementName(field: FieldInfo): string {
 /** Of lists of messages, a type that is named is that of the list. */
 function listName(field: FieldInfo): string {
   return (field.type && field.goType) ?? `[]${elementName(field)}`;
-}
-
-/** Canonical base64. Line breaks are passed over, as Go does. */
-function canonicalBase64(text: string): string {
-  if (text.length % 4 === 0 && base64.test(text)) return withCanonicalEnd(text);
-  const bare = text.replace(/[\r\n]/g, '');
-  if (bare.length % 4 === 0 && base64.test(bare)) return withCanonicalEnd(bare);
-  const illegal = /[^A-Za-z0-9+/\r\n]/.exec(text);
-  // Without one, the last four letters are not complete, and they are told where they begin.
-  throw new DecodeError(`illegal base64 data at input byte ${illegal?.index ?? text.length - (bare.length % 4)}`);
-}
-
-/** The last letter before the padding may have bits that mean nothing; Go reads over them. */
-function withCanonicalEnd(text: string): string {
-  if (!text.endsWith('=')) return text;
-  const end = text.slice(-4);
-  const canonical = Buffer.from(end, 'base64').toString('base64');
-  return canonical === end ? text : text.slice(0, -4) + canonical;
 }
 
 /** The zero of a field's value, or of its elements: also what a null among these becomes. */
