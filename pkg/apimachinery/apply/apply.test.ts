@@ -2,7 +2,7 @@ import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { type ApplyRequest, applyPatch } from '#apimachinery/apply/apply.js';
 import { withoutQuestions } from '#apimachinery/apply/conversions.js';
-import { updateManagedFields } from '#apimachinery/apply/managed-fields.js';
+import { unmanagedBy, updateManagedFields } from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
 import { prune } from '#apimachinery/apply/merge.js';
 import { decodeValue } from '#apimachinery/codec/json/json.js';
@@ -438,4 +438,16 @@ t.test('a list that is always there belongs to who writes it empty', (t) => {
   t.strictSame(written({ limits: [] })[0]?.fieldsV1, { 'f:spec': { 'f:limits': {} } });
   t.strictSame(written({}), [], 'and to nobody where it is not said');
   t.end();
+});
+
+t.test('what the endpoint resets is no change by itself', async (t) => {
+  const story = new Story();
+  story.apply('a', deployment({ replicas: 1 }));
+  const before = story.live?.status;
+  const reset = unmanagedBy(['status']);
+  for (const replicas of [3, 2 ** 40]) {
+    const applied = { ...deployment({ replicas: 1 }), status: { replicas } };
+    t.equal(story.apply('a', applied, { reset }), false, `nor is ${replicas} looked at`);
+    t.strictSame(story.live?.status, before);
+  }
 });

@@ -227,12 +227,16 @@ function* applyTo(live: JsonObject, managers: readonly Manager[], request: Apply
   yield;
   const merging = mergeInto({ live, managers, applied, request });
   if (fault === undefined) return yield* merging;
+  let result: ApplyResult;
   try {
-    yield* merging;
+    result = yield* merging;
   } catch (error) {
     // These are found before any value is read. Whatever else goes wrong is because of the fault.
     if (error instanceof AmbiguousElementError || statusOf(error)?.code === 409) throw error;
+    throw fault;
   }
+  // The value is reset, so that nothing of it is read.
+  if (!result.changed) return result;
   throw fault;
 }
 
@@ -297,7 +301,8 @@ function* mergeInto({ live, managers, applied, request }: Merge): Converting<App
   );
   yield;
   const managedFields = writeManagers([...kept, manager]);
-  const object = refreshAnnotation(result, live, request);
+  // What the endpoint resets may be there in the result: it is no change by itself.
+  const object = refreshAnnotation(changes.isSame ? live : result, live, request);
   const metadata = asObject(object.metadata);
   return {
     object: { ...object, metadata: managedFields.length === 0 ? metadata : { ...metadata, managedFields } },
