@@ -17,6 +17,7 @@ import { setMember } from '#apimachinery/collections/set-member.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
 import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
 import { mergePatch } from '#apimachinery/patch/merge-patch.js';
@@ -213,6 +214,13 @@ function* ownMetadata(metadata: unknown, before: unknown, unchanged: Set<unknown
   return own;
 }
 
+/** The outcome of a JSON patch or of a merge patch as 1.24 has it in messages: its members in the order of their names. */
+export function shownOutcome({ kind }: Patch, object: unknown, type: TypeInfo): string {
+  const whole = kind === 'merge' && isObject(object) ? withNulls(type, object) : object;
+  if (!isObject(whole)) return toJSONText(whole);
+  return toJSONText(Object.fromEntries(Object.entries(whole).sort(([a], [b]) => (a < b ? -1 : 1))));
+}
+
 function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {
   switch (patch.kind) {
     case 'json':
@@ -221,7 +229,13 @@ function patchedBy(patch: Patch, object: object, type: TypeInfo): unknown {
     case 'merge':
       return mergePatch(object, patch.body);
     case 'strategic':
-      return strategicMergePatch(object, patch.body, type);
+      try {
+        return strategicMergePatch(object, patch.body, type);
+      } catch (error) {
+        // Its messages show what 1.24 writes.
+        strategicMergePatch(withNulls(type, object), patch.body, type);
+        throw error;
+      }
     case 'apply':
       throw unsupportedMediaType(Object.keys(mediaTypes).filter((media) => mediaTypes[media] !== 'apply'));
   }

@@ -5,7 +5,6 @@ import type { Draft } from '#apimachinery/draft.js';
 import { goText } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type FieldFailure, invalid, statusOf } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/json-text.js';
 import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -26,6 +25,7 @@ import {
   patchKind,
   patchKinds,
   readPatch,
+  shownOutcome,
   tellRepeatedKeys,
 } from '#apiserver/registry/patch-body.js';
 import { pauseOf } from '#apiserver/registry/steps.js';
@@ -175,7 +175,7 @@ export function patchedObject(
   const { options, patch, object, canonical, found = [] } = outcome;
   const strategic = patch.kind === 'strategic';
   const refusal = (why: string) => {
-    const shown = strategic ? goText(patch.body) : toJSONText(object);
+    const shown = strategic ? goText(patch.body) : shownOutcome(patch, object, registry.codec.typeOf(type));
     return invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), shown, why)]);
   };
   // 1.24 converts what comes of a strategic patch, and does not ask it what it is.
