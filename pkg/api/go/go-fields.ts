@@ -26,6 +26,9 @@ const oddNames: Readonly<Record<string, string>> = {
   'meta.v1.ObjectMeta.clusterName': 'ZZZ_DeprecatedClusterName',
 };
 
+/** Pointers in JSON that 1.24 has as values in memory. */
+const valuesInMemory: ReadonlySet<string> = new Set(['apps.v1.RollingUpdateStatefulSetStrategy.partition']);
+
 /** Numbers of fields in Go's order, where the declaration has another one: it is a union, whose order is of its rules. */
 const oddOrders: Readonly<Record<string, readonly number[]>> = {
   'core.v1.VolumeSource': [
@@ -45,7 +48,8 @@ export const goFieldsOf = oncePer((type: TypeInfo): readonly GoField[] => {
   const ordered = oddOrders[name]?.map((number) => byNumber.get(number)) ?? declared.map((key) => fieldOf(type, key));
   return ordered.map((field) => {
     if (field === undefined) throw new RangeError(`${name} lacks a field`);
-    return { field, name: goNameOf(type, field.inline ? (field.type?.shortName ?? '') : field.name) };
+    const held = valuesInMemory.has(`${name}.${field.name}`) ? { ...field, pointer: false } : field;
+    return { field: held, name: goNameOf(type, field.inline ? (field.type?.shortName ?? '') : field.name) };
   });
 });
 

@@ -51,6 +51,8 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   /** Runs after the old status was put back, before generations are compared. */
   prepareForUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
   prepareForStatusUpdate?(object: Draft<T>, old: T, context: StrategyContext): void;
+  /** Rules whose failures come before those of metadata, on create and on update. */
+  validateFirst?(object: T, context: StrategyContext): readonly FieldFailure[];
   /** Rules of everything but metadata, on create and on update. */
   validate?(object: T, context: StrategyContext, old?: T): readonly FieldFailure[];
   /** What may not change, in addition to `validate`. */
@@ -130,7 +132,9 @@ function strategyOf(resource: ResourceDeclaration, rules: AnyRules): Strategy {
       const metadata = () =>
         validateObjectMeta(object.metadata, { dialect: context.dialect, namespaced, name, anyFinalizer }, metadataPath);
       const rest = () => rules.validate?.(object, context) ?? none;
-      if (rules.metadataLast !== true) return joined(metadata(), rest());
+      if (rules.metadataLast !== true) {
+        return joined(rules.validateFirst?.(object, context) ?? none, metadata(), rest());
+      }
       const failures = rest();
       return failures.length > 0 ? failures : metadata();
     },
@@ -150,7 +154,8 @@ function strategyOf(resource: ResourceDeclaration, rules: AnyRules): Strategy {
         rules.validateUpdate?.(object, old, context) ?? none,
         validateImmutablePaths(immutable(context.scheme), object, old),
       ];
-      return joined(metadata, ...(rules.changesFirst === true ? checks.reverse() : checks));
+      const first = rules.validateFirst?.(object, context) ?? none;
+      return joined(first, metadata, ...(rules.changesFirst === true ? checks.reverse() : checks));
     },
     defaults(object, context) {
       fillDefaults(typeOf(context.scheme), object, anyGate(context));

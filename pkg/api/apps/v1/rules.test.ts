@@ -686,7 +686,7 @@ t.test('stateful sets', (t) => {
     [
       'spec.updateStrategy',
       { type: 'OnDelete', rollingUpdate: { partition: 1 } },
-      `spec.updateStrategy.rollingUpdate: Invalid value: apps.RollingUpdateStatefulSetStrategy{Partition:(*int32)(1), MaxUnavailable:(*intstr.IntOrString)(nil)}: only allowed for updateStrategy 'RollingUpdate'`,
+      `spec.updateStrategy.rollingUpdate: Invalid value: apps.RollingUpdateStatefulSetStrategy{Partition:1, MaxUnavailable:(*intstr.IntOrString)(nil)}: only allowed for updateStrategy 'RollingUpdate'`,
     ],
     ['spec.updateStrategy', { type: 'OnDelete' }],
     ['spec.updateStrategy', { type: 'RollingUpdate' }],

@@ -243,7 +243,8 @@ t.test('attachments', (t) => {
       'spec.source.inlineVolumeSpec.storageClassName: Forbidden: may not be specified in the context of inline volumes',
     ),
     inlined(
-      { persistentVolumeReclaimPolicy: 'Delete', volumeMode: 'Block', nodeAffinity: {} },
+      { accessModes: [], persistentVolumeReclaimPolicy: 'Delete', volumeMode: 'Block', nodeAffinity: {} },
+      'spec.source.inlineVolumeSpec.accessModes: Required value',
       'spec.source.inlineVolumeSpec.persistentVolumeReclaimPolicy: Forbidden: may only be Retain in the context of inline volumes',
       'spec.source.inlineVolumeSpec.nodeAffinity: Forbidden: may not be specified in the context of inline volumes',
       'spec.source.inlineVolumeSpec.volumeMode: Forbidden: may not specify volumeMode other than Filesystem in the context of inline volumes',

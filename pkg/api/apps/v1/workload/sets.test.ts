@@ -93,7 +93,7 @@ t.test('stateful sets', (t) => {
     [
       'spec.updateStrategy',
       { type: 'OnDelete', rollingUpdate: {} },
-      "spec.updateStrategy.rollingUpdate: Invalid value: apps.RollingUpdateStatefulSetStrategy{Partition:(*int32)(nil), MaxUnavailable:(*intstr.IntOrString)(nil)}: only allowed for updateStrategy 'RollingUpdate'",
+      "spec.updateStrategy.rollingUpdate: Invalid value: apps.RollingUpdateStatefulSetStrategy{Partition:0, MaxUnavailable:(*intstr.IntOrString)(nil)}: only allowed for updateStrategy 'RollingUpdate'",
     ],
     [
       'spec.updateStrategy',

@@ -95,15 +95,21 @@ export function validateVolumeSpec(spec: PersistentVolumeSpec, rules: SpecRules,
     ...validateAccessModes(modes, rules.modes, modesPath),
     ...(rules.inline ? [] : validateCapacity(spec.capacity, path.child('capacity'))),
     ...(rules.inline
-      ? []
-      : checkOptionalEnum(policyPath, spec.persistentVolumeReclaimPolicy, schema.enums.PersistentVolumeReclaimPolicy)),
-    ...(rules.inline ? [] : validateNodeAffinity(spec, path.child('nodeAffinity'))),
+      ? inlinePolicies(spec, path)
+      : [
+          ...checkOptionalEnum(
+            policyPath,
+            spec.persistentVolumeReclaimPolicy,
+            schema.enums.PersistentVolumeReclaimPolicy,
+          ),
+          ...validateNodeAffinity(spec, path.child('nodeAffinity')),
+        ]),
     ...checkSource(spec, path, { ...rules, spec, specPath: path }),
   ];
   if (spec.hostPath !== undefined && isRoot(spec.hostPath.path) && spec.persistentVolumeReclaimPolicy === 'Recycle') {
     failures.push(forbiddenField(policyPath, "may not be 'recycle' for a hostPath mount of '/'"));
   }
-  if (rules.inline) return failures;
+  if (rules.inline) return [...failures, ...inlineClass(spec, path)];
   if (storageClass !== '') addAll(failures, checkDNSSubdomain(path.child('storageClassName'), storageClass));
   return [
     ...failures,
@@ -122,22 +128,34 @@ function isRoot(path: string | undefined): boolean {
   return depth === 0;
 }
 
+function notInline(at: FieldPath, text = 'may not be specified'): FieldFailure {
+  return forbiddenField(at, `${text} in the context of inline volumes`);
+}
+
 function inlineFields(spec: PersistentVolumeSpec, path: FieldPath): FieldFailure[] {
-  const refuse = (field: string, text = 'may not be specified'): FieldFailure =>
-    forbiddenField(path.child(field), `${text} in the context of inline volumes`);
   const failures: FieldFailure[] = [];
-  if (spec.claimRef !== undefined) failures.push(refuse('claimRef'));
-  if (Object.keys(spec.capacity ?? {}).length > 0) failures.push(refuse('capacity'));
+  if (spec.claimRef !== undefined) failures.push(notInline(path.child('claimRef')));
+  if (Object.keys(spec.capacity ?? {}).length > 0) failures.push(notInline(path.child('capacity')));
   if (spec.csi === undefined) {
     failures.push(required(path.child('csi'), 'has to be specified in the context of inline volumes'));
   }
+  return failures;
+}
+
+function inlinePolicies(spec: PersistentVolumeSpec, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
   if (!['', 'Retain'].includes(spec.persistentVolumeReclaimPolicy ?? '')) {
-    failures.push(refuse('persistentVolumeReclaimPolicy', 'may only be Retain'));
+    failures.push(notInline(path.child('persistentVolumeReclaimPolicy'), 'may only be Retain'));
   }
-  if (spec.nodeAffinity !== undefined) failures.push(refuse('nodeAffinity'));
-  if ((spec.storageClassName ?? '') !== '') failures.push(refuse('storageClassName'));
+  if (spec.nodeAffinity !== undefined) failures.push(notInline(path.child('nodeAffinity')));
+  return failures;
+}
+
+function inlineClass(spec: PersistentVolumeSpec, path: FieldPath): FieldFailure[] {
+  const failures: FieldFailure[] = [];
+  if ((spec.storageClassName ?? '') !== '') failures.push(notInline(path.child('storageClassName')));
   if (spec.volumeMode !== undefined && spec.volumeMode !== 'Filesystem') {
-    failures.push(refuse('volumeMode', 'may not specify volumeMode other than Filesystem'));
+    failures.push(notInline(path.child('volumeMode'), 'may not specify volumeMode other than Filesystem'));
   }
   return failures;
 }

@@ -36,7 +36,7 @@ export function validateClaimUpdate(
   }
   if (movesClassToField(claim, old, dialect)) delete spec.storageClassName;
   else addAll(failures, validateSameClassAnnotation(claim, old, dialect));
-  const size = claim.spec.resources?.requests?.['storage'];
+  const size = claim.spec.resources?.requests?.['storage'] ?? '0';
   const oldSize = old.spec.resources?.requests?.['storage'];
   if (claim.status?.phase === 'Bound' && spec.resources?.requests !== undefined && oldSize !== undefined) {
     spec.resources = { ...spec.resources, requests: { ...spec.resources.requests, storage: oldSize } };
@@ -45,7 +45,8 @@ export function validateClaimUpdate(
     const text = 'spec is immutable after creation except resources.requests for bound claims';
     failures.push(forbiddenField(specPath, text));
   }
-  if (size !== undefined && oldSize !== undefined && compareQuantities(size, oldSize) < 0) {
+  // A claim that asks for no size asks for less than any.
+  if (oldSize !== undefined && compareQuantities(size, oldSize) < 0) {
     addAll(failures, validateShrinking(size, old, gate('RecoverVolumeExpansionFailure')));
   }
   return [...failures, ...validateImmutable(claim.spec.volumeMode, old.spec.volumeMode, FieldPath.of('volumeMode'))];

@@ -21,12 +21,10 @@ export const endpointSliceV1beta1Conversion: Conversion<EndpointSlice, Stored> =
 function toStored({ topology, ...endpoint }: Endpoint, { labels }: Dialect): StoredEndpoint {
   if (topology === undefined) return endpoint;
   const { [labels.zone]: zone, [labels.hostname]: host, ...others } = topology;
-  const { nodeName = host } = endpoint;
   // A host name that is not the node's stays where it was.
-  const rest = host === undefined || host === nodeName ? others : { ...others, [labels.hostname]: host };
+  const rest = host === undefined || host === endpoint.nodeName ? others : { ...others, [labels.hostname]: host };
   return {
     ...endpoint,
-    ...(nodeName !== undefined && { nodeName }),
     ...(zone !== undefined && { zone }),
     ...(Object.keys(rest).length > 0 && { deprecatedTopology: rest }),
   };

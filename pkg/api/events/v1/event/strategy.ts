@@ -25,10 +25,8 @@ export const eventsV1Strategy: Strategy<Event> = convertedStrategy<Event, CoreEv
   stored: kindStrategy<CoreEvent>(events, {
     ...commonEventRules,
     ...newerEventRules,
-    validate: (event, { dialect }, old) => [
-      ...validateStored(event, dialect),
-      ...(old === undefined ? validateNewEvent(event) : []),
-    ],
+    validateFirst: (event, { dialect }) => validateStored(event, dialect),
+    validate: (event, _context, old) => (old === undefined ? validateNewEvent(event) : []),
     validateUpdate: validateChange,
   }),
 });
