@@ -236,10 +236,12 @@ t.test('where endpoints are', async (t) => {
   };
   const endpoints = [{ addresses: ['10.0.0.1'], topology }];
   await made(server, slices('v1beta1'), { metadata: { name: 's' }, addressType: 'IPv4', endpoints });
-  t.match((await got(server, `${slices('v1')}/s`)).endpoints, [
-    { nodeName: 'n', zone: 'z', deprecatedTopology: { 'topology.kubernetes.io/region': 'r' } },
-  ]);
-  t.match((await got(server, `${slices('v1beta1')}/s`)).endpoints, [{ nodeName: 'n', topology }]);
+  const { 'topology.kubernetes.io/zone': zone, ...deprecatedTopology } = topology;
+  const addresses = ['10.0.0.1'];
+  const older = await got(server, `${slices('v1beta1')}/s`);
+  t.strictSame(older.endpoints, [{ addresses, conditions: {}, topology }], 'a host name alone names no node');
+  const newer = await got(server, `${slices('v1')}/s`);
+  t.strictSame(newer.endpoints, [{ addresses, conditions: {}, deprecatedTopology, zone }]);
 });
 
 t.test('events are found by the names of each version', async (t) => {

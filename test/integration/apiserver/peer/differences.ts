@@ -1,5 +1,6 @@
 /** Where an answer of the product is another one than the peer's. */
 import type { KeptAnswer } from '#test/integration/apiserver/peer/answers.js';
+import { sorted } from '#test/integration/apiserver/peer/changes.js';
 import type { RecordedAnswer } from '#test/integration/apiserver/peer/recording.js';
 import type { Answers } from '#test/integration/apiserver/peer/run-cases.js';
 
@@ -47,14 +48,31 @@ export function differences(
       }
       continue;
     }
-    const shown = (answer: KeptAnswer | undefined) =>
-      kind === 'changes' && sharedWithServer ? withoutStatus(answer?.changes) : answer?.[kind];
+    const shown = (answer: KeptAnswer | undefined) => comparable(answer, kind, sharedWithServer);
     if (JSON.stringify(shown(expected)) !== JSON.stringify(shown(actual?.kept))) {
       result.push({ kind, expected: shown(expected), actual: shown(actual?.kept) });
     }
     if (kind === 'code' && result.length > 0) return result;
   }
   return result;
+}
+
+function comparable(answer: KeptAnswer | undefined, kind: keyof KeptAnswer, sharedWithServer: boolean): unknown {
+  if (kind === 'changes' && sharedWithServer) return withoutStatus(answer?.changes);
+  // In YAML its members come in the order of their names.
+  if (kind === 'details') return sorted(answer?.details);
+  if (kind === 'message') return answer?.message?.replaceAll(/"\{\\".*\}"/g, inOneOrder);
+  return answer?.[kind];
+}
+
+/** An object that a message quotes: its members are the same in whatever order. */
+function inOneOrder(quotedObject: string): string {
+  try {
+    return JSON.stringify(JSON.stringify(sorted(JSON.parse(JSON.parse(quotedObject) as string))));
+  } catch {
+    // It only looks like one.
+    return quotedObject;
+  }
 }
 
 function withoutStatus(changes: KeptAnswer['changes']): KeptAnswer['changes'] {

@@ -1,6 +1,6 @@
 /**
  * Sends to the product what was sent to the peer and compares the answers. `SHOW=pattern` prints the differences of cases
- * whose file and id it matches; `REWRITE=1` writes the lists of what is still to be mended anew.
+ * whose file and id it matches; others are printed up to a number.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -19,11 +19,7 @@ import {
   type RecordedAnswer,
   type Recording,
 } from '#test/integration/apiserver/peer/recording.js';
-import {
-  DeliberateDifferences,
-  pendingDifferences,
-  writePending,
-} from '#test/integration/apiserver/peer/replay/lists.js';
+import { DeliberateDifferences } from '#test/integration/apiserver/peer/replay/deliberate-differences.js';
 import { Summary } from '#test/integration/apiserver/peer/replay/summary.js';
 import { translation } from '#test/integration/apiserver/peer/replay/translation.js';
 import { type Answers, CaseRunner } from '#test/integration/apiserver/peer/run-cases.js';
@@ -54,7 +50,6 @@ async function replayAll(t: Test, { dialect, isIncluded }: ReplayOptions): Promi
     const file = new FileReplay(set, original, { dialect, deliberate, summary });
     await runner.run(set, (given, answers) => file.take(given, answers));
     file.check(t, set.cases.length);
-    file.finish();
   }
   for (const line of summary.lines()) t.comment(line);
 }
@@ -72,8 +67,6 @@ class FileReplay {
   readonly #file: string;
   readonly #recording: Recording;
   readonly #keys: ReadonlyMap<string, string>;
-  readonly #pending: ReadonlySet<string>;
-  readonly #differing: string[] = [];
   readonly #translate: ((text: string) => string) | undefined;
   readonly #show: RegExp | undefined;
 
@@ -83,32 +76,31 @@ class FileReplay {
     const path = join(recordedFolder, `${set.file}.txt.gz`);
     this.#recording = existsSync(path) ? parseRecording(gunzipSync(readFileSync(path)).toString()) : new Map();
     this.#keys = new Map(original.cases.map((given) => [given.id, keyOf(given)]));
-    this.#pending = pendingDifferences(set.file);
     this.#translate = context.dialect === kubernetesDialect ? undefined : translation(context.dialect);
     const show = process.env['SHOW'] ?? '';
     this.#show = show === '' ? undefined : new RegExp(show);
   }
 
-  /** Fails for each difference that no list has. */
+  /** Fails for each difference that is not deliberate. */
   check(t: Test, cases: number): void {
     if (this.unrecorded > 0) t.comment(`${this.#file}: ${this.unrecorded} of ${cases} cases were not recorded`);
     const { failures } = this;
     const more = failures.length > shownFailures ? [`and ${failures.length - shownFailures} more`] : [];
     for (const line of [...failures.slice(0, shownFailures), ...more].join('\n').split('\n')) t.comment(line);
-    t.equal(failures.length, 0, `${this.#file}: answers that differ in a way that no list has`);
+    t.equal(failures.length, 0, `${this.#file}: answers that differ, and not deliberately`);
   }
 
   take(given: Case, answers: Answers): void {
     const key = this.#keys.get(given.id) ?? '';
     const recorded = this.#recording.get(key);
     if (recorded === undefined) this.unrecorded++;
-    else for (const [i, answer] of recorded.entries()) this.#compare(given, i, { key, answer, actual: answers[i] });
+    else for (const [i, answer] of recorded.entries()) this.#compare(given, i, { answer, actual: answers[i] });
   }
 
   #compare(
     given: Case,
     i: number,
-    { key, answer, actual }: { key: string; answer: RecordedAnswer; actual: Answers[number] | undefined },
+    { answer, actual }: { answer: RecordedAnswer; actual: Answers[number] | undefined },
   ): void {
     const { deliberate, summary, dialect } = this.#context;
     const name = `${dialect === kubernetesDialect ? '' : `${dialect.name} `}${this.#file} ${given.id}`;
@@ -118,15 +110,8 @@ class FileReplay {
     const open = all.filter(({ kind }) => !deliberate.includes(name, kind, text));
     summary.count(this.#file, { answer, all, open });
     if (open.length === 0) return;
-    const entry = `${key} ${i}`;
-    this.#differing.push(entry);
-    // While it is to be mended, how it differs may change: behind another code there may be another message.
-    if (!this.#pending.has(entry)) this.failures.push(described(name, given, i, open));
+    this.failures.push(described(name, given, i, open));
     if (this.#show?.test(name) === true) console.log(described(name, given, i, open));
-  }
-
-  finish(): void {
-    if (process.env['REWRITE'] === '1' && this.#translate === undefined) writePending(this.#file, this.#differing);
   }
 }
 

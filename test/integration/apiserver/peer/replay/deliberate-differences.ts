@@ -1,5 +1,5 @@
-/** Differences that do not fail: deliberate ones, and those still to be mended. */
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+/** Differences that do not fail, as they are deliberate. */
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DifferenceKind } from '#test/integration/apiserver/peer/differences.js';
 import { recordedFolder } from '#test/integration/apiserver/peer/recorded-folder.js';
@@ -33,20 +33,4 @@ export class DeliberateDifferences {
   includes(name: string, kind: DifferenceKind, answer: string): boolean {
     return this.#entries.some((entry) => entry.kinds.has(kind) && entry.cases.test(name) && entry.answer.test(answer));
   }
-}
-
-/** Answers of one file that are still to be mended, as `key number`, from 0; `recorded/pending/<file>.txt`. */
-export function pendingDifferences(file: string): ReadonlySet<string> {
-  const path = pendingPath(file);
-  return new Set(existsSync(path) ? readFileSync(path, 'utf8').split('\n') : []);
-}
-
-export function writePending(file: string, entries: readonly string[]): void {
-  mkdirSync(join(recordedFolder, 'pending'), { recursive: true });
-  if (entries.length === 0) rmSync(pendingPath(file), { force: true });
-  else writeFileSync(pendingPath(file), [...[...entries].sort(), ''].join('\n'));
-}
-
-function pendingPath(file: string): string {
-  return join(recordedFolder, 'pending', `${file}.txt`);
 }
