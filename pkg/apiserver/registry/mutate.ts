@@ -1,7 +1,7 @@
 /** The loop under every change of a stored object: read, change, write if nobody was faster, else again. */
 
 import { isDeepStrictEqual } from 'node:util';
-import type { ApiObjectShape } from '#api/meta/object.js';
+import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import type { PartUpdate, StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Pause } from '#apimachinery/async/steps.js';
@@ -18,7 +18,7 @@ import {
 } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { warn } from '#apiserver/http/context.js';
-import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
+import { type AdmissionCall, type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import { dropClusterName } from '#apiserver/registry/cluster-name.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
@@ -139,9 +139,15 @@ interface Change {
   outcome?: Outcome;
 }
 
+/** The same once its object shares with the stored one what they have in common: only its metadata are its own. */
+type Prepared = Omit<Change, 'object' | 'admission'> & {
+  readonly object: OwnMetadata;
+  readonly admission: AdmissionCall;
+};
+
 /** What makes an object of what the request wants. */
 const preparation: readonly Step<Change>[] = [setDefaults, recordWriter, admit, prepare, measure];
-const replacement: readonly Step<Change>[] = [validate, admitResult, store];
+const replacement: readonly Step<Prepared>[] = [validate, admitResult, store];
 
 async function attempt(operation: Operation, { mutation, known, key }: Attempt): Promise<Outcome> {
   const { registry, context, resource } = operation;
@@ -213,7 +219,7 @@ function measure(change: Change): void {
 }
 
 /** Throws 422 for an object that is not valid, and 413 for one that is too large; a promise where finding out takes a while. */
-function validate({ operation, mutation, object, start, rules, tooLarge }: Change): MaybePromise<void> {
+function validate({ operation, mutation, object, start, rules, tooLarge }: Prepared): MaybePromise<void> {
   const { registry, context, resource } = operation;
   const { profile } = mutation;
   const { strategy, declaration, group } = resource;
@@ -231,16 +237,16 @@ function validate({ operation, mutation, object, start, rules, tooLarge }: Chang
   return andThen(withRules(registry, strategy, { object, old, found, asked: rules }), check);
 }
 
-async function admitResult(change: Change): Promise<void> {
+async function admitResult(change: Prepared): Promise<void> {
   change.conditions = await runAdmission('validate', change.operation, change.admission);
 }
 
-async function store(change: Change): Promise<void> {
+async function store(change: Prepared): Promise<void> {
   dropEmpties(change.operation.resource.type, change.object);
   change.outcome = await writeFitting(change.object, change.tracked, () => write(change));
 }
 
-async function write(change: Change): Promise<Outcome> {
+async function write(change: Prepared): Promise<Outcome> {
   const { operation, object, start, known, key, pause } = change;
   const { registry, context, resource } = operation;
   const { dryRun } = change.mutation.options;
