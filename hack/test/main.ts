@@ -1,5 +1,6 @@
 /**
- * Runs the compiled tests, and ends with one line: `N passed, N failed`, and what was skipped. Arguments: `--lint` (runs
+ * Runs the compiled tests, and ends with one line: `N passed, N failed`, and what was skipped, which the
+ * lines before it tell. Arguments: `--lint` (runs
  * hack/lint.sh beside them), test files and folders (default: `dist`).
  */
 import { existsSync, readdirSync, statSync } from 'node:fs';
@@ -9,6 +10,8 @@ import { parseArgs } from 'node:util';
 import { ChildrenCpu, type Cost, costLines, machineCpuSeconds } from './cost.js';
 import { inOrder } from './order.js';
 import { type Result, runFiles, runProgram } from './run-files.js';
+import { skipLines } from './skip-lines.js';
+import type { Skip } from './tap-count.js';
 
 const { values, positionals } = parseArgs({ options: { lint: { type: 'boolean' } }, allowPositionals: true });
 const batches = inOrder((positionals.length > 0 ? positionals : ['dist']).flatMap(testFiles));
@@ -16,7 +19,8 @@ if (batches.length === 0) {
   console.error('no test found; is dist/ built?');
   process.exit(1);
 }
-const count = { passed: 0, failed: 0, skipped: 0 };
+const count = { passed: 0, failed: 0 };
+const skips: Skip[] = [];
 const costs: Cost[] = [];
 const cpu = new ChildrenCpu();
 const began = { seconds: performance.now() / 1000, cpuSeconds: machineCpuSeconds() };
@@ -33,7 +37,8 @@ const machine = {
   cpuSeconds: machineCpuSeconds() - began.cpuSeconds,
 };
 console.log(['# What the dearest took:', ...costLines(costs, machine)].join('\n'));
-const skipped = count.skipped === 0 ? '' : `, ${count.skipped} skipped`;
+for (const line of skipLines(skips)) console.log(line);
+const skipped = skips.length === 0 ? '' : `, ${skips.length} skipped`;
 console.log(`${count.passed} passed, ${count.failed} failed${skipped}`);
 process.exitCode = count.failed === 0 ? 0 : 1;
 
@@ -47,10 +52,10 @@ async function runEach(next: () => string[] | undefined): Promise<void> {
 
 async function measured(name: string, work: () => Promise<Result>): Promise<void> {
   const startedMs = performance.now();
-  const { passed, failed, skipped, failures, cpuSeconds } = await work();
+  const { passed, failed, skips: skipped, failures, cpuSeconds } = await work();
   count.passed += passed;
   count.failed += failed;
-  count.skipped += skipped;
+  skips.push(...skipped);
   const seconds = (performance.now() - startedMs) / 1000;
   costs.push({ name, seconds, cpuSeconds });
   const result = `${failed === 0 ? 'ok' : 'not ok'} ${costs.length} - ${name}`;

@@ -5,7 +5,7 @@
 import { execFile, spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ChildrenCpu } from './cost.js';
-import { TapCount } from './tap-count.js';
+import { type Skip, TapCount } from './tap-count.js';
 
 /** Whole clusters take minutes where tap would wait for half of one. */
 const timeoutSeconds = 900;
@@ -20,7 +20,7 @@ const together = fileURLToPath(new URL('./together.js', import.meta.url));
 export interface Result {
   readonly passed: number;
   readonly failed: number;
-  readonly skipped: number;
+  readonly skips: readonly Skip[];
   /** What is to be shown of those that failed. */
   readonly failures: readonly string[];
   readonly cpuSeconds: number;
@@ -47,11 +47,15 @@ export function runFiles(files: readonly string[], cpu: ChildrenCpu): Promise<Re
       clearTimeout(overdue);
       child.stdout.destroy();
       if (rest !== '') tap.add(rest);
-      const { passed, failed, skipped, failures } = tap;
-      if (end === '' || failed > 0) resolve({ passed, failed, skipped, failures, cpuSeconds });
+      const { passed, failed, failures } = tap;
+      const skips = tap.skips.map(({ name, why }) => ({
+        name: name || `all of ${files.length > 1 ? 'a file' : files[0]}`,
+        why,
+      }));
+      if (end === '' || failed > 0) resolve({ passed, failed, skips, failures, cpuSeconds });
       else {
         const whole = `not ok - ${files.join(' ')}: ${end}`;
-        resolve({ passed, failed: 1, skipped, failures: [...failures, whole], cpuSeconds });
+        resolve({ passed, failed: 1, skips, failures: [...failures, whole], cpuSeconds });
       }
     };
     child.once('error', (error) => {
@@ -76,7 +80,7 @@ export function runProgram(path: string, cpu: ChildrenCpu): Promise<Result> {
     execFile(path, { maxBuffer: maxOutputBytes }, (error, stdout, stderr) => {
       const failures = error === null ? [] : [`not ok - ${path}: ${error.message.split('\n')[0]}`, stdout, stderr];
       const failed = error === null ? 0 : 1;
-      resolve({ passed: 1 - failed, failed, skipped: 0, failures, cpuSeconds: cpu.takeSeconds() });
+      resolve({ passed: 1 - failed, failed, skips: [], failures, cpuSeconds: cpu.takeSeconds() });
     });
   });
 }

@@ -32,15 +32,19 @@ ok 2 - d
 });
 
 t.test('what is skipped or to be done neither passes nor fails', (t) => {
-  const { passed, failed, skipped, failures } = counted(
+  const { passed, failed, skips, failures } = counted(
     'ok 1 - a # SKIP no etcd\nnot ok 2 - b # TODO\nok 3 - c\nok 4 - d # SKIP no kubectl # time=3ms\n1..4',
   );
-  t.same([passed, failed, skipped, failures], [1, 0, 2, []]);
+  t.same([passed, failed, failures], [1, 0, []]);
+  t.same(skips, [
+    { name: 'a', why: 'no etcd' },
+    { name: 'd', why: 'no kubectl' },
+  ]);
   t.end();
 });
 
 t.test('a file that skips all it has counts once', (t) => {
-  const { passed, failed, skipped } = counted('TAP version 14\n1..0 # no etcd');
-  t.same([passed, failed, skipped], [0, 0, 1]);
+  const { passed, failed, skips } = counted('TAP version 14\n1..0 # no etcd');
+  t.same([passed, failed, skips], [0, 0, [{ name: '', why: 'no etcd' }]]);
   t.end();
 });
