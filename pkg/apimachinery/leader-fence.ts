@@ -6,6 +6,11 @@
  * The header makes a request stricter and gives no rights. A server that does not know it does the write.
  */
 
+/** Where in etcd a leader election's lock is: beside all objects, whatever prefix those have. */
+export function electionKey(namespace: string, name: string): string {
+  return `/leader-election/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`;
+}
+
 /** Request header, in lower case. */
 export const leaderFenceHeader = 'leader-fence';
 

@@ -4,11 +4,10 @@
  * the side to say.
  */
 import type { Duplex } from 'node:stream';
-import { ClosedStreams } from '#http2/closed-streams.js';
 import { ConnectionError } from '#http2/connection-error.js';
-import { FrameParser } from '#http2/frame-parser.js';
 import { FrameWriter, type WriteBuffers } from '#http2/frame-writer.js';
 import {
+  FrameParser,
   farewellFrame,
   frame,
   frameFlag,
@@ -24,10 +23,9 @@ import {
 } from '#http2/frames.js';
 import { HeaderBlock } from '#http2/header-block.js';
 import { HeaderDecoder, type HeaderField } from '#http2/hpack.js';
-import { Outgoing } from '#http2/outgoing.js';
-import type { OutgoingStream } from '#http2/outgoing-stream.js';
+import { Outgoing, type OutgoingStream } from '#http2/outgoing.js';
 import { type PeerSettings, readSettings } from '#http2/peer-settings.js';
-import { StreamTable } from '#http2/stream-table.js';
+import { ClosedStreams, StreamTable } from '#http2/stream-table.js';
 
 /** What comes in on a stream. */
 export interface FrameStream extends OutgoingStream {

@@ -4,8 +4,7 @@ import t from 'tap';
 import { DataFrames } from '#http2/data-frames.js';
 import { FrameWriter } from '#http2/frame-writer.js';
 import { frameHeadBytes, maxWindow } from '#http2/frames.js';
-import { Outgoing } from '#http2/outgoing.js';
-import { OutgoingStream } from '#http2/outgoing-stream.js';
+import { Outgoing, OutgoingStream } from '#http2/outgoing.js';
 
 /** The payloads of all frames, and the sizes of the writes that they came in. */
 async function sent(bytes: Buffer | DataFrames, left?: () => void, frameBytes = 16_384, windows = maxWindow) {

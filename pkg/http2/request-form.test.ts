@@ -1,7 +1,7 @@
 /** What Go's HTTP/2 server takes, answers with 400, or resets (golang.org/x/net/http2 and httpguts). */
 import t from 'tap';
 import type { HeaderField } from '#http2/hpack.js';
-import { RequestForm } from '#http2/request-form.js';
+import { RequestForm } from '#http2/message-form.js';
 
 const pseudo: readonly HeaderField[] = [
   [':method', 'GET'],

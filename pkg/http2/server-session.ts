@@ -21,7 +21,7 @@ import {
   settingsFrame,
 } from '#http2/frames.js';
 import type { HeaderField } from '#http2/hpack.js';
-import { RequestForm, type RequestTarget } from '#http2/request-form.js';
+import { RequestForm, type RequestTarget } from '#http2/message-form.js';
 import { ServerStream, type ServerStreamOwner } from '#http2/server-stream.js';
 import { TokenBucket } from '#http2/token-bucket.js';
 

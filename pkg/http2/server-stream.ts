@@ -1,8 +1,8 @@
 /** One request and its answer, as a stream of an HTTP/2 connection, on the server's side. */
 import type { DataFrames } from '#http2/data-frames.js';
 import { resetCode } from '#http2/frames.js';
-import { OutgoingStream } from '#http2/outgoing-stream.js';
-import type { RequestForm } from '#http2/request-form.js';
+import type { RequestForm } from '#http2/message-form.js';
+import { OutgoingStream } from '#http2/outgoing.js';
 import type { StreamFailure } from '#http2/stream.js';
 
 /** Told what becomes of a stream. */

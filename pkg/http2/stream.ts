@@ -1,8 +1,8 @@
 /** One request and its answer, as a stream of an HTTP/2 connection. */
 import { resetCode } from '#http2/frames.js';
 import type { HeaderField } from '#http2/hpack.js';
-import { OutgoingStream } from '#http2/outgoing-stream.js';
-import { ResponseForm } from '#http2/response-form.js';
+import { ResponseForm } from '#http2/message-form.js';
+import { OutgoingStream } from '#http2/outgoing.js';
 
 /** How a stream ended that the peer did not end properly. */
 export interface StreamFailure {

@@ -1,7 +1,6 @@
 import t from 'tap';
 import {
   encodeStored,
-  parseParts,
   type StorableObject,
   type StoredVersion,
   splice,
@@ -86,36 +85,6 @@ function segmented(bytes: Buffer): Segmented {
   const copyTo = (target: Buffer, at: number, from = 0) => void bytes.copy(target, at, from);
   return { length: bytes.length, copyTo, begins: (prefix) => bytes.indexOf(prefix) === 0 };
 }
-
-void t.test('large values are found again in the bytes', async (t) => {
-  for (const object of [
-    managed,
-    ...rows.map((row) => row.object),
-    { kind: 'A', metadata: {}, data: { a: '1' } } as object,
-  ]) {
-    const { json, parts, object: parsed } = servedForm(object);
-    const parse = (bytes: Buffer) => JSON.parse(bytes.toString()) as object;
-    const apart = { fieldSetOf: parse, shared: { isShared: () => true, valueOf: parse } };
-    const partly = { fieldSetOf: parse, shared: { isShared: (size: number) => size % 2 === 0, valueOf: parse } };
-    for (const parser of [{ fieldSetOf: parse }, apart, partly]) {
-      t.equal(JSON.stringify(parseParts(json, parts, parser)), JSON.stringify(parsed));
-    }
-  }
-  const texts: string[] = [];
-  const { json, parts } = servedForm(managed);
-  const shared = {};
-  const fieldSetOf = (bytes: Buffer) => {
-    texts.push(bytes.toString());
-    return shared;
-  };
-  const object = parseParts(json, parts, { fieldSetOf });
-  t.strictSame(texts, [JSON.stringify(fields), '{"f:status":{}}']);
-  t.equal(
-    (object as typeof managed).metadata.managedFields[1]?.fieldsV1,
-    shared,
-    'what is told to be a field set is one',
-  );
-});
 
 void t.test('a version made of another one takes over its bytes', async (t) => {
   const before = servedForm(managed);

@@ -6,12 +6,43 @@
  * Stored: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0",…`
  * Served: `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"17","name":"web-0",…`
  */
-import { parseJSONText } from '#apimachinery/codec/json/text.js';
-import { toJSONText } from '#apimachinery/json-text.js';
+import { sameItems } from '#apimachinery/equality.js';
+import { toJSONText } from '#apimachinery/number-literal.js';
 import { maxSharedBytes } from '#storage/segments/packed.js';
 import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 import type { Revision } from '#storage/store.js';
-import type { StoredParts } from '#storage/stored-parts.js';
+
+/** Where the large values of a stored object are in its bytes. */
+export interface StoredParts {
+  /** Start and end of each, in the order of `largeValues`: first the managers' field sets. */
+  readonly ranges: readonly number[];
+  readonly fieldSets: number;
+  /** Of all bytes. */
+  readonly length: number;
+}
+
+const slots = 1024;
+
+/**
+ * One and the same description for objects that have their parts at the same places, as most of one template do: each
+ * object that was written keeps one. Bounded; what is not known any more is kept anew.
+ */
+export class RecentParts {
+  readonly #slots: (StoredParts | undefined)[] = Array.from({ length: slots });
+
+  /** An equal one to keep. */
+  of({ ranges, fieldSets, length }: StoredParts): StoredParts {
+    let hash = length;
+    for (const place of ranges) hash = (Math.imul(hash, 31) + place) | 0;
+    const slot = (hash ^ (hash >>> 8) ^ (hash >>> 16)) & (slots - 1);
+    const known = this.#slots[slot];
+    if (known?.length === length && known.fieldSets === fieldSets && sameItems(known.ranges, ranges)) return known;
+    // A copy has no room for more behind it, unlike an array that has grown.
+    const kept = { ranges: ranges.slice(), fieldSets, length };
+    this.#slots[slot] = kept;
+    return kept;
+  }
+}
 
 /** An object as the API knows it; only its outermost shape matters here. */
 export interface StorableObject {
@@ -164,45 +195,6 @@ function fieldsOf(entry: unknown): object | undefined {
   if (!isLarge(entry)) return undefined;
   const { fieldsV1 } = entry as { fieldsV1?: unknown };
   return isLarge(fieldsV1) ? fieldsV1 : undefined;
-}
-
-/** Parses what many objects have in common; what comes out is taken over as it is. */
-export interface PartParser {
-  readonly fieldSetOf: (bytes: Buffer) => object;
-  /** For other large values of a size that `isShared` is true of; absent: they are parsed with the rest. */
-  readonly shared?: { readonly isShared: (bytes: number) => boolean; readonly valueOf: (bytes: Buffer) => object };
-}
-
-/** Parses an object as served whose parts are known. */
-export function parseParts(json: Buffer, parts: StoredParts, { fieldSetOf, shared }: PartParser): object {
-  const { fieldSets, ranges } = parts;
-  let text = '';
-  let at = 0;
-  /** Those that were left out, by their places among the large values. */
-  const values: (object | undefined)[] = [];
-  for (let i = 0; i < ranges.length / 2; i++) {
-    const range = rangeOf(json, parts, i);
-    const isFieldSet = i < fieldSets;
-    if (!isFieldSet && shared?.isShared(range.length) !== true) continue;
-    values[i] = isFieldSet ? fieldSetOf(range) : shared?.valueOf(range);
-    const start = range.byteOffset - json.byteOffset;
-    text += `${json.toString('utf8', at, start)}{}`;
-    at = start + range.length;
-  }
-  const object = parseJSONText(text + json.toString('utf8', at)) as StorableObject;
-  let index = 0;
-  const entries = object.metadata?.managedFields;
-  for (const entry of Array.isArray(entries) ? (entries as readonly unknown[]) : []) {
-    if (fieldsOf(entry) !== undefined) (entry as { fieldsV1: object }).fieldsV1 = values[index++] as object;
-  }
-  if (values.length === fieldSets) return object;
-  const members = object as Record<string, unknown>;
-  for (const key of Object.keys(members)) {
-    if (isHead(key) || !isLarge(members[key])) continue;
-    const value = values[index++];
-    if (value !== undefined) members[key] = value;
-  }
-  return object;
 }
 
 /** Those of a version in one piece, until this is called again. */

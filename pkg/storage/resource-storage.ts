@@ -3,9 +3,9 @@
  * watch cache; bytes go in and bytes come out.
  */
 import type { Cancellation } from '#apimachinery/cancellation.js';
+import type { StoredParts } from '#storage/layout.js';
 import type { Bytes } from '#storage/segments/segmented.js';
 import type { Guard, Revision } from '#storage/store.js';
-import type { StoredParts } from '#storage/stored-parts.js';
 
 /** One version of one object. Immutable: everything it gives out is shared and must not be changed. */
 export interface Entry {

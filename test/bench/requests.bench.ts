@@ -6,8 +6,7 @@
  */
 import { parseArgs } from 'node:util';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { LazyAbort } from '#apiserver/http/lazy-abort.js';
-import { ServerRequest } from '#apiserver/http/server-request.js';
+import { LazyAbort, ServerRequest } from '#apiserver/http/server-request.js';
 import { podBody, podName, podPath, podsPath, scratchPath } from '#test/bench/access/pods.js';
 import { figure, machineLine } from '#test/bench/report.js';
 import { startApi } from '#test/integration/daemons/api.js';

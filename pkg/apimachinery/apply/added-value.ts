@@ -1,6 +1,5 @@
 /** The fields of a value that was not there before. */
-import { fieldEdge } from '#apimachinery/apply/edges.js';
-import { AmbiguousElementError, checkEdges } from '#apimachinery/apply/elements.js';
+import { AmbiguousElementError, checkEdges, fieldEdge } from '#apimachinery/apply/edges.js';
 import { type FieldSet, inOrder, memberOnly } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -16,8 +15,7 @@ import {
   type Structure,
   structureFor,
 } from '#apimachinery/apply/structure.js';
-import type { StepBudget } from '#apimachinery/async/step-budget.js';
-import type { Steps } from '#apimachinery/async/steps.js';
+import type { StepBudget, Steps } from '#apimachinery/async/steps.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import { isObject, member } from '#apimachinery/patch/json-values.js';
 

@@ -4,8 +4,7 @@
  */
 
 import { addedValue } from '#apimachinery/apply/added-value.js';
-import { fieldEdge } from '#apimachinery/apply/edges.js';
-import { AmbiguousElementError, checkEdge } from '#apimachinery/apply/elements.js';
+import { AmbiguousElementError, checkEdge, fieldEdge } from '#apimachinery/apply/edges.js';
 import { emptySet, type FieldSet, memberOnly, sorted, unionBelow } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -25,8 +24,7 @@ import {
   structOf,
   structureFor,
 } from '#apimachinery/apply/structure.js';
-import { StepBudget } from '#apimachinery/async/step-budget.js';
-import type { Steps } from '#apimachinery/async/steps.js';
+import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import { isObject, jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';

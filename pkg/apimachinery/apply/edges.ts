@@ -1,7 +1,36 @@
 /** The names of the edges of field sets: the same ones come again and again. */
-import { toJSONText } from '#apimachinery/json-text.js';
+import { toJSONText } from '#apimachinery/number-literal.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+
+/** An element is there twice, or says nothing of its keys: 1.24 has no typed form of such an object. */
+export class AmbiguousElementError extends Error {}
+
+/** The edge to an element that says nothing of its keys. */
+const withoutKeys = 'k:{}';
+
+/** Fewer are compared one by one. */
+const fewEdges = 8;
+
+/** Throws an AmbiguousElementError unless all edges are those of different elements. */
+export function checkEdges(edges: readonly string[]): void {
+  for (const edge of edges) checkEdge(edge);
+  const { length } = edges;
+  if (length > fewEdges) {
+    if (new Set(edges).size < length) throw ambiguous();
+    return;
+  }
+  for (let i = 1; i < length; i++) for (let j = 0; j < i; j++) if (edges[i] === edges[j]) throw ambiguous();
+}
+
+/** The same for one of them. */
+export function checkEdge(edge: string): void {
+  if (edge === withoutKeys) throw ambiguous();
+}
+
+function ambiguous(): AmbiguousElementError {
+  return new AmbiguousElementError('elements of a list cannot be told apart');
+}
 
 /**
  * Edges by the texts they are made of. The same names come again with each object, and an edge that is known need not

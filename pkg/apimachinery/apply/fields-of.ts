@@ -13,8 +13,7 @@ import {
   type Structure,
   structureFor,
 } from '#apimachinery/apply/structure.js';
-import { StepBudget } from '#apimachinery/async/step-budget.js';
-import type { Steps } from '#apimachinery/async/steps.js';
+import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 

@@ -2,7 +2,7 @@
 
 import { addedFields, compare } from '#apimachinery/apply/compare.js';
 import type { Converting, OtherVersions } from '#apimachinery/apply/conversions.js';
-import { AmbiguousElementError } from '#apimachinery/apply/elements.js';
+import { AmbiguousElementError } from '#apimachinery/apply/edges.js';
 import {
   difference,
   emptySet,

@@ -14,8 +14,7 @@ import {
   type Structure,
   structureFor,
 } from '#apimachinery/apply/structure.js';
-import { StepBudget } from '#apimachinery/async/step-budget.js';
-import type { Steps } from '#apimachinery/async/steps.js';
+import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';

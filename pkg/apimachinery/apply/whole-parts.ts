@@ -2,8 +2,7 @@
  * What is inside of values that are one piece to server-side apply. Nothing there has a manager of its own, and still 1.24 has
  * no typed form of an object in which elements of a set, or of a list with keys, are there twice.
  */
-import { ElementEdges, valueEdge } from '#apimachinery/apply/edges.js';
-import { AmbiguousElementError, checkEdges } from '#apimachinery/apply/elements.js';
+import { AmbiguousElementError, checkEdges, ElementEdges, valueEdge } from '#apimachinery/apply/edges.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 

@@ -1,6 +1,27 @@
 /** Long work in steps that each take some milliseconds, so that others may run in between. */
-
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+
+/** A part takes about a microsecond. */
+const partsPerStep = 8000;
+
+/** Counts parts; says when it is time for a pause. */
+export class StepBudget {
+  readonly #parts: number;
+  #left: number;
+
+  constructor(parts = partsPerStep) {
+    this.#parts = parts;
+    this.#left = parts;
+  }
+
+  /** True: it is time for a pause. */
+  spend(parts: number): boolean {
+    this.#left -= parts;
+    if (this.#left > 0) return false;
+    this.#left = this.#parts;
+    return true;
+  }
+}
 
 /** Each value that it yields is a place for a pause. */
 export type Steps<T> = Generator<undefined, T>;

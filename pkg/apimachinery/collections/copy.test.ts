@@ -1,5 +1,5 @@
 import t from 'tap';
-import { StepBudget } from '#apimachinery/async/step-budget.js';
+import { StepBudget } from '#apimachinery/async/steps.js';
 import { copyJson, copyJsonSteps } from '#apimachinery/collections/copy.js';
 
 void t.test('copies share nothing and are the same JSON', async (t) => {

@@ -1,6 +1,5 @@
 /** Deep copies of plain JSON values: several times faster than `structuredClone` or the way through a text. */
-import { StepBudget } from '#apimachinery/async/step-budget.js';
-import type { Steps } from '#apimachinery/async/steps.js';
+import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { NumberLiteral } from '#apimachinery/number-literal.js';

@@ -1,5 +1,5 @@
 /** Random later versions of objects, for tests that hold for all changes. */
-import { AmbiguousElementError } from '#apimachinery/apply/elements.js';
+import { AmbiguousElementError } from '#apimachinery/apply/edges.js';
 import {
   elementOf,
   type LeafStructure,

@@ -8,7 +8,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Component } from '#apiserver/componentstatus/component.js';
 import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
-import { TransientEntry } from '#apiserver/resources/transient-entry.js';
+import { TransientEntry } from '#apiserver/resources/served-resource.js';
 import type { Entry, ListOptions, ListResult, ReadVersion } from '#storage/resource-storage.js';
 
 export class ComponentStorage extends EmptyStorage {

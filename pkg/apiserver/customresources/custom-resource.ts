@@ -12,7 +12,7 @@ import { renaming, type StoredForms, versionsOfKind } from '#apiserver/customres
 import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { type ConversionWebhooks, WebhookConversion } from '#apiserver/customresources/webhook-conversion.js';
 import { compareVersions } from '#apiserver/discovery/priorities.js';
-import { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import { LazyAbort } from '#apiserver/http/server-request.js';
 import type { CustomResource } from '#apiserver/resources/resource-table.js';
 import type { ServedConversion, StoredVersionOf } from '#apiserver/resources/served-conversion.js';
 import type { DescribedResource } from '#apiserver/resources/served-resource.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { ByteBudget } from '#apiserver/http/byte-budget.js';
-import { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import { LazyAbort } from '#apiserver/http/server-request.js';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 
 const options = { bytes: 100, maxWaiting: 2, maxWaitMs: 1000 };

@@ -1,4 +1,5 @@
 /** Requests over HTTP/1.1, by Node.js's server: one after the other on each connection, and upgrades. */
+
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -6,17 +7,43 @@ import type { TLSSocket } from 'node:tls';
 import { andThen } from '#apimachinery/async/maybe-promise.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
-import type { Connection, Connections } from '#apiserver/http/connections.js';
-import type { StreamedBody, UpgradeHandler } from '#apiserver/http/exchange.js';
-import { hostAnswer, hostFailure } from '#apiserver/http/host-header.js';
+import { type Connection, type Connections, drainAbandoned, lingerAfterAnswer } from '#apiserver/http/connections.js';
+import type { ApiResponse, StreamedBody, UpgradeHandler } from '#apiserver/http/exchange.js';
 import { Chunks, Http1Answer } from '#apiserver/http/http1-answer.js';
-import { LazyAbort } from '#apiserver/http/lazy-abort.js';
-import { drainAbandoned, lingerAfterAnswer } from '#apiserver/http/linger.js';
 import { BodyTooLargeError, readBody } from '#apiserver/http/request-body.js';
 import { clientGone, headSent, type RequestServer } from '#apiserver/http/request-server.js';
-import { type Peer, ServerRequest } from '#apiserver/http/server-request.js';
+import { LazyAbort, type Peer, ServerRequest } from '#apiserver/http/server-request.js';
 import type { ResponseWriter } from '#apiserver/http/write-response.js';
 import type { Logger } from '#daemon/log/logger.js';
+
+/** Characters of a host and port as Go's servers take them (golang.org/x/net/http/httpguts, ValidHostHeader). */
+const valid = /^[!$%&'()*+,\-.0-9:;=@A-Z[\]_a-z~]*$/;
+
+/** Why a request over HTTP/1 is refused for its Host header, in the words of 1.24's server; undefined: it is not. */
+function hostFailure(
+  request: Pick<IncomingMessage, 'httpVersionMinor' | 'headers' | 'rawHeaders'>,
+): string | undefined {
+  const { host } = request.headers;
+  if (host === undefined) return request.httpVersionMinor >= 1 ? 'missing required Host header' : undefined;
+  if (!valid.test(host)) return 'malformed Host header';
+  const { rawHeaders } = request;
+  let lines = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] as string;
+    if (name.length === 4 && name.toLowerCase() === 'host') lines += 1;
+  }
+  return lines > 1 ? 'too many Host headers' : undefined;
+}
+
+function hostAnswer(failure: string): ApiResponse & { readonly body: Buffer } {
+  const body = Buffer.from(`400 Bad Request: ${failure}`);
+  const headers = {
+    'content-type': 'text/plain; charset=utf-8',
+    'content-length': String(body.length),
+    connection: 'close',
+  };
+  return { status: 400, headers, body };
+}
 
 export interface Http1RequestsOptions {
   readonly clock: Clock;

@@ -4,11 +4,10 @@ import type { AnswerListener, AnswerTarget, Piece } from '#apiserver/http/answer
 import type { Connection } from '#apiserver/http/connections.js';
 import type { StreamedBody } from '#apiserver/http/exchange.js';
 import { Http2Body } from '#apiserver/http/http2-body.js';
-import { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { FramedPiece } from '#apiserver/http/piece.js';
 import { BodyTooLargeError } from '#apiserver/http/request-body.js';
 import { clientGone, type ServedExchange } from '#apiserver/http/request-server.js';
-import { ServerRequest } from '#apiserver/http/server-request.js';
+import { LazyAbort, ServerRequest } from '#apiserver/http/server-request.js';
 import { resetCode } from '#http2/frames.js';
 import { encodeField, type HeaderField } from '#http2/hpack.js';
 import type { ResponseHeads } from '#http2/response-heads.js';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import { LazyAbort } from '#apiserver/http/server-request.js';
 
 void t.test('who listens hears of it once, and not any more when he has left', (t) => {
   const gone = new LazyAbort();

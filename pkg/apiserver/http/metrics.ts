@@ -1,6 +1,5 @@
 /** Request metrics, named as in 1.24. */
 import { Counter, Gauge, type Registry } from 'prom-client';
-import { counted, knownLength } from '#apiserver/http/counted-body.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type AfterTimeout, type InFlightKind, RequestFailures } from '#apiserver/http/request-failures.js';
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
@@ -11,9 +10,11 @@ import {
   placeKey,
   placeLabels,
   plainPlace,
+  RequestKind,
+  RequestSeries,
   resourcePlace,
-} from '#apiserver/http/request-labels.js';
-import { RequestKind, RequestSeries } from '#apiserver/http/request-series.js';
+} from '#apiserver/http/request-series.js';
+import { counted, knownLength } from '#apiserver/http/write-response.js';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
 import { type HistogramSeries, PlainCounter, PlainGauge, PlainHistogram } from '#daemon/metrics/plain-series.js';
 

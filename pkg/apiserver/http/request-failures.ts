@@ -1,6 +1,6 @@
 /** The series of requests that this server gave up or refused, named as in release 1.24. All of them are rare. */
 import { Counter, type Registry } from 'prom-client';
-import { type Place, type PlaceOf, placeLabels } from '#apiserver/http/request-labels.js';
+import { type Place, type PlaceOf, placeLabels } from '#apiserver/http/request-series.js';
 import { PlainCounter } from '#daemon/metrics/plain-series.js';
 
 /** What is limited apart. */

@@ -1,7 +1,4 @@
-import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
-import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { RecentRequests } from '#apiserver/http/recent-requests.js';
 import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 
 type Row = [method: string, url: string, expected: Partial<RequestInfo>];
@@ -82,32 +79,4 @@ t.test('what paths and methods ask for', async (t) => {
 
 t.test('malformed percent-encoding is refused', async (t) => {
   t.throws(() => requestInfo({ method: 'GET', url: '/api/v1/namespaces/%zz/pods' }), { code: 400 });
-});
-
-t.test('what was asked for before changes nothing', async (t) => {
-  const words = ['', ...'api apis v1 watch namespaces a b pods status finalize %61 . ~'.split(' ')];
-  const queries = ['', '?', '?watch=1', '?watch=false', '?fieldSelector=metadata.name%3Db', '?fieldSelector=x'];
-  const methods = ['GET', 'HEAD', 'PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS'];
-  const random = seededRandom(1);
-  const some = (of: readonly string[]) => of[Math.floor(random() * of.length)] ?? '';
-  const recent = new RecentRequests();
-  let differing = 0;
-  const check = (method: string, url: string) => {
-    const [known, anew] = [requestInfo({ method, url }, recent), requestInfo({ method, url })];
-    if (isDeepStrictEqual(known, anew)) return;
-    differing++;
-    t.same(known, anew, `${method} ${url}`);
-  };
-  const roots = ['/api/v1', '/apis/b/v1', '/api/v1/namespaces/a', '/apis/b/v1/namespaces/a', '/api/v1/watch', ''];
-  for (let i = 0; i < 30_000; i++) {
-    const parts = Array.from({ length: Math.floor(random() * 5) }, () => `/${some(words)}`);
-    check(some(methods), `${some(roots)}${parts.join('')}${some(queries)}`);
-  }
-  for (const [method, url] of rows) check(method, url);
-  t.equal(differing, 0);
-  t.equal(
-    recent.collectionOf('/api/v1/namespaces/a/pods/anything')?.resource,
-    'pods',
-    'collections are known after that',
-  );
 });

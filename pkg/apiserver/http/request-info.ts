@@ -9,6 +9,13 @@ import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import { everyField, type FieldSelector, parseFieldSelector } from '#apimachinery/selectors/fields.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 
+const subresources = new Set(['attach', 'exec', 'proxy', 'log', 'portforward']);
+
+/** Requests that live as long as their client wants: no time limit, no place among those in flight. */
+export function isLongRunning(info: Pick<RequestInfo, 'resourceRequest' | 'verb' | 'subresource'>): boolean {
+  return info.resourceRequest && (info.verb === 'watch' || info.verb === 'proxy' || subresources.has(info.subresource));
+}
+
 export interface RequestInfo {
   /** Without the query, percent-encoding as received. */
   readonly path: string;
@@ -75,35 +82,11 @@ export function integer(query: URLSearchParams, name: string): number | undefine
   return Number(value);
 }
 
-/** Where an object stands, but for its name. */
-export type Collection = Pick<RequestInfo, 'group' | 'version' | 'namespace' | 'resource' | 'address'>;
-
-/** What requests of late have in common with the next ones. */
-export interface Recent {
-  parseQuery(text: string): URLSearchParams;
-  /** That of all objects whose paths begin as this one's does up to its last slash; undefined: that is to be found out. */
-  collectionOf(path: string): Collection | undefined;
-  /** This is what it was found out to be. */
-  found(info: RequestInfo): void;
-}
-
-const nothingRecent: Recent = {
-  parseQuery: (text) => new URLSearchParams(text),
-  collectionOf: () => undefined,
-  found: () => undefined,
-};
-
-/** Longer URLs are seldom like others, and parts of them that are kept would keep them whole. */
-const maxRecentChars = 512;
-
 /** Splits `url` (path and query). Throws 400 for malformed percent-encoding. */
-export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>, kept = nothingRecent): RequestInfo {
-  const recent = request.url.length > maxRecentChars ? nothingRecent : kept;
+export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>): RequestInfo {
   const mark = request.url.indexOf('?');
   const path = mark < 0 ? request.url : request.url.slice(0, mark);
-  const query = recent.parseQuery(mark < 0 ? '' : request.url.slice(mark + 1));
-  const collection = recent.collectionOf(path);
-  if (collection !== undefined) return objectInfo({ path, query, collection }, request.method);
+  const query = new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
   const parts = segments(path);
   const groupless = parts[0] === 'api';
   if ((!groupless && parts[0] !== 'apis') || parts.length < (groupless ? 3 : 4)) {
@@ -126,38 +109,7 @@ export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>, kept = 
   const group = groupless ? '' : (parts[1] ?? '');
   const version = parts[groupless ? 1 : 2] ?? '';
   const brokenRoot = path.startsWith('//') || version === '' || (!groupless && group === '');
-  const info = resourceInfo(
-    { path, query, group, version, brokenRoot },
-    request.method,
-    parts.slice(groupless ? 2 : 3),
-  );
-  recent.found(info);
-  return info;
-}
-
-interface ObjectPath extends Pick<RequestInfo, 'path' | 'query'> {
-  readonly collection: Collection;
-}
-
-/** The same as `resourceInfo` has for it. */
-function objectInfo({ path, query, collection }: ObjectPath, method: string): RequestInfo {
-  const { group, version, namespace, resource, address } = collection;
-  const verb = methodVerbs[method] ?? '';
-  return {
-    path,
-    query,
-    verb,
-    resourceRequest: true,
-    group,
-    version,
-    namespace,
-    resource,
-    subresource: '',
-    name: path.slice(path.lastIndexOf('/') + 1),
-    rest: nothing,
-    address,
-    fields: everyField,
-  };
+  return resourceInfo({ path, query, group, version, brokenRoot }, request.method, parts.slice(groupless ? 2 : 3));
 }
 
 interface Root extends Pick<RequestInfo, 'path' | 'query' | 'group' | 'version'> {

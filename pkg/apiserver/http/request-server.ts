@@ -3,8 +3,7 @@ import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { AnswerTarget } from '#apiserver/http/answer-target.js';
 import { ConnectionLostError } from '#apiserver/http/connection-lost.js';
 import type { ApiRequest, ApiResponse, PromptHandler } from '#apiserver/http/exchange.js';
-import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
-import type { ServerRequest } from '#apiserver/http/server-request.js';
+import type { LazyAbort, ServerRequest } from '#apiserver/http/server-request.js';
 import type { ResponseWriter } from '#apiserver/http/write-response.js';
 import type { Logger } from '#daemon/log/logger.js';
 

@@ -2,7 +2,7 @@
 import { tooManyRequests } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { InFlightKind } from '#apiserver/http/request-failures.js';
-import { isLongRunning } from '#apiserver/pipeline/long-running.js';
+import { isLongRunning } from '#apiserver/http/request-info.js';
 
 export interface InFlightLimits {
   /** Requests that only read; 0 = no limit. */

@@ -18,11 +18,9 @@ import type { AuthorizationDecision, Authorizer } from '#apiserver/authorization
 import type { AuditTrail, RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
-import { RecentRequests } from '#apiserver/http/recent-requests.js';
 import type { AfterTimeout } from '#apiserver/http/request-failures.js';
-import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
+import { isLongRunning, type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 import { impersonate } from '#apiserver/pipeline/impersonation.js';
-import { isLongRunning } from '#apiserver/pipeline/long-running.js';
 import { type InFlightLimits, MaxInFlight } from '#apiserver/pipeline/max-in-flight.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
 import { traced } from '#apiserver/pipeline/traced.js';
@@ -73,7 +71,6 @@ export class Pipeline {
   readonly #options: PipelineOptions;
   readonly #inFlight: MaxInFlight;
   readonly #deadlines: Deadlines;
-  readonly #recent = new RecentRequests();
 
   constructor(options: PipelineOptions) {
     this.#options = options;
@@ -99,7 +96,7 @@ export class Pipeline {
     const auditId = request.headers['audit-id']?.slice(0, 64) ?? newUID();
     const run: Run = { request, auditId, startedMs: clock.monotonic(), warnings: [], scope: undefined };
     try {
-      const info = requestInfo(request, this.#recent);
+      const info = requestInfo(request);
       const scope = new RequestScope(request, info, run);
       run.scope = scope;
       const answer = isLongRunning(info) ? this.#authorized(scope, endpoint) : this.#limited(scope, endpoint);

@@ -20,23 +20,20 @@ import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import { readBody } from '#apiserver/registry/body.js';
-import { dropClusterName } from '#apiserver/registry/cluster-name.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
+import { dropClusterName, dropRepeatedOwners } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import { admitChanges, recordManagers, tooLargeToFit } from '#apiserver/registry/record-managers.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { initialVersion, objectVersion } from '#apiserver/registry/resource-version.js';
-import { withRules } from '#apiserver/registry/rules.js';
 import { markCanonical } from '#apiserver/registry/starting-point.js';
-import { pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
+import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
 import { writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
-import { formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { formOf, keyOf, type ServedResource, TransientEntry } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
-import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry, WriteCondition } from '#storage/resource-storage.js';
 
 /** Tries to find a free name for generateName before the request fails. */

@@ -2,19 +2,24 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { badRequest, conflict, type Status } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
-import { annotateSpan } from '#apiserver/registry/annotate-span.js';
 import { type DeleteOptions, deleteOptionsFor } from '#apiserver/registry/delete-options.js';
 import { planDeletion } from '#apiserver/registry/deletion-plan.js';
-import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
+import { annotateSpan, entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { failedPrecondition } from '#apiserver/registry/request-errors.js';
 import { pauseOf } from '#apiserver/registry/steps.js';
 import { deleted } from '#apiserver/registry/write-hooks.js';
-import { converted, formOf, keyOf, objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import {
+  converted,
+  formOf,
+  keyOf,
+  objectOf,
+  type ServedResource,
+  TransientEntry,
+} from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
-import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 /** DELETE of one object. */

@@ -1,18 +1,39 @@
 /** One stored object as an answer, in the form that the request asks for. */
-
+import type { ApiObjectShape } from '#api/meta/object.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';
-import { annotateSpan } from '#apiserver/registry/annotate-span.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { isLarge, pauseOf } from '#apiserver/registry/steps.js';
-import { isNoList } from '#apiserver/representation/other-transform.js';
-import { partialJson } from '#apiserver/representation/partial.js';
+import { isNoList, partialJson } from '#apiserver/representation/partial.js';
 import { includeObject, rowJson, tableHead } from '#apiserver/representation/table.js';
-import { converted, convertedInSteps, jsonOf, objectOf } from '#apiserver/resources/served-resource.js';
+import {
+  converted,
+  convertedInSteps,
+  jsonOf,
+  objectOf,
+  type ServedResource,
+} from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
+import { objectAttributes } from '#daemon/tracing/object-attributes.js';
+import type { Tracer } from '#daemon/tracing/tracer.js';
 import type { Entry } from '#storage/resource-storage.js';
+
+interface Annotated {
+  readonly registry: { readonly tracer?: Pick<Tracer, 'annotate'> | undefined };
+  readonly resource: Pick<ServedResource, 'qualified'>;
+}
+
+/** Tells the request's span which object it came to. */
+export function annotateSpan({ registry, resource }: Annotated, entry: Entry): void {
+  registry.tracer?.annotate(() => {
+    const { group, resource: name } = resource.qualified;
+    const { metadata } = entry.object() as ApiObjectShape;
+    const resourceVersion = String(entry.revision);
+    return objectAttributes(group === '' ? name : `${name}.${group}`, { ...metadata, resourceVersion });
+  });
+}
 
 const newline = Buffer.from('\n');
 

@@ -5,6 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, conflict, type Qualified } from '#apimachinery/errors/status.js';
 import {
+  electionKey,
   type LeaderFence,
   type LeaseTerm,
   leaderFenceHeader,
@@ -14,7 +15,6 @@ import {
 } from '#apimachinery/leader-fence.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
-import { electionKey } from '#storage/election-key.js';
 import type { ReadVersion, ResourceStorage, WriteCondition } from '#storage/resource-storage.js';
 import type { Guard } from '#storage/store.js';
 

@@ -19,27 +19,24 @@ import {
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { warn } from '#apiserver/http/context.js';
 import { type AdmissionCall, type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
-import { dropClusterName } from '#apiserver/registry/cluster-name.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
+import { dropClusterName, dropRepeatedOwners } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { dropRepeatedOwners } from '#apiserver/registry/owner-references.js';
 import { admitChanges, recordManagers, tooLargeToFit } from '#apiserver/registry/record-managers.js';
 import { objectVersion } from '#apiserver/registry/resource-version.js';
-import { withRules } from '#apiserver/registry/rules.js';
 import {
   markCanonical,
   type StartingPoint,
   shareUnchanged,
   startingPoint,
 } from '#apiserver/registry/starting-point.js';
-import { pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
+import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
 import { writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
-import { converted, formOf, keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
+import { converted, formOf, keyOf, type ServedResource, TransientEntry } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
-import { TransientEntry } from '#apiserver/resources/transient-entry.js';
 import type { Entry, WriteCondition } from '#storage/resource-storage.js';
 
 /** Which part of the object a request may change. */

@@ -1,9 +1,34 @@
 /** A write of something large does each of its steps in a turn of its own, so that nobody waits for all of them. */
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import type { Pause } from '#apimachinery/async/steps.js';
+import type { ApiObjectShape } from '#api/meta/object.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { inSteps, type Pause } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
+import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { Entry } from '#storage/resource-storage.js';
+
+/** Rules that take longer than the rest of an object's validation. */
+export interface Validated {
+  readonly object: ApiObjectShape;
+  /** Undefined: there was none. */
+  readonly old: ApiObjectShape | undefined;
+  /** By the rest of the validation. */
+  readonly found: readonly FieldFailure[];
+  readonly asked: StrategyContext;
+}
+
+/** All that is wrong with the object. Others have their turns meanwhile. */
+export function withRules(
+  { turns }: SteppedWork['registry'],
+  strategy: Strategy,
+  { object, old, found, asked }: Validated,
+): MaybePromise<readonly FieldFailure[]> {
+  const rules = strategy.rules?.(object, old, found, asked);
+  if (rules === undefined) return found;
+  const more = inSteps(rules, () => turns.pause());
+  return andThen(more, (all) => (all.length === 0 ? found : [...found, ...all]));
+}
 
 /** Steps of what is smaller take a millisecond or two. */
 const largeBytes = 32 * 1024;

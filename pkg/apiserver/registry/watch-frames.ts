@@ -2,10 +2,10 @@
 
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Timer } from '#apimachinery/clock.js';
-import type { LazyAbort } from '#apiserver/http/lazy-abort.js';
 import { pieces } from '#apiserver/http/parts-body.js';
 import { type BodySink, PushedBody } from '#apiserver/http/pushed-body.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
+import type { LazyAbort } from '#apiserver/http/server-request.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { toStatus } from '#apiserver/representation/respond.js';

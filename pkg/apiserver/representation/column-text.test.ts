@@ -1,7 +1,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { columnText } from '#apiserver/representation/column-text.js';
+import { columnText } from '#apiserver/representation/table.js';
 
 const scheme = schemeFor(kubernetesDialect);
 

@@ -5,7 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scraper } from '#apiserver/resourcemetrics/scraper.js';
 import { momentOf, nodeUsage, podUsage, quantitiesOf, type Usage } from '#apiserver/resourcemetrics/usage.js';
 import { EmptyStorage } from '#apiserver/resources/empty-storage.js';
-import { TransientEntry } from '#apiserver/resources/transient-entry.js';
+import { TransientEntry } from '#apiserver/resources/served-resource.js';
 import type { Entry, ListOptions, ListResult, ReadVersion, ResourceStorage } from '#storage/resource-storage.js';
 
 export interface MetricsSources {

@@ -15,7 +15,7 @@ import { isServed } from '#apiserver/resources/gated-resource.js';
 import { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { ByteKeeper } from '#storage/cache/byte-keeper.js';
-import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
+import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
 import { readHistory } from '#storage/cache/read-history.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
@@ -68,7 +68,7 @@ export class ResourceStorages {
   readonly #log: Logger;
 
   constructor(options: ResourceStoragesOptions) {
-    const { store, prefix = '/registry', transformers, gate, decode = jsonDecoder(), ...rest } = options;
+    const { store, prefix = '/registry', transformers, gate, decode = decodeJson, ...rest } = options;
     this.stores = store instanceof ResourceStores ? store : new ResourceStores(store);
     this.#root = prefix;
     this.#metrics = options.metrics;
@@ -236,7 +236,7 @@ export class ResourceStorages {
 
 /** Objects in memory have no nulls where those of 1.24 have them. */
 function decodeOf({ type }: ResourceInfo, decode: Decode): Decode {
-  return hasNulls(type) ? (json, parts) => withoutNulls(type, decode(json, parts)) : decode;
+  return hasNulls(type) ? (json) => withoutNulls(type, decode(json)) : decode;
 }
 
 /** `secrets`, `deployments.apps`. */

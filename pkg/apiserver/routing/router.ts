@@ -1,6 +1,7 @@
 /** From what a request asks for to the function that does it. */
-
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { acceptsAny } from '#apimachinery/codec/negotiate.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import {
   badRequest,
   methodNotAllowed,
@@ -9,7 +10,7 @@ import {
   serviceUnavailable,
 } from '#apimachinery/errors/status.js';
 import type { SubresourceDeclaration } from '#apimachinery/schema/schema.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { createObject } from '#apiserver/registry/create.js';
 import { deleteObject } from '#apiserver/registry/delete.js';
@@ -18,18 +19,65 @@ import { getObject } from '#apiserver/registry/get.js';
 import { listObjects } from '#apiserver/registry/list.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { patchObject } from '#apiserver/registry/patch.js';
-import { mainProfile } from '#apiserver/registry/profiles.js';
+import { isPatchType } from '#apiserver/registry/patch-body.js';
+import { mainProfile, partProfile } from '#apiserver/registry/profiles.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { createWhileTerminating, methodNotServed } from '#apiserver/registry/request-errors.js';
+import { createWhileTerminating, methodNotServed, partMethodNotServed } from '#apiserver/registry/request-errors.js';
 import { updateObject } from '#apiserver/registry/update.js';
 import { watchObjects } from '#apiserver/registry/watch.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endpoints.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { admitConnection } from '#apiserver/routing/admit-connection.js';
-import { warnOfDeprecation } from '#apiserver/routing/deprecation.js';
-import { serveSubresource } from '#apiserver/routing/subresource.js';
 import { serveVirtual } from '#apiserver/routing/virtual.js';
 import { operationOf } from '#apiserver/subresources/operations.js';
+
+/** Throws 404 for subresources that the resource does not have and 405 for verbs that they do not have. */
+async function serveSubresource(operation: Operation): Promise<ApiResponse> {
+  const { context, resource } = operation;
+  const { info } = context;
+  const declared = resource.declaration.subresources?.find(({ name }) => name === info.subresource);
+  if (declared === undefined) {
+    throw resource.edition === undefined ? pathNotFound() : notFound(resource.qualified, info.name);
+  }
+  if (!declared.verbs.includes(info.verb)) throw partMethodNotServed(resource, info.verb);
+  const handler = operationOf(resource, info.subresource);
+  if (handler !== undefined) return handler(operation);
+  const profile = partProfile(resource, info.subresource);
+  if (profile === undefined) throw pathNotFound();
+  if (info.verb === 'get') return getObject(operation);
+  if (info.verb === 'update') return updateObject(operation, profile);
+  if (info.verb === 'patch') return patchObject(operation, profile);
+  throw partMethodNotServed(resource, info.verb);
+}
+
+/** Not of requests that the router of 1.24 refuses: for the media types that they take, or that their patches have. */
+function warnOfDeprecation({ registry, context, resource }: Operation): void {
+  const { declaration, group, apiVersion, deprecationWarning } = resource;
+  const { deprecation, kind } = declaration;
+  if (deprecationWarning === undefined && deprecation === undefined) return;
+  const { info, request } = context;
+  const { headers } = request;
+  if (!acceptsAny(headers['accept'], registry.dialect)) return;
+  if (info.verb === 'patch' && !isPatchType(headers['content-type'])) return;
+  if (deprecationWarning !== undefined) {
+    registry.metrics.deprecated(context.info, '');
+    note(registry.dialect, context, undefined);
+    warn(context, deprecationWarning);
+    return;
+  }
+  if (deprecation === undefined) return;
+  const { since, until, replacement } = deprecation;
+  const gone = until === undefined ? '' : `, unavailable in v${until}+`;
+  const instead = replacement === undefined ? '' : `; use ${group}/${replacement} ${kind}`;
+  registry.metrics.deprecated(context.info, until ?? '');
+  note(registry.dialect, context, until);
+  warn(context, `${apiVersion} ${kind} is deprecated in v${since}+${gone}${instead}`);
+}
+
+function note({ apiDomain }: Dialect, { audit }: RequestContext, until: string | undefined): void {
+  audit?.annotate(`${apiDomain}/deprecated`, 'true');
+  if (until !== undefined) audit?.annotate(`${apiDomain}/removed-release`, until);
+}
 
 export interface ResourceRouterOptions {
   readonly virtual: readonly VirtualResource[];

@@ -2,10 +2,11 @@
  * Keeps the bytes of cache entries: in one piece while an entry is warm, which is when it was written, told to watchers or
  * read lately; made of what others have too when it is not. Shared by the caches of a server.
  */
+
+import { RecentParts } from '#storage/layout.js';
 import { CompressedBytes } from '#storage/segments/compressed-bytes.js';
 import type { SharedBytes } from '#storage/segments/shared-bytes.js';
 import { Templates } from '#storage/segments/templates.js';
-import { RecentParts } from '#storage/stored-parts.js';
 
 /** Something whose bytes are in one piece for now. */
 export interface Warm {

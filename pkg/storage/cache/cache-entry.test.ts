@@ -1,12 +1,12 @@
 import t from 'tap';
 import { StatusError } from '#apimachinery/errors/status.js';
 import { ByteKeeper } from '#storage/cache/byte-keeper.js';
-import { CacheEntry, type EntryContext, jsonDecoder } from '#storage/cache/cache-entry.js';
+import { CacheEntry, decodeJson, type EntryContext } from '#storage/cache/cache-entry.js';
 import { storedForm } from '#storage/layout.js';
 import { isWhole, joined } from '#storage/segments/segmented.js';
 
 const contextOf = (maxWarmBytes: number): EntryContext => ({
-  decode: jsonDecoder(),
+  decode: decodeJson,
   keeper: new ByteKeeper({ maxWarmBytes }),
 });
 
@@ -109,7 +109,7 @@ t.test('an outline leaves out the bulk, whether the object was only kept or is w
 });
 
 t.test('large bytes are compressed beside the thread that has them, one object after the other', async (t) => {
-  const context = { decode: jsonDecoder(), keeper: new ByteKeeper({ maxWarmBytes: 0, compresses: true }) };
+  const context = { decode: decodeJson, keeper: new ByteKeeper({ maxWarmBytes: 0, compresses: true }) };
   const texts = Array.from({ length: 5 }, (_, n) => `${n} ${'something about the field, and '.repeat(4000)}`);
   const entries = texts.map((text, n) => {
     const { bytes: value } = storedForm({ kind: 'C', metadata: { name: `c-${n}` }, spec: { text } } as object);

@@ -1,13 +1,10 @@
 /** One version of one object in the cache: the served bytes are the only copy; everything else is made from them. */
-
 import { type Omissions, outlineOf } from '#apimachinery/codec/json/outline.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { ByteKeeper, type Compressible, type Warm } from '#storage/cache/byte-keeper.js';
-import { FieldSets } from '#storage/cache/field-sets.js';
-import { RecurringValues } from '#storage/cache/recurring-values.js';
 import { UnkeptEntry } from '#storage/cache/unkept-entry.js';
 import { unreadableEntry } from '#storage/errors.js';
-import { type PartParser, parseParts, splice, spliceInto, unsplice } from '#storage/layout.js';
+import { type StoredParts, splice, spliceInto, unsplice } from '#storage/layout.js';
 import { laidOut } from '#storage/relayout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import { CompressedBytes } from '#storage/segments/compressed-bytes.js';
@@ -15,25 +12,11 @@ import { maxSharedBytes } from '#storage/segments/packed.js';
 import { type Bytes, isWhole, joined, type Segmented } from '#storage/segments/segmented.js';
 import { SharedBytes } from '#storage/segments/shared-bytes.js';
 import type { KeyValue, Revision } from '#storage/store.js';
-import type { StoredParts } from '#storage/stored-parts.js';
 
-/**
- * Parses served bytes, whose parts may be known; what it returns is shared and never changed, and has no part of the
- * buffer, which is used again.
- */
-export type Decode = (json: Buffer, parts?: StoredParts) => object;
+/** Parses served bytes; what it returns is shared and never changed, and has no part of the buffer, which is used again. */
+export type Decode = (json: Buffer) => object;
 
-/** JSON as it is; those who share the decoder share the field sets, and specs that come again. */
-export function jsonDecoder(): Decode {
-  const fieldSets = new FieldSets();
-  const values = new RecurringValues();
-  const parser: PartParser = {
-    fieldSetOf: (bytes) => fieldSets.of(bytes),
-    shared: { isShared: (bytes) => values.concern(bytes), valueOf: (bytes) => values.of(bytes) },
-  };
-  return (json, parts) =>
-    parts === undefined ? (parseJSONText(json.toString('utf8')) as object) : parseParts(json, parts, parser);
-}
+export const decodeJson: Decode = (json) => parseJSONText(json.toString('utf8')) as object;
 
 /** What the entries of a cache have in common. */
 export interface EntryContext {
@@ -47,7 +30,7 @@ export interface EntryContext {
 }
 
 /** For entries that share with each other alone. */
-export function entryContext(decode: Decode = jsonDecoder()): EntryContext {
+export function entryContext(decode: Decode = decodeJson): EntryContext {
   return { decode, keeper: new ByteKeeper() };
 }
 
@@ -395,7 +378,7 @@ export class CacheEntry implements Entry, Warm, Compressible {
 
   #decoded(): object {
     try {
-      return this.#context.decode(this.#passing(), this.#parts);
+      return this.#context.decode(this.#passing());
     } catch {
       // What a parser says quotes the text, which may be a secret.
       throw unreadableEntry(this.key, 'the stored data cannot be decoded');

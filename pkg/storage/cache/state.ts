@@ -9,8 +9,7 @@
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
-import { Change, EventRing } from '#storage/cache/event-ring.js';
-import { changesOfHistory, type StoreHistory } from '#storage/cache/history-changes.js';
+import { Change, changesOfHistory, EventRing, type StoreHistory } from '#storage/cache/event-ring.js';
 import { NotificationQueue } from '#storage/cache/notification-queue.js';
 import { changesBetween } from '#storage/cache/relist.js';
 import { Snapshots } from '#storage/cache/snapshots.js';

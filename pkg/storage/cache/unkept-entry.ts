@@ -3,10 +3,11 @@
  * reference points to lives until all of the heap is collected, since collections of young garbage take such references for
  * strong ones, so that whoever looks at all objects once would otherwise have all of them in memory.
  */
+
+import type { StoredParts } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 import type { Bytes } from '#storage/segments/segmented.js';
 import type { Revision } from '#storage/store.js';
-import type { StoredParts } from '#storage/stored-parts.js';
 
 export class UnkeptEntry implements Entry {
   readonly #entry: Entry;

@@ -5,7 +5,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Omissions } from '#apimachinery/codec/json/outline.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { ByteKeeper } from '#storage/cache/byte-keeper.js';
-import { type CacheEntry, type Decode, type EntryContext, jsonDecoder } from '#storage/cache/cache-entry.js';
+import { type CacheEntry, type Decode, decodeJson, type EntryContext } from '#storage/cache/cache-entry.js';
 import { Feed } from '#storage/cache/feed.js';
 import { CacheReads } from '#storage/cache/reads.js';
 import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
@@ -14,7 +14,7 @@ import { type WatchEnvironment, WatchSession } from '#storage/cache/watch-sessio
 import { CacheWrites } from '#storage/cache/writes.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import { readEvent, TransformingStore } from '#storage/encryption/transforming-store.js';
-import { MeasuredStore } from '#storage/measured-store.js';
+import { MeasuredStore } from '#storage/forwarding-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type {
   CompanionUpdate,
@@ -99,7 +99,7 @@ export class WatchCache implements ResourceStorage {
     const { transformer, awaitsHistory = false, resource, clock, metrics } = given;
     const measured = new MeasuredStore(given.store, { resource, clock, metrics });
     const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
-    const { decode = jsonDecoder(), keeper = new ByteKeeper(), bulk, upgraded } = given;
+    const { decode = decodeJson, keeper = new ByteKeeper(), bulk, upgraded } = given;
     const context = { decode, keeper, bulk, upgraded };
     const options = { ...defaults, ...given, store, context };
     this.#options = options;

@@ -10,8 +10,7 @@
  * by itself, with back-pressure.
  */
 import type { Clock } from '#apimachinery/clock.js';
-import { Subscription } from '#storage/etcd/subscription.js';
-import { SubscriptionIndex } from '#storage/etcd/subscription-index.js';
+import { Subscription, SubscriptionIndex } from '#storage/etcd/subscription.js';
 import type { UpstreamBatch } from '#storage/etcd/upstream.js';
 import { keyOf, type Revision, revisionOf, type WatchMessage, type WatchOptions } from '#storage/store.js';
 

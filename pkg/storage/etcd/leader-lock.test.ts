@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import t from 'tap';
 import { realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
+import { electionKey } from '#apimachinery/leader-fence.js';
 import { LeaderElector } from '#client/leaderelection/leader-elector.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
-import { electionKey } from '#storage/election-key.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { EtcdLeaderLock, type LockRecord } from '#storage/etcd/leader-lock.js';
 import { startEtcd } from '#test/etcd.js';

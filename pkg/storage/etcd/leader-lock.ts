@@ -5,8 +5,7 @@
  * `leaseDurationSeconds` after its holder kept it alive last, by etcd's clock; nobody takes it over before.
  */
 import type { Clock } from '#apimachinery/clock.js';
-import type { LeaderFence } from '#apimachinery/leader-fence.js';
-import { electionKey } from '#storage/election-key.js';
+import { electionKey, type LeaderFence } from '#apimachinery/leader-fence.js';
 import { EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
 import { isLeaseNotFound } from '#storage/etcd/errors.js';
 import {

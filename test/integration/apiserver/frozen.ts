@@ -3,13 +3,12 @@
  * nobody may change it. Frozen, it tells who tries, and the request that did it fails.
  */
 import { freeze } from '#apimachinery/testing/freeze.js';
-import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
+import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
 
 /** Parses like a cache by itself; objects, lists and what they share with others can only be read. */
 export function frozenDecoder(): Decode {
-  const decode = jsonDecoder();
-  return (json, parts) => {
-    const object = decode(json, parts);
+  return (json) => {
+    const object = decodeJson(json);
     freeze(object);
     return object;
   };

@@ -3,7 +3,7 @@ import t from 'tap';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
-import { LazyAbort } from '#apiserver/http/lazy-abort.js';
+import { LazyAbort } from '#apiserver/http/server-request.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
 const configmaps = '/api/v1/namespaces/default/configmaps';

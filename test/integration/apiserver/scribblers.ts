@@ -7,7 +7,7 @@ import type { PartUpdate, Strategy } from '#api/strategy/strategy.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import type { ApiHandler } from '#apiserver/http/exchange.js';
 import type { WriteHook } from '#apiserver/resources/write-hook.js';
-import { type Decode, jsonDecoder } from '#storage/cache/cache-entry.js';
+import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
 
 /** Read only, as its type says, and shared by all. */
 const fieldSet = 'fieldsV1';
@@ -113,9 +113,8 @@ export class Scribblers {
 
   /** A decoder of caches that lets what they give out be changed, and remembers what it was. */
   decoder(): Decode {
-    const decode = jsonDecoder();
-    return (json, parts) => {
-      const object = decode(json, parts);
+    return (json) => {
+      const object = decodeJson(json);
       this.#givenOut.push({ object, text: textOf(object) });
       for (const part of partsOf(object)) this.#shared.add(part);
       return object;

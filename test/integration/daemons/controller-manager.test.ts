@@ -18,10 +18,10 @@ import {
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import { realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
+import { electionKey } from '#apimachinery/leader-fence.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { Connection } from '#client/rest/connection.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
-import { electionKey } from '#storage/election-key.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd } from '#test/etcd.js';
 import { freePort } from '#test/free-port.js';

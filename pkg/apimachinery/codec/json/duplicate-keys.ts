@@ -1,5 +1,5 @@
 /** Finds members that an object of a JSON text has twice: JSON.parse keeps the last one and says nothing. */
-import { endOfString } from '#apimachinery/codec/json/string-end.js';
+import { endOfString } from '#apimachinery/codec/json/text.js';
 
 const quote = 34;
 const backslash = 92;

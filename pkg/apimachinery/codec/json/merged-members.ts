@@ -3,10 +3,8 @@
  * into what the first has left. Maps and objects get the members of both, lists the elements of the second one, each of which
  * goes into the element at its place, and null leaves alone what cannot be unset.
  */
-import { StepBudget } from '#apimachinery/async/step-budget.js';
-import type { Steps } from '#apimachinery/async/steps.js';
-import { endOfString } from '#apimachinery/codec/json/string-end.js';
-import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
+import { endOfString, parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';

@@ -41,7 +41,7 @@ function sampledHash(bytes: Buffer): number {
 }
 
 /** With all that is in it. */
-export function deepFreeze(value: unknown): void {
+function deepFreeze(value: unknown): void {
   if (typeof value !== 'object' || value === null) return;
   Object.freeze(value);
   for (const member of Object.values(value)) deepFreeze(member);

@@ -1,8 +1,7 @@
 /** Large JSON texts into values in steps: they are cut into pieces, since the parser itself knows no pause. */
 
 import type { Steps } from '#apimachinery/async/steps.js';
-import { endOfString } from '#apimachinery/codec/json/string-end.js';
-import { type Numbers, parseJSONText } from '#apimachinery/codec/json/text.js';
+import { endOfString, type Numbers, parseJSONText } from '#apimachinery/codec/json/text.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 
 export interface PieceSizes {

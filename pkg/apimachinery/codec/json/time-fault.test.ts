@@ -1,5 +1,5 @@
 import t from 'tap';
-import { timeFault } from '#apimachinery/codec/json/time-fault.js';
+import { timeFault } from '#apimachinery/codec/json/times.js';
 
 const seconds = '2006-01-02T15:04:05Z07:00';
 const micro = '2006-01-02T15:04:05.000000Z07:00';

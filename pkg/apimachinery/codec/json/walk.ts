@@ -7,8 +7,7 @@
 
 import { canonicalBase64 } from '#apimachinery/codec/json/base64.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { timeFault } from '#apimachinery/codec/json/time-fault.js';
-import { canonicalMicroTime, canonicalTime } from '#apimachinery/codec/json/times.js';
+import { canonicalMicroTime, canonicalTime, timeFault } from '#apimachinery/codec/json/times.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';

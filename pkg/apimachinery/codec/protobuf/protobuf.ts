@@ -6,8 +6,7 @@
  * quantities and the like are plain JSON. Here the declared types that the JSON decoder follows are read directly.
  */
 
-import { StepBudget } from '#apimachinery/async/step-budget.js';
-import type { Steps } from '#apimachinery/async/steps.js';
+import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import { unrecognized } from '#apimachinery/codec/json/json.js';
 import type { JsonObject } from '#apimachinery/codec/json/walk.js';

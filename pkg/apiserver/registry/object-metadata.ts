@@ -1,8 +1,18 @@
 /** Owners that an object names twice. */
-
 import type { OwnMetadata } from '#api/meta/object.js';
-import type { OwnerReference } from '#api/meta/v1/types.gen.js';
+import type { ObjectMeta, OwnerReference } from '#api/meta/v1/types.gen.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
+
+/** Takes the name away, in place, and tells the client. */
+export function dropClusterName(context: RequestContext, metadata: Draft<ObjectMeta>): void {
+  const { clusterName } = metadata;
+  if (clusterName === undefined) return;
+  delete metadata.clusterName;
+  if (clusterName === '') return;
+  const text = 'This field is not preserved and will be removed from the schema in 1.25';
+  warn(context, `metadata.clusterName was specified. ${text}`);
+}
 
 /** Whether the object is as it came, or has been through mutating admission. */
 export type Stage = 'received' | 'admitted';
