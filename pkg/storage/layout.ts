@@ -6,7 +6,6 @@
  * Stored: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0",…`
  * Served: `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"17","name":"web-0",…`
  */
-import { sameItems } from '#apimachinery/equality.js';
 import { toJSONText } from '#apimachinery/number-literal.js';
 import { maxSharedBytes } from '#storage/segments/packed.js';
 import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
@@ -19,29 +18,6 @@ export interface StoredParts {
   readonly fieldSets: number;
   /** Of all bytes. */
   readonly length: number;
-}
-
-const slots = 1024;
-
-/**
- * One and the same description for objects that have their parts at the same places, as most of one template do: each
- * object that was written keeps one. Bounded; what is not known any more is kept anew.
- */
-export class RecentParts {
-  readonly #slots: (StoredParts | undefined)[] = Array.from({ length: slots });
-
-  /** An equal one to keep. */
-  of({ ranges, fieldSets, length }: StoredParts): StoredParts {
-    let hash = length;
-    for (const place of ranges) hash = (Math.imul(hash, 31) + place) | 0;
-    const slot = (hash ^ (hash >>> 8) ^ (hash >>> 16)) & (slots - 1);
-    const known = this.#slots[slot];
-    if (known?.length === length && known.fieldSets === fieldSets && sameItems(known.ranges, ranges)) return known;
-    // A copy has no room for more behind it, unlike an array that has grown.
-    const kept = { ranges: ranges.slice(), fieldSets, length };
-    this.#slots[slot] = kept;
-    return kept;
-  }
 }
 
 /** An object as the API knows it; only its outermost shape matters here. */

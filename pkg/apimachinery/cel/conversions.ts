@@ -3,7 +3,7 @@
 import { toDuration, toInt, toTimestamp, toUint } from '#apimachinery/cel/numbers.js';
 import { formatDuration, formatTimestamp, parseDurationText, parseTimestamp } from '#apimachinery/cel/times.js';
 import { CelFailure, Duration, Timestamp, TypeName, typeNameOf, Uint, type Value } from '#apimachinery/cel/values.js';
-import { goFloat } from '#apimachinery/go-float.js';
+import { goFloat } from '#apimachinery/errors/go-value.js';
 
 type Convert = (value: Value) => Value | undefined;
 

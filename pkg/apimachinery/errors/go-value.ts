@@ -1,7 +1,26 @@
 /** JSON values as Go prints what its decoders make of them, for messages that 1.24 writes with `%T`, `%v` and `%#v`. */
 import { cut, quoted } from '#apimachinery/errors/shown.js';
-import { goFloat } from '#apimachinery/go-float.js';
 import { NumberLiteral } from '#apimachinery/number-literal.js';
+
+/** `shortest`: the digits in JavaScript's form with an exponent, where they are not those of a double. */
+export function goFloat(value: number, shortest: string = value.toExponential()): string {
+  if (Number.isNaN(value)) return 'NaN';
+  if (!Number.isFinite(value)) return value > 0 ? '+Inf' : '-Inf';
+  if (value === 0) return Object.is(value, -0) ? '-0' : '0';
+  const [digits = '', exponent = '0'] = shortest.split('e');
+  const power = Number(exponent);
+  if (power >= -4 && power < 6) return expanded(digits, power);
+  const sign = power < 0 ? '-' : '+';
+  return `${digits}e${sign}${String(Math.abs(power)).padStart(2, '0')}`;
+}
+
+function expanded(mantissa: string, power: number): string {
+  const sign = mantissa.startsWith('-') ? '-' : '';
+  const digits = mantissa.replace(/[-.]/g, '');
+  if (power < 0) return `${sign}0.${'0'.repeat(-power - 1)}${digits}`;
+  if (digits.length <= power + 1) return sign + digits.padEnd(power + 1, '0');
+  return `${sign}${digits.slice(0, power + 1)}.${digits.slice(power + 1)}`;
+}
 
 /** `%T`. */
 export function goTypeOf(value: unknown): string {

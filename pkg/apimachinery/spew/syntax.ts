@@ -3,8 +3,8 @@
  * memory, whose types are those without a version (`core.Toleration`).
  */
 
+import { goFloat } from '#apimachinery/errors/go-value.js';
 import { hexBytes, quoted } from '#apimachinery/errors/shown.js';
-import { goFloat } from '#apimachinery/go-float.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { GoFields } from '#apimachinery/spew/dump.js';

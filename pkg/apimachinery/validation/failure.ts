@@ -3,9 +3,9 @@
  * `Invalid` status joins the two.
  */
 
+import { goFloat } from '#apimachinery/errors/go-value.js';
 import { cut, hexBytes, quoted, shownJson } from '#apimachinery/errors/shown.js';
 import { type FieldFailure, maxFailures } from '#apimachinery/errors/status.js';
-import { goFloat } from '#apimachinery/go-float.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 function isTexts(value: unknown): value is readonly string[] {

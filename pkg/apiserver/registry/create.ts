@@ -3,7 +3,7 @@ import type { StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Pause } from '#apimachinery/async/steps.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { dropEmpties } from '#apimachinery/codec/json/empties.js';
+import { dropEmpties } from '#apimachinery/codec/json/field-places.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {
   alreadyExists,
@@ -24,12 +24,11 @@ import { entryResponse, negotiateObject } from '#apiserver/registry/entry-respon
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { dropClusterName, dropRepeatedOwners } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { admitChanges, recordManagers, tooLargeToFit } from '#apiserver/registry/record-managers.js';
+import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { initialVersion, objectVersion } from '#apiserver/registry/resource-version.js';
 import { markCanonical } from '#apiserver/registry/starting-point.js';
 import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
-import { writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import { formOf, keyOf, type ServedResource, TransientEntry } from '#apiserver/resources/served-resource.js';

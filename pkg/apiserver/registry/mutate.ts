@@ -5,7 +5,7 @@ import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import type { PartUpdate, StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Pause } from '#apimachinery/async/steps.js';
-import { dropEmpties } from '#apimachinery/codec/json/empties.js';
+import { dropEmpties } from '#apimachinery/codec/json/field-places.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {
@@ -23,7 +23,7 @@ import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { dropClusterName, dropRepeatedOwners } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
-import { admitChanges, recordManagers, tooLargeToFit } from '#apiserver/registry/record-managers.js';
+import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import { objectVersion } from '#apiserver/registry/resource-version.js';
 import {
   markCanonical,
@@ -32,7 +32,6 @@ import {
   startingPoint,
 } from '#apiserver/registry/starting-point.js';
 import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
-import { writeFitting } from '#apiserver/registry/stored-size.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
 import { converted, formOf, keyOf, type ServedResource, TransientEntry } from '#apiserver/resources/served-resource.js';

@@ -28,8 +28,8 @@ import {
   shownOutcome,
   tellRepeatedKeys,
 } from '#apiserver/registry/patch-body.js';
+import { tooLargeToStore } from '#apiserver/registry/record-managers.js';
 import { pauseOf } from '#apiserver/registry/steps.js';
-import { tooLargeToStore } from '#apiserver/registry/stored-size.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
 import type { Decoded, TypeRef } from '#apiserver/resources/codec.js';

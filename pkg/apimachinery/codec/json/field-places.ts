@@ -1,7 +1,36 @@
 /** Where fields of some kind are in a type and in what is part of it, so that objects need not be looked through for them. */
-import type { JsonObject } from '#apimachinery/codec/json/walk.js';
+import { type JsonObject, saysNothing } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
+
+const placesOf = placesFinder((_type, { keepsEmpty }) => keepsEmpty === true);
+
+/** Takes them out of a valid object, in place; parts that have any are replaced, as they may be shared. */
+export function dropEmpties(type: TypeInfo, object: object): void {
+  const whole = object as JsonObject;
+  const rest = withoutEmpties(type, whole);
+  if (rest === whole) return;
+  for (const name of Object.keys(whole)) {
+    if (name in rest) whole[name] = rest[name];
+    else delete whole[name];
+  }
+}
+
+/** The object as it would be stored: itself where it has none, and otherwise sharing the parts that have none. */
+export function storedForm<T extends object>(type: TypeInfo, object: T): T {
+  return withoutEmpties(type, object as unknown as JsonObject) as unknown as T;
+}
+
+function withoutEmpties(type: TypeInfo, object: JsonObject): JsonObject {
+  const places = placesOf(type);
+  let result = rewrittenBelow(places, object, withoutEmpties);
+  for (const field of places.own) {
+    if (object[field.name] === undefined || !saysNothing(field, object[field.name])) continue;
+    const { [field.name]: _, ...others } = result;
+    result = others;
+  }
+  return result;
+}
 
 export interface FieldPlaces {
   /** The type's own. */

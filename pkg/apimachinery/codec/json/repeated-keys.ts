@@ -1,6 +1,6 @@
 /** Keys that come twice in a map of a YAML document, in the words of 1.24. */
 
-import { goFloat } from '#apimachinery/go-float.js';
+import { goFloat } from '#apimachinery/errors/go-value.js';
 
 /** `line 7: key "a" already set in map`. `line` counts from 1. */
 export function repeatedKey(key: unknown, line: number): string {

@@ -1,5 +1,5 @@
 /** Doubles as keys of maps: 1.24 writes them with the digits of 32 bits. */
-import { goFloat } from '#apimachinery/go-float.js';
+import { goFloat } from '#apimachinery/errors/go-value.js';
 
 export function floatKey(value: number): string {
   if (Number.isNaN(value)) return '.nan';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { RecentParts } from '#storage/layout.js';
+import { RecentParts } from '#storage/cache/byte-keeper.js';
 
 t.test('the same description for the same places', (t) => {
   const recent = new RecentParts();
