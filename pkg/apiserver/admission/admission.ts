@@ -54,6 +54,9 @@ export interface MutableAttributes extends AdmissionAttributes {
   readonly object?: Draft<ApiObjectShape>;
 }
 
+/** A resource in whatever version; the group as declarations have it. */
+export type PluginResource = Pick<ResourceDeclaration, 'group' | 'resource'>;
+
 /** Throws a StatusError (mostly 403 Forbidden) to refuse. Who has to wait for nothing returns no promise: every write comes through here. */
 export interface AdmissionPlugin {
   readonly name: string;
@@ -61,6 +64,8 @@ export interface AdmissionPlugin {
   readonly sideEffects?: boolean;
   /** Begins to follow what it needs to know, until the signal aborts. */
   start?(signal: AbortSignal): void;
+  /** The resources that it looks at, with their subresources: it is not asked about others. Absent: all. */
+  readonly resources?: readonly PluginResource[];
   handles(attributes: AdmissionAttributes): boolean;
   /** First pass: may change the object. */
   admit?(attributes: MutableAttributes): MaybePromise<void>;

@@ -44,6 +44,7 @@ async function mayActFor(
 
 export class CertificateApproval implements AdmissionPlugin {
   readonly name = 'CertificateApproval';
+  readonly resources = [{ group: 'certificates', resource: 'certificatesigningrequests' }] as const;
   readonly #options: SignerGuardOptions;
 
   constructor(options: SignerGuardOptions) {
@@ -67,6 +68,7 @@ export class CertificateApproval implements AdmissionPlugin {
 
 export class CertificateSigning implements AdmissionPlugin {
   readonly name = 'CertificateSigning';
+  readonly resources = [{ group: 'certificates', resource: 'certificatesigningrequests' }] as const;
   readonly #options: SignerGuardOptions;
 
   constructor(options: SignerGuardOptions) {
@@ -97,6 +99,7 @@ function failed(request: CertificateSigningRequest | undefined): boolean {
 /** Nobody gets a certificate of the group to which everything is allowed through the API. */
 export class CertificateSubjectRestriction implements AdmissionPlugin {
   readonly name = 'CertificateSubjectRestriction';
+  readonly resources = [{ group: 'certificates', resource: 'certificatesigningrequests' }] as const;
   readonly #dialect: Dialect;
 
   constructor(dialect: Dialect) {

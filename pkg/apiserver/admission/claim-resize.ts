@@ -15,6 +15,7 @@ export interface ClaimResizeOptions {
 
 export class PersistentVolumeClaimResize implements AdmissionPlugin {
   readonly name = 'PersistentVolumeClaimResize';
+  readonly resources = [{ group: 'core', resource: 'persistentvolumeclaims' }] as const;
   readonly #options: ClaimResizeOptions;
 
   constructor(options: ClaimResizeOptions) {

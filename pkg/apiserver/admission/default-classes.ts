@@ -21,6 +21,7 @@ const marked = (object: ApiObjectShape, annotation: string): boolean =>
 
 export class DefaultStorageClass implements AdmissionPlugin {
   readonly name = 'DefaultStorageClass';
+  readonly resources = [{ group: 'core', resource: 'persistentvolumeclaims' }] as const;
   readonly #options: DefaultClassOptions;
 
   constructor(options: DefaultClassOptions) {
@@ -52,6 +53,7 @@ export class DefaultStorageClass implements AdmissionPlugin {
 
 export class DefaultIngressClass implements AdmissionPlugin {
   readonly name = 'DefaultIngressClass';
+  readonly resources = [{ group: 'networking', resource: 'ingresses' }] as const;
   readonly #options: DefaultClassOptions;
 
   constructor(options: DefaultClassOptions) {

@@ -20,6 +20,10 @@ const maxChecks = 50_000;
 
 export class LimitRanger implements AdmissionPlugin {
   readonly name = 'LimitRanger';
+  readonly resources = [
+    { group: 'core', resource: 'pods' },
+    { group: 'core', resource: 'persistentvolumeclaims' },
+  ] as const;
   readonly #options: LimitRangerOptions;
 
   constructor(options: LimitRangerOptions) {

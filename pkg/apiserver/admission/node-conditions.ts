@@ -9,6 +9,7 @@ import { concerns } from '#apiserver/admission/refusal.js';
 /** A node takes no pods before the node lifecycle controller has seen it ready. */
 export class TaintNodesByCondition implements AdmissionPlugin {
   readonly name = 'TaintNodesByCondition';
+  readonly resources = [{ group: 'core', resource: 'nodes' }] as const;
   readonly #dialect: Dialect;
 
   constructor(dialect: Dialect) {
@@ -37,6 +38,7 @@ export interface DefaultTolerationSecondsOptions {
 /** Pods stay on a node that is not ready, or cannot be reached, for a while before they are evicted. */
 export class DefaultTolerationSeconds implements AdmissionPlugin {
   readonly name = 'DefaultTolerationSeconds';
+  readonly resources = [{ group: 'core', resource: 'pods' }] as const;
   readonly #options: DefaultTolerationSecondsOptions;
 
   constructor(options: DefaultTolerationSecondsOptions) {

@@ -26,6 +26,10 @@ const noClass: Priority = { name: '', value: 0, preemptionPolicy: 'PreemptLowerP
 
 export class PodPriority implements AdmissionPlugin {
   readonly name = 'Priority';
+  readonly resources = [
+    { group: 'core', resource: 'pods' },
+    { group: 'scheduling', resource: 'priorityclasses' },
+  ] as const;
   readonly #options: PriorityOptions;
 
   constructor(options: PriorityOptions) {

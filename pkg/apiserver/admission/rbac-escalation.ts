@@ -35,6 +35,7 @@ const bindings = new Set(['rolebindings', 'clusterrolebindings']);
 
 export class RbacEscalation implements AdmissionPlugin {
   readonly name = 'RBACEscalation';
+  readonly resources = [...roles, ...bindings].map((resource) => ({ group: 'rbac' as const, resource }));
   readonly #options: RbacEscalationOptions;
 
   constructor(options: RbacEscalationOptions) {

@@ -20,6 +20,7 @@ export interface RuntimeClassOptions {
 
 export class RuntimeClassAdmission implements AdmissionPlugin {
   readonly name = 'RuntimeClass';
+  readonly resources = [{ group: 'core', resource: 'pods' }] as const;
   readonly #options: RuntimeClassOptions;
 
   constructor(options: RuntimeClassOptions) {

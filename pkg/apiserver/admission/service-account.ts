@@ -23,6 +23,7 @@ const fileMode = 0o644;
 
 export class ServiceAccountAdmission implements AdmissionPlugin {
   readonly name = 'ServiceAccount';
+  readonly resources = [{ group: 'core', resource: 'pods' }] as const;
   readonly #options: ServiceAccountOptions;
 
   constructor(options: ServiceAccountOptions) {

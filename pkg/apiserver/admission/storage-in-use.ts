@@ -5,6 +5,10 @@ import { concerns } from '#apiserver/admission/refusal.js';
 
 export class StorageObjectInUseProtection implements AdmissionPlugin {
   readonly name = 'StorageObjectInUseProtection';
+  readonly resources = [
+    { group: 'core', resource: 'persistentvolumes' },
+    { group: 'core', resource: 'persistentvolumeclaims' },
+  ] as const;
   readonly #dialect: Dialect;
 
   constructor(dialect: Dialect) {

@@ -4,6 +4,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { badRequest } from '#apimachinery/errors/status.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type {
   AdmissionOperation,
@@ -85,6 +86,15 @@ class Attributes implements MutableAttributes {
   readonly require = (condition: WriteCondition): void => void this.#conditions.push(condition);
 }
 
+/** Those of the plugins that look at a resource. */
+const pluginsOf = oncePer((plugins: readonly AdmissionPlugin[]) =>
+  oncePer(({ group, resource }: ResourceDeclaration) =>
+    plugins.filter(
+      ({ resources }) => resources?.some((one) => one.group === group && one.resource === resource) !== false,
+    ),
+  ),
+);
+
 /**
  * One pass over the plugins, in their order: the first (`admit`) may change `call.object`, the second (`validate`) sees
  * the final object. Gives what must hold when the object is written. Throws 400 for dry runs of plugins with side effects,
@@ -114,7 +124,7 @@ export async function runAdmission(
   let current = '';
   try {
     do {
-      for (const plugin of admission) {
+      for (const plugin of pluginsOf(admission)(attributes.resource)) {
         // Only the first pass asks those that have nothing to do in it: a dry run must not reach their side effects.
         if ((type === 'validate' && plugin.validate === undefined) || !plugin.handles(attributes)) continue;
         if (type === 'admit' && attributes.dryRun && plugin.sideEffects === true) {

@@ -1,8 +1,11 @@
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 
-const kinds: ReadonlySet<string> = new Set(['mutatingwebhookconfigurations', 'validatingwebhookconfigurations']);
+export const exemptResources = [
+  { group: 'admissionregistration', resource: 'mutatingwebhookconfigurations' },
+  { group: 'admissionregistration', resource: 'validatingwebhookconfigurations' },
+] as const;
 
 /** No webhook is asked about webhook configurations: one that refuses everything could never be put right. */
 export function isExempt({ resource }: Pick<AdmissionAttributes, 'resource'>): boolean {
-  return resource.group === 'admissionregistration' && kinds.has(resource.resource);
+  return exemptResources.some((exempt) => exempt.group === resource.group && exempt.resource === resource.resource);
 }

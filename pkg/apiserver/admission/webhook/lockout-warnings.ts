@@ -4,7 +4,7 @@ import { namespaces, services } from '#api/core/v1/resources.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { compileConfiguration, type WebhookConfiguration } from '#apiserver/admission/webhook/compiled-webhook.js';
-import { isExempt } from '#apiserver/admission/webhook/exempt.js';
+import { exemptResources, isExempt } from '#apiserver/admission/webhook/exempt.js';
 import { lockouts } from '#apiserver/admission/webhook/lockouts.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
@@ -15,6 +15,7 @@ const maxWebhooks = 50;
 
 export class LockoutWarnings implements AdmissionPlugin {
   readonly name = 'WebhookLockoutWarnings';
+  readonly resources = exemptResources;
   readonly #dialect: Dialect;
   readonly #reader: Pick<ObjectReader, 'get'>;
 
