@@ -1,4 +1,5 @@
 /** Where a webhook is, out of its client configuration. Pure. */
+import { posix } from 'node:path';
 import type { WebhookClientConfig } from '#api/admissionregistration/v1/types.gen.js';
 import type { Address, ServicePlace } from '#apiserver/service-routing/address.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
@@ -31,7 +32,7 @@ export function targetOf(config: WebhookClientConfig): WebhookTarget {
     const { namespace, name, path = '', port = defaultPort } = service;
     const serverName = `${name}.${namespace}.svc`;
     const authority = `${serverName}:${port}`;
-    const rooted = path.startsWith('/') ? path : `/${path}`;
+    const rooted = requestPath(path);
     return {
       url: `https://${authority}${rooted}`,
       authority,
@@ -48,18 +49,42 @@ export function targetOf(config: WebhookClientConfig): WebhookTarget {
   }
   if (!URL.canParse(url)) throw new WebhookCallError('unusable', `Unparsable URL: ${JSON.stringify(url)}`);
   const { protocol, host, hostname, port, pathname } = new URL(url);
-  if (protocol !== 'https:') throw new WebhookCallError('unusable', `Unparsable URL: ${JSON.stringify(url)}`);
+  const path = decoded(pathname);
+  if (protocol !== 'https:' || path === undefined) {
+    throw new WebhookCallError('unusable', `Unparsable URL: ${JSON.stringify(url)}`);
+  }
   const bare = hostname.replace(/^\[|\]$/g, '');
+  const rooted = requestPath(path);
   return {
-    url: `https://${host}${pathname}`,
+    url: `https://${host}${rooted}`,
     authority: host,
-    path: pathname,
+    path: rooted,
     serverName: bare,
     host: bare,
     port: port === '' ? defaultPort : Number(port),
     ...ca,
   };
 }
+
+/** Undefined for a path that is not percent-encoded. */
+function decoded(path: string): string | undefined {
+  try {
+    return decodeURIComponent(path);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * The path that a request has for that of a configuration: 1.24's client joins it to its root (`path.Join`), which takes
+ * out empty elements, `.` and `..`, and the slash at the end. Servers in Go answer paths that are not so with a redirection.
+ */
+function requestPath(path: string): string {
+  const clean = posix.normalize(`/${path}`).replace(/(?<=.)\/$/, '');
+  return encodeURI(clean).replace(/[?#!'()*]/g, percent);
+}
+
+const percent = (mark: string) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`;
 
 function certificatesOf(bundle: string | undefined): { readonly ca?: string } {
   if (bundle === undefined || bundle === '') return {};
