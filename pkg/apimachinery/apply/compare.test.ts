@@ -96,3 +96,11 @@ t.test('a large object takes many steps', async (t) => {
     t.ok(steps.length > 5, `${steps.length} steps`);
   }
 });
+
+t.test('null is a value where no field says what there is', (t) => {
+  const type = scheme.type('admissionregistration.v1.WebhookClientConfig');
+  const { touched, removed } = compared(type, { a: 1 } as never, { a: 1, b: null } as never);
+  t.strictSame([touched, removed], [{ 'f:b': {} }, {}]);
+  t.strictSame(compared(type, { b: null } as never, {}).removed, { 'f:b': {} });
+  t.end();
+});

@@ -133,7 +133,8 @@ class Comparer {
     isGone: boolean,
   ): Steps<void> {
     const { whenEmpty, structure, edge } = declared;
-    if (given === undefined || old === undefined) if (isSilent(declared, given ?? old)) return;
+    if (given === undefined && isSilent(declared, old)) return;
+    if (old === undefined && isSilent(declared, given)) return;
     const left = old === undefined ? whenEmpty : old;
     const right = given === undefined && !isGone ? whenEmpty : given;
     if (left === right) return;
