@@ -1,9 +1,9 @@
 import t from 'tap';
 import { persistentVolumeStrategy } from '#api/core/v1/persistentvolume/strategy.js';
+import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import { goQuantityValue } from '#api/go/go-values.js';
 import { checkRules, checkUpdateRules, type RuleRow } from '#api/testing/rule-table.js';
-import { created, createFailures, type Draft, testContext, withField } from '#api/testing/strategy-table.js';
-import { kubernetesDialect } from '#apimachinery/dialect.js';
+import { created, createFailures, type Draft, withField } from '#api/testing/strategy-table.js';
 
 const base: Draft = {
   metadata: { name: 'v' },
@@ -254,17 +254,10 @@ t.test('what may change', (t) => {
   t.end();
 });
 
-t.test('warnings', (t) => {
-  const warnings = (draft: Draft, context = testContext) =>
-    persistentVolumeStrategy.warnings?.(created(persistentVolumeStrategy, draft) as never, undefined, context);
-  t.strictSame(warnings(base), []);
-  t.strictSame(warnings(withField(base, 'metadata.annotations', { 'volume.beta.orch.io/storage-class': 'c' })), [
-    'metadata.annotations[volume.beta.orch.io/storage-class]: deprecated since v1.8; use "storageClassName" attribute instead',
-  ]);
-  const zone = { matchExpressions: [{ key: 'failure-domain.beta.kubernetes.io/zone', operator: 'Exists' }] };
-  const old = withField(base, 'spec.nodeAffinity', { required: { nodeSelectorTerms: [zone] } });
-  t.strictSame(warnings(old, { ...testContext, dialect: kubernetesDialect }), [
-    'spec.nodeAffinity.required.nodeSelectorTerms[0].matchExpressions[0].key: failure-domain.beta.kubernetes.io/zone is deprecated since v1.17; use "topology.kubernetes.io/zone" instead',
-  ]);
+t.test('the status of a new volume', (t) => {
+  const statusOf = (draft: Draft) => (created(persistentVolumeStrategy, draft) as PersistentVolume).status;
+  t.strictSame(statusOf(base), { phase: 'Pending' });
+  const status = { phase: 'Bound', reason: 'Tests' };
+  t.strictSame(statusOf(withField(base, 'status', status)), status, 'is kept, as in 1.24');
   t.end();
 });

@@ -1,32 +1,23 @@
 /** What is particular to persistent volumes. */
-import { nodeSelectorTermWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
 import { validateVolume, validateVolumeUpdate } from '#api/core/v1/persistentvolume/validation.js';
 import { persistentvolumes } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolume } from '#api/core/v1/types.gen.js';
 import { formatAccessModes, knownAccessModes } from '#api/core/v1/volume/access-modes.js';
-import { storageClassOf, storageClassWarnings } from '#api/core/v1/volume/storage-class.js';
+import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
 import { age } from '#api/table/age.js';
-import { FieldPath } from '#apimachinery/validation/path.js';
-
-const termsPath = FieldPath.of('spec', 'nodeAffinity', 'required', 'nodeSelectorTerms');
 
 export const persistentVolumeStrategy: Strategy<PersistentVolume> = kindStrategy<PersistentVolume>(persistentvolumes, {
   deletionAnswer: 'object',
+  keepStatusOnCreate: true,
   prepareForCreate(volume) {
-    volume.status = { phase: 'Pending' };
+    volume.status = { ...volume.status, phase: volume.status?.phase || 'Pending' };
   },
   validate: (volume, { dialect, gate }, old) =>
     validateVolume(volume, { dialect, modes: knownAccessModes(gate, old?.spec.accessModes) }),
   validateUpdate: (volume, old) => validateVolumeUpdate(volume.spec, old.spec),
-  warnings: ({ spec, metadata }, _old, { dialect }) => [
-    ...storageClassWarnings(metadata, dialect),
-    ...(spec.nodeAffinity?.required?.nodeSelectorTerms ?? []).flatMap((term, i) =>
-      nodeSelectorTermWarnings(term, dialect, termsPath.index(i)),
-    ),
-  ],
   cells: (volume, context) => volumeCells(volume, context),
 });
 

@@ -177,10 +177,6 @@ t.test('the class moves from the annotation to its field', (t) => {
     ],
   ];
   checkUpdateRules(t, strategy, old, rows);
-  const object = created(strategy, old) as PersistentVolumeClaim;
-  t.strictSame(strategy.warnings?.(object, undefined, testContext), [
-    `metadata.annotations[${oldClass}]: deprecated since v1.8; use "storageClassName" attribute instead`,
-  ]);
   t.end();
 });
 

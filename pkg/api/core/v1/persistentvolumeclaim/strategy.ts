@@ -6,7 +6,7 @@ import { persistentvolumeclaims } from '#api/core/v1/resources.gen.js';
 import type { PersistentVolumeClaim } from '#api/core/v1/types.gen.js';
 import { formatAccessModes, knownAccessModes } from '#api/core/v1/volume/access-modes.js';
 import { validateClaimSpec } from '#api/core/v1/volume/claim-validation.js';
-import { storageClassOf, storageClassWarnings } from '#api/core/v1/volume/storage-class.js';
+import { storageClassOf } from '#api/core/v1/volume/storage-class.js';
 import type { TableRowCells } from '#api/meta/object.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
@@ -33,7 +33,6 @@ export const persistentVolumeClaimStrategy: Strategy<PersistentVolumeClaim> = ki
       validateClaimSpec(claim.spec, specPath, knownAccessModes(context.gate, old?.spec.accessModes)),
     validateUpdate: validateClaimUpdate,
     validateStatusUpdate: (claim, _old, context) => validateClaimStatus(claim, context),
-    warnings: ({ metadata }, _old, { dialect }) => storageClassWarnings(metadata, dialect),
     cells: (claim, context) => claimCells(claim, context),
   },
 );
@@ -45,7 +44,7 @@ function claimCells(claim: PersistentVolumeClaim, { dialect, now }: StrategyCont
     metadata.name ?? '',
     metadata.deletionTimestamp === undefined ? (status?.phase ?? '') : 'Terminating',
     spec.volumeName ?? '',
-    bound ? (status?.capacity?.['storage'] ?? '') : '',
+    bound ? (status?.capacity?.['storage'] ?? '0') : '',
     bound ? formatAccessModes(status?.accessModes) : '',
     storageClassOf(claim, dialect),
     age(metadata.creationTimestamp, now),

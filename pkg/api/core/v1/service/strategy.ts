@@ -29,10 +29,6 @@ export const serviceStrategy: Strategy<Service> = kindStrategy<Service>(services
   validate: validateService,
   validateUpdate: (service, old) => validateServiceUpdate(service, old),
   validateStatusUpdate: (service) => validateServiceStatus(service),
-  warnings: ({ spec }) =>
-    spec.clusterIP === 'None' && (spec.sessionAffinity ?? 'None') !== 'None'
-      ? ['spec.SessionAffinity is ignored for headless services']
-      : [],
   cells: (service, context) => serviceCells(service, context.now),
 });
 

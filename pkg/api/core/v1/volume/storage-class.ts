@@ -1,7 +1,6 @@
 /** Annotations of volumes and claims that came before the fields that now say the same. */
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Annotation with the name of the storage class. */
 export function storageClassAnnotation(dialect: Dialect): string {
@@ -19,12 +18,4 @@ export function storageClassOf(
   dialect: Dialect,
 ): string {
   return metadata.annotations?.[storageClassAnnotation(dialect)] ?? spec.storageClassName ?? '';
-}
-
-/** What to tell who still writes the older annotation. */
-export function storageClassWarnings(metadata: ObjectMeta, dialect: Dialect): string[] {
-  const key = storageClassAnnotation(dialect);
-  if (metadata.annotations?.[key] === undefined) return [];
-  const at = FieldPath.of('metadata', 'annotations').key(key);
-  return [`${at}: deprecated since v1.8; use "storageClassName" attribute instead`];
 }

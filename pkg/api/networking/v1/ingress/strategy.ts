@@ -56,12 +56,6 @@ export const ingressStrategy: Strategy<Ingress> = kindStrategy<Ingress>(ingresse
   ],
   // An ingress has its addresses from a load balancer, too.
   validateStatusUpdate: ({ metadata, status = {} }) => validateServiceStatus({ metadata, spec: {}, status }),
-  warnings(ingress, old, context) {
-    const key = classAnnotation(context.dialect);
-    const has = (object: Ingress | undefined): boolean => object?.metadata.annotations?.[key] !== undefined;
-    if (!has(ingress) || has(old)) return [];
-    return [`annotation "${key}" is deprecated, please use 'spec.ingressClassName' instead`];
-  },
   cells: (ingress, context) => ingressCells(ingress, context.now),
 });
 

@@ -1,5 +1,4 @@
 /** What is particular to runtime classes. */
-import { nodeLabelWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
 import { validateResourceRequirements } from '#api/core/v1/pod/validation/resources.js';
 import { validateTolerations } from '#api/core/v1/pod/validation/scheduling.js';
 import { coreValues } from '#api/core/v1/values/core-values.js';
@@ -23,8 +22,6 @@ export const runtimeClassStrategy: Strategy<RuntimeClass> = kindStrategy<Runtime
   anyFinalizer: true,
   allowUnconditionalUpdate: false,
   validate: (object, context) => validateRuntimeClass(object, context.dialect),
-  warnings: (object, _old, context) =>
-    nodeLabelWarnings(object.scheduling?.nodeSelector, context.dialect, schedulingPath.child('nodeSelector')),
   cells: (object, context) => [
     object.metadata.name ?? '',
     object.handler ?? '',

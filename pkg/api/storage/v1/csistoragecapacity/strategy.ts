@@ -1,5 +1,4 @@
 /** What is particular to reports of a driver's capacity. */
-import { nodeKeyWarnings, nodeLabelWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
 import { validateLabelSelector } from '#api/meta/v1/labelselector/validation.js';
 import { csistoragecapacities } from '#api/storage/v1/resources.gen.js';
 import type { CSIStorageCapacity } from '#api/storage/v1/types.gen.js';
@@ -22,12 +21,6 @@ export const csiStorageCapacityStrategy: Strategy<CSIStorageCapacity> = kindStra
       ...validateLabelSelector(object.nodeTopology, topologyPath),
       ...checkDNSSubdomain(classPath, object.storageClassName ?? ''),
       ...validateCapacity(object.capacity),
-    ],
-    warnings: (object, _old, context) => [
-      ...nodeLabelWarnings(object.nodeTopology?.matchLabels, context.dialect, topologyPath.child('matchLabels')),
-      ...(object.nodeTopology?.matchExpressions ?? []).flatMap(({ key }, i) =>
-        nodeKeyWarnings(key, context.dialect, topologyPath.child('matchExpressions').index(i).child('key')),
-      ),
     ],
   },
 );

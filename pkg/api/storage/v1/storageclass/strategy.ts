@@ -1,6 +1,5 @@
 /** What is particular to storage classes. */
 
-import { nodeKeyWarnings } from '#api/core/v1/affinity/deprecated-labels.js';
 import type { TopologySelectorTerm } from '#api/core/v1/types.gen.js';
 import { storageclasses } from '#api/storage/v1/resources.gen.js';
 import { declaration as schema } from '#api/storage/v1/storageclass.js';
@@ -31,13 +30,6 @@ export const storageClassStrategy: Strategy<StorageClass> = kindStrategy<Storage
   deletionAnswer: 'object',
   validate: (object) => validateClass(object),
   validateUpdate: (object, old) => validateFixedFields(object, old),
-  warnings: (object, _old, context) =>
-    (object.allowedTopologies ?? []).flatMap((term, i) =>
-      (term.matchLabelExpressions ?? []).flatMap(({ key }, j) => {
-        const at = FieldPath.of('allowedTopologies').index(i).child('matchLabelExpressions').index(j);
-        return nodeKeyWarnings(key, context.dialect, at.child('key'));
-      }),
-    ),
   cells: (object, context) => [
     `${object.metadata.name ?? ''}${isDefaultClass(object, context.dialect) ? ' (default)' : ''}`,
     object.provisioner ?? '',
