@@ -14,5 +14,13 @@ export interface OwnMetadata extends ApiObjectShape {
   readonly metadata: Replaceable<ObjectMeta>;
 }
 
+/** What a row says of its object besides the cells. */
+export interface TableRowCondition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason: string;
+  readonly message: string;
+}
+
 /** One table row's cells, in the order of the resource's columns; null: there is nothing to show. */
 export type TableRowCells = (string | number | bigint | boolean | null)[];

@@ -3,7 +3,7 @@
  * separation of status and the rest, and generations.
  */
 
-import type { ApiObjectShape, TableRowCells } from '#api/meta/object.js';
+import type { ApiObjectShape, TableRowCells, TableRowCondition } from '#api/meta/object.js';
 import { validateObjectMeta, validateObjectMetaUpdate } from '#api/meta/v1/objectmeta/validation.js';
 import { anyGate, GatedFields } from '#api/strategy/gated-fields.js';
 import { immutablePaths, validateImmutablePaths } from '#api/strategy/immutable-fields.js';
@@ -68,6 +68,9 @@ export interface KindRules<T extends ApiObjectShape> extends Lifecycle<T> {
   /** See `Strategy.fieldRefusal`. */
   fieldRefusal?(field: string): string;
   cells?(object: T, context: StrategyContext): TableRowCells;
+  rowConditions?(object: T): readonly TableRowCondition[];
+  /** See `Strategy.internalAnnotations`. */
+  readonly internalAnnotations?: readonly string[];
   readonly allowCreateOnUpdate?: boolean;
   /** Absent: allowed, as for almost every kind of 1.24. */
   readonly allowUnconditionalUpdate?: boolean;
@@ -174,6 +177,8 @@ function optional(rules: AnyRules): Partial<Strategy> {
     ...(rules.warnings && { warnings: rules.warnings }),
     ...(rules.selectableFields && { selectableFields: rules.selectableFields }),
     ...(rules.cells && { cells: rules.cells }),
+    ...(rules.rowConditions && { rowConditions: rules.rowConditions }),
+    ...(rules.internalAnnotations && { internalAnnotations: rules.internalAnnotations }),
     ...(rules.allowCreateOnUpdate && { allowCreateOnUpdate: true }),
     ...(rules.defaultGracePeriodSeconds && { defaultGracePeriodSeconds: rules.defaultGracePeriodSeconds }),
     ...(rules.defaultPropagation && { defaultPropagation: rules.defaultPropagation }),

@@ -3,7 +3,7 @@
  * Strategies are pure: what they need comes in through the context.
  */
 
-import type { ApiObjectShape, TableRowCells } from '#api/meta/object.js';
+import type { ApiObjectShape, TableRowCells, TableRowCondition } from '#api/meta/object.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { Conversion } from '#api/strategy/conversion.js';
 import type { RuleGate } from '#api/strategy/feature-gates.js';
@@ -135,6 +135,13 @@ export interface Strategy<T extends ApiObjectShape = ApiObjectShape> extends Lif
   readonly fieldLabels?: Readonly<Record<string, string>>;
   /** Cells of the resource's declared columns, in their order; absent: name and creation time. */
   cells?(object: T, context: StrategyContext): TableRowCells;
+  /** What a row says of its object besides the cells; absent: nothing. */
+  rowConditions?(object: T): readonly TableRowCondition[];
+  /**
+   * Annotations that are fields of the object inside of 1.24, and are not in its metadata where that is asked for alone.
+   * Absent: there are none.
+   */
+  readonly internalAnnotations?: readonly string[];
   /** An update of a name that does not exist creates it (as for leases, endpoints, nodes' status …). */
   readonly allowCreateOnUpdate?: boolean;
   /** An update without resourceVersion overwrites whatever is there. */

@@ -36,7 +36,8 @@ export async function deleteObject(operation: Operation): Promise<ApiResponse> {
   }
   const entry = last;
   annotateSpan(operation, entry);
-  return registry.responder.object(context, successStatus(resource, entry.object() as ApiObjectShape));
+  // A Status is answered as it is, in whatever other form the object was asked for.
+  return registry.responder.object(context, successStatus(resource, entry.object() as ApiObjectShape), 200, form);
 }
 
 function successStatus(resource: ServedResource, object: ApiObjectShape): Status {

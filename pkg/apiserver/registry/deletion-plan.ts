@@ -53,7 +53,9 @@ export function planDeletion(input: DeletionInput): DeletionPlan {
       if ((metadata.generation ?? 0) > 0) next.metadata.generation = successor(metadata.generation ?? 0);
     }
   } else if (sameFinalizers(metadata.finalizers ?? [], finalizers)) {
-    return { action: 'pending' };
+    // Kinds that mark themselves say only when they are asked again that there is no grace period.
+    if (metadata.deletionGracePeriodSeconds !== undefined || isHeldBySpec(input)) return { action: 'pending' };
+    next.metadata.deletionGracePeriodSeconds = 0;
   }
   return { action: 'mark', object: next };
 }

@@ -113,9 +113,17 @@ export async function listResponse(
   if (format === 'json' && !pretty && transform === undefined) {
     return readyListResponse(jsonList(operation, result), { contentType, compressed, turns });
   }
+  if (transform?.kind === 'PartialObjectMetadataList' && result.entries.length === 0) {
+    return registry.responder.object(context, emptyPartialList(result, transform), 200, form);
+  }
   const document = listDocument(operation, result, transform);
   const render = format === 'yaml' ? yamlParts : pretty ? prettyParts : compactParts;
   return partsResponse(render(document), contentType, gzip);
+}
+
+/** 1.24 makes the list of what it has reduced only when there is something to put into it. */
+function emptyPartialList(result: ListResult, { kind, group, version }: Transform): object {
+  return { kind, apiVersion: `${group}/${version}`, metadata: listMetadata(result), items: null };
 }
 
 const nextItem = Buffer.from(',{');

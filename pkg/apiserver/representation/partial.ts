@@ -29,32 +29,45 @@ function goType({ declaration: { group, kind } }: ServedResource): string {
   return `*${group === 'events' ? 'core' : group}.${kind}`;
 }
 
-export function partialOf(object: ApiObjectShape, transform: Pick<Transform, 'group' | 'version'>): ApiObjectShape {
-  return {
-    kind: 'PartialObjectMetadata',
-    apiVersion: `${transform.group}/${transform.version}`,
-    metadata: object.metadata,
-  };
+type MetaVersion = Pick<Transform, 'group' | 'version'>;
+
+export function partialOf({ metadata }: Pick<ApiObjectShape, 'metadata'>, { group, version }: MetaVersion) {
+  return { kind: 'PartialObjectMetadata', apiVersion: `${group}/${version}`, metadata };
+}
+
+/** The object of an entry as its metadata alone; shared, not to be modified. */
+export function partialOfEntry(resource: ServedResource, entry: Entry, version: MetaVersion): ApiObjectShape {
+  return partialOf({ metadata: internalMetadata(resource, entry) }, version);
+}
+
+/**
+ * Metadata as 1.24 has it inside. Annotations that are fields there are not among it, nor are those in which older versions
+ * carry what they have no fields for.
+ */
+function internalMetadata(resource: ServedResource, entry: Entry): ApiObjectShape['metadata'] {
+  const object = resource.conversion?.kind === 'in process' ? entry.object() : objectOf(resource, entry);
+  const { metadata } = object as ApiObjectShape;
+  const { internalAnnotations = [] } = resource.strategy;
+  const { annotations, ...rest } = metadata;
+  if (annotations === undefined || !internalAnnotations.some((name) => name in annotations)) return metadata;
+  const kept = Object.entries(annotations).filter(([name]) => !internalAnnotations.includes(name));
+  return kept.length === 0 ? rest : { ...rest, annotations: Object.fromEntries(kept) };
 }
 
 /** Tells the partial objects of an entry apart: metadata may say other things in a version that converts. */
 export function viewName(
   { conversion, apiVersion, edition = '' }: ServedResource,
-  { group, version }: Pick<Transform, 'group' | 'version'>,
+  { group, version }: MetaVersion,
 ): string {
   const view = `${group}/${version}`;
   return conversion === undefined ? view : `${view} of ${apiVersion}${edition}`;
 }
 
 /** The same as JSON, made once per entry and meta version. */
-export function partialJson(
-  resource: ServedResource,
-  entry: Entry,
-  transform: Pick<Transform, 'group' | 'version'>,
-): Buffer {
+export function partialJson(resource: ServedResource, entry: Entry, transform: MetaVersion): Buffer {
   const name = `partial:${viewName(resource, transform)}`;
   return entry.encoded(name, (same) => {
-    const { metadata, ...partial } = partialOf(objectOf(resource, same), transform);
+    const { metadata, ...partial } = partialOfEntry(resource, same, transform);
     return Buffer.from(toJSONText({ ...partial, metadata: nullsOf(resource.type).inside('metadata', metadata) }));
   });
 }

@@ -1,6 +1,6 @@
 import { protobufItem, protobufItemMessage } from '#apimachinery/codec/protobuf/protobuf.js';
 import type { Transform } from '#apiserver/http/media-type.js';
-import { partialOf, viewName } from '#apiserver/representation/partial.js';
+import { partialOfEntry, viewName } from '#apiserver/representation/partial.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
@@ -23,7 +23,7 @@ export function protobufItems(codec: Codec, resource: ServedResource, transform:
   const list = { apiVersion: `${transform.group}/${transform.version}`, kind: 'PartialObjectMetadataList' };
   const number = codec.itemsNumber(list);
   const make = (entry: Entry) =>
-    protobufItem(codec.protobufMessage(partialOf(objectOf(resource, entry), transform)), number);
+    protobufItem(codec.protobufMessage(partialOfEntry(resource, entry, transform)), number);
   return { name, itemOf: (entry) => entry.encodedBytes(name, make) };
 }
 

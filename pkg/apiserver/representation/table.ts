@@ -154,11 +154,14 @@ export function rowJson(resource: ServedResource, given: Entry, options: RowOpti
 }
 
 function row(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
-  const cells = toJSONText(cellsOf(resource, objectOf(resource, entry), options.context));
-  if (options.include === 'None') return Buffer.from(`{"cells":${cells},"object":null}`);
+  const shown = objectOf(resource, entry);
+  const cells = toJSONText(cellsOf(resource, shown, options.context));
+  const conditions = resource.strategy.rowConditions?.(shown) ?? [];
+  const members = `"cells":${cells}${conditions.length === 0 ? '' : `,"conditions":${toJSONText(conditions)}`}`;
+  if (options.include === 'None') return Buffer.from(`{${members},"object":null}`);
   const object =
     options.include === 'Object' ? jsonOf(resource, entry) : partialJson(resource, entry, options.transform);
-  return Buffer.concat([Buffer.from(`{"cells":${cells},"object":`), object, closing]);
+  return Buffer.concat([Buffer.from(`{${members},"object":`), object, closing]);
 }
 
 const closing = Buffer.from('}');

@@ -20,6 +20,7 @@ import { subresourceType } from '#apiserver/resources/subresource-type.js';
 /** Sets the pod's node once and for all. Throws 409 when it has one or is being deleted. */
 export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   const { registry, context } = addressed;
+  const form = registry.responder.negotiate(context);
   const options = writeOptions(registry, context, 'CreateOptions');
   const resource = registry.resources.find('', 'v1', 'pods') ?? addressed.resource;
   const operation = { registry, context, resource };
@@ -59,7 +60,7 @@ export async function bindPod(addressed: Operation): Promise<ApiResponse> {
   });
   annotateSpan(operation, entry);
   const status = { kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Success', code: 201 };
-  return registry.responder.object(context, status, 201);
+  return registry.responder.object(context, status, 201, form);
 }
 
 /** Failures as one error: each text once. */

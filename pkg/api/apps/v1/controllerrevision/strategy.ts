@@ -23,7 +23,7 @@ export const controllerRevisionStrategy: Strategy<ControllerRevision> = kindStra
     cells: (revision, context) => [
       revision.metadata.name ?? '',
       controllerText(revision),
-      String(revision.revision ?? 0),
+      revision.revision ?? 0,
       age(revision.metadata.creationTimestamp, context.now),
     ],
   },

@@ -52,6 +52,7 @@ export const daemonSetStrategy: Strategy<DaemonSet> = kindStrategy<DaemonSet>(da
   validateStatusUpdate: (set, old) => validateStatus(set.status, old.status),
   warnings: (set, old, context) => podTemplateWarnings(set.spec.template, old?.spec.template, context.dialect),
   cells: (set, context) => daemonSetCells(set, context.now),
+  internalAnnotations: [templateGenerationAnnotation],
 });
 
 function setTemplateGeneration(set: Draft<DaemonSet>, generation: number): void {

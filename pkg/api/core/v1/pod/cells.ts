@@ -1,6 +1,6 @@
 /** A pod's row in tables. */
 import type { ContainerState, ContainerStatus, Pod } from '#api/core/v1/types.gen.js';
-import type { TableRowCells } from '#api/meta/object.js';
+import type { TableRowCells, TableRowCondition } from '#api/meta/object.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import { age, humanDuration } from '#api/table/age.js';
 import { none, orNone } from '#api/table/text.js';
@@ -33,6 +33,21 @@ export function podCells(pod: Pod, now: number): TableRowCells {
     orNone(pod.status?.nominatedNodeName),
     readinessGates(pod),
   ];
+}
+
+/** That all its containers have ended, and how. */
+export function podRowConditions({ status }: Pod): readonly TableRowCondition[] {
+  const ended = endedPhases.get(status?.phase ?? '');
+  return ended === undefined ? [] : [ended];
+}
+
+const endedPhases: ReadonlyMap<string, TableRowCondition> = new Map([
+  ['Succeeded', completed('Succeeded', 'The pod has completed successfully.')],
+  ['Failed', completed('Failed', 'The pod failed.')],
+]);
+
+function completed(reason: string, message: string): TableRowCondition {
+  return { type: 'Completed', status: 'True', reason, message };
 }
 
 function summarize(pod: Pod): Summary {

@@ -1,6 +1,6 @@
 /** What is particular to pods. */
 
-import { podCells } from '#api/core/v1/pod/cells.js';
+import { podCells, podRowConditions } from '#api/core/v1/pod/cells.js';
 import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { defaultPod } from '#api/core/v1/pod/defaults.js';
 import { appArmorPrefix } from '#api/core/v1/pod/parts/annotations.js';
@@ -60,6 +60,7 @@ export const podStrategy: Strategy<Pod> = kindStrategy<Pod>(pods, {
     'status.nominatedNodeName': pod.status?.nominatedNodeName ?? '',
   }),
   cells: (pod, context) => podCells(pod, context.now),
+  rowConditions: podRowConditions,
   defaultGracePeriodSeconds: podGracePeriodSeconds,
   partUpdates: {
     ephemeralcontainers: {
