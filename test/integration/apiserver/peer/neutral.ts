@@ -25,6 +25,8 @@ const time = /\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?(Z| \+0000 UTC( m=\+[\d
 const wholeObject = /"\{\\"(?:apiVersion|kind|metadata)\\".*\}"/g;
 /** How two specs differ, in a form that its library does not promise to keep and that no other one can have. */
 const specDifference = /\n(?:[ \u00a0]{2}[\w.&*[\]]+\{[\s\S]*?\n[ \u00a0]{2}\}|changed: .*)\n?/g;
+/** How long ago something was that samples have years ago; what lasted less is their own. */
+const years = /\b\d+y(\d+d)?\b/g;
 const token = /\beyJ[\w-]+\.[\w-]+\.[\w-]+/g;
 
 /** What each of the forms above has; most texts have nothing of it. */
@@ -105,7 +107,7 @@ function madeUp(name: string, member: unknown, parent: JsonObject, given: Given)
 
 function neutralCell(cell: unknown, given: Given): unknown {
   if (typeof cell !== 'string') return cell;
-  return /^\d+s$/.test(cell) ? '<age>' : neutralText(cell, given);
+  return /^\d+s$/.test(cell) ? '<age>' : neutralText(cell, given).replaceAll(years, '<age>');
 }
 
 function without(value: unknown, name: string): unknown {

@@ -8,6 +8,7 @@ import { fractionOf } from '#test/integration/apiserver/peer/generate/hash.js';
 import { jsonType, KindUnderTest } from '#test/integration/apiserver/peer/generate/kind.js';
 import { acceptCases, listCases } from '#test/integration/apiserver/peer/generate/list-cases.js';
 import { managerCases } from '#test/integration/apiserver/peer/generate/manager-cases.js';
+import { printedCases } from '#test/integration/apiserver/peer/generate/printed-cases.js';
 import { protobufCases } from '#test/integration/apiserver/peer/generate/protobuf-cases.js';
 import { subresourceCases } from '#test/integration/apiserver/peer/generate/subresource-cases.js';
 import { declaredUnions } from '#test/integration/apiserver/peer/generate/unions.js';
@@ -38,6 +39,10 @@ export function* everyCaseSet(dialect: Dialect, isIncluded = (_file: string): bo
     if (info === undefined) throw new RangeError(`no such resource: ${sample.file}`);
     const kind = new KindUnderTest(info, sample, dialect);
     const ofFields = fields.of(kind, isIncluded(kind.file));
+    const printed = new KindUnderTest(info, sample, dialect, 'printed.');
+    if (isIncluded(printed.file)) {
+      yield { file: printed.file, steps: namespaceSteps(printed), cases: printedCases(printed) };
+    }
     if (!isIncluded(kind.file)) continue;
     const generic = [...verbCases(kind), ...listCases(kind), ...acceptCases(kind)];
     const cases: Case[] = [
@@ -49,12 +54,13 @@ export function* everyCaseSet(dialect: Dialect, isIncluded = (_file: string): bo
       ...managerCases(kind, unions),
       ...subresourceCases(kind),
     ];
-    yield { file: kind.file, steps: kind.namespace === undefined ? [] : [namespaceStep(kind.namespace)], cases };
+    yield { file: kind.file, steps: namespaceSteps(kind), cases };
   }
   for (const set of definitionSets(dialect)) if (isIncluded(set.file)) yield set;
 }
 
-function namespaceStep(name: string): Step {
+function namespaceSteps({ namespace: name }: KindUnderTest): Step[] {
+  if (name === undefined) return [];
   const body = JSON.stringify({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
-  return { method: 'POST', path: '/api/v1/namespaces', contentType: jsonType, body };
+  return [{ method: 'POST', path: '/api/v1/namespaces', contentType: jsonType, body }];
 }

@@ -14,15 +14,18 @@ export class KindUnderTest {
   readonly info: ResourceInfo;
   readonly dialect: Dialect;
   readonly sample: Sample;
-  constructor(info: ResourceInfo, sample: Sample, dialect: Dialect) {
+  readonly #prefix: string;
+  /** `prefix` stands before the file of the kind, for cases that are recorded apart. */
+  constructor(info: ResourceInfo, sample: Sample, dialect: Dialect, prefix = '') {
+    this.#prefix = prefix;
     this.info = info;
     this.sample = sample;
     this.dialect = dialect;
   }
 
-  /** `apps.v1.deployments` */
+  /** `apps.v1.deployments`, or `printed.apps.v1.deployments` */
   get file(): string {
-    return this.sample.file;
+    return `${this.#prefix}${this.sample.file}`;
   }
 
   get namespace(): string | undefined {

@@ -8,6 +8,8 @@ const files: ReadonlySet<string> = new Set([
   'core.v1.services',
   'custom.v1.widgets',
   'networking.v1.ingressclasses',
+  'printed.core.v1.pods',
+  'printed.core.v1.services',
   'rbac.v1.roles',
   'scheduling.v1.priorityclasses',
 ]);

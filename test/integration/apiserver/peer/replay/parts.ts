@@ -1,9 +1,9 @@
 /** Files of cases that are tested together. */
 
-const workloadGroups = /^(apps|batch|autoscaling|policy)\./;
+const workloadGroups = /^(printed\.)?(apps|batch|autoscaling|policy)\./;
 
 export function isCore(file: string): boolean {
-  return file.startsWith('core.');
+  return /^(printed\.)?core\./.test(file);
 }
 
 /** Definitions of custom kinds, and objects of these kinds. */

@@ -13,3 +13,6 @@ export interface Sample {
   readonly serial?: boolean;
   readonly sharedWithServer?: boolean;
 }
+
+/** Members that replace those of a kind's smallest object, by what is special about them. */
+export type PrintedSamples = Readonly<Record<string, Readonly<Record<string, unknown>>>>;

@@ -1,0 +1,148 @@
+/** Objects as rows of tables and as their metadata alone: what command-line clients and caches of metadata ask for. */
+import type { Case, Step } from '#test/integration/apiserver/peer/case.js';
+import { type JsonObject, type KindUnderTest, patchTypes } from '#test/integration/apiserver/peer/generate/kind.js';
+import { printedSamples } from '#test/integration/apiserver/peer/samples/printed.js';
+
+type Named = JsonObject & { metadata: JsonObject };
+
+/** How an object is asked for, and in which types its list differs from it. */
+export function printedCases(kind: KindUnderTest): Case[] {
+  const { verbs } = kind.info.declaration;
+  if (!verbs.includes('get')) return [writesCase(kind)];
+  const samples = printedSamples(kind.sample.file);
+  return [
+    ...[0, 1].map((size) =>
+      kind.case(`printed ${size}`, (name) => [
+        kind.post(labelled(kind.object(name, size), name)),
+        ...reads(kind, kind.object(name, size), name),
+      ]),
+    ),
+    ...Object.entries(samples).map(([id, sample]) =>
+      kind.case(`printed ${id}`, (name) => {
+        const object = labelled(merged(kind.object(name, 0), sample), name);
+        return [kind.post(object), ...statusWrites(kind, object), ...rows(kind, object, name)];
+      }),
+    ),
+    writesCase(kind),
+  ];
+}
+
+function labelled(object: Named, name: string): Named {
+  const { labels } = object.metadata;
+  return { ...object, metadata: { ...object.metadata, labels: { ...(labels as JsonObject | undefined), peer: name } } };
+}
+
+/** Members of `sample` replace those of the object; of its metadata each one by itself. */
+function merged(object: Named, { metadata, ...members }: JsonObject): Named {
+  return { ...object, ...members, metadata: { ...object.metadata, ...(metadata as JsonObject | undefined) } };
+}
+
+function statusWrites(kind: KindUnderTest, object: Named): Step[] {
+  const hasStatus = (kind.info.declaration.subresources ?? []).some(({ name }) => name === 'status');
+  if (object['status'] === undefined || !hasStatus) return [];
+  const body = { ...object, metadata: { ...object.metadata, resourceVersion: '$rv' } };
+  return [kind.put(kind.pathOf(object, '/status'), body)];
+}
+
+/** What distinguishes an object's row from those of others of its kind. */
+function rows(kind: KindUnderTest, object: Named, name: string): Step[] {
+  const accept = table(kind);
+  return [
+    { method: 'GET', path: `${kind.pathOf(object)}?includeObject=None`, accept },
+    { method: 'GET', path: `${ownList(kind, name)}&includeObject=${wholeObjects(kind)}`, accept },
+  ];
+}
+
+/** What rows carry where they may carry whole objects: what the server writes to these, and when, is any. */
+function wholeObjects({ sample }: KindUnderTest): string {
+  return sample.sharedWithServer === true ? 'Metadata' : 'Object';
+}
+
+function ownList(kind: KindUnderTest, name: string): string {
+  return `${kind.collection()}?labelSelector=peer%3D${name}`;
+}
+
+function reads(kind: KindUnderTest, object: Named, name: string): Step[] {
+  const path = kind.pathOf(object);
+  const get = (at: string, query: string, accept: string): Step => ({
+    method: 'GET',
+    path: query === '' ? at : `${at}${at.includes('?') ? '&' : '?'}${query}`,
+    accept,
+  });
+  const { protobufMediaType } = kind.dialect;
+  const partial = (as: string, { type = 'application/json', version = 'v1' } = {}) =>
+    `${type};as=${as};v=${version};g=${metaGroup(kind)}`;
+  const fallback = [table(kind), table(kind, 'v1beta1'), 'application/json'].join(',');
+  return [path, ownList(kind, name)].flatMap((at) => [
+    ...['', 'None', 'Metadata', wholeObjects(kind), 'Odd'].map((include) =>
+      get(at, include === '' ? '' : `includeObject=${include}`, table(kind)),
+    ),
+    get(at, '', table(kind, 'v1beta1')),
+    get(at, '', fallback),
+    get(at, 'includeObject=None', partial('Table', { type: 'application/yaml' })),
+    get(at, '', partial('Table', { type: protobufMediaType })),
+    get(at, '', partial('Table', { type: protobufMediaType }).concat(',application/json')),
+    ...['PartialObjectMetadata', 'PartialObjectMetadataList'].flatMap((as) => [
+      get(at, '', partial(as)),
+      get(at, '', partial(as, { version: 'v1beta1' })),
+      get(at, '', partial(as, { type: protobufMediaType })),
+      get(at, '', partial(as, { type: protobufMediaType, version: 'v1beta1' })),
+      get(at, '', `${partial(as, { type: protobufMediaType })},${partial(as)},application/json`),
+    ]),
+    get(at, '', partial('PartialObjectMetadata', { version: 'v2' })),
+    get(at, '', partial('Nothing')),
+    get(at, '', `${partial('Nothing')},application/json`),
+    get(at, '', 'application/json;as=Table;v=v1'),
+    get(at, '', `application/json;as=Table;g=${metaGroup(kind)}`),
+    get(at, '', 'application/json;as=Table;v=v1;g=example.com'),
+  ]);
+}
+
+function metaGroup({ dialect }: KindUnderTest): string {
+  return `meta.${dialect.apiDomain}`;
+}
+
+function table(kind: KindUnderTest, version = 'v1'): string {
+  return `application/json;as=Table;v=${version};g=${metaGroup(kind)}`;
+}
+
+/** Writes whose answers are asked for as a table, and as metadata. */
+function writesCase(kind: KindUnderTest): Case {
+  const { verbs } = kind.info.declaration;
+  return kind.case('writes answered as tables', (name) => {
+    const object = kind.object(name, 1) as Named;
+    const path = kind.pathOf(object);
+    const asTable = { accept: table(kind) };
+    const asPartial = { accept: `application/json;as=PartialObjectMetadata;v=v1;g=${metaGroup(kind)}` };
+    const label = (value: string) => kind.patch(path, 'merge', { metadata: { labels: { changed: value } } });
+    const applied = {
+      apiVersion: kind.info.apiVersion,
+      kind: kind.info.declaration.kind,
+      metadata: { labels: { applied: 'yes' } },
+    };
+    const steps: Step[] = [{ ...kind.post(object), ...asTable }];
+    if (verbs.includes('update')) steps.push({ ...kind.put(path, object), ...asTable });
+    if (verbs.includes('patch')) {
+      steps.push(
+        { ...label('yes'), ...asTable },
+        { ...label('no'), ...asPartial },
+        { ...label('odd'), accept: `application/json;as=Nothing;v=v1;g=${metaGroup(kind)}` },
+        {
+          method: 'PATCH',
+          path: `${path}?fieldManager=two`,
+          contentType: patchTypes.apply,
+          body: JSON.stringify(applied),
+          ...asTable,
+        },
+      );
+    }
+    if (verbs.includes('delete')) {
+      steps.push(
+        { method: 'DELETE', path: `${path}?dryRun=All`, ...asPartial },
+        { method: 'DELETE', path: `${path}?gracePeriodSeconds=0`, ...asTable },
+        { method: 'DELETE', path, ...asTable },
+      );
+    }
+    return steps;
+  });
+}
