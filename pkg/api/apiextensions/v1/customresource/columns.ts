@@ -46,7 +46,9 @@ export function cellsOf(given: readonly CustomResourceColumnDefinition[] | undef
 
 /** What is not of the column's type is not shown. */
 function cellOf(type: string, value: unknown, now: number): string | number | bigint | boolean | null {
-  if (value === undefined || value === null) return null;
+  if (value === undefined) return null;
+  // What Go writes for a null that is there.
+  if (value === null) return type === 'string' ? '<no value>' : null;
   switch (type) {
     case 'integer':
       if (typeof value === 'bigint') return value;

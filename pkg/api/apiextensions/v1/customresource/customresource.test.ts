@@ -157,7 +157,7 @@ t.test('cells', (t) => {
   const now = Date.parse('2026-01-01T00:01:30Z');
   const value = {
     metadata: { name: 'n', creationTimestamp: '2026-01-01T00:00:00Z' },
-    s: { i: 1.9, t: 'x', o: { a: 1 }, f: false },
+    s: { i: 1.9, t: 'x', o: { a: 1 }, f: false, n: null },
   };
   t.same(cellsOf(undefined)(value, now), ['n', '90s']);
   const all = cellsOf([
@@ -170,8 +170,10 @@ t.test('cells', (t) => {
     column('date', '.metadata.creationTimestamp'),
     column('date', '.s.t'),
     column('string', '.s.none'),
+    column('string', '.s.n'),
+    column('integer', '.s.n'),
   ]);
-  t.same(all(value, now), ['n', 1, 1.9, null, '{"a":1}', '1.9', false, '90s', '<invalid>', null]);
+  t.same(all(value, now), ['n', 1, 1.9, null, '{"a":1}', '1.9', false, '90s', '<invalid>', null, '<no value>', null]);
   t.end();
 });
 
