@@ -5,6 +5,7 @@ import type { Case, CaseSet, Step } from '#test/integration/apiserver/peer/case.
 import { keywords, oddSchemas } from '#test/integration/apiserver/peer/generate/keywords.js';
 import { type JsonObject, jsonType, KindUnderTest } from '#test/integration/apiserver/peer/generate/kind.js';
 import { acceptCases, listCases } from '#test/integration/apiserver/peer/generate/list-cases.js';
+import { printedCases, printedWatchCase } from '#test/integration/apiserver/peer/generate/printed-cases.js';
 import { subresourceCases } from '#test/integration/apiserver/peer/generate/subresource-cases.js';
 import { verbCases } from '#test/integration/apiserver/peer/generate/verb-cases.js';
 import type { MakeObject } from '#test/integration/apiserver/peer/samples/sample.js';
@@ -20,6 +21,7 @@ export function* definitionSets(dialect: Dialect): Generator<CaseSet> {
   ] as const) {
     yield ordinarySet(dialect, plural, namespaced);
   }
+  yield columnSet(dialect);
   yield schemaSet(dialect);
 }
 
@@ -131,6 +133,65 @@ function ordinarySet(dialect: Dialect, plural: string, namespaced: boolean): Cas
   const kind = customKind(dialect, definition, [() => ({}), () => ({ ...labelled, spec: { size: 3, color: 'red' } })]);
   const cases = [...verbCases(kind), ...listCases(kind), ...acceptCases(kind), ...subresourceCases(kind)];
   return { file: kind.file, steps: [...namespaceOf(kind), ...define(dialect, definition)], cases };
+}
+
+/** A kind with columns of all types, and objects that have what they show, or something else, or nothing. */
+function columnSet(dialect: Dialect): CaseSet {
+  const column = (name: string, type: string, jsonPath: string, more: object = {}) => ({
+    name,
+    type,
+    jsonPath,
+    ...more,
+  });
+  const more = {
+    additionalPrinterColumns: [
+      column('Integer', 'integer', '.spec.integer', { format: 'int64', description: 'a whole number' }),
+      column('Number', 'number', '.spec.number', { format: 'double' }),
+      column('Flag', 'boolean', '.spec.flag'),
+      column('Text', 'string', '.spec.text', { priority: 1 }),
+      column('When', 'date', '.spec.when'),
+      column('Age', 'date', '.metadata.creationTimestamp'),
+      column('First', 'string', '.spec.list[0].name', { format: 'byte' }),
+      column('Last', 'string', '.spec.list[-1:].name'),
+      column('All', 'string', '.spec.list[*].name'),
+      column('Ready', 'string', '.spec.list[?(@.name=="b")].value'),
+      column('Map', 'string', '.spec.map'),
+      column('Label', 'string', '.metadata.labels.app'),
+      column('Count', 'integer', '.spec.list[*].value'),
+    ],
+  };
+  const schema = {
+    type: 'object',
+    properties: { spec: { type: 'object', 'x-kubernetes-preserve-unknown-fields': true } },
+  };
+  const definition: Definition = { plural: 'gadgets', kind: 'Gadget', namespaced: true, schema, more };
+  const list = [
+    { name: 'a', value: 1 },
+    { name: 'b', value: 2 },
+  ];
+  const kind = customKind(dialect, definition, [
+    () => ({}),
+    () => ({
+      metadata: { labels: { app: 'example' } },
+      spec: {
+        integer: 5,
+        number: 1.5,
+        flag: true,
+        text: 'x',
+        when: '2020-01-01T00:00:00Z',
+        list,
+        map: { a: 1, b: 'c' },
+      },
+    }),
+    () => ({ spec: { integer: '7', number: '2.5', flag: 'yes', text: 5, when: 'never', list: {}, map: [1, 'a'] } }),
+    () => ({ spec: { integer: 1.5, number: 3, flag: 0, text: true, when: 12, list: [], map: null } }),
+    () => ({ spec: { integer: { a: 1 }, number: [1], flag: false, text: { a: 'b' }, when: null, list: [5], map: '' } }),
+  ]);
+  return {
+    file: kind.file,
+    steps: [...namespaceOf(kind), ...define(dialect, definition)],
+    cases: [...printedCases(kind), printedWatchCase(kind, kind.file)],
+  };
 }
 
 /** Definitions of all schemas; nothing is made of them. */

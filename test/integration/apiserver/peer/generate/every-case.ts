@@ -1,6 +1,7 @@
 /** All cases, in files by resource. */
 import { schemeFor } from '#api/scheme.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { Case, CaseSet, Step } from '#test/integration/apiserver/peer/case.js';
 import { definitionSets } from '#test/integration/apiserver/peer/generate/definition-cases.js';
 import { FieldCases } from '#test/integration/apiserver/peer/generate/field-cases.js';
@@ -8,7 +9,7 @@ import { fractionOf } from '#test/integration/apiserver/peer/generate/hash.js';
 import { jsonType, KindUnderTest } from '#test/integration/apiserver/peer/generate/kind.js';
 import { acceptCases, listCases } from '#test/integration/apiserver/peer/generate/list-cases.js';
 import { managerCases } from '#test/integration/apiserver/peer/generate/manager-cases.js';
-import { printedCases } from '#test/integration/apiserver/peer/generate/printed-cases.js';
+import { printedCases, printedWatchCase } from '#test/integration/apiserver/peer/generate/printed-cases.js';
 import { protobufCases } from '#test/integration/apiserver/peer/generate/protobuf-cases.js';
 import { subresourceCases } from '#test/integration/apiserver/peer/generate/subresource-cases.js';
 import { declaredUnions } from '#test/integration/apiserver/peer/generate/unions.js';
@@ -31,12 +32,7 @@ export function* everyCaseSet(dialect: Dialect, isIncluded = (_file: string): bo
   const unions = declaredUnions();
   const fields = new FieldCases(unions);
   for (const sample of everySample) {
-    const [group = '', version = '', resource = ''] = sample.file.split('.');
-    const info = scheme.resources.find(
-      ({ declaration }) =>
-        declaration.group === group && declaration.version === version && declaration.resource === resource,
-    );
-    if (info === undefined) throw new RangeError(`no such resource: ${sample.file}`);
+    const info = resourceOf(scheme, sample.file);
     const kind = new KindUnderTest(info, sample, dialect);
     const ofFields = fields.of(kind, isIncluded(kind.file));
     const printed = new KindUnderTest(info, sample, dialect, 'printed.');
@@ -56,7 +52,34 @@ export function* everyCaseSet(dialect: Dialect, isIncluded = (_file: string): bo
     ];
     yield { file: kind.file, steps: namespaceSteps(kind), cases };
   }
+  if (isIncluded(watchesFile)) yield watchSet(scheme, dialect);
   for (const set of definitionSets(dialect)) if (isIncluded(set.file)) yield set;
+}
+
+const watchesFile = 'printed.watches';
+
+/** Kinds whose objects share nothing with others, so that all are watched at once. */
+function watchSet(scheme: Scheme, dialect: Dialect): CaseSet {
+  const kinds = everySample
+    .filter(({ serial, sharedWithServer }) => serial !== true && sharedWithServer !== true)
+    .map((sample) => new KindUnderTest(resourceOf(scheme, sample.file), sample, dialect, 'watched.'))
+    .filter(({ info }) => info.declaration.verbs.includes('watch'));
+  return {
+    file: watchesFile,
+    steps: kinds.flatMap(namespaceSteps),
+    cases: kinds.map((kind) => printedWatchCase(kind, watchesFile)),
+  };
+}
+
+/** Of a file such as `apps.v1.deployments`. */
+function resourceOf(scheme: Scheme, file: string): ResourceInfo {
+  const [group = '', version = '', resource = ''] = file.split('.');
+  const info = scheme.resources.find(
+    ({ declaration }) =>
+      declaration.group === group && declaration.version === version && declaration.resource === resource,
+  );
+  if (info === undefined) throw new RangeError(`no such resource: ${file}`);
+  return info;
 }
 
 function namespaceSteps({ namespace: name }: KindUnderTest): Step[] {

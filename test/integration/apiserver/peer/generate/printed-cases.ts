@@ -11,7 +11,7 @@ export function printedCases(kind: KindUnderTest): Case[] {
   if (!verbs.includes('get')) return [writesCase(kind)];
   const samples = printedSamples(kind.sample.file);
   return [
-    ...[0, 1].map((size) =>
+    ...kind.sample.sizes.map((_, size) =>
       kind.case(`printed ${size}`, (name) => [
         kind.post(labelled(kind.object(name, size), name)),
         ...reads(kind, kind.object(name, size), name),
@@ -104,6 +104,27 @@ function metaGroup({ dialect }: KindUnderTest): string {
 
 function table(kind: KindUnderTest, version = 'v1'): string {
   return `application/json;as=Table;v=${version};g=${metaGroup(kind)}`;
+}
+
+/** Events in each form. A watch takes a second: all cases of these are in one file, so that they run side by side. */
+export function printedWatchCase(kind: KindUnderTest, file: string): Case {
+  const given = kind.case('watched', (name) => {
+    const watch = (query: string, accept: string): Step => ({
+      method: 'GET',
+      path: `${ownList(kind, name)}&watch=1&timeoutSeconds=1${query}`,
+      accept,
+    });
+    const partial = (as: string) => `application/json;as=${as};v=v1;g=${metaGroup(kind)}`;
+    return [
+      kind.post(labelled(kind.object(name, 1), name)),
+      watch('', table(kind)),
+      watch('&includeObject=None', table(kind, 'v1beta1')),
+      watch('', partial('PartialObjectMetadata')),
+      watch('', partial('PartialObjectMetadataList')),
+      watch('', partial('Nothing')),
+    ];
+  });
+  return { ...given, file, id: `${kind.file} watched` };
 }
 
 /** Writes whose answers are asked for as a table, and as metadata. */
