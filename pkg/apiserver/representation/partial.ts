@@ -45,7 +45,9 @@ export function partialOfEntry(resource: ServedResource, entry: Entry, version: 
  * carry what they have no fields for.
  */
 function internalMetadata(resource: ServedResource, entry: Entry): ApiObjectShape['metadata'] {
-  const object = resource.conversion?.kind === 'in process' ? entry.object() : objectOf(resource, entry);
+  const { conversion } = resource;
+  const isInside = conversion?.kind === 'in process' && !isCustom(resource);
+  const object = isInside ? entry.object() : objectOf(resource, entry);
   const { metadata } = object as ApiObjectShape;
   const { internalAnnotations = [] } = resource.strategy;
   const { annotations, ...rest } = metadata;
