@@ -313,12 +313,16 @@ t.test('backends that fail', async (t) => {
   const limits = { ...standardLimits, backendMs: 300 };
   const cluster = await setUp(t, { limits });
   const { addIngress, addService, ask, to, untilRouted } = cluster;
+  let busy = 0;
   const { port: alive } = await listen(t, (request, response) => {
     if (request.url === '/silent') return;
     if (request.url === '/broken') response.destroy();
     else if (request.url === '/cut')
       response.writeHead(200, { 'content-length': 10 }).write('half', () => response.destroy());
-    else echo(request, response);
+    else if (request.url === '/busy') {
+      busy += 1;
+      response.writeHead(503, { 'retry-after': '1' }).end('later');
+    } else echo(request, response);
   });
   await addService('some', await deadPort(t), await deadPort(t), alive);
   await addService('dead', await deadPort(t));
@@ -340,6 +344,8 @@ t.test('backends that fail', async (t) => {
   t.equal(await status('missing'), 503);
   t.equal(await status('some', '/silent'), 504);
   t.equal(await status('some', '/broken'), 502);
+  t.equal(await status('some', '/busy'), 503);
+  t.equal(busy, 1, 'what a backend answers is not asked for again');
   await t.rejects(ask({ path: '/cut', headers: { host: 'some' } }), /aborted/, 'half an answer is not a whole one');
   const text = await metricsText(cluster.metrics);
   t.match(text, /ingress_backend_failures_total\{reason="dial"\} \d/);

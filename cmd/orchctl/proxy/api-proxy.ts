@@ -85,6 +85,8 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
     undici: agent,
     handler: pass,
     replyOptions: {
+      // A 503 is an answer: the library would ask again up to ten times.
+      retryDelay: () => null,
       rewriteHeaders: endToEnd,
       onError: (reply, { error }) => plain(reply as FastifyReply, 500, `${messageOf(error.cause ?? error)}\n`),
     },

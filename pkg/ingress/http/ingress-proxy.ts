@@ -92,6 +92,8 @@ export class IngressProxy {
       undici: { request: this.#ask as never },
       handler: (request, reply, _place, replyOptions) => this.#serve(request, reply, replyOptions),
       replyOptions: {
+        // A 503 is the backend's answer: the library would ask again up to ten times.
+        retryDelay: () => null,
         rewriteRequestHeaders: (request, headers) => this.#requestHeaders(request as FastifyRequest, headers),
         rewriteHeaders: endToEnd,
         queryString: () => '',
