@@ -6,7 +6,7 @@
  * Stored: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0",…`
  * Served: `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"17","name":"web-0",…`
  */
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { maxSharedBytes } from '#storage/segments/packed.js';
 import { type Bytes, isWhole, joined } from '#storage/segments/segmented.js';
 import type { Revision } from '#storage/store.js';

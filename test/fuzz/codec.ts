@@ -13,7 +13,7 @@ import { encodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';

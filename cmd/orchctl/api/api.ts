@@ -6,7 +6,7 @@ import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { type Status, StatusError, statusOf } from '#apimachinery/errors/status.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ApiObject } from '#client/client.js';
 import { readLines } from '#client/rest/lines.js';
 import type { RestClient } from '#client/rest/rest-client.js';

@@ -1,7 +1,7 @@
 /** Prints whole objects as JSON or YAML. */
 
 import { encodeYAML } from '#apimachinery/codec/yaml.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ApiObject } from '#client/client.js';
 
 export function objectText(object: unknown, form: 'json' | 'yaml'): string {

@@ -3,7 +3,7 @@ import { goFieldsOf } from '#api/go/go-fields.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { cut } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { goFieldSyntax } from '#apimachinery/spew/syntax.js';
 import { GoValue, invalidValue, none } from '#apimachinery/validation/failure.js';

@@ -45,7 +45,7 @@ import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { copyJsonSteps } from '#apimachinery/collections/copy.js';
 import { badRequest, statusOf, unclassified } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
 
 export interface ApplyRequest extends WriteInfo {

@@ -4,7 +4,7 @@
  * edges is a member when it has the edge `.` too. Sets are values: operations give new ones and share what is the same.
  */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 export interface FieldSet {
   readonly [element: string]: FieldSet;

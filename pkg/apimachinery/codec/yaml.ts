@@ -14,7 +14,7 @@ import { checkDepth } from '#apimachinery/codec/json/walk.js';
 import { jsonValue } from '#apimachinery/codec/yaml/json-value.js';
 import { maxYamlDepth, parseDocument } from '#apimachinery/codec/yaml/nodes.js';
 import { isPlainText } from '#apimachinery/codec/yaml/resolve.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 /**
  * JSON that YAML reads otherwise, or not at all: escapes and characters that it does not have, line breaks of its own, colons

@@ -2,7 +2,7 @@
 import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import type { Draft } from '#apimachinery/draft.js';
-import { NumberLiteral } from '#apimachinery/number-literal.js';
+import { NumberLiteral } from '#apimachinery/json-text.js';
 
 type JsonObject = Record<string, unknown>;
 

@@ -1,6 +1,6 @@
 /** JSON values as Go prints what its decoders make of them, for messages that 1.24 writes with `%T`, `%v` and `%#v`. */
 import { cut, quoted } from '#apimachinery/errors/shown.js';
-import { NumberLiteral } from '#apimachinery/number-literal.js';
+import { NumberLiteral } from '#apimachinery/json-text.js';
 
 /** `shortest`: the digits in JavaScript's form with an exponent, where they are not those of a double. */
 export function goFloat(value: number, shortest: string = value.toExponential()): string {

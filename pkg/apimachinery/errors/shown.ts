@@ -1,4 +1,4 @@
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 /** Values as messages show them: whole, as long as they are of a size that anybody reads. */
 

@@ -1,5 +1,5 @@
 /** Looks up JSON values among others: each as fast in a list of thousands as in one of few. */
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { isObject } from '#apimachinery/patch/json-values.js';
 
 /** JSON values as keys of maps and sets: equal ones (`jsonEqual`) have the same key. */

@@ -12,7 +12,7 @@ import { setMember } from '#apimachinery/collections/set-member.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { checkValueDepth, isObject, type JsonObject, jsonEqual, member } from '#apimachinery/patch/json-values.js';
 
 /** More operations than that in one patch are refused. */

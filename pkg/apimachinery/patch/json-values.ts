@@ -1,7 +1,7 @@
 /** What the patch languages share: JSON values, compared and changed without touching the originals. */
 
 import { badRequest } from '#apimachinery/errors/status.js';
-import { NumberLiteral } from '#apimachinery/number-literal.js';
+import { NumberLiteral } from '#apimachinery/json-text.js';
 
 export type JsonObject = Record<string, unknown>;
 

@@ -3,7 +3,7 @@
  * which release 1.24 makes hashes. The struct is the one that comes out of Protobuf: empty lists and maps are nil.
  */
 
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 import { goQuantity } from '#apimachinery/spew/quantity.js';

@@ -3,7 +3,7 @@ import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { bareMediaType, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { decodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 
 /** Bytes of one answer that are kept for the log: as many as a request may bring. */

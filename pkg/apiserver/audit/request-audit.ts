@@ -4,7 +4,7 @@ import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, type Status } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { Captured, type CaptureOptions, responseText } from '#apiserver/audit/captured.js';
 import type { EventFacts, ObjectReference } from '#apiserver/audit/event.js';
 import { followed } from '#apiserver/audit/followed-body.js';

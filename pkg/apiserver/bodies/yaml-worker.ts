@@ -4,7 +4,7 @@ import { parentPort } from 'node:worker_threads';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { yamlText } from '#apimachinery/codec/yaml/octets.js';
 import { readYAML } from '#apimachinery/codec/yaml.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { YamlAnswer } from '#apiserver/bodies/yaml-reader.js';
 
 parentPort?.on('message', (body: Uint8Array) => {

@@ -13,7 +13,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import { parseGroupVersion } from '#apimachinery/group-version.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { StoredForms } from '#apiserver/customresources/conversion.js';
 import type { ConversionMetrics } from '#apiserver/customresources/conversion-metrics.js';
 import {

@@ -17,7 +17,7 @@ import { setMember } from '#apimachinery/collections/set-member.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
 import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
 import { mergePatch } from '#apimachinery/patch/merge-patch.js';

@@ -4,7 +4,7 @@
  */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { encodeYAML, encodeYAMLFast } from '#apimachinery/codec/yaml.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 export interface ListDocument {
   /** Members before the items, in their order. */

@@ -3,7 +3,7 @@
  * all of them; those of other kinds do.
  */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonBytesOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 import { type Bytes, begins, joined } from '#storage/segments/segmented.js';

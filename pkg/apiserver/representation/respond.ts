@@ -7,7 +7,7 @@ import { type Encoding, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { encodeYAMLFast } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, isPathNotFound, type Status, statusOf } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';

@@ -3,7 +3,7 @@
  * copied once, into what is written.
  */
 import type { Status } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { Transform } from '#apiserver/http/media-type.js';
 import { partialJson, partialOf, viewName } from '#apiserver/representation/partial.js';
 import { protobufItems, protobufMessageOf } from '#apiserver/representation/protobuf-message.js';

@@ -10,7 +10,7 @@ import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, pathNotFound, type Qualified } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { pathSegmentErrors } from '#apimachinery/validation/names.js';

@@ -6,7 +6,7 @@
  * its end, as a whole.
  */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { TransportError } from '#client/http/transport-error.js';
 import { jsonIn, parseJson } from '#client/rest/response.js';
 

@@ -1,6 +1,6 @@
 /** In which form objects travel between client and server. */
 import { withoutNulls } from '#apimachinery/codec/json/nulls.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import { JsonItemReader } from '#client/rest/json-item.js';

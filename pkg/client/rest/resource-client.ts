@@ -1,6 +1,6 @@
 /** The verbs of one resource as HTTP requests. */
 import { badRequest } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type {
   ApiList,

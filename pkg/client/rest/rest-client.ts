@@ -2,7 +2,7 @@
 
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, RequestOptions, ResourceClient } from '#client/client.js';
 import { isTransportError, TransportError } from '#client/http/transport-error.js';

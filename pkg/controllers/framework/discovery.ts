@@ -4,7 +4,7 @@ import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.j
 import { apiservices } from '#api/apiregistration/v1/resources.gen.js';
 import type { APIGroupList, APIResource, APIResourceList } from '#api/meta/v1/types.gen.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client } from '#client/client.js';
 import type { InformerFactory } from '#client/informer/informer.js';

@@ -1,5 +1,5 @@
 /** What the API server says of an object, asked by a dry run that changes nothing. */
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { type Api, collectionPath, failureOf, objectPath, withQuery } from '#cmd/orchctl/api/api.js';
 import { objectName } from '#cmd/orchctl/api/resources.js';
 import { fieldManager } from '#cmd/orchctl/commands/apply.js';

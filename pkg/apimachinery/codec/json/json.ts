@@ -12,7 +12,7 @@ import { typeMetaFault } from '#apimachinery/codec/json/type-meta.js';
 import { type JsonObject, JsonWalk } from '#apimachinery/codec/json/walk.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, type StatusError } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** What happens about members that no field describes and members that come twice (`?fieldValidation=`). */

@@ -3,7 +3,7 @@ import t from 'tap';
 import { allSteps } from '#apimachinery/async/steps.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
-import { NumberLiteral, toJSONText } from '#apimachinery/number-literal.js';
+import { NumberLiteral, toJSONText } from '#apimachinery/json-text.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 t.test('values', async (t) => {

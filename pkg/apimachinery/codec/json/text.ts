@@ -1,5 +1,5 @@
 /** JSON texts into values, as Go reads them. */
-import { NumberLiteral, numberOf } from '#apimachinery/number-literal.js';
+import { NumberLiteral, numberOf } from '#apimachinery/json-text.js';
 
 const backslash = 0x5c;
 

@@ -1,6 +1,6 @@
 /** What names the kind of an object. Release 1.24 reads it by itself, before it reads the object. */
 import { jsonName } from '#apimachinery/errors/go-value.js';
-import { NumberLiteral } from '#apimachinery/number-literal.js';
+import { NumberLiteral } from '#apimachinery/json-text.js';
 
 /** Go's name of what holds an object's version and kind. */
 const versionAndKind =

@@ -13,7 +13,7 @@ import { formatDurationNanos, parseDurationNanos } from '#apimachinery/duration.
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { int64Value, isInt64, isUint64 } from '#apimachinery/int64.js';
-import { NumberLiteral } from '#apimachinery/number-literal.js';
+import { NumberLiteral } from '#apimachinery/json-text.js';
 import { canonicalQuantity } from '#apimachinery/quantity.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, Prune, TypeInfo } from '#apimachinery/schema/type-info.js';

@@ -6,7 +6,7 @@ import { type AliasNode, type MappingNode, maxYamlDepth, type Node } from '#apim
 import { resolveScalar, type Scalar } from '#apimachinery/codec/yaml/resolve.js';
 import { YamlError } from '#apimachinery/codec/yaml/yaml-error.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
-import { NumberLiteral, numberOf } from '#apimachinery/number-literal.js';
+import { NumberLiteral, numberOf } from '#apimachinery/json-text.js';
 
 /** Told of a key that its map has already, by the value's line (from one). */
 export type OnRepeated = (key: Scalar, line: number) => void;

@@ -11,7 +11,7 @@ import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { encodeYAML, parseYAML, readYAML } from '#apimachinery/codec/yaml.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { RandomYAML } from '#apimachinery/testing/random-yaml.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 

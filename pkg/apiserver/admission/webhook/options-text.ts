@@ -1,6 +1,6 @@
 /** The options of a request, as webhooks are told them. Pure. */
 import type { Dialect } from '#apimachinery/dialect.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 
 const kinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;

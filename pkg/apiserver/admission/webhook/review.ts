@@ -4,7 +4,7 @@ import type { ReviewVersion } from '#api/admissionregistration/v1/webhook/review
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Status } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import type { AdmissionOperation } from '#apiserver/admission/admission.js';
 import type { ResourceName } from '#apiserver/admission/webhook/rules.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';

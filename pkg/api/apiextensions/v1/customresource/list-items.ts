@@ -7,7 +7,7 @@ import { membersWithin } from '#api/apiextensions/v1/structural/members-within.j
 import { isMembers, type Structural } from '#api/apiextensions/v1/structural/structural.js';
 import { goSyntax } from '#apimachinery/errors/go-value.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { addAll, duplicate, GoValue } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 

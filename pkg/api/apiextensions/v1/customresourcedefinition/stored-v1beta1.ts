@@ -7,7 +7,7 @@ import { isMembers } from '#api/apiextensions/v1/structural/structural.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { perDialect } from '#apimachinery/memo/per-dialect.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 type Members = Record<string, unknown>;
 

@@ -19,7 +19,7 @@ import {
 } from '#apimachinery/cel/values.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { int64Value } from '#apimachinery/int64.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 
 type Members = Record<string, unknown>;
 

@@ -14,7 +14,7 @@ import { Verdict } from '#api/apiextensions/v1/values/verdict.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { isList } from '#apimachinery/is-list.js';
-import { toJSONText } from '#apimachinery/number-literal.js';
+import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import {
   invalidType,

@@ -1,6 +1,6 @@
 /**
- * Numbers of JSON texts that are not the `number` which JSON.parse makes of them. What the rest of the program sees is a
- * `number`, or a `bigint` for an integer of 64 bits beyond ±(2^53-1), up to which doubles are exact.
+ * Values into JSON texts, and numbers of such texts that are not the `number` which JSON.parse makes of them. What the rest of
+ * the program sees is a `number`, or a `bigint` for an integer of 64 bits beyond ±(2^53-1), up to which doubles are exact.
  */
 import { parseInt64 } from '#apimachinery/int64.js';
 
