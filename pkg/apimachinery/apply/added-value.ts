@@ -1,5 +1,5 @@
 /** The fields of a value that was not there before. */
-import { AmbiguousElementError, checkEdges, fieldEdge } from '#apimachinery/apply/edges.js';
+import { AmbiguousElementError, checkEdge, fieldEdge } from '#apimachinery/apply/edges.js';
 import { type FieldSet, inOrder, memberOnly } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -92,18 +92,29 @@ export function inAlphabet(object: JsonObject): readonly string[] {
   return names;
 }
 
+/** The elements of a list by their edges. Throws an AmbiguousElementError where these do not tell them apart. */
+export function* elementsByEdge(
+  structure: ElementsStructure,
+  list: readonly unknown[],
+  budget: StepBudget,
+): Steps<Map<string, unknown>> {
+  const byEdge = new Map<string, unknown>();
+  for (const part of list) {
+    if (budget.spend(1)) yield;
+    const edge = elementOf(structure, part);
+    checkEdge(edge);
+    byEdge.set(edge, part);
+  }
+  if (byEdge.size < list.length) throw new AmbiguousElementError('an element is there twice');
+  return byEdge;
+}
+
 function* addedList(structure: ElementsStructure, list: readonly unknown[], budget: StepBudget): Steps<FieldSet> {
   if (list.length === 0) return memberOnly;
   const element = partStructure(structure);
   checkEntries(list.length);
-  const byEdge = new Map<string, unknown>();
-  for (const part of list) {
-    if (budget.spend(1)) yield;
-    byEdge.set(elementOf(structure, part), part);
-  }
-  if (byEdge.size < list.length) throw new AmbiguousElementError('an element is there twice');
+  const byEdge = yield* elementsByEdge(structure, list, budget);
   const edges = [...byEdge.keys()].sort();
-  checkEdges(edges);
   const node: Node = { '.': memberOnly };
   for (const edge of edges) {
     if (budget.spend(1)) yield;

@@ -3,8 +3,8 @@
  * as a whole. Rules of structured-merge-diff as of release 1.24. Parts that both versions share are not looked at.
  */
 
-import { addedValue } from '#apimachinery/apply/added-value.js';
-import { AmbiguousElementError, checkEdge, fieldEdge } from '#apimachinery/apply/edges.js';
+import { addedValue, elementsByEdge } from '#apimachinery/apply/added-value.js';
+import { checkEdge, fieldEdge } from '#apimachinery/apply/edges.js';
 import { emptySet, type FieldSet, memberOnly, sorted, unionBelow } from '#apimachinery/apply/field-set.js';
 import {
   asList,
@@ -42,8 +42,8 @@ interface Difference {
   readonly removed: FieldSet | undefined;
 }
 
-const added: Difference = { touched: memberOnly, removed: undefined };
-const modified = added;
+/** It is new, or has another value. */
+const touched: Difference = { touched: memberOnly, removed: undefined };
 const gone: Difference = { touched: undefined, removed: memberOnly };
 
 type Node = Record<string, FieldSet>;
@@ -95,8 +95,7 @@ export function* addedFields(type: TypeInfo, object: unknown, unseen?: FieldSet,
 function leafDifference(leaf: LeafStructure, left: unknown, right: unknown): Difference | undefined {
   if (right === undefined) return gone;
   leaf.check?.(right);
-  if (left === undefined) return added;
-  return jsonEqual(left, right) ? undefined : modified;
+  return left !== undefined && jsonEqual(left, right) ? undefined : touched;
 }
 
 class Comparer {
@@ -165,7 +164,7 @@ class Comparer {
         const removed = isMessage ? yield* addedValue(left, structure, this.#budget) : memberOnly;
         return { touched: undefined, removed };
       }
-      return jsonEqual(left, right) ? undefined : modified;
+      return jsonEqual(left, right) ? undefined : touched;
     }
     const parts = new Differences();
     switch (structure.kind) {
@@ -213,8 +212,8 @@ class Comparer {
       return;
     }
     checkEntries(right.length);
-    const before = yield* this.#byEdge(structure, left);
-    const after = yield* this.#byEdge(structure, right);
+    const before = yield* elementsByEdge(structure, left, this.#budget);
+    const after = yield* elementsByEdge(structure, right, this.#budget);
     for (const [edge, old] of before) {
       const next = after.get(edge);
       after.delete(edge);
@@ -222,18 +221,6 @@ class Comparer {
       else if (this.#budget.spend(1)) yield;
     }
     for (const [edge, next] of after) all.add(edge, yield* this.#difference(undefined, next, element));
-  }
-
-  *#byEdge(structure: ElementsStructure, list: List): Steps<Map<string, unknown>> {
-    const byEdge = new Map<string, unknown>();
-    for (const part of list) {
-      if (this.#budget.spend(1)) yield;
-      const edge = elementOf(structure, part);
-      checkEdge(edge);
-      byEdge.set(edge, part);
-    }
-    if (byEdge.size < list.length) throw new AmbiguousElementError('an element is there twice');
-    return byEdge;
   }
 }
 
