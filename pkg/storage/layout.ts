@@ -15,7 +15,6 @@ import type { Revision } from '#storage/store.js';
 export interface StoredParts {
   /** Start and end of each, in the order of `largeValues`: first the managers' field sets. */
   readonly ranges: readonly number[];
-  readonly fieldSets: number;
   /** Of all bytes. */
   readonly length: number;
 }
@@ -131,7 +130,7 @@ function writeEntry(writer: StoredWriter, entry: unknown): void {
     const value = (entry as Readonly<Record<string, unknown>>)[key];
     if (value === undefined) continue;
     writer.text(`${separator}${JSON.stringify(key)}:`);
-    if (value === fields) writer.fieldSet(fields);
+    if (value === fields) writer.value(fields);
     else writer.text(toJSONText(value));
     separator = ',';
   }
@@ -187,7 +186,6 @@ class StoredWriter {
   /** Those of `before`, in the order of its parts. */
   readonly #known: readonly object[];
   readonly #ranges: number[] = [];
-  #fieldSets = 0;
   readonly #chunks: (string | Buffer)[] = [];
   #text = '';
   #size = 0;
@@ -199,11 +197,6 @@ class StoredWriter {
 
   text(text: string): void {
     this.#text += text;
-  }
-
-  fieldSet(value: object): void {
-    this.#fieldSets++;
-    this.value(value);
   }
 
   /** A large value: where it is will be known. `textOf`: what its text says. */
@@ -228,7 +221,7 @@ class StoredWriter {
     for (const chunk of this.#chunks) {
       at += typeof chunk === 'string' ? bytes.write(chunk, at) : chunk.copy(bytes, at);
     }
-    return { bytes, parts: { ranges: this.#ranges, fieldSets: this.#fieldSets, length: this.#size } };
+    return { bytes, parts: { ranges: this.#ranges, length: this.#size } };
   }
 
   #flush(): void {

@@ -19,14 +19,14 @@ export class RecentParts {
   readonly #slots: (StoredParts | undefined)[] = Array.from({ length: slots });
 
   /** An equal one to keep. */
-  of({ ranges, fieldSets, length }: StoredParts): StoredParts {
+  of({ ranges, length }: StoredParts): StoredParts {
     let hash = length;
     for (const place of ranges) hash = (Math.imul(hash, 31) + place) | 0;
     const slot = (hash ^ (hash >>> 8) ^ (hash >>> 16)) & (slots - 1);
     const known = this.#slots[slot];
-    if (known?.length === length && known.fieldSets === fieldSets && sameItems(known.ranges, ranges)) return known;
+    if (known?.length === length && sameItems(known.ranges, ranges)) return known;
     // A copy has no room for more behind it, unlike an array that has grown.
-    const kept = { ranges: ranges.slice(), fieldSets, length };
+    const kept = { ranges: ranges.slice(), length };
     this.#slots[slot] = kept;
     return kept;
   }
