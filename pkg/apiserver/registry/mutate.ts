@@ -173,8 +173,10 @@ async function attempt(operation: Operation, { mutation, known, key }: Attempt):
   checkIdentity(resource, object, start.object);
   await takeSteps(change, preparation, pause);
   const undo = await beginUpdate(registry, resource, { object, old: start.object, dryRun });
-  if (undo.length > 0) shareUnchanged(object, start);
   try {
+    // From here on the object is only read.
+    shareUnchanged(object, start);
+    await pause();
     await takeSteps(change, replacement, pause);
   } catch (error) {
     await undoAll(registry, undo);
@@ -207,10 +209,8 @@ function prepare({ operation: { registry }, mutation: { profile }, object, start
   registry.codec.complete(object);
 }
 
-/** From here on the object is only read, but for what belongs to hooks. */
 function measure(change: Change): void {
-  const { operation, object, start, tracked, known } = change;
-  shareUnchanged(object, start);
+  const { operation, object, tracked, known } = change;
   change.tooLarge = tooLargeToFit(operation.context, object, { tracked, stored: known });
 }
 

@@ -7,7 +7,7 @@ import { leastBytes } from '#apimachinery/apply/least-bytes.js';
 import { entriesFault } from '#apimachinery/apply/managers.js';
 import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
 import type { Pause } from '#apimachinery/async/steps.js';
-import { storedForm } from '#apimachinery/codec/json/field-places.js';
+import { withoutEmpties } from '#apimachinery/codec/json/field-places.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { hasReason, requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -84,7 +84,7 @@ export function recordManagers(
     delete object.metadata.managedFields;
     return undefined;
   }
-  const write = { context, resource, ...recorded, object: storedForm(resource.type, object) };
+  const write = { context, resource, ...recorded, object: withoutEmpties(resource.type, object) };
   return registry.managedFields.written(write, pause);
 }
 

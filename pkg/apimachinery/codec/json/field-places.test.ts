@@ -1,6 +1,6 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
-import { dropEmpties, storedForm } from '#apimachinery/codec/json/field-places.js';
+import { dropEmpties, withoutEmpties } from '#apimachinery/codec/json/field-places.js';
 import { decodeValue } from '#apimachinery/codec/json/json.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
@@ -19,11 +19,11 @@ t.test('empty values are there until they are taken out', async (t) => {
   t.strictSame(decoded.spec, { containers: [], overhead: {} }, 'of those that say something meanwhile');
   const { spec } = decoded;
   Object.freeze(spec);
-  t.strictSame(storedForm(type, decoded).spec, { containers: [] });
+  t.strictSame(withoutEmpties(type, decoded).spec, { containers: [] });
   dropEmpties(type, decoded);
   t.strictSame(decoded.spec, { containers: [] });
   t.strictSame(spec.overhead, {}, 'the shared one stays');
-  t.equal(storedForm(type, decoded), decoded, 'nothing is copied without need');
+  t.equal(withoutEmpties(type, decoded), decoded, 'nothing is copied without need');
 });
 
 t.test('bytes, and parts of lists', async (t) => {

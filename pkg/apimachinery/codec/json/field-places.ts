@@ -17,13 +17,13 @@ export function dropEmpties(type: TypeInfo, object: object): void {
 }
 
 /** The object as it would be stored: itself where it has none, and otherwise sharing the parts that have none. */
-export function storedForm<T extends object>(type: TypeInfo, object: T): T {
-  return withoutEmpties(type, object as unknown as JsonObject) as unknown as T;
+export function withoutEmpties<T extends object>(type: TypeInfo, object: T): T {
+  return stripped(type, object as unknown as JsonObject) as unknown as T;
 }
 
-function withoutEmpties(type: TypeInfo, object: JsonObject): JsonObject {
+function stripped(type: TypeInfo, object: JsonObject): JsonObject {
   const places = placesOf(type);
-  let result = rewrittenBelow(places, object, withoutEmpties);
+  let result = rewrittenBelow(places, object, stripped);
   for (const field of places.own) {
     if (object[field.name] === undefined || !saysNothing(field, object[field.name])) continue;
     const { [field.name]: _, ...others } = result;

@@ -5,8 +5,8 @@
 import { ReverseWriter, tag, wire, wireTypeOf } from '#apimachinery/codec/protobuf/writer.js';
 import { parseDurationNanos } from '#apimachinery/duration.js';
 import { escapeHtml } from '#apimachinery/go-json.js';
-import { oncePer } from '#apimachinery/memo/once-per.js';
 import { toJSONText } from '#apimachinery/json-text.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
