@@ -12,6 +12,7 @@ import { plain } from '#daemon/serving/plain-app.js';
 import { schemaless } from '#daemon/serving/schemaless.js';
 import { AppUpgrades, type AskedUpgrade, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
 import { endToEnd } from '#daemon/streaming/end-to-end.js';
+import { answersAsTheyAre, passedOnAsIs } from '#daemon/streaming/pass-on.js';
 import { askUpgrade } from '#daemon/streaming/tunnel.js';
 
 export interface ApiProxyOptions {
@@ -78,16 +79,12 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
     // The API's own paths keep their beginning, as in 1.24.
     rewritePrefix: apiPrefix.startsWith('/api') ? apiPrefix : '/',
     ...(apiPrefix === '/' ? {} : { prefix: apiPrefix.slice(0, -1) }),
-    websocket: false,
-    internalRewriteLocationHeader: false,
-    disableRequestLogging: true,
+    ...passedOnAsIs,
     // TLS, where there is any, is the dialer's.
     undici: agent,
     handler: pass,
     replyOptions: {
-      // A 503 is an answer: the library would ask again up to ten times.
-      retryDelay: () => null,
-      rewriteHeaders: endToEnd,
+      ...answersAsTheyAre,
       onError: (reply, { error }) => plain(reply as FastifyReply, 500, `${messageOf(error.cause ?? error)}\n`),
     },
   };

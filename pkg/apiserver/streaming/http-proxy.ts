@@ -14,6 +14,7 @@ import { type LinkContext, LinkRewriter, rewriteLink } from '#apiserver/streamin
 import { framing, isWhole, type PassedBody, send } from '#apiserver/streaming/passed-body.js';
 import { maxHeaderBytes } from '#daemon/serving/connection-limits.js';
 import { endToEnd } from '#daemon/streaming/end-to-end.js';
+import { repeatableMethods } from '#daemon/streaming/pass-on.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface BackendRequest {
@@ -43,9 +44,6 @@ export interface ProxyRequest extends BackendRequest {
 /** For a connection to be made, TLS included: 1.24's. */
 const dialMs = 30_000;
 
-/** Methods that may be repeated when nobody knows whether they were heard (RFC 9110, 9.2.2). */
-const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
-
 /** The backend's answer as its head arrives. Rejects with the network's error when it cannot be reached. */
 export async function openRequest(request: BackendRequest): Promise<IncomingMessage> {
   const { agent: _, ...alone } = request;
@@ -53,7 +51,7 @@ export async function openRequest(request: BackendRequest): Promise<IncomingMess
   const first = request.body === undefined || isWhole(request.body) ? request : alone;
   return attempt(first).catch((failure: Failure) => {
     // A kept connection that the backend has closed meanwhile.
-    if (!failure.reused || !repeatable.has(request.method) || request.signal.aborted) throw failure.error;
+    if (!failure.reused || !repeatableMethods.has(request.method) || request.signal.aborted) throw failure.error;
     return attempt(alone).catch((second: Failure) => {
       throw second.error;
     });

@@ -9,6 +9,7 @@ import { Agent, Client, type Dispatcher, errors } from 'undici';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { repeatableMethods } from '#daemon/streaming/pass-on.js';
 import { askUpgrade, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
 import { chooseEndpoint } from '#ingress/endpoints/choose.js';
 import { type Endpoint, placeOf } from '#ingress/endpoints/endpoints.js';
@@ -52,8 +53,6 @@ export class BackendFailure extends Error {
   }
 }
 
-/** Methods that may be repeated when nobody knows whether they were heard (RFC 9110, 9.2.2). */
-const repeatable: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'PUT', 'DELETE']);
 /** Endpoints that are tried for one request. */
 const maxTries = 3;
 /** How long an endpoint that could not be connected with is tried last. */
@@ -96,7 +95,7 @@ export class Backends {
   ask(request: BackendRequest): Promise<Answer> {
     const { body, method } = request;
     // A body passes once: it needs a connection that is there for sure.
-    const isKept = body === undefined && repeatable.has(method);
+    const isKept = body === undefined && repeatableMethods.has(method);
     return this.#try(request, async (endpoint) => {
       const answer = await (isKept ? this.#askKept(endpoint, request) : this.#askOnce(endpoint, request));
       return { answer, during: answer.body };

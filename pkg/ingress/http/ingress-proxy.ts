@@ -9,7 +9,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { AppUpgrades, type AskedUpgrade, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
-import { endToEnd } from '#daemon/streaming/end-to-end.js';
+import { answersAsTheyAre, passedOnAsIs } from '#daemon/streaming/pass-on.js';
 import type { Endpoint } from '#ingress/endpoints/endpoints.js';
 import { BackendFailure, type BackendRequest, Backends } from '#ingress/http/backends.js';
 import { requestHeaders } from '#ingress/http/forwarded-headers.js';
@@ -83,19 +83,15 @@ export class IngressProxy {
     const options: FastifyHttpProxyOptions & { readonly websocket: false } = {
       // Whom it asks is chosen for each request; the library wants a place that all are at.
       upstream: 'http://ingress.invalid',
-      websocket: false,
+      ...passedOnAsIs,
       httpMethods: passedMethods,
       routes: ['/'],
       proxyPayloads: false,
-      internalRewriteLocationHeader: false,
-      disableRequestLogging: true,
       undici: { request: this.#ask as never },
       handler: (request, reply, _place, replyOptions) => this.#serve(request, reply, replyOptions),
       replyOptions: {
-        // A 503 is the backend's answer: the library would ask again up to ten times.
-        retryDelay: () => null,
+        ...answersAsTheyAre,
         rewriteRequestHeaders: (request, headers) => this.#requestHeaders(request as FastifyRequest, headers),
-        rewriteHeaders: endToEnd,
         queryString: () => '',
         onResponse: (_request, reply, { stream }) => {
           stream.once('error', () => breakOff(reply.raw as Response));
@@ -112,7 +108,7 @@ export class IngressProxy {
     const raw = request.raw as Request;
     const response = reply.raw as Response;
     const started = clock.monotonic();
-    // Of a client that has gone: there is nobody to tell.
+    // A client that has gone hears no answer.
     raw.on('error', () => undefined);
     response.on('error', () => undefined);
     const counted = { ingress: '' };
@@ -148,7 +144,7 @@ export class IngressProxy {
       method,
       target: target.target,
       body: upgrade === undefined && mayHaveBody(raw) ? raw : undefined,
-      // Whoever asks first whether to send a body is told to when there is a backend to take it.
+      // A client that asks first whether to send a body is told to when there is a backend to take it.
       connected() {
         if (headers.expect !== undefined && !response.headersSent) response.writeContinue();
       },
