@@ -106,7 +106,7 @@ export const proxy: Command = {
       out.write(`Starting to serve on ${hostPort(bound.address, bound.port)}\n`);
     } else {
       if ((await lstat(socketPath).catch(() => undefined))?.isSocket()) await rm(socketPath);
-      // Nobody else may connect before the user lets them.
+      // Other users may not connect before its owner lets them.
       const before = process.umask(0o077);
       await app.listen({ path: socketPath }).finally(() => process.umask(before));
       out.write(`Starting to serve on ${socketPath}\n`);

@@ -20,7 +20,7 @@ export interface LingerOptions {
 
 /**
  * Lets the client of HTTP/1.1 read an answer that comes before its body has ended. The connection is to be closed after that
- * answer, but closing one with bytes that nobody has read resets it, and the client loses the answer with it (RFC 9112,
+ * answer, but closing one with unread bytes resets it, and the client loses the answer with it (RFC 9112,
  * section 9.6). So the rest of the body is read and thrown away for a while, and the connection ended then. To be called
  * before the answer is written.
  */

@@ -22,7 +22,7 @@ export interface SeparatedPartsOptions {
   /** May be empty. */
   readonly separator: Buffer;
   readonly tail: Buffer;
-  /** Told how many bytes there were, once they have all been asked for or nobody wants more. */
+  /** Told how many bytes there were, once they have all been asked for or the client wants no more. */
   readonly made?: ((bytes: number) => void) | undefined;
 }
 

@@ -4,8 +4,8 @@ import type { ApiRequest, StreamedBody } from '#apiserver/http/exchange.js';
 import type { HeaderField } from '#http2/hpack.js';
 
 /**
- * An AbortController that makes its signal when somebody asks for it: most requests are answered before. Who only wants to
- * hear of the end listens here.
+ * An AbortController that makes its signal when it is first read: most requests are answered before. A listener of the end
+ * alone needs no signal.
  */
 export class LazyAbort implements Cancellation {
   #controller: AbortController | undefined;

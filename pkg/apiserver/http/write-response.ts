@@ -23,7 +23,7 @@ export function knownLength(body: Body): number | undefined {
   return Buffer.isBuffer(body) || body instanceof PartsBody ? body.length : undefined;
 }
 
-/** The same body; `made` is told how many bytes there were once they have all been asked for, or nobody wants more. */
+/** The same body; `made` is told how many bytes there were once they have all been asked for, or the client wants no more. */
 export function counted(body: AsyncIterable<Buffer>, made: (bytes: number) => void): AsyncIterable<Buffer> {
   if (!(body instanceof PartsBody)) return new CountedIterable(body, made);
   const { parts } = body;

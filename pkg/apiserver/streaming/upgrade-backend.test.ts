@@ -217,7 +217,7 @@ t.test('a client that resets its connection while it is made to wait ends the tu
   const { client, server } = await socketPair(t);
   await tunnel(port, server, { clock });
   const chunk = Buffer.alloc(1024 * 1024);
-  // Until nobody takes any more of it.
+  // Until its peer takes no more of it.
   for (let taken = -1; taken !== client.bytesWritten - client.writableLength; await realClock.sleep(50)) {
     taken = client.bytesWritten - client.writableLength;
     client.write(chunk);

@@ -1,4 +1,4 @@
-/** Informers whose objects nobody can change: what tries to, fails, and fails the test by what it leaves undone. */
+/** Informers whose objects cannot be changed: a controller that tries to fails, and with it the test. */
 import { freeze } from '#apimachinery/testing/freeze.js';
 import type { ApiObject } from '#client/client.js';
 

@@ -33,7 +33,7 @@ function connectionOptions(value: string): ReadonlySet<string> {
       .toLowerCase()
       .split(',')
       .map((option) => option.trim())
-      // These say how long a body is and whom a request is for: nobody takes them away.
+      // These say how long a body is and whom a request is for: `connection` cannot take them away.
       .filter((option) => option !== 'content-length' && option !== 'host'),
   );
 }

@@ -73,7 +73,7 @@ t.test('a side that is not read stops the other one', async (t) => {
   open();
   const waiting = () => backend.writableLength;
   backend.write(Buffer.alloc(32 * 1024 * 1024));
-  // Until nobody takes any more of it.
+  // Until its peer takes no more of it.
   for (let before = -1; before !== waiting(); await clock.sleep(100)) before = waiting();
   t.ok(waiting() > 0, 'it is made to wait');
   client.resume();
@@ -96,7 +96,7 @@ t.test('a reset of either side is the end of both, and so is a long silence', as
   }
 });
 
-t.test('a tunnel that nobody wants any more is not opened', async (t) => {
+t.test('a tunnel that has been aborted is not opened', async (t) => {
   const aborted = await tunnel(t, { signal: AbortSignal.abort() });
   aborted.open();
   t.ok(aborted.answered.backend.destroyed);

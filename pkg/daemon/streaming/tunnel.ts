@@ -72,7 +72,7 @@ export function openTunnel(tunnel: Tunnel): void {
   // There is no one to report a failure of one side to but the other side, which sees the end.
   client.on('error', end);
   backend.on('error', () => undefined);
-  // Whoever writes to a side that has ended breaks it, and a client that is broken off loses the backend's last words.
+  // A write to a side that has ended breaks it, and a client that is broken off loses the backend's last words.
   backend.once('end', () => {
     client.unpipe(backend);
     client.resume();
@@ -80,8 +80,8 @@ export function openTunnel(tunnel: Tunnel): void {
   backend.once('close', () => {
     signal?.removeEventListener('abort', end);
     if (client.destroyed) return;
-    // What the backend said last must still reach the client. Its own words go nowhere now, but a socket that nobody
-    // reads does not tell that its peer has gone.
+    // What the backend said last must still reach the client. Its own words go nowhere now, but a socket that
+    // is not read does not tell that its peer has gone.
     client.end();
     client.resume();
     const timer = clock.setTimer(end, lingerMs);

@@ -15,7 +15,7 @@ export interface StoreHistory {
 
 /**
  * The changes, and the revision after which they are complete: later than `since` where the store has already forgotten
- * what was there before, without which nobody can say what a change means to those who select.
+ * what was there before, without which a selecting watch cannot tell what a change means.
  */
 export function changesOfHistory(
   { since, events, context }: StoreHistory,

@@ -1,4 +1,4 @@
-/** An object like those that others write, which nobody writes: what clients see of it must not change. */
+/** An object like those that are written, and is not written itself: what clients see of it must not change. */
 import type { ApiServer } from '#apiserver/apiserver.js';
 import type { Draft } from '#test/integration/apiserver/resources/resource-case.js';
 import { call } from '#test/integration/apiserver/server.js';

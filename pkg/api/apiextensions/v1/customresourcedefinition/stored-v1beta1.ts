@@ -6,8 +6,8 @@
 import { isMembers } from '#api/apiextensions/v1/structural/structural.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { perDialect } from '#apimachinery/memo/per-dialect.js';
 import { toJSONText } from '#apimachinery/json-text.js';
+import { perDialect } from '#apimachinery/memo/per-dialect.js';
 
 type Members = Record<string, unknown>;
 
