@@ -1,12 +1,12 @@
 /** How each controller talks to the API server: as whom, and how often. */
 import type { Client } from '#client/client.js';
-import type { TokenSource } from '#client/http/credentials.js';
 import { ServiceAccountToken } from '#client/rest/service-account-token.js';
 import type { LoopDependencies } from '#control-loop/control-loop.js';
 import type { ControllerManagerDependencies } from '#controllers/manager.js';
 import { serviceAccountOf } from '#controllers/options/names.js';
 import type { ControllerManagerOptionTable } from '#controllers/options/options.js';
 import type { ProgramContext } from '#daemon/run.js';
+import type { TokenSource } from '#http/client/credentials.js';
 
 /**
  * Multiples of `--orch-api-qps` and `--orch-api-burst`, as in 1.24: a namespace that ends takes many calls, and a

@@ -1,7 +1,6 @@
 /** Makes this machine one more server of a cluster: its settings and the authorities are on its disk then. */
 import { mkdirSync } from 'node:fs';
 import { realClock } from '#apimachinery/clock.js';
-import { staticTls } from '#client/http/credentials.js';
 import { connect } from '#client/rest/client-config.js';
 import {
   type ClusterSettings,
@@ -25,6 +24,7 @@ import { ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import { whyNoEtcd } from '#cmd/orch/preflight.js';
 import { step } from '#cmd/orch/terminal/progress.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
+import { staticTls } from '#http/client/credentials.js';
 import { findNodeAddresses } from '#nodeagent/node/address.js';
 import { hostNetwork } from '#nodeagent/node/host-network.js';
 import { memoryFileStore } from '#pki/file-store.js';

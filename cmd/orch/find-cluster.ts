@@ -1,11 +1,11 @@
 import type { BootstrapToken } from '#api/core/v1/secret/bootstrap-token.js';
 import { realClock } from '#apimachinery/clock.js';
-import { staticTls, staticToken } from '#client/http/credentials.js';
 import { connect } from '#client/rest/client-config.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { asSetupError } from '#cmd/orch/join-refusals.js';
 import { type DiscoveredCluster, type DiscoverOptions, discoverCluster } from '#cmd/orch/joining/discover.js';
 import { type ProgressSink, step } from '#cmd/orch/terminal/progress.js';
+import { staticTls, staticToken } from '#http/client/credentials.js';
 
 /** How long a token that was just made may take until it signs; ms. */
 const signatureMs = 10_000;

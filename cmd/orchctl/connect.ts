@@ -2,7 +2,6 @@
 import { existsSync } from 'node:fs';
 import { homedir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
-import { Dialer } from '#client/http/dialer.js';
 import { childProcessPlugins } from '#client/kubeconfig/exec-plugin.js';
 import type { Cluster, User } from '#client/kubeconfig/file.js';
 import { type LoadOptions, loadKubeconfig, loadKubeconfigs } from '#client/kubeconfig/load.js';
@@ -12,6 +11,7 @@ import { Api, type WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import type { Values } from '#cmd/orchctl/commands/command.js';
 import { CommandError } from '#cmd/orchctl/terminal/errors.js';
 import type { Terminal } from '#cmd/orchctl/terminal/terminal.js';
+import { Dialer } from '#http/client/dialer.js';
 
 /** The files of the environment, else the first of the usual ones that exists. */
 function configFiles(env: Terminal['env']): string[] {

@@ -6,7 +6,7 @@ const refused = (from: string, to: string): boolean => upwardImports([{ from, to
 
 t.test('imports go down', (t) => {
   t.notOk(refused('pkg/client/a.ts', 'pkg/api/b.ts'));
-  t.notOk(refused('pkg/client/a.ts', 'pkg/client/http/b.ts'));
+  t.notOk(refused('pkg/client/a.ts', 'pkg/client/rest/b.ts'));
   t.ok(refused('pkg/api/a.ts', 'pkg/client/b.ts'));
   t.ok(refused('pkg/scheduler/a.ts', 'pkg/controllers/b.ts'));
   t.ok(refused('pkg/nobody/a.ts', 'pkg/api/b.ts'), 'a room that nobody has named');

@@ -22,7 +22,7 @@ const together: Readonly<Record<string, number>> = {
   'pkg/cloud': 16,
   'pkg/controllers': 16,
   'pkg/dns': 16,
-  'pkg/http2': 16,
+  'pkg/http': 16,
   'pkg/ingress': 16,
   'pkg/nodeagent': 16,
   'pkg/proxy': 16,

@@ -1,9 +1,9 @@
 import type { Clock } from '#apimachinery/clock.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
 import type { ClientAuthorities } from '#apiserver/config/client-authorities.js';
-import type { TLSMaterial } from '#apiserver/http/server.js';
 import { followFiles } from '#daemon/certificates/follow-files.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { TLSMaterial } from '#http/server/https-server.js';
 
 /** The serving certificate as a server's parts describe it, and whose client certificates are asked for. */
 export interface FollowedCertificate {

@@ -5,7 +5,6 @@
 import type { Registry } from 'prom-client';
 import { deferred } from '#apimachinery/async/deferred.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
-import type { TokenSource } from '#client/http/credentials.js';
 import { connectByOptions } from '#client/kubeconfig/connect-daemon.js';
 import type { Connection } from '#client/rest/connection.js';
 import type { RestClient } from '#client/rest/rest-client.js';
@@ -27,6 +26,7 @@ import type { DaemonServer } from '#daemon/serving/daemon-server.js';
 import { type HealthCheck, type HealthCheckSource, HealthChecks } from '#daemon/serving/health.js';
 import { openTracer } from '#daemon/tracing/open-tracer.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import type { TokenSource } from '#http/client/credentials.js';
 
 export type ControlLoopValues = ServingValues &
   DelegatedAuthValues &

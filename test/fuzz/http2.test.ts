@@ -1,6 +1,6 @@
 /** A second or two of what `make fuzz` does to the client of etcd, and to the server's HTTP/2, for as long as one likes. */
 import t from 'tap';
-import { resetCode } from '#http2/frames.js';
+import { resetCode } from '#http/http2/frames.js';
 import { fuzzHttp2 } from '#test/fuzz/http2/http2.js';
 import { recordEtcd } from '#test/fuzz/http2/recording.js';
 import { fuzzHttp2Server } from '#test/fuzz/http2/server.js';

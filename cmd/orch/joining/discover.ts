@@ -14,9 +14,9 @@ import { certificatesInPem, encodePem } from '#apimachinery/asn1/pem.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { staticTls } from '#client/http/credentials.js';
 import { parseKubeconfig } from '#client/kubeconfig/file.js';
 import { HttpTransport, type HttpTransportOptions } from '#client/rest/http-transport.js';
+import { staticTls } from '#http/client/credentials.js';
 import { publicKeyPin } from '#pki/pin.js';
 
 /** Says what to do. */

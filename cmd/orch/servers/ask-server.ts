@@ -1,7 +1,7 @@
 /** Asks API servers how they are. */
 import type { Clock } from '#apimachinery/clock.js';
-import { staticTls } from '#client/http/credentials.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
+import { staticTls } from '#http/client/credentials.js';
 
 /**
  * `ready`: it does its work. `there`: it answers that it cannot, such as while its store chooses a leader. `silent`: it does

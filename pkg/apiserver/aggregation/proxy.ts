@@ -14,7 +14,6 @@ import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-servic
 import { userHeaders } from '#apiserver/aggregation/user-headers.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { plainText } from '#apiserver/http/plain-text.js';
 import { isLongRunning } from '#apiserver/http/request-info.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
@@ -24,6 +23,7 @@ import { bodyToPass } from '#apiserver/streaming/passed-body.js';
 import { upgradeBackend } from '#apiserver/streaming/upgrade-backend.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import { plainText } from '#http/server/exchange.js';
 
 /** Where a Service is reached. Rejects with the reason why it is not. */
 export interface ServiceAddresses {

@@ -1,6 +1,6 @@
 /** A body that somebody listens to on its way. */
-import { PartsBody, SeparatedParts } from '#apiserver/http/parts-body.js';
-import { type BodySink, PushedBody } from '#apiserver/http/pushed-body.js';
+import { PartsBody, SeparatedParts } from '#http/server/parts-body.js';
+import { type BodySink, PushedBody } from '#http/server/pushed-body.js';
 
 export interface BodyListener {
   /** Absent: what there is does not matter. */

@@ -2,13 +2,13 @@
 import type { Registry } from 'prom-client';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { plainText } from '#apiserver/http/plain-text.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { metricsText } from '#daemon/metrics/registry.js';
 import { metricsView } from '#daemon/metrics/view.js';
 import { parseRequestTarget } from '#daemon/serving/request-target.js';
 import { systemLogDir, systemLogs } from '#daemon/serving/system-logs.js';
+import { plainText } from '#http/server/exchange.js';
 
 type Answer = (context: RequestContext) => Promise<ApiResponse>;
 

@@ -3,9 +3,9 @@ import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { NodeAgents, type NodeAgentsOptions } from '#apiserver/streaming/node-agents.js';
-import { FileTls } from '#client/http/credentials.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
+import { FileTls } from '#http/client/credentials.js';
 
 /** Few requests go to agents, and none of them is tried again when an agent has a new certificate already. */
 const nodeTlsFreshMs = 1_000;

@@ -1,10 +1,10 @@
 /** From options to the server's certificate and the manner of its TLS. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { ClientAuthorities } from '#apiserver/config/client-authorities.js';
-import type { TLSMaterial } from '#apiserver/http/server.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { contextsOf, loadServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { opensslCipher } from '#daemon/serving/tls-names.js';
+import type { TLSMaterial } from '#http/server/https-server.js';
 
 export interface ServingOptions {
   readonly values: ApiServerValues;

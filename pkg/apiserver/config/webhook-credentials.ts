@@ -2,13 +2,13 @@
 import { dirname } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import type { WebhookCredentials, WebhookUser } from '#apiserver/webhooks/credentials.js';
-import { FileTls } from '#client/http/credentials.js';
 import { KubeconfigError, parseKubeconfig, type User } from '#client/kubeconfig/file.js';
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { withAbsolutePaths } from '#client/kubeconfig/merge.js';
 import { credentialsOf } from '#client/kubeconfig/user-credentials.js';
 import { readFromDisk } from '#daemon/certificates/certificate-files.js';
 import { OptionsError } from '#daemon/options/errors.js';
+import { FileTls } from '#http/client/credentials.js';
 
 /** Throws OptionsError. */
 export function webhookCredentials(option: string, path: string, text: string, clock: Clock): WebhookCredentials {

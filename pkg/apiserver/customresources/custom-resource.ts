@@ -3,6 +3,7 @@ import { columnDeclarations } from '#api/apiextensions/v1/customresource/columns
 import type { CustomResourceDefinition, CustomResourceDefinitionVersion } from '#api/apiextensions/v1/types.gen.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
+import { LazyAbort } from '#apimachinery/cancellation.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
 import type { Qualified } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration, SubresourceDeclaration } from '#apimachinery/schema/schema.js';
@@ -12,7 +13,6 @@ import { renaming, type StoredForms, versionsOfKind } from '#apiserver/customres
 import type { CustomKind } from '#apiserver/customresources/custom-kind.js';
 import { type ConversionWebhooks, WebhookConversion } from '#apiserver/customresources/webhook-conversion.js';
 import { compareVersions } from '#apiserver/discovery/priorities.js';
-import { LazyAbort } from '#apiserver/http/server-request.js';
 import type { CustomResource } from '#apiserver/resources/resource-table.js';
 import type { ServedConversion, StoredVersionOf } from '#apiserver/resources/served-conversion.js';
 import type { DescribedResource } from '#apiserver/resources/served-resource.js';

@@ -3,8 +3,8 @@
 import { pathNotFound } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { plainText } from '#apiserver/http/plain-text.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { plainText } from '#http/server/exchange.js';
 
 export interface HealthCheck {
   readonly name: string;

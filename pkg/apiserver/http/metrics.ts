@@ -14,9 +14,9 @@ import {
   RequestSeries,
   resourcePlace,
 } from '#apiserver/http/request-series.js';
-import { counted, knownLength } from '#apiserver/http/write-response.js';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
 import { type HistogramSeries, PlainCounter, PlainGauge, PlainHistogram } from '#daemon/metrics/plain-series.js';
+import { counted, knownLength } from '#http/server/write-response.js';
 
 const eventLabels = ['group', 'version', 'kind'] as const;
 

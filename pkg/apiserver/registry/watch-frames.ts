@@ -1,17 +1,16 @@
 /** The body of a watch: its events as bytes, from its beginning until the client, the server or its time ends it. */
 
-import type { Cancellation } from '#apimachinery/cancellation.js';
+import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import type { Timer } from '#apimachinery/clock.js';
-import { pieces } from '#apiserver/http/parts-body.js';
-import { type BodySink, PushedBody } from '#apiserver/http/pushed-body.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
-import type { LazyAbort } from '#apiserver/http/server-request.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { toStatus } from '#apiserver/representation/respond.js';
 import type { FrameEncoder } from '#apiserver/representation/watch-frames.js';
 import { converted, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
+import { pieces } from '#http/server/parts-body.js';
+import { type BodySink, PushedBody } from '#http/server/pushed-body.js';
 import { WatchOverflowError } from '#storage/cache/watcher.js';
 import type { Entry, ResourceEvent, ResourceWatch, WatchListener } from '#storage/resource-storage.js';
 

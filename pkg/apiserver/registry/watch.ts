@@ -1,11 +1,10 @@
 /** Watches: a stream of changes as JSON lines or Protobuf frames, of objects, Tables or metadata. */
 
-import type { Cancellation } from '#apimachinery/cancellation.js';
+import { type Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import { mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { isExpired } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, transforms } from '#apiserver/http/media-type.js';
-import { LazyAbort } from '#apiserver/http/server-request.js';
 import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';

@@ -7,10 +7,10 @@
  */
 import { promisify } from 'node:util';
 import { constants, crc32, deflateRaw } from 'node:zlib';
-import { PartsBody } from '#apiserver/http/parts-body.js';
 import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
 import { gzipLevel } from '#apiserver/representation/streaming.js';
+import { PartsBody } from '#http/server/parts-body.js';
 import type { Entry } from '#storage/resource-storage.js';
 import { type Bytes, copyBytes } from '#storage/segments/segmented.js';
 

@@ -1,9 +1,9 @@
 /** Documents that are kept compressed, as answers. */
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { PartsBody } from '#apiserver/http/parts-body.js';
 import type { PackedRow } from '#apiserver/representation/packed.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
+import { PartsBody } from '#http/server/parts-body.js';
 
 /** Larger ones are sent in parts. */
 const wholeBytes = 128 * 1024;

@@ -11,8 +11,8 @@ import { toJSONText } from '#apimachinery/json-text.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, negotiate, type Transform } from '#apiserver/http/media-type.js';
-import { plainText } from '#apiserver/http/plain-text.js';
 import type { Codec } from '#apiserver/resources/codec.js';
+import { plainText } from '#http/server/exchange.js';
 import { statusFromStore } from '#storage/errors.js';
 
 const compress = promisify(gzip);

@@ -2,7 +2,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { PartsBody } from '#apiserver/http/parts-body.js';
+import { PartsBody } from '#http/server/parts-body.js';
 
 /** Smaller answers are sent whole, with their length, and not compressed; 1.24 takes the same bound for gzip. */
 export const gzipThresholdBytes = 128 * 1024;

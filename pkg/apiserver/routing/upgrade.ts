@@ -2,12 +2,13 @@
 import type { Duplex } from 'node:stream';
 import type { AggregationProxy } from '#apiserver/aggregation/proxy.js';
 import type { AuditTrail } from '#apiserver/http/context.js';
-import type { ApiRequest, UpgradeHandler } from '#apiserver/http/exchange.js';
+import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { watchOverWebSocket } from '#apiserver/registry/watch-websocket.js';
 import { admitConnection } from '#apiserver/routing/admit-connection.js';
 import type { ResourceRouter } from '#apiserver/routing/router.js';
+import type { UpgradeHandler } from '#http/server/exchange.js';
 
 export interface UpgradeOptions {
   readonly pipeline: Pipeline;

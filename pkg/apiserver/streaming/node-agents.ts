@@ -5,7 +5,7 @@ import { notFound, unclassified } from '#apimachinery/errors/status.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Backend, BackendTLS } from '#apiserver/streaming/backend.js';
 import { agentHost, type ResolveName } from '#apiserver/streaming/reachable.js';
-import type { TlsSource } from '#client/http/credentials.js';
+import type { TlsSource } from '#http/client/credentials.js';
 
 export interface NodeAgentsOptions {
   readonly reader: ObjectReader;

@@ -1,6 +1,7 @@
 /** A request's body on its way to a backend. */
 import type { ClientRequest } from 'node:http';
-import type { ApiRequest, StreamedBody } from '#apiserver/http/exchange.js';
+import type { ApiRequest } from '#apiserver/http/exchange.js';
+import type { StreamedBody } from '#http/server/exchange.js';
 
 /** Whole bodies are sent again where a kept connection turns out to be dead; longer ones are not kept for that. */
 const wholeBytes = 256 * 1024;

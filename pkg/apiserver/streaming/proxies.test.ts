@@ -11,7 +11,7 @@ import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
 import { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { proxies, targetPath } from '#apiserver/streaming/proxies.js';
-import { staticTls } from '#client/http/credentials.js';
+import { staticTls } from '#http/client/credentials.js';
 
 /** A server of this machine, the objects that lead to it, and a way to ask. */
 async function start(t: Test) {

@@ -4,7 +4,7 @@
  */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import { trusted } from '#apimachinery/net/trusted.js';
-import type { TlsMaterial, TlsSource, TokenSource } from '#client/http/credentials.js';
+import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
 
 export interface WebhookUser {
   readonly tls: TlsSource;

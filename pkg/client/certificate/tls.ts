@@ -2,7 +2,7 @@
 
 import type { TimedKeyCertificate } from '#client/certificate/key-certificate.js';
 import type { CertificateManager } from '#client/certificate/manager.js';
-import type { TlsMaterial, TlsSource } from '#client/http/credentials.js';
+import type { TlsMaterial, TlsSource } from '#http/client/credentials.js';
 
 export class ManagedTls implements TlsSource {
   readonly #manager: CertificateManager;

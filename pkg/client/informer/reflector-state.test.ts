@@ -6,7 +6,6 @@ import {
   serviceUnavailable,
   tooLargeResourceVersion,
 } from '#apimachinery/errors/status.js';
-import { TransportError } from '#client/http/transport-error.js';
 import {
   cannotStream,
   initialState,
@@ -15,6 +14,7 @@ import {
   type ReflectorState,
   streaming,
 } from '#client/informer/reflector-state.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 const watching: ReflectorState = { phase: 'watch', resourceVersion: '5' };
 const fresh: ReflectorState = { phase: 'list', resourceVersion: undefined };

@@ -9,7 +9,7 @@
  * does not know any more is never asked for again.
  */
 import { hasReason, isExpired, statusOf } from '#apimachinery/errors/status.js';
-import { isTransportError } from '#client/http/transport-error.js';
+import { isTransportError } from '#http/client/transport-error.js';
 
 export type ReflectorState =
   /**

@@ -5,7 +5,6 @@ import type { Clock } from '#apimachinery/clock.js';
 import { isExpired } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import type { ApiObject, ListOptions, ResourceClient, WatchEvent } from '#client/client.js';
-import { TransportError } from '#client/http/transport-error.js';
 import type { ReflectorMetrics } from '#client/informer/metrics.js';
 import {
   cannotStream,
@@ -16,6 +15,7 @@ import {
   streaming,
 } from '#client/informer/reflector-state.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 /** Receives what the reflector reads. All calls are synchronous and in order. */
 export interface ReflectorSink<T> {

@@ -1,9 +1,9 @@
 /** Where a daemon finds its API server: its client config file, `--master`, or the pod it runs in. */
 import type { Registry } from 'prom-client';
-import { proxyFromEnvironment } from '#client/http/proxy.js';
 import { type InClusterOptions, inClusterConfig } from '#client/kubeconfig/in-cluster.js';
 import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
+import { proxyFromEnvironment } from '#http/client/proxy.js';
 
 export interface ConfigSources {
   /** Path of a client config file; wins over the pod's environment. */

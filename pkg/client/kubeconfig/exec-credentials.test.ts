@@ -5,12 +5,12 @@ import { Registry } from 'prom-client';
 import t, { type Test } from 'tap';
 import { formatTime } from '#apimachinery/clock.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { staticTls } from '#client/http/credentials.js';
 import { ExecCredentials, execConfigOf } from '#client/kubeconfig/exec-credentials.js';
 import { execMetrics } from '#client/kubeconfig/exec-metrics.js';
 import { childProcessPlugins, type PluginCall, type PluginResult } from '#client/kubeconfig/exec-plugin.js';
 import type { Cluster, ExecEntry } from '#client/kubeconfig/file.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { staticTls } from '#http/client/credentials.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 
 const v1 = `client.authentication.${kubernetesDialect.apiDomain}/v1`;

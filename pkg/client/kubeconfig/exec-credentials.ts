@@ -7,12 +7,12 @@ import type { Clock } from '#apimachinery/clock.js';
 import { readYAML } from '#apimachinery/codec/yaml.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import type { TlsMaterial, TlsSource, TokenSource } from '#client/http/credentials.js';
 import { type ExecMetrics, noExecMetrics } from '#client/kubeconfig/exec-metrics.js';
 import type { PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
 import { type Cluster, type ExecEntry, isRecord, KubeconfigError } from '#client/kubeconfig/file.js';
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import type { ReadFile } from '#daemon/certificates/certificate-files.js';
+import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
 
 /** The plugin gave no credential; requests cannot be sent. */
 export class CredentialError extends Error {

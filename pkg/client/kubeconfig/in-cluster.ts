@@ -2,10 +2,10 @@
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
-import { FileTls, FileToken } from '#client/http/credentials.js';
-import { proxyFromEnvironment } from '#client/http/proxy.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { type ReadFile, readFromDisk } from '#daemon/certificates/certificate-files.js';
+import { FileTls, FileToken } from '#http/client/credentials.js';
+import { proxyFromEnvironment } from '#http/client/proxy.js';
 
 /** This program does not run in a pod of the dialect's cluster. */
 export class NotInClusterError extends Error {

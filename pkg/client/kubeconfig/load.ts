@@ -3,8 +3,6 @@ import { dirname } from 'node:path';
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { FileTls } from '#client/http/credentials.js';
-import { isLoopback, parseProxy, proxyFromEnvironment } from '#client/http/proxy.js';
 import type { PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
 import { type Cluster, type Kubeconfig, KubeconfigError, parseKubeconfig, type User } from '#client/kubeconfig/file.js';
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
@@ -13,6 +11,8 @@ import { credentialsOf } from '#client/kubeconfig/user-credentials.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { type ReadFile, readFromDisk } from '#daemon/certificates/certificate-files.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
+import { FileTls } from '#http/client/credentials.js';
+import { isLoopback, parseProxy, proxyFromEnvironment } from '#http/client/proxy.js';
 
 export interface LoadOptions {
   readonly clock: Clock;

@@ -7,12 +7,12 @@ import { rename, stat, writeFile } from 'node:fs/promises';
 import { isMap, isSeq, parseDocument } from 'yaml';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { FileTls, type TokenSource } from '#client/http/credentials.js';
 import { CredentialError } from '#client/kubeconfig/exec-credentials.js';
 import { isRecord, KubeconfigError } from '#client/kubeconfig/file.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
 import type { ReadFile } from '#daemon/certificates/certificate-files.js';
+import { FileTls, type TokenSource } from '#http/client/credentials.js';
 
 export interface OidcConfig {
   readonly issuer: string;

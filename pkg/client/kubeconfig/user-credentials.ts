@@ -1,7 +1,6 @@
 /** What a user entry of a client config file proves itself with. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
-import { FileToken, staticToken, type TlsSource, type TokenSource } from '#client/http/credentials.js';
 import { ExecCredentials, execConfigOf } from '#client/kubeconfig/exec-credentials.js';
 import { execMetrics } from '#client/kubeconfig/exec-metrics.js';
 import { childProcessPlugins, type PluginSurroundings } from '#client/kubeconfig/exec-plugin.js';
@@ -9,6 +8,7 @@ import { type Cluster, KubeconfigError, type User } from '#client/kubeconfig/fil
 import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { OidcToken, oidcConfigOf } from '#client/kubeconfig/oidc.js';
 import type { ReadFile } from '#daemon/certificates/certificate-files.js';
+import { FileToken, staticToken, type TlsSource, type TokenSource } from '#http/client/credentials.js';
 
 export interface UserSurroundings {
   readonly name: string;

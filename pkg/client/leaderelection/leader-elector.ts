@@ -18,7 +18,6 @@ import { shared } from '#apimachinery/async/shared-signal.js';
 import { jittered } from '#apimachinery/backoff/backoff.js';
 import { type Clock, formatMicroTime } from '#apimachinery/clock.js';
 import { formatLeaderFence, leaderFenceHeader } from '#apimachinery/leader-fence.js';
-import { TransportError } from '#client/http/transport-error.js';
 import type { LeaderLock } from '#client/leaderelection/lock.js';
 import {
   decide,
@@ -30,6 +29,7 @@ import {
 } from '#client/leaderelection/record.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { gauge } from '#daemon/metrics/metric.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 export interface LeaderElectorOptions {
   readonly lock: LeaderLock;

@@ -1,6 +1,6 @@
 import { isConflict, statusOf } from '#apimachinery/errors/status.js';
 import { termIsOver } from '#apimachinery/leader-fence.js';
-import { isTransportError } from '#client/http/transport-error.js';
+import { isTransportError } from '#http/client/transport-error.js';
 
 /**
  * Whether a write of a leader's work was refused because the term is over: here, by `LeaderElector.fence`, or by the

@@ -2,7 +2,6 @@
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { TlsMaterial, TlsSource, TokenSource } from '#client/http/credentials.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { encodingFor } from '#client/rest/encoding-for.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
@@ -10,6 +9,7 @@ import { requestMetrics } from '#client/rest/metrics.js';
 import type { ObjectEncoding } from '#client/rest/object-encoding.js';
 import { RestClient, type WriteFence } from '#client/rest/rest-client.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
 
 export interface ConnectionOptions {
   readonly dialect: Dialect;

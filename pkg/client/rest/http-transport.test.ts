@@ -6,11 +6,11 @@ import type { TLSSocket } from 'node:tls';
 import { gzipSync } from 'node:zlib';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { staticTls, staticToken, type TlsMaterial, type TokenSource } from '#client/http/credentials.js';
-import { isTransportError, TransportError } from '#client/http/transport-error.js';
 import { HttpTransport, type HttpTransportOptions } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
+import { staticTls, staticToken, type TlsMaterial, type TokenSource } from '#http/client/credentials.js';
+import { isTransportError, TransportError } from '#http/client/transport-error.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 
 async function listen(t: Test, server: Server): Promise<number> {

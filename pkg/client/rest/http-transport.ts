@@ -3,12 +3,12 @@
  * rotated is picked up before the next request, or when the server does not take the old one.
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { isCompressed, readBody } from '#client/http/body.js';
-import { type ChannelResponse, orAborted, UnsentError } from '#client/http/channel.js';
-import type { TlsMaterial, TlsSource, TokenSource } from '#client/http/credentials.js';
-import { NegotiatedChannel } from '#client/http/negotiated-channel.js';
-import { TransportError, transportErrorFrom } from '#client/http/transport-error.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
+import { isCompressed, readBody } from '#http/client/body.js';
+import { type ChannelResponse, orAborted, UnsentError } from '#http/client/channel.js';
+import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
+import { NegotiatedChannel } from '#http/client/negotiated-channel.js';
+import { TransportError, transportErrorFrom } from '#http/client/transport-error.js';
 
 export interface HttpTransportOptions {
   /** `https://host:port`, optionally with a path in front of all requests' paths. */

@@ -1,7 +1,7 @@
 /** Requests by function call: for daemons that share a process with the API server. */
 
-import { TransportError } from '#client/http/transport-error.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 /** Who asks, as the handler is to see it. */
 export interface InProcessUser {

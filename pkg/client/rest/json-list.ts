@@ -7,8 +7,8 @@
  */
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import { TransportError } from '#client/http/transport-error.js';
 import { jsonIn, parseJson } from '#client/rest/response.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 const quote = 0x22;
 const comma = 0x2c;

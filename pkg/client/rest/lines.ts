@@ -1,5 +1,5 @@
 /** Cuts a byte stream at newlines. */
-import { TransportError } from '#client/http/transport-error.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 const newline = 0x0a;
 

@@ -11,7 +11,6 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
-import { TransportError } from '#client/http/transport-error.js';
 import {
   type EncodedObject,
   JsonEncoding,
@@ -21,6 +20,7 @@ import {
   type ObjectNames,
 } from '#client/rest/object-encoding.js';
 import type { WatchMessage, WatchReader } from '#client/rest/watch-stream.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 /** No object of the API comes near this. */
 const maxFrameBytes = 64 * 1024 * 1024;

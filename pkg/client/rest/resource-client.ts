@@ -15,10 +15,10 @@ import type {
   WatchOptions,
   WriteOptions,
 } from '#client/client.js';
-import { TransportError } from '#client/http/transport-error.js';
 import { type QueryValues, queryString, resourcePath } from '#client/rest/paths.js';
 import type { RequestSender } from '#client/rest/request.js';
 import { watchEvent } from '#client/rest/watch-stream.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 const patchMediaTypes: Readonly<Record<PatchType, string>> = {
   json: 'application/json-patch+json',

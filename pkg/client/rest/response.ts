@@ -3,8 +3,8 @@
 import { isAscii } from 'node:buffer';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { type Status, StatusError, type StatusReason } from '#apimachinery/errors/status.js';
-import { TransportError } from '#client/http/transport-error.js';
 import type { TransportResponse } from '#client/rest/transport.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 /** The whole body. Throws TransportError, and reads no further, where it is longer than `maxBytes`. */
 export async function readAll(body: AsyncIterable<Buffer>, maxBytes = Number.POSITIVE_INFINITY): Promise<Buffer> {

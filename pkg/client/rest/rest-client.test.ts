@@ -4,7 +4,6 @@ import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { hasReason, isConflict, isExpired, isNotFound } from '#apimachinery/errors/status.js';
-import { isTransportError, TransportError } from '#client/http/transport-error.js';
 import {
   type InProcessRequest,
   type InProcessResponse,
@@ -14,6 +13,7 @@ import { requestMetrics } from '#client/rest/metrics.js';
 import { RestClient, type RestClientOptions } from '#client/rest/rest-client.js';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { WatchBody } from '#client/testing/watch-body.js';
+import { isTransportError, TransportError } from '#http/client/transport-error.js';
 
 type Step = Partial<InProcessResponse> | Error;
 

@@ -5,7 +5,6 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 import type { ApiObject, Client, RequestOptions, ResourceClient } from '#client/client.js';
-import { isTransportError, TransportError } from '#client/http/transport-error.js';
 import { encodingFor } from '#client/rest/encoding-for.js';
 import { noRequestMetrics, type RequestMetrics } from '#client/rest/metrics.js';
 import { jsonMediaType, type ObjectEncoding } from '#client/rest/object-encoding.js';
@@ -16,6 +15,7 @@ import { errorRetryMs, responseRetryMs } from '#client/rest/retry.js';
 import type { Transport, TransportResponse } from '#client/rest/transport.js';
 import { TokenBucket } from '#client/token-bucket.js';
 import type { SpanOutcome, Tracer } from '#daemon/tracing/tracer.js';
+import { isTransportError, TransportError } from '#http/client/transport-error.js';
 
 export interface RestClientOptions {
   readonly transport: Transport;

@@ -1,8 +1,8 @@
 /** Which failed requests are sent again, and after how long. Pure. */
 import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
-import { isTransportError } from '#client/http/transport-error.js';
 import { retryAfterSeconds } from '#client/rest/response.js';
 import type { TransportResponse } from '#client/rest/transport.js';
+import { isTransportError } from '#http/client/transport-error.js';
 
 /** As in client-go. */
 const maxResponseRetries = 10;

@@ -4,7 +4,7 @@ import { namespaces, serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { isAlreadyExists, isNotFound } from '#apimachinery/errors/status.js';
 import type { Client } from '#client/client.js';
-import type { TokenSource } from '#client/http/credentials.js';
+import type { TokenSource } from '#http/client/credentials.js';
 
 export interface ServiceAccountTokenOptions {
   /** May create service accounts, their namespace and their tokens. */

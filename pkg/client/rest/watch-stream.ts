@@ -2,9 +2,9 @@
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ApiObject, WatchEvent } from '#client/client.js';
-import { TransportError } from '#client/http/transport-error.js';
 import { LineReader } from '#client/rest/lines.js';
 import { isStatus } from '#client/rest/response.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 /** As the server sends it, not yet looked at. */
 export interface WatchMessage {

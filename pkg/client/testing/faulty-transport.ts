@@ -3,8 +3,8 @@
 import { aborted } from '#apimachinery/async/aborted.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { TransportError } from '#client/http/transport-error.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
+import { TransportError } from '#http/client/transport-error.js';
 
 export type NetworkState =
   /** Answers come at once. */

@@ -4,7 +4,7 @@ import { createSecureServer, type Http2SecureServer, type SecureServerOptions } 
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import type { TlsMaterial } from '#client/http/credentials.js';
+import type { TlsMaterial } from '#http/client/credentials.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
 
 export interface TestAuthority {

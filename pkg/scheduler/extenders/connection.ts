@@ -1,11 +1,11 @@
 /** One exchange with an extender: JSON there and back, bounded in time and size. */
 import type { Clock } from '#apimachinery/clock.js';
-import { FileTls, type TlsSource } from '#client/http/credentials.js';
-import { type ProxyEnvironment, proxyFromEnvironment } from '#client/http/proxy.js';
-import { TransportError } from '#client/http/transport-error.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { parseJson, readAll } from '#client/rest/response.js';
 import type { Transport } from '#client/rest/transport.js';
+import { FileTls, type TlsSource } from '#http/client/credentials.js';
+import { type ProxyEnvironment, proxyFromEnvironment } from '#http/client/proxy.js';
+import { TransportError } from '#http/client/transport-error.js';
 import type { ExtenderSettings } from '#scheduler/extenders/settings.js';
 
 export interface ConnectionOptions {

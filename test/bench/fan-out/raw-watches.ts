@@ -16,8 +16,8 @@ import {
   preface,
   setting,
   settingsFrame,
-} from '#http2/frames.js';
-import { encodeHeaders } from '#http2/hpack.js';
+} from '#http/http2/frames.js';
+import { encodeHeaders } from '#http/http2/hpack.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 
 const host = '127.0.0.1';

@@ -6,10 +6,10 @@
 
 import type { Duplex } from 'node:stream';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { frameType, preface, resetCode } from '#http2/frames.js';
-import { encodeHeaders } from '#http2/hpack.js';
-import { Http2Session } from '#http2/session.js';
-import { socketPair } from '#http2/testing/socket-pair.js';
+import { frameType, preface, resetCode } from '#http/http2/frames.js';
+import { encodeHeaders } from '#http/http2/hpack.js';
+import { Http2Session } from '#http/http2/session.js';
+import { socketPair } from '#http/http2/testing/socket-pair.js';
 import { callStream } from '#storage/etcd/grpc/call.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
 import { bytesOf, framesOf, mutateFrames, type RawFrame } from '#test/fuzz/http2/mutate.js';

@@ -1,5 +1,5 @@
 /** Changes that break a stream of HTTP/2 frames. Pure: the randomness is handed in. */
-import { frameHeadBytes, frameType, maxStreamId } from '#http2/frames.js';
+import { frameHeadBytes, frameType, maxStreamId } from '#http/http2/frames.js';
 import { below, pick, type Random } from '#test/fuzz/mutate.js';
 
 /** One frame as it is on the wire; its length need not be that of its payload. */

@@ -6,11 +6,20 @@
 import type { Duplex } from 'node:stream';
 import { realClock } from '#apimachinery/clock.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { frame, frameFlag, frameType, numberFrame, preface, resetCode, setting, settingsFrame } from '#http2/frames.js';
-import { encodeHeaders } from '#http2/hpack.js';
-import { ServerSession } from '#http2/server-session.js';
-import type { ServerStream } from '#http2/server-stream.js';
-import { socketPair } from '#http2/testing/socket-pair.js';
+import {
+  frame,
+  frameFlag,
+  frameType,
+  numberFrame,
+  preface,
+  resetCode,
+  setting,
+  settingsFrame,
+} from '#http/http2/frames.js';
+import { encodeHeaders } from '#http/http2/hpack.js';
+import { ServerSession } from '#http/http2/server-session.js';
+import type { ServerStream } from '#http/http2/server-stream.js';
+import { socketPair } from '#http/http2/testing/socket-pair.js';
 import { farewellOf, fuzzConnections, type Http2FuzzResult } from '#test/fuzz/http2/http2.js';
 import { framesOf } from '#test/fuzz/http2/mutate.js';
 import { below, type Random } from '#test/fuzz/mutate.js';

@@ -1,9 +1,9 @@
 import { get, request } from 'node:https';
 import t from 'tap';
+import { LazyAbort } from '#apimachinery/cancellation.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
-import { LazyAbort } from '#apiserver/http/server-request.js';
 import { call, startServer } from '#test/integration/apiserver/server.js';
 
 const configmaps = '/api/v1/namespaces/default/configmaps';

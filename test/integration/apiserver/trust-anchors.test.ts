@@ -11,10 +11,10 @@ import { ServiceUnreachableError } from '#apiserver/service-routing/service-reso
 import { openRequest } from '#apiserver/streaming/http-proxy.js';
 import { sharedLookup } from '#apiserver/webhooks/shared-lookup.js';
 import { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
-import { staticTls } from '#client/http/credentials.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { readAll } from '#client/rest/response.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
+import { staticTls } from '#http/client/credentials.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { startEtcd } from '#test/etcd.js';

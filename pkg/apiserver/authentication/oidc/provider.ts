@@ -8,9 +8,9 @@
 import { createLocalJWKSet, errors, type JSONWebKeySet, type JWTPayload, type JWTVerifyOptions, jwtVerify } from 'jose';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { staticTls } from '#client/http/credentials.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { parseJson, readAll } from '#client/rest/response.js';
+import { staticTls } from '#http/client/credentials.js';
 
 export interface OidcProviderOptions {
   /** `https://…`, as tokens name it. */

@@ -2,10 +2,10 @@
 
 import type { Deadlines, Expiring } from '#apimachinery/async/deadlines.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import { resetCode } from '#http2/frames.js';
-import type { HeaderField } from '#http2/hpack.js';
-import type { Http2Session } from '#http2/session.js';
-import type { Http2Stream, StreamFailure, StreamHandler } from '#http2/stream.js';
+import { resetCode } from '#http/http2/frames.js';
+import type { HeaderField } from '#http/http2/hpack.js';
+import type { Http2Session } from '#http/http2/session.js';
+import type { Http2Stream, StreamFailure, StreamHandler } from '#http/http2/stream.js';
 import { FrameReader, frameMessage, type Message } from '#storage/etcd/grpc/frames.js';
 import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etcd/grpc/status.js';
 

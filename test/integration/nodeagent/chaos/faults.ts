@@ -1,7 +1,7 @@
 /** What goes wrong between an agent, its runtime and the API server, at random. */
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { TransportError } from '#client/http/transport-error.js';
+import { TransportError } from '#http/client/transport-error.js';
 import { CRIError, type CRIErrorCode } from '#nodeagent/cri/errors.js';
 import type { Life, Meddler } from '#nodeagent/testing/mortal.js';
 import type { Random } from '#test/integration/nodeagent/chaos/pods.js';

@@ -1,0 +1,42 @@
+/** Response bodies as streams, decompressed if necessary; a truncated body is an error. */
+import type { Readable } from 'node:stream';
+import { createGunzip } from 'node:zlib';
+import type { ChannelResponse } from '#http/client/channel.js';
+import type { TransportError } from '#http/client/transport-error.js';
+
+export interface BodyHooks {
+  readonly onChunk: (() => void) | undefined;
+  readonly explain: (error: unknown) => TransportError;
+  readonly release: () => void;
+}
+
+/** The body; leaving it early ends the exchange. Throws what `explain` makes of a failure. */
+export async function* readBody(response: ChannelResponse, hooks: BodyHooks): AsyncGenerator<Buffer> {
+  const unpacked = isCompressed(response) ? gunzip(response.body) : response.body;
+  try {
+    // The exchange is closed below, as its protocol requires.
+    for await (const chunk of unpacked.iterator({ destroyOnReturn: false })) {
+      hooks.onChunk?.();
+      yield chunk as Buffer;
+    }
+    if (!response.isComplete()) throw new Error('the answer is not complete');
+  } catch (error) {
+    throw hooks.explain(error);
+  } finally {
+    response.cancel();
+    if (unpacked !== response.body) unpacked.destroy();
+    hooks.release();
+  }
+}
+
+export function isCompressed(response: Pick<ChannelResponse, 'headers'>): boolean {
+  return response.headers['content-encoding']?.trim().toLowerCase() === 'gzip';
+}
+
+/** `pipe` does not propagate errors of its source. */
+function gunzip(body: Readable): Readable {
+  const unpacked = createGunzip();
+  body.on('error', (error) => unpacked.destroy(error));
+  body.on('aborted', () => unpacked.destroy(new Error('the answer is not complete')));
+  return body.pipe(unpacked);
+}

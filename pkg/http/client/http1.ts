@@ -1,0 +1,127 @@
+/** HTTP/1.1 on kept-alive connections. Streams have connections of their own. */
+import { Agent, type ClientRequestArgs, request as httpRequest, type IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { Channel, ChannelRequest, ChannelResponse } from '#http/client/channel.js';
+import { flattenHeaders } from '#http/client/channel.js';
+
+/** Sockets that serve ordinary requests; more requests wait for one. */
+const maxSockets = 32;
+
+export interface Http1Options {
+  /** Value of the Host header. */
+  readonly authority: string;
+  readonly dial: () => Promise<Socket>;
+  /** Connected already, for the first request. */
+  readonly first?: Socket | undefined;
+  /** In front of every path: the server's URL where a proxy wants to see it. */
+  readonly pathPrefix?: string;
+  /** Of every request, such as Proxy-Authorization. */
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** Takes its connections from us instead of opening them. */
+class DialingAgent extends Agent {
+  readonly #connect: () => Promise<Socket>;
+
+  constructor(connect: () => Promise<Socket>, sockets: number) {
+    super({ keepAlive: true, scheduling: 'lifo', maxSockets: sockets });
+    this.#connect = connect;
+  }
+
+  override createConnection(
+    _options: ClientRequestArgs,
+    done?: (error: Error | null, stream: Duplex) => void,
+  ): Duplex | null | undefined {
+    this.#connect().then(
+      (socket) => done?.(null, socket),
+      // Node's type has no room for a failure; its code does.
+      (error: unknown) => (done as ((error: unknown) => void) | undefined)?.(error),
+    );
+    return undefined;
+  }
+}
+
+export class Http1Channel implements Channel {
+  readonly #options: Http1Options;
+  readonly #requests: DialingAgent;
+  readonly #streams: DialingAgent;
+  #first: Socket | undefined;
+  #retired = false;
+
+  constructor(options: Http1Options) {
+    this.#options = options;
+    this.#first = options.first;
+    this.#requests = new DialingAgent(() => this.#connection(), maxSockets);
+    this.#streams = new DialingAgent(() => this.#connection(), Number.POSITIVE_INFINITY);
+  }
+
+  send(request: ChannelRequest): Promise<ChannelResponse> {
+    const { authority, pathPrefix = '', headers } = this.#options;
+    const { method, path, body, stream, signal, beforeSending } = request;
+    return new Promise((resolve, reject) => {
+      const outgoing = httpRequest({
+        // One name for all connections of an agent; where they lead is decided by `dial`.
+        host: 'server',
+        method,
+        path: pathPrefix + path,
+        headers: {
+          host: authority,
+          ...headers,
+          ...request.headers,
+          ...(body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }),
+          ...(this.#retired ? { connection: 'close' } : {}),
+        },
+        agent: stream ? this.#streams : this.#requests,
+        signal,
+      });
+      outgoing.on('error', reject);
+      // It has waited for one of the agent's sockets, and is written once this event has been handled.
+      if (beforeSending !== undefined) {
+        outgoing.on('socket', () => {
+          try {
+            beforeSending();
+          } catch (error) {
+            outgoing.destroy(error as Error);
+          }
+        });
+      }
+      outgoing.on('response', (incoming) => resolve(responseOf(incoming)));
+      outgoing.end(body);
+    });
+  }
+
+  retire(): void {
+    this.#retired = true;
+    this.#first?.destroy();
+    for (const agent of [this.#requests, this.#streams]) {
+      for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
+      // What is under way ends on the connection that it has, which is not kept afterwards.
+      agent.maxFreeSockets = 0;
+    }
+  }
+
+  destroy(): void {
+    this.#first?.destroy();
+    this.#requests.destroy();
+    this.#streams.destroy();
+  }
+
+  #connection(): Promise<Socket> {
+    const first = this.#first;
+    this.#first = undefined;
+    if (first !== undefined && !first.destroyed) return Promise.resolve(first);
+    return this.#options.dial();
+  }
+}
+
+function responseOf(incoming: IncomingMessage): ChannelResponse {
+  return {
+    status: incoming.statusCode ?? 0,
+    headers: flattenHeaders(incoming.headers),
+    body: incoming,
+    isComplete: () => incoming.complete,
+    // The rest of an answer would have to be read before the connection could carry another.
+    cancel: () => incoming.destroy(),
+  };
+}

@@ -1,0 +1,150 @@
+/** One HTTP/2 connection, with a health check by pings. */
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import { type ChannelRequest, type ChannelResponse, UnsentError } from '#http/client/channel.js';
+import { Http2Exchange } from '#http/client/http2-exchange.js';
+import { RequestHeads } from '#http/client/request-heads.js';
+import { TransportError } from '#http/client/transport-error.js';
+import { Http2Session } from '#http/http2/session.js';
+
+export interface Http2ConnectionOptions {
+  /** Connected, with HTTP/2 agreed on. */
+  readonly socket: Socket;
+  /** `https://host:port`. */
+  readonly origin: string;
+  readonly clock: Clock;
+  /** Called once when the connection is gone. */
+  readonly onClosed: () => void;
+}
+
+/** A ping is sent after that long without a byte from the server, and must be answered (the figures of client-go). */
+const readIdleMs = 30_000;
+const pingTimeoutMs = 15_000;
+/** Large answers must not stop for every 64 KiB. */
+const streamWindowBytes = 4 * 1024 * 1024;
+const sessionWindowBytes = 16 * 1024 * 1024;
+
+export class Http2Connection {
+  readonly #session: Http2Session;
+  readonly #socket: Socket;
+  readonly #clock: Clock;
+  readonly #heads: RequestHeads;
+  readonly #onClosed: () => void;
+  #streams = 0;
+  /** Takes no requests any more. */
+  #leaving = false;
+  #retired = false;
+  #closed = false;
+  #timer: Timer | undefined;
+  #bytesRead = 0;
+
+  constructor({ socket, origin, clock, onClosed }: Http2ConnectionOptions) {
+    this.#socket = socket;
+    this.#clock = clock;
+    this.#onClosed = onClosed;
+    this.#heads = new RequestHeads(new URL(origin));
+    // RFC 9113, 9.2.1.
+    if ('disableRenegotiation' in socket) (socket as TLSSocket).disableRenegotiation();
+    this.#session = new Http2Session({
+      socket,
+      streamWindowBytes,
+      sessionWindowBytes,
+      handler: {
+        ready: () => undefined,
+        // Requests in flight continue; new ones need another connection.
+        draining: () => {
+          this.#leaving = true;
+        },
+        closed: () => this.#gone(),
+      },
+    });
+    socket.unref();
+    // A socket that has closed already emits no event.
+    if (socket.destroyed) queueMicrotask(() => this.#gone());
+    this.#watch();
+  }
+
+  /** Streams that are open now. */
+  get streams(): number {
+    return this.#streams;
+  }
+
+  /** Whether it takes requests at all. */
+  get usable(): boolean {
+    return !this.#leaving && !this.#session.closed && !this.#socket.destroyed;
+  }
+
+  /** Whether the server takes another stream now. */
+  get hasRoom(): boolean {
+    return this.usable && this.#streams < this.#session.maxStreams;
+  }
+
+  send(request: ChannelRequest): Promise<ChannelResponse> {
+    return new Promise((resolve, reject) => {
+      const head = this.#heads.of(request);
+      request.beforeSending?.();
+      if (!this.usable) {
+        // It closed while the caller was getting ready to send.
+        reject(new UnsentError('the connection takes no requests'));
+        return;
+      }
+      this.#opened();
+      new Http2Exchange(request, { session: this.#session, head, over: () => this.#ended(), resolve, reject });
+    });
+  }
+
+  /** Takes no more requests and closes when those under way have ended. */
+  retire(): void {
+    this.#leaving = true;
+    this.#retired = true;
+    if (this.#streams === 0) this.destroy();
+  }
+
+  destroy(error?: Error): void {
+    this.#leaving = true;
+    this.#session.destroy(error);
+  }
+
+  #gone(): void {
+    if (this.#closed) return;
+    this.#closed = true;
+    this.#leaving = true;
+    this.#timer?.cancel();
+    this.#onClosed();
+  }
+
+  /** An idle connection does not keep the process alive, one with a request does. */
+  #opened(): void {
+    this.#streams += 1;
+    if (this.#streams === 1) this.#socket.ref();
+  }
+
+  #ended(): void {
+    this.#streams -= 1;
+    if (this.#streams > 0) return;
+    if (this.#retired) this.destroy();
+    else this.#socket.unref();
+  }
+
+  #watch(): void {
+    this.#timer = this.#clock.setTimer(() => {
+      if (this.#closed) return;
+      const { bytesRead } = this.#socket;
+      if (bytesRead !== this.#bytesRead) {
+        this.#bytesRead = bytesRead;
+        this.#watch();
+      } else this.#ping();
+    }, readIdleMs);
+  }
+
+  #ping(): void {
+    this.#timer = this.#clock.setTimer(() => {
+      this.destroy(new TransportError('ConnectionReset', 'the server did not answer a ping'));
+    }, pingTimeoutMs);
+    this.#session.ping(() => {
+      this.#timer?.cancel();
+      if (!this.#closed) this.#watch();
+    });
+  }
+}

@@ -1,0 +1,124 @@
+/** A channel whose first connection negotiates the protocol: HTTP/2 if the server speaks it, else HTTP/1.1. */
+import type { Socket } from 'node:net';
+import type { Clock } from '#apimachinery/clock.js';
+import {
+  type Channel,
+  type ChannelRequest,
+  type ChannelResponse,
+  orAborted,
+  UnsentError,
+} from '#http/client/channel.js';
+import type { TlsMaterial } from '#http/client/credentials.js';
+import { type ApplicationProtocol, Dialer } from '#http/client/dialer.js';
+import { Http1Channel } from '#http/client/http1.js';
+import { Http2Channel } from '#http/client/http2.js';
+import { proxyAuthorization } from '#http/client/tunnel.js';
+
+export interface NegotiatedChannelOptions {
+  readonly server: URL;
+  readonly serverName?: string | undefined;
+  readonly insecureSkipVerify?: boolean | undefined;
+  readonly proxy?: URL | undefined;
+  readonly clock: Clock;
+}
+
+/** How often a request that the server did not take is sent again at once. */
+const maxUnsentRetries = 3;
+
+export class NegotiatedChannel implements Channel {
+  readonly #options: NegotiatedChannelOptions;
+  readonly #dialer: Dialer;
+  #channel: Promise<Channel> | undefined;
+  #made: Channel | undefined;
+  #retired = false;
+  #destroyed = false;
+
+  constructor(options: NegotiatedChannelOptions, material: TlsMaterial | undefined) {
+    this.#options = options;
+    this.#dialer = new Dialer(options, material);
+  }
+
+  /** Sends again, whatever the method, what is known not to have reached the server. */
+  async send(request: ChannelRequest): Promise<ChannelResponse> {
+    for (let retries = 0; ; retries += 1) {
+      try {
+        const channel = await orAborted(this.#current(), request.signal);
+        return await channel.send(request);
+      } catch (error) {
+        const again = error instanceof UnsentError && retries < maxUnsentRetries && !this.#retired;
+        if (!again || request.signal.aborted) throw error;
+      }
+    }
+  }
+
+  retire(): void {
+    this.#retired = true;
+    this.#made?.retire();
+  }
+
+  destroy(): void {
+    this.#retired = true;
+    this.#destroyed = true;
+    this.#made?.destroy();
+  }
+
+  /** As `destroy`; besides, the kernel sends nothing more of what it was given. */
+  reset(): void {
+    this.#dialer.reset();
+    this.destroy();
+  }
+
+  /** All requests wait for the one first connection. */
+  #current(): Promise<Channel> {
+    if (this.#channel === undefined) {
+      const making = this.#make();
+      this.#channel = making;
+      making.catch(() => {
+        if (this.#channel === making) this.#channel = undefined;
+      });
+    }
+    return this.#channel;
+  }
+
+  async #make(): Promise<Channel> {
+    if (this.#options.server.protocol === 'http:') return this.#keep(this.#http1(undefined));
+    const { socket, protocol } = await this.#dialer.dial(['h2', 'http/1.1']);
+    return this.#keep(protocol === 'h2' ? this.#http2(socket) : this.#http1(socket));
+  }
+
+  #keep(channel: Channel): Channel {
+    this.#made = channel;
+    if (this.#destroyed) channel.destroy();
+    else if (this.#retired) channel.retire();
+    return channel;
+  }
+
+  #http1(first: Socket | undefined): Http1Channel {
+    const { server, proxy } = this.#options;
+    const direct = { authority: server.host, first, dial: () => this.#dial('http/1.1') };
+    if (server.protocol !== 'http:' || proxy === undefined || proxy.protocol.startsWith('socks5')) {
+      return new Http1Channel(direct);
+    }
+    const credentials = proxyAuthorization(proxy);
+    return new Http1Channel({
+      ...direct,
+      pathPrefix: server.origin,
+      ...(credentials === undefined ? {} : { headers: { 'proxy-authorization': credentials } }),
+    });
+  }
+
+  #http2(first: Socket): Http2Channel {
+    const { server, clock } = this.#options;
+    return new Http2Channel({ origin: server.origin, clock, first, dial: () => this.#dial('h2') });
+  }
+
+  async #dial(wanted: ApplicationProtocol): Promise<Socket> {
+    const { socket, protocol } = await this.#dialer.dial(wanted === 'h2' ? ['h2', 'http/1.1'] : ['http/1.1']);
+    if (protocol === wanted) return socket;
+    // Another server than before answers at this address: negotiate again.
+    socket.destroy();
+    this.#channel = undefined;
+    this.#made?.retire();
+    throw new UnsentError('the server does not speak HTTP/2 any more');
+  }
+}

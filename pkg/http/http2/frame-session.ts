@@ -1,0 +1,327 @@
+/**
+ * What both sides of an HTTP/2 connection have in common (RFC 9113): frames come in and are answered in the order of their
+ * arrival, blocks of headers are put together, windows and settings are kept. What a stream is, and who opens it, is for
+ * the side to say.
+ */
+import type { Duplex } from 'node:stream';
+import { ConnectionError } from '#http/http2/connection-error.js';
+import { FrameWriter, type WriteBuffers } from '#http/http2/frame-writer.js';
+import {
+  FrameParser,
+  farewellFrame,
+  frame,
+  frameFlag,
+  frameType,
+  maxStreamId,
+  maxWindow,
+  numberFrame,
+  pongFrame,
+  requireLength,
+  requireNoStream,
+  resetCode,
+  unpadded,
+} from '#http/http2/frames.js';
+import { HeaderBlock } from '#http/http2/header-block.js';
+import { HeaderDecoder, type HeaderField } from '#http/http2/hpack.js';
+import { Outgoing, type OutgoingStream } from '#http/http2/outgoing.js';
+import { type PeerSettings, readSettings } from '#http/http2/peer-settings.js';
+import { ClosedStreams, StreamTable } from '#http/http2/stream-table.js';
+
+/** What comes in on a stream. */
+export interface FrameStream extends OutgoingStream {
+  readonly form: { data(length: number): string | undefined; dataEnd(): string | undefined };
+  received(chunk: Buffer): void;
+  /** Padding has come with it, which nobody reads. */
+  padded(length: number): void;
+  /** What came breaks the rules for streams, the connection goes on (RFC 9113, 5.4.2). */
+  fail(code: number, why: string): void;
+}
+
+export interface FrameSessionOptions {
+  /** Connected; over TLS with `h2` agreed upon. */
+  readonly socket: Duplex;
+  /** Which side the other one is. */
+  readonly peer: 'client' | 'server';
+  /** What it says before its first frame. */
+  readonly preface?: Buffer;
+  /** Shared with other connections; absent: its own. */
+  readonly buffers?: WriteBuffers | undefined;
+  /** Of one block of headers, over all its frames; a peer that sends more is cut off. */
+  readonly maxBlockBytes: number;
+}
+
+const nothing = Buffer.alloc(0);
+const pingBytes = 8;
+
+export abstract class FrameSession<S extends FrameStream> {
+  protected readonly socket: Duplex;
+  protected readonly writer: FrameWriter;
+  protected readonly outgoing: Outgoing<S>;
+  protected readonly streams = new StreamTable<S>();
+  protected readonly closedStreams = new ClosedStreams();
+  /** The peer has said what it allows. */
+  protected ready = false;
+  /** No new streams; those under way go on. */
+  protected draining = false;
+  protected destroyed = false;
+  protected failure: Error | undefined;
+  readonly #peer: 'client' | 'server';
+  readonly #maxBlockBytes: number;
+  readonly #decoder = new HeaderDecoder();
+  readonly #parser: FrameParser;
+  /** Of the present DATA frame. */
+  #dataStream: S | undefined;
+  #dataEnds = false;
+  /** The block whose end is still to come. */
+  #block: HeaderBlock | undefined;
+  #tableBytes: number | undefined;
+
+  protected constructor({ socket, peer, preface, buffers, maxBlockBytes }: FrameSessionOptions) {
+    this.socket = socket;
+    this.#maxBlockBytes = maxBlockBytes;
+    this.#peer = peer;
+    this.writer = new FrameWriter(socket, buffers);
+    this.outgoing = new Outgoing(socket, this.writer, (stream) => this.sent(stream));
+    const sink = {
+      stopped: () => this.destroyed,
+      data: (streamId: number, flags: number, length: number) => this.#data(streamId, flags, length),
+      dataPart: (chunk: Buffer) => this.#dataStream?.received(chunk),
+      dataOver: () => this.#dataOver(),
+      frame: (type: number, flags: number, streamId: number, payload: Buffer) =>
+        this.#frame(type, flags, streamId, payload),
+    };
+    this.#parser = new FrameParser(sink, preface);
+    socket.on('data', (chunk: Buffer) => this.#received(chunk));
+    socket.on('error', (error: Error) => {
+      this.failure ??= error;
+    });
+    socket.on('end', () => this.destroy(undefined));
+    socket.on('close', () => this.lost());
+  }
+
+  /** Ends all streams; what has not been written by now never is. Idempotent. */
+  abstract destroy(cause: Error | undefined): void;
+
+  /** The connection is gone. */
+  protected abstract lost(): void;
+
+  /** The connection ends because of what the peer sent. */
+  protected abstract broken(error: Error): void;
+
+  /** The last stream that the peer opened and that was acted upon; 0 where it opens none. */
+  protected abstract readonly lastStreamId: number;
+
+  /** Throws a ConnectionError for a frame on a stream that cannot be. */
+  protected abstract requireOpened(streamId: number): void;
+
+  /** A whole block of headers. `stream`: the open one, if there is. `listBytes`: what SETTINGS_MAX_HEADER_LIST_SIZE counts. */
+  protected abstract headers(block: ReceivedHeaders, stream: S | undefined): void;
+
+  /** Every byte of DATA frames, for the connection's window; `stream` undefined: of those that are over. */
+  protected abstract took(length: number, stream: S | undefined): void;
+
+  /** The peer has ended its side of the stream. */
+  protected abstract over(stream: S): void;
+
+  /** All has been sent on it. */
+  protected abstract sent(stream: S): void;
+
+  protected abstract resetByPeer(stream: S, code: number): void;
+
+  protected abstract settled(settings: PeerSettings): void;
+
+  protected abstract goneAway(lastStreamId: number, code: number): void;
+
+  /** Answers a PING with that payload. */
+  protected pinged(payload: Buffer): void {
+    this.writer.answer(pongFrame(payload));
+  }
+
+  /** The payload of a PING that answers one. */
+  protected ponged(_payload: Buffer): void {}
+
+  /** A frame that means nothing for any stream has come: there are limits to their number. */
+  protected idle(): void {}
+
+  /** Data or headers for a stream that is over. */
+  protected late(streamId: number): void {
+    const how = this.closedStreams.get(streamId);
+    if (how === 'ended') throw new ConnectionError(resetCode.STREAM_CLOSED, 'more for a stream that had ended');
+    if (how === 'reset') this.writer.answer(numberFrame(frameType.RST_STREAM, streamId, resetCode.STREAM_CLOSED));
+    // Otherwise it was under way when this side gave the stream up.
+  }
+
+  #received(chunk: Buffer): void {
+    if (this.destroyed) return;
+    try {
+      this.#parser.push(chunk);
+    } catch (error) {
+      if (!(error instanceof ConnectionError)) throw error;
+      this.writer.send(farewellFrame(this.lastStreamId, error.code));
+      this.writer.flush();
+      this.broken(new Error(`HTTP/2: ${error.message}`));
+    }
+  }
+
+  #data(streamId: number, flags: number, length: number): void {
+    this.#expect(frameType.DATA, streamId);
+    this.requireOpened(streamId);
+    const stream = this.streams.get(streamId);
+    this.#dataStream = stream;
+    this.took(length, stream);
+    if (stream === undefined) this.late(streamId);
+    this.#dataEnds = (flags & frameFlag.END_STREAM) !== 0;
+    if (length === 0 && !this.#dataEnds) this.idle();
+  }
+
+  #dataOver(): void {
+    const stream = this.#dataStream;
+    this.#dataStream = undefined;
+    if (stream === undefined || !this.streams.has(stream.id)) return;
+    // Also where it is empty.
+    const fault = this.#dataEnds ? stream.form.dataEnd() : stream.form.data(0);
+    if (fault !== undefined) stream.fail(resetCode.PROTOCOL_ERROR, fault);
+    else if (this.#dataEnds) this.over(stream);
+  }
+
+  /** Throws where no frame of that type may come now. */
+  #expect(type: number, streamId: number): void {
+    if (!this.ready && type !== frameType.SETTINGS) {
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, `the ${this.#peer} does not begin as HTTP/2 does`);
+    }
+    if (this.#block !== undefined && (type !== frameType.CONTINUATION || streamId !== this.#block.streamId)) {
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a header block was interrupted');
+    }
+  }
+
+  #frame(type: number, flags: number, streamId: number, payload: Buffer): void {
+    this.#expect(type, streamId);
+    switch (type) {
+      case frameType.DATA:
+        return this.#paddedData(flags, streamId, payload);
+      case frameType.HEADERS:
+        return this.#headers(flags, streamId, payload);
+      case frameType.PRIORITY:
+        // Means nothing here, but must be well-formed.
+        if (streamId === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a priority of no stream');
+        requireLength(payload, 5, 'priority');
+        return this.idle();
+      case frameType.CONTINUATION:
+        return this.#continuation(flags, payload);
+      case frameType.RST_STREAM:
+        return this.#reset(streamId, payload);
+      case frameType.SETTINGS:
+        requireNoStream(streamId, 'settings');
+        return this.#settings(flags, payload);
+      case frameType.PING:
+        requireNoStream(streamId, 'ping');
+        return this.#pinged(flags, payload);
+      case frameType.GOAWAY:
+        requireNoStream(streamId, 'farewell');
+        if (payload.length < 8) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'a malformed farewell');
+        this.idle();
+        return this.goneAway(payload.readUInt32BE(0) & maxStreamId, payload.readUInt32BE(4));
+      case frameType.WINDOW_UPDATE:
+        return this.#windowUpdate(streamId, payload);
+      case frameType.PUSH_PROMISE:
+        throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a push that was ruled out');
+      default:
+        // What is not known means nothing here.
+        return this.idle();
+    }
+  }
+
+  #paddedData(flags: number, streamId: number, payload: Buffer): void {
+    const content = unpadded(payload, flags, false);
+    this.#data(streamId, flags, payload.length);
+    const stream = this.#dataStream;
+    if (content.length > 0) stream?.received(content);
+    stream?.padded(payload.length - content.length);
+    this.#dataOver();
+  }
+
+  #headers(flags: number, streamId: number, payload: Buffer): void {
+    const bytes = unpadded(payload, flags, true);
+    const ends = (flags & frameFlag.END_STREAM) !== 0;
+    if ((flags & frameFlag.END_HEADERS) !== 0) return this.#headersOver(streamId, bytes, ends);
+    this.#block = new HeaderBlock(streamId, ends, bytes, this.#maxBlockBytes);
+  }
+
+  #continuation(flags: number, payload: Buffer): void {
+    const block = this.#block;
+    if (block === undefined) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'headers that continue nothing');
+    block.add(payload);
+    if ((flags & frameFlag.END_HEADERS) === 0) return;
+    this.#block = undefined;
+    this.#headersOver(block.streamId, block.bytes, block.ends);
+  }
+
+  #headersOver(streamId: number, block: Buffer, ends: boolean): void {
+    // Also for a stream that is over: later blocks build upon this one.
+    const fields = this.#decoder.decode(block);
+    const { listBytes, truncated } = this.#decoder;
+    // A request can be refused for it; an answer that is not all there is none.
+    if (truncated && this.#peer === 'server') {
+      throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'headers are too long');
+    }
+    this.headers({ streamId, fields, ends, listBytes }, this.streams.get(streamId));
+  }
+
+  #reset(streamId: number, payload: Buffer): void {
+    requireLength(payload, 4, 'reset');
+    this.requireOpened(streamId);
+    const stream = this.streams.get(streamId);
+    if (stream === undefined) return;
+    this.closedStreams.add(streamId, 'reset');
+    this.resetByPeer(stream, payload.readUInt32BE(0));
+  }
+
+  #settings(flags: number, payload: Buffer): void {
+    if ((flags & frameFlag.ACK) !== 0) {
+      requireLength(payload, 0, 'acknowledgement');
+      if (this.ready) return this.idle();
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, `a ${this.#peer} that begins with an acknowledgement`);
+    }
+    const settings = readSettings(payload, this.#peer);
+    const { frameBytes, initialWindow, tableBytes } = settings;
+    if (frameBytes !== undefined) this.outgoing.frameBytes = frameBytes;
+    if (initialWindow !== undefined) this.outgoing.resizeWindows(this.streams.values(), initialWindow);
+    if (tableBytes !== undefined && tableBytes !== this.#tableBytes) {
+      this.#tableBytes = tableBytes;
+      this.outgoing.resizeTable();
+    }
+    this.writer.answer(frame(frameType.SETTINGS, frameFlag.ACK, 0, nothing));
+    this.idle();
+    this.ready = true;
+    this.settled(settings);
+    this.outgoing.pumpBlocked();
+  }
+
+  #pinged(flags: number, payload: Buffer): void {
+    requireLength(payload, pingBytes, 'ping');
+    this.idle();
+    if ((flags & frameFlag.ACK) !== 0) return this.ponged(payload);
+    this.pinged(payload);
+  }
+
+  #windowUpdate(streamId: number, payload: Buffer): void {
+    requireLength(payload, 4, 'window');
+    const increment = payload.readUInt32BE(0) & maxWindow;
+    if (streamId === 0) return this.outgoing.grow(increment);
+    this.requireOpened(streamId);
+    const stream = this.streams.get(streamId);
+    if (stream === undefined) return;
+    if (increment === 0) return stream.fail(resetCode.PROTOCOL_ERROR, 'a window that does not grow');
+    stream.window += increment;
+    if (stream.window > maxWindow) return stream.fail(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+    if (this.outgoing.blocked.has(stream)) this.outgoing.pump(stream);
+  }
+}
+
+export interface ReceivedHeaders {
+  readonly streamId: number;
+  readonly fields: HeaderField[];
+  /** Nothing follows them on their stream. */
+  readonly ends: boolean;
+  readonly listBytes: number;
+}

@@ -1,0 +1,116 @@
+import { Writable } from 'node:stream';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import t from 'tap';
+import { FrameWriter } from '#http/http2/frame-writer.js';
+
+function writer(): { readonly frames: FrameWriter; readonly written: number[] } {
+  const written: number[] = [];
+  const socket = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      written.push(chunk.length);
+      done();
+    },
+    writev(chunks, done) {
+      written.push(chunks.reduce((sum, { chunk }) => sum + (chunk as Buffer).length, 0));
+      done();
+    },
+  });
+  // Nothing is ever read from it.
+  return { frames: new FrameWriter(socket as unknown as ConstructorParameters<typeof FrameWriter>[0]), written };
+}
+
+void t.test('calls of one turn leave in one write', async (t) => {
+  const { frames, written } = writer();
+  frames.send(Buffer.alloc(10));
+  await Promise.resolve();
+  frames.send(Buffer.alloc(20));
+  await new Promise<void>((resolve) => process.nextTick(resolve));
+  frames.send(Buffer.alloc(30));
+  t.same(written, []);
+  await endOfTurn();
+  t.same(written, [60]);
+  frames.send(Buffer.alloc(1));
+  await endOfTurn();
+  t.same(written, [60, 1]);
+});
+
+void t.test('much leaves at once, and behind the end nothing', async (t) => {
+  const { frames, written } = writer();
+  frames.send(Buffer.alloc(10));
+  frames.send(Buffer.alloc(64 * 1024));
+  const sum = () => written.reduce((total, length) => total + length, 0);
+  t.equal(sum(), 64 * 1024, 'as much as one write takes');
+  frames.send(Buffer.alloc(5));
+  frames.flush();
+  t.equal(sum(), 15 + 64 * 1024);
+  frames.send(Buffer.alloc(6));
+  frames.end();
+  frames.send(Buffer.alloc(7));
+  await endOfTurn();
+  t.equal(sum(), 15 + 64 * 1024, 'nor what waits for the end of the turn');
+});
+
+void t.test(
+  'there is one write at a time, of whole TLS records; whoever gave bytes hears when they are written',
+  async (t) => {
+    const written: Buffer[] = [];
+    const done: ((error?: Error) => void)[] = [];
+    const socket = new Writable({
+      write(chunk: Buffer, _encoding, wrote) {
+        written.push(Buffer.from(chunk));
+        done.push(wrote);
+      },
+    });
+    const frames = new FrameWriter(socket as unknown as ConstructorParameters<typeof FrameWriter>[0]);
+    const told: number[] = [];
+    const parts = Array.from({ length: 200 }, (_, i) => Buffer.alloc(1 + ((i * 397) % 3000), i));
+    const large = Buffer.alloc(200_000, 'x');
+    for (const [i, part] of [...parts, large, ...parts].entries()) frames.send(part, () => told.push(i));
+    await endOfTurn();
+    t.equal(written.length, 1);
+    t.same(told, []);
+    while (done.length > 0) {
+      done.shift()?.();
+      await endOfTurn();
+    }
+    t.ok(Buffer.concat(written).equals(Buffer.concat([...parts, large, ...parts])));
+    t.same(
+      told,
+      Array.from({ length: 401 }, (_, i) => i),
+    );
+    const larger = written.slice(0, -1).filter((each) => each.length !== 64 * 1024);
+    // What the write before had room for is no more in it.
+    t.ok(larger.length === 1 && larger.every((each) => each.length > 100_000 && each.every((byte) => byte === 120)));
+    t.equal(frames.waiting, 0);
+  },
+);
+
+void t.test('what is put together at once has memory that is used again', async (t) => {
+  const { frames, written } = writer();
+  const buffers: ArrayBufferLike[] = [];
+  const fill = (part: Buffer) => {
+    t.equal(part.length, 300_000);
+    part.fill(1);
+    buffers.push(part.buffer);
+  };
+  for (let i = 0; i < 3; i++) await new Promise<void>((resolve) => frames.sendPart(300_000, fill, resolve));
+  t.same(written, [300_000, 300_000, 300_000], 'each in a write of its own');
+  t.equal(new Set(buffers).size, 1);
+  frames.send(Buffer.alloc(2 ** 20));
+  await endOfTurn();
+  t.ok(Math.max(...written) < 2 ** 20, 'no write is larger than a part may be');
+});
+
+void t.test('what is dropped is not told before the write under way is over', async (t) => {
+  const done: ((error?: Error) => void)[] = [];
+  const socket = new Writable({ write: (_chunk, _encoding, wrote) => void done.push(wrote) });
+  const frames = new FrameWriter(socket as unknown as ConstructorParameters<typeof FrameWriter>[0]);
+  const told: string[] = [];
+  frames.send(Buffer.alloc(200_000), () => told.push('large'));
+  frames.send(Buffer.alloc(10), () => told.push('small'));
+  frames.end();
+  t.same(told, []);
+  done.shift()?.();
+  await endOfTurn();
+  t.same(told, ['large', 'small']);
+});

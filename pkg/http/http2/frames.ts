@@ -1,0 +1,201 @@
+/** The layout of HTTP/2's frames (RFC 9113, 4 and 6). */
+import { ConnectionError } from '#http/http2/connection-error.js';
+
+/** Cuts what is received into frames (RFC 9113, 4.1). */
+export interface FrameSink {
+  /** True: nothing more is wanted. */
+  stopped(): boolean;
+  /** A DATA frame without padding begins. */
+  data(streamId: number, flags: number, length: number): void;
+  /** A part of it, as it came. */
+  dataPart(chunk: Buffer): void;
+  dataOver(): void;
+  /** Any other frame, whole. */
+  frame(type: number, flags: number, streamId: number, payload: Buffer): void;
+}
+
+const nothing = Buffer.alloc(0);
+
+export class FrameParser {
+  readonly #sink: FrameSink;
+  /** The beginning of a frame. */
+  #rest: Buffer = nothing;
+  /** Bytes that the present DATA frame still has. */
+  #dataLeft = 0;
+
+  /** What comes before the first frame and has not come yet. */
+  #preface: Buffer;
+
+  /** `preface`: what comes before the first frame. */
+  constructor(sink: FrameSink, preface: Buffer = nothing) {
+    this.#sink = sink;
+    this.#preface = preface;
+  }
+
+  /** Throws a ConnectionError for a frame that is larger than was agreed upon, and for another preface. */
+  push(chunk: Buffer): void {
+    const sink = this.#sink;
+    const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
+    this.#rest = nothing;
+    let at = this.#preface.length === 0 ? 0 : this.#begin(bytes);
+    while (!sink.stopped()) {
+      if (this.#dataLeft > 0) {
+        const end = Math.min(bytes.length, at + this.#dataLeft);
+        if (end === at) break;
+        this.#dataLeft -= end - at;
+        sink.dataPart(bytes.subarray(at, end));
+        at = end;
+        if (this.#dataLeft === 0) sink.dataOver();
+        continue;
+      }
+      if (bytes.length - at < frameHeadBytes) break;
+      const length = bytes.readUIntBE(at, 3);
+      if (length > defaultFrameBytes) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'a frame is too large');
+      const type = bytes[at + 3] as number;
+      const flags = bytes[at + 4] as number;
+      const streamId = bytes.readUInt32BE(at + 5) & maxStreamId;
+      // Data is passed on as it comes, whole frames of it need not be there.
+      if (type === frameType.DATA && (flags & frameFlag.PADDED) === 0) {
+        at += frameHeadBytes;
+        sink.data(streamId, flags, length);
+        this.#dataLeft = length;
+        if (length === 0) sink.dataOver();
+        continue;
+      }
+      const end = at + frameHeadBytes + length;
+      if (end > bytes.length) break;
+      sink.frame(type, flags, streamId, bytes.subarray(at + frameHeadBytes, end));
+      at = end;
+    }
+    if (at < bytes.length) this.#rest = bytes.subarray(at);
+  }
+
+  /** Where the first frame begins, or the end of what has come. */
+  #begin(bytes: Buffer): number {
+    const length = Math.min(bytes.length, this.#preface.length);
+    if (!bytes.subarray(0, length).equals(this.#preface.subarray(0, length))) {
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'this is not HTTP/2');
+    }
+    this.#preface = this.#preface.subarray(length);
+    return length;
+  }
+}
+
+export const frameType = {
+  DATA: 0,
+  HEADERS: 1,
+  PRIORITY: 2,
+  RST_STREAM: 3,
+  SETTINGS: 4,
+  PUSH_PROMISE: 5,
+  PING: 6,
+  GOAWAY: 7,
+  WINDOW_UPDATE: 8,
+  CONTINUATION: 9,
+} as const;
+
+export const frameFlag = { END_STREAM: 1, ACK: 1, END_HEADERS: 4, PADDED: 8, PRIORITY: 32 } as const;
+
+export const setting = {
+  HEADER_TABLE_SIZE: 1,
+  ENABLE_PUSH: 2,
+  MAX_CONCURRENT_STREAMS: 3,
+  INITIAL_WINDOW_SIZE: 4,
+  MAX_FRAME_SIZE: 5,
+  MAX_HEADER_LIST_SIZE: 6,
+} as const;
+
+export const resetCode = {
+  NO_ERROR: 0,
+  PROTOCOL_ERROR: 1,
+  INTERNAL_ERROR: 2,
+  FLOW_CONTROL_ERROR: 3,
+  STREAM_CLOSED: 5,
+  FRAME_SIZE_ERROR: 6,
+  REFUSED_STREAM: 7,
+  CANCEL: 8,
+  COMPRESSION_ERROR: 9,
+  ENHANCE_YOUR_CALM: 11,
+} as const;
+
+export const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
+
+export const frameHeadBytes = 9;
+/** What a frame may hold before the other side allows more. */
+export const defaultFrameBytes = 16_384;
+export const defaultWindowBytes = 65_535;
+/** The largest that a window can grow to. */
+export const maxWindow = 2 ** 31 - 1;
+/** The last number that a stream can have. */
+export const maxStreamId = 2 ** 31 - 1;
+
+export interface FrameHead {
+  readonly type: number;
+  readonly flags: number;
+  readonly streamId: number;
+  readonly length: number;
+}
+
+/** Writes a frame's head into `target` and returns where its payload begins. */
+export function writeFrameHead(target: Buffer, at: number, { type, flags, streamId, length }: FrameHead): number {
+  target[at] = length >>> 16;
+  target[at + 1] = length >>> 8;
+  target[at + 2] = length;
+  target[at + 3] = type;
+  target[at + 4] = flags;
+  return target.writeUInt32BE(streamId, at + 5);
+}
+
+export function frame(type: number, flags: number, streamId: number, payload: Buffer): Buffer {
+  const bytes = Buffer.allocUnsafe(frameHeadBytes + payload.length);
+  const at = writeFrameHead(bytes, 0, { type, flags, streamId, length: payload.length });
+  payload.copy(bytes, at);
+  return bytes;
+}
+
+/** Frames whose payload is one number of 32 bits: RST_STREAM and WINDOW_UPDATE. */
+export function numberFrame(type: number, streamId: number, value: number): Buffer {
+  const bytes = Buffer.allocUnsafe(frameHeadBytes + 4);
+  bytes.writeUInt32BE(value, writeFrameHead(bytes, 0, { type, flags: 0, streamId, length: 4 }));
+  return bytes;
+}
+
+/** Answers a PING with that payload. */
+export function pongFrame(payload: Buffer): Buffer {
+  return frame(frameType.PING, frameFlag.ACK, 0, payload);
+}
+
+/** Says that streams beyond `lastId` are not acted upon, and why. */
+export function farewellFrame(lastId: number, code: number): Buffer {
+  const payload = Buffer.alloc(8);
+  payload.writeUInt32BE(code, payload.writeUInt32BE(lastId, 0));
+  return frame(frameType.GOAWAY, 0, 0, payload);
+}
+
+export function settingsFrame(settings: readonly (readonly [id: number, value: number])[]): Buffer {
+  const payload = Buffer.alloc(6 * settings.length);
+  for (const [i, [id, value]] of settings.entries()) payload.writeUInt32BE(value, payload.writeUInt16BE(id, 6 * i));
+  return frame(frameType.SETTINGS, 0, 0, payload);
+}
+
+/** What a HEADERS or DATA frame carries, without its padding and priority. Throws ConnectionErrors. */
+export function unpadded(payload: Buffer, flags: number, hasPriority: boolean): Buffer {
+  const padded = (flags & frameFlag.PADDED) !== 0;
+  const start = (padded ? 1 : 0) + (hasPriority && (flags & frameFlag.PRIORITY) !== 0 ? 5 : 0);
+  if (start > payload.length) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'a frame is cut off');
+  const padding = padded ? (payload[0] as number) : 0;
+  if (start + padding > payload.length) {
+    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a frame has more padding than there is');
+  }
+  return payload.subarray(start, payload.length - padding);
+}
+
+/** Throws a ConnectionError for a frame of another length than its type has. */
+export function requireLength(payload: Buffer, length: number, what: string): void {
+  if (payload.length !== length) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, `a malformed ${what}`);
+}
+
+/** Throws a ConnectionError for a frame that speaks of the whole connection and names a stream. */
+export function requireNoStream(streamId: number, what: string): void {
+  if (streamId !== 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, `a ${what} for a stream`);
+}

@@ -1,0 +1,223 @@
+/** Header blocks of HTTP/2 (RFC 7541): read in full; written without the table that makes repeated headers short. */
+import { ConnectionError } from '#http/http2/connection-error.js';
+import { resetCode } from '#http/http2/frames.js';
+import { decodeHuffman } from '#http/http2/huffman.js';
+
+export type HeaderField = readonly [name: string, value: string];
+
+/** The bytes are no header block, or one that belongs to another history of the connection. */
+export class HeaderBlockError extends ConnectionError {
+  override readonly name = 'HeaderBlockError';
+
+  constructor(message: string) {
+    super(resetCode.COMPRESSION_ERROR, message);
+  }
+}
+
+/** The bytes that the peer's table of recent headers may have: the protocol's default. */
+const tableBytes = 4096;
+/** Bytes of the fields of a block that are kept, as entries of the table count: a short block may repeat a long entry often. */
+const mostListBytes = 256 * 1024;
+/** What an entry counts for besides its text. */
+const entryOverhead = 32;
+/** Numbers need no more bytes than this; longer ones are an attack. */
+const maxNumberShift = 28;
+
+const otherStatuses = '206 304 400 404 500'.split(' ');
+const staticTable: readonly HeaderField[] = [
+  [':authority', ''],
+  [':method', 'GET'],
+  [':method', 'POST'],
+  [':path', '/'],
+  [':path', '/index.html'],
+  [':scheme', 'http'],
+  [':scheme', 'https'],
+  [':status', '200'],
+  [':status', '204'],
+  ...otherStatuses.map((status): HeaderField => [':status', status]),
+  ['accept-charset', ''],
+  ['accept-encoding', 'gzip, deflate'],
+  ...(
+    'accept-language accept-ranges accept access-control-allow-origin age allow authorization cache-control ' +
+    'content-disposition content-encoding content-language content-length content-location content-range content-type ' +
+    'cookie date etag expect expires from host if-match if-modified-since if-none-match if-range if-unmodified-since ' +
+    'last-modified link location max-forwards proxy-authenticate proxy-authorization range referer refresh retry-after ' +
+    'server set-cookie strict-transport-security transfer-encoding user-agent vary via www-authenticate'
+  )
+    .split(' ')
+    .map((name): HeaderField => [name, '']),
+];
+
+/** Reads the header blocks of one connection, in the order in which they come. */
+export class HeaderDecoder {
+  /** The newest last. */
+  readonly #table: HeaderField[] = [];
+  #tableSize = 0;
+  #tableLimit = tableBytes;
+  #bytes: Buffer = Buffer.alloc(0);
+  #at = 0;
+  #listBytes = 0;
+
+  /** Of the last block, as entries of the table count: what SETTINGS_MAX_HEADER_LIST_SIZE speaks of. */
+  get listBytes(): number {
+    return this.#listBytes;
+  }
+
+  /** The fields that the last block gave are not all that were in it. */
+  get truncated(): boolean {
+    return this.#listBytes > mostListBytes;
+  }
+
+  /**
+   * Fields in their order, as many as are kept; the whole block is read all the same, since later ones build upon it. Those
+   * that the peer repeats are the same arrays each time. Throws HeaderBlockErrors.
+   */
+  decode(block: Buffer): HeaderField[] {
+    this.#bytes = block;
+    this.#at = 0;
+    const fields: HeaderField[] = [];
+    let listBytes = 0;
+    while (this.#at < block.length) {
+      const first = block[this.#at] as number;
+      if ((first & 0xe0) === 0x20) {
+        if (fields.length > 0) throw new HeaderBlockError('the table changes within a block');
+        this.#resize(this.#number(5));
+        continue;
+      }
+      const field = this.#field(first);
+      listBytes += sizeOf(field);
+      if (listBytes <= mostListBytes) fields.push(field);
+    }
+    this.#listBytes = listBytes;
+    return fields;
+  }
+
+  #field(first: number): HeaderField {
+    if (first & 0x80) return this.#entry(this.#number(7));
+    return first & 0x40 ? this.#added(this.#literal(6)) : this.#literal(4);
+  }
+
+  #literal(prefixBits: number): HeaderField {
+    const index = this.#number(prefixBits);
+    const name = index === 0 ? this.#string() : this.#entry(index)[0];
+    return [name, this.#string()];
+  }
+
+  #entry(index: number): HeaderField {
+    const field =
+      index <= staticTable.length
+        ? staticTable[index - 1]
+        : this.#table[this.#table.length - (index - staticTable.length)];
+    if (field === undefined) throw new HeaderBlockError(`there is no header ${index}`);
+    return field;
+  }
+
+  #added(field: HeaderField): HeaderField {
+    this.#table.push(field);
+    this.#tableSize += sizeOf(field);
+    this.#evict();
+    return field;
+  }
+
+  #resize(limit: number): void {
+    if (limit > tableBytes) throw new HeaderBlockError(`a table of ${limit} bytes was not agreed upon`);
+    this.#tableLimit = limit;
+    this.#evict();
+  }
+
+  #evict(): void {
+    while (this.#tableSize > this.#tableLimit) this.#tableSize -= sizeOf(this.#table.shift() as HeaderField);
+  }
+
+  #string(): string {
+    const huffman = ((this.#bytes[this.#at] ?? 0) & 0x80) !== 0;
+    const length = this.#number(7);
+    const end = this.#at + length;
+    if (end > this.#bytes.length) throw cutOff();
+    const bytes = this.#bytes.subarray(this.#at, end);
+    this.#at = end;
+    const text = huffman ? decodeHuffman(bytes) : bytes.toString('latin1');
+    if (text === undefined) throw new HeaderBlockError('a string is not in the Huffman code');
+    return text;
+  }
+
+  #number(prefixBits: number): number {
+    const mask = (1 << prefixBits) - 1;
+    let value = this.#byte() & mask;
+    if (value < mask) return value;
+    for (let shift = 0; shift < maxNumberShift; shift += 7) {
+      const byte = this.#byte();
+      value += (byte & 0x7f) * 2 ** shift;
+      if (byte < 0x80) return value;
+    }
+    throw new HeaderBlockError('a number is too long');
+  }
+
+  #byte(): number {
+    const byte = this.#bytes[this.#at++];
+    if (byte === undefined) throw cutOff();
+    return byte;
+  }
+}
+
+/** What says that the table of the one who reads is to hold nothing. */
+export const emptyTable = Buffer.from([0x20]);
+
+function sizeOf([name, value]: HeaderField): number {
+  return name.length + value.length + entryOverhead;
+}
+
+function cutOff(): HeaderBlockError {
+  return new HeaderBlockError('the header block is cut off');
+}
+
+/** A block of these fields, for any moment of any connection. Names are in lower case; texts are Latin-1. */
+export function encodeHeaders(fields: readonly HeaderField[]): Buffer {
+  return Buffer.concat(fields.map(([name, value]) => encodeField(name, value)));
+}
+
+/** A block of one field; blocks can be put together to one. */
+export function encodeField(name: string, value: string): Buffer {
+  const whole = staticFields.get(`${name}\0${value}`);
+  if (whole !== undefined) return Buffer.from([0x80 | whole]);
+  // A literal that is not to be remembered, with its name where no table has it.
+  const index = staticNames.get(name);
+  const nameBytes = index === undefined ? 1 + maxLengthBytes + name.length : 2;
+  const bytes = Buffer.allocUnsafe(nameBytes + maxLengthBytes + value.length);
+  let at = 0;
+  if (index === undefined) {
+    bytes[at++] = 0;
+    at = writeString(bytes, at, name);
+  } else if (index < nameMask) bytes[at++] = index;
+  else {
+    bytes[at++] = nameMask;
+    bytes[at++] = index - nameMask;
+  }
+  return bytes.subarray(0, writeString(bytes, at, value));
+}
+
+/** Of the index of a name in front of a literal; no index of the static table needs more than one byte besides. */
+const nameMask = 0x0f;
+const staticFields: ReadonlyMap<string, number> = new Map(
+  staticTable.map(([name, value], i) => [`${name}\0${value}`, i + 1]),
+);
+/** The first of each. */
+const staticNames: ReadonlyMap<string, number> = new Map(
+  staticTable.map(([name], i): [string, number] => [name, i + 1]).reverse(),
+);
+
+/** What a string's length takes at most. */
+const maxLengthBytes = 5;
+
+function writeString(target: Buffer, start: number, text: string): number {
+  const mask = 0x7f;
+  let at = start;
+  if (text.length < mask) target[at++] = text.length;
+  else {
+    target[at++] = mask;
+    let rest = text.length - mask;
+    for (; rest > mask; rest >>>= 7) target[at++] = (rest & mask) | 0x80;
+    target[at++] = rest;
+  }
+  return at + target.write(text, at, 'latin1');
+}

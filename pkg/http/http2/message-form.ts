@@ -1,0 +1,232 @@
+/** What the headers of requests and answers have in common (RFC 9113, 8.1 and 8.2). */
+import type { HeaderField } from '#http/http2/hpack.js';
+
+const methodPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
+/** Neither spaces nor what controls something. */
+const targetPattern = /^[\x21-\x7e\x80-\xff]+$/;
+const schemePattern = /^[A-Za-z][A-Za-z0-9+\-.]*$/;
+
+/** What the protocol itself says of a request. */
+export interface RequestTarget {
+  method: string;
+  scheme: string | undefined;
+  authority: string | undefined;
+  path: string | undefined;
+}
+
+export class RequestForm {
+  readonly #length = new BodyLength();
+  #invalid: string | undefined;
+  #encodings = 0;
+
+  /** Why the request is answered with 400, in the words of Go's server; undefined: it is not. */
+  get invalid(): string | undefined {
+    return this.#invalid;
+  }
+
+  /** Of the body, where the headers say it. */
+  get length(): number | undefined {
+    return this.#length.expected;
+  }
+
+  /** The request's target, or what is wrong with its head. `ends`: nothing follows it. */
+  head(fields: readonly HeaderField[], ends: boolean): RequestTarget | string {
+    const target: RequestTarget = { method: '', scheme: undefined, authority: undefined, path: undefined };
+    let at = 0;
+    for (; at < fields.length; at++) {
+      const field = fields[at] as HeaderField;
+      if (!field[0].startsWith(':')) break;
+      const fault = pseudoFault(target, field);
+      if (fault !== undefined) return fault;
+    }
+    for (; at < fields.length; at++) {
+      const fault = this.#fieldFault(fields[at] as HeaderField);
+      if (fault !== undefined) return fault;
+    }
+    // Whatever length was announced: there is no body.
+    if (ends) this.#length.expected = 0;
+    return targetFault(target) ?? target;
+  }
+
+  /** What is wrong with the fields behind the body. */
+  trailers(fields: readonly HeaderField[]): string | undefined {
+    for (const field of fields) {
+      const fault = strictFieldFault(field);
+      if (fault !== undefined) return fault;
+    }
+    return this.#length.end();
+  }
+
+  /** What is wrong with so many bytes of the body. */
+  data(length: number): string | undefined {
+    return this.#length.add(length);
+  }
+
+  /** What is wrong with an end behind data. */
+  dataEnd(): string | undefined {
+    return this.#length.end();
+  }
+
+  #fieldFault(field: HeaderField): string | undefined {
+    const [name, value] = field;
+    if (connectionFields.has(name)) this.#invalid ??= `request header "${canonical(name)}" is not valid in HTTP/2`;
+    else if (name === 'te') this.#transferEncoding(value);
+    // The frames tell where the body ends; a length that cannot be is one of nothing.
+    else if (name === 'content-length' && this.#length.expected === undefined) {
+      if (this.#length.announced(value) !== undefined) this.#length.expected = 0;
+    }
+    return fieldFault(field);
+  }
+
+  #transferEncoding(value: string): void {
+    this.#encodings += 1;
+    if (this.#encodings === 1 && (value === '' || value === 'trailers')) return;
+    this.#invalid ??= 'request header "TE" may only be "trailers" in HTTP/2';
+  }
+}
+
+/** As Go writes names: `Keep-Alive`. */
+function canonical(name: string): string {
+  return name.replace(/(^|-)[a-z]/g, (begin) => begin.toUpperCase());
+}
+
+function pseudoFault(target: RequestTarget, [name, value]: HeaderField): string | undefined {
+  switch (name) {
+    case ':method':
+      if (target.method !== '' || !methodPattern.test(value)) return 'a method that cannot be';
+      target.method = value;
+      return undefined;
+    case ':path':
+      if (target.path !== undefined || !targetPattern.test(value)) return 'a path that cannot be';
+      target.path = value;
+      return undefined;
+    case ':scheme':
+      if (target.scheme !== undefined || !schemePattern.test(value)) return 'a scheme that cannot be';
+      target.scheme = value;
+      return undefined;
+    case ':authority':
+      if (target.authority !== undefined || (value !== '' && !targetPattern.test(value))) {
+        return 'an authority that cannot be';
+      }
+      target.authority = value;
+      return undefined;
+    default:
+      return 'a request with a field that the protocol does not have';
+  }
+}
+
+function targetFault({ method, scheme, authority, path }: RequestTarget): string | undefined {
+  if (method === '') return 'a request without a method';
+  if (method === 'CONNECT') {
+    return authority === undefined || scheme !== undefined || path !== undefined ? 'a malformed CONNECT' : undefined;
+  }
+  if (scheme === undefined || path === undefined) return 'a request without a scheme or a path';
+  if (!path.startsWith('/') && !(path === '*' && method === 'OPTIONS')) return 'a path that cannot be';
+  return undefined;
+}
+
+/** Three digits; 101 belongs to HTTP/1.1 alone. */
+const statusPattern = /^(?!101)[1-5][0-9][0-9]$/;
+
+/**
+ * Whether an answer has the form that HTTP asks for (RFC 9113, 8.1 to 8.3). One that has not says nothing that may be
+ * acted upon: another program might read it in another way.
+ */
+export class ResponseForm {
+  /** The headers that are not only informational have come; more are trailers. */
+  #begun = false;
+  #ended = false;
+  readonly #length = new BodyLength();
+
+  /** What is wrong with a block of headers; undefined: nothing. `ends`: nothing follows it. */
+  headers(fields: readonly HeaderField[], ends: boolean): string | undefined {
+    if (this.#ended) return 'headers after trailers';
+    for (let i = this.#begun ? 0 : 1; i < fields.length; i++) {
+      const field = fields[i] as HeaderField;
+      const fault = strictFieldFault(field) ?? this.#lengthOf(field);
+      if (fault !== undefined) return fault;
+    }
+    if (this.#begun) {
+      this.#ended = ends;
+      return ends ? this.#length.end() : 'trailers that do not end the answer';
+    }
+    const [name, status = ''] = fields[0] ?? [];
+    if (name !== ':status' || !statusPattern.test(status)) return 'headers that do not begin with a status';
+    if (!status.startsWith('1')) {
+      this.#begun = true;
+      // These have no body, whatever their length would be.
+      if (status === '204' || status === '304') this.#length.expected = undefined;
+      return ends ? this.#length.end() : undefined;
+    }
+    this.#length.expected = undefined;
+    return ends ? 'an answer that is only informational' : undefined;
+  }
+
+  /** What is wrong with so many bytes of the body, or with their end. */
+  data(length: number): string | undefined {
+    return this.#begun ? this.#length.add(length) : 'data before headers';
+  }
+
+  /** What is wrong with an end behind data. */
+  dataEnd(): string | undefined {
+    return this.#begun ? this.#length.end() : 'an end before headers';
+  }
+
+  #lengthOf([name, value]: HeaderField): string | undefined {
+    return name === 'content-length' && !this.#begun ? this.#length.announced(value) : undefined;
+  }
+}
+
+/** A token without capitals. */
+const namePattern = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+/**
+ * Control characters other than the tab. Blanks around a value are part of it, as for Go's servers: clients send them,
+ * and most of those try again for ever where their stream is reset.
+ */
+const badValuePattern = /[\0-\x08\x0a-\x1f\x7f]/;
+const lengthPattern = /^[0-9]{1,15}$/;
+/** Fields that speak of a connection of HTTP/1.1. */
+export const connectionFields: ReadonlySet<string> = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-connection',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+/** What is wrong with a field that is none of the protocol's own; undefined: nothing. */
+function fieldFault([name, value]: HeaderField): string | undefined {
+  if (!namePattern.test(name)) return 'a header that a message cannot have';
+  return badValuePattern.test(value) ? 'a header whose value cannot be' : undefined;
+}
+
+/** The same of a field in a message that may not speak of connections, either. */
+function strictFieldFault(field: HeaderField): string | undefined {
+  return fieldFault(field) ?? (connectionFields.has(field[0]) ? 'a header of HTTP/1.1' : undefined);
+}
+
+/** A body whose headers say how long it is: whether it is. */
+class BodyLength {
+  /** Bytes that `content-length` speaks of. */
+  expected: number | undefined;
+  #received = 0;
+
+  /** What is wrong with what `content-length` says. */
+  announced(value: string): string | undefined {
+    const length = Number(value);
+    if (!lengthPattern.test(value) || (this.expected ?? length) !== length) return 'a length that cannot be';
+    this.expected = length;
+    return undefined;
+  }
+
+  /** What is wrong with so many more bytes. */
+  add(length: number): string | undefined {
+    this.#received += length;
+    return this.#received > (this.expected ?? Number.POSITIVE_INFINITY) ? 'more data than was said' : undefined;
+  }
+
+  /** What is wrong with an end here. */
+  end(): string | undefined {
+    return this.#received === (this.expected ?? this.#received) ? undefined : 'less data than was said';
+  }
+}

@@ -1,0 +1,86 @@
+import { Writable } from 'node:stream';
+import { setImmediate as endOfTurn } from 'node:timers/promises';
+import t from 'tap';
+import { DataFrames } from '#http/http2/data-frames.js';
+import { FrameWriter } from '#http/http2/frame-writer.js';
+import { frameHeadBytes, maxWindow } from '#http/http2/frames.js';
+import { Outgoing, OutgoingStream } from '#http/http2/outgoing.js';
+
+/** The payloads of all frames, and the sizes of the writes that they came in. */
+async function sent(bytes: Buffer | DataFrames, left?: () => void, frameBytes = 16_384, windows = maxWindow) {
+  const writes: Buffer[] = [];
+  const socket = new Writable({
+    write(chunk: Buffer, _encoding, done) {
+      writes.push(Buffer.from(chunk));
+      setImmediate(done);
+    },
+  }) as unknown as ConstructorParameters<typeof FrameWriter>[0];
+  const outgoing = new Outgoing<OutgoingStream>(socket, new FrameWriter(socket), () => undefined);
+  outgoing.frameBytes = frameBytes;
+  if (windows > 65_535) outgoing.grow(windows - 65_535);
+  const stream = new OutgoingStream();
+  outgoing.opened(stream);
+  stream.id = 1;
+  stream.window = windows;
+  stream.add(bytes, left);
+  stream.ends = true;
+  outgoing.pump(stream);
+  while (!stream.done || socket.writableLength > 0 || writes.length === 0) {
+    await endOfTurn();
+    // A peer that takes little by little.
+    if (stream.done || stream.window > 0) continue;
+    stream.window += 1000;
+    outgoing.grow(1000);
+  }
+  const all = Buffer.concat(writes);
+  const payloads: Buffer[] = [];
+  for (let at = 0; at < all.length; ) {
+    const length = all.readUIntBE(at, 3);
+    payloads.push(all.subarray(at + frameHeadBytes, at + frameHeadBytes + length));
+    at += frameHeadBytes + length;
+  }
+  return { payloads, sizes: writes.map(({ length }) => length) };
+}
+
+const bytes = Buffer.from(Array.from({ length: 1_300_000 }, (_, i) => (i * 7919) % 256));
+
+void t.test('much of somebody who hears when it has left goes in large writes', async (t) => {
+  let left = 0;
+  const { payloads, sizes } = await sent(bytes, () => left++);
+  t.ok(Buffer.concat(payloads).equals(bytes));
+  t.ok(payloads.every(({ length }) => length <= 16_384));
+  t.ok(Math.max(...sizes) > 512 * 1024, String(sizes));
+  t.equal(left, 1);
+});
+
+void t.test('of others it goes as far as small writes have room, whatever the peer takes', async (t) => {
+  for (const frameBytes of [16_384, 2 ** 24 - 1]) {
+    const { payloads, sizes } = await sent(bytes, undefined, frameBytes);
+    t.ok(Buffer.concat(payloads).equals(bytes));
+    t.ok(Math.max(...sizes) <= 64 * 1024, String(sizes));
+  }
+});
+
+void t.test('frames that were made before are sent as they are', async (t) => {
+  const frames = new DataFrames(Buffer.alloc(200_000), 1);
+  const most = 150_000;
+  for (let at = 0; at < most; ) {
+    const room = Math.min(frames.mostRoom(), most - at);
+    bytes.copy(frames.buffer, frames.at, at, at + room);
+    frames.wrote(room);
+    at += room;
+  }
+  const expected = bytes.subarray(0, most);
+  let left = 0;
+  const { payloads, sizes } = await sent(frames, () => left++);
+  t.ok(Buffer.concat(payloads).equals(expected));
+  t.equal(sizes[0], frames.bytes().length, 'in one write');
+  t.equal(left, 1);
+
+  await t.test('and taken apart for a peer that takes less', async (t) => {
+    left = 0;
+    const { payloads } = await sent(frames, () => left++, 16_384, 20_000);
+    t.ok(Buffer.concat(payloads).equals(expected));
+    t.equal(left, 1);
+  });
+});

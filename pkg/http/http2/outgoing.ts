@@ -1,0 +1,269 @@
+/** The data that one side of a connection sends on its streams, as far as the peer's windows and the socket have room. */
+
+import type { Duplex } from 'node:stream';
+import { ConnectionError } from '#http/http2/connection-error.js';
+import { DataFrames } from '#http/http2/data-frames.js';
+import type { FrameWriter } from '#http/http2/frame-writer.js';
+import {
+  defaultFrameBytes,
+  defaultWindowBytes,
+  frame,
+  frameFlag,
+  frameHeadBytes,
+  frameType,
+  maxWindow,
+  resetCode,
+  writeFrameHead,
+} from '#http/http2/frames.js';
+import { emptyTable } from '#http/http2/hpack.js';
+
+/** The sending half of a stream: what is still to be sent on it. */
+export interface Part {
+  readonly bytes: Buffer | DataFrames;
+  readonly left: (() => void) | undefined;
+}
+
+const nothing = Buffer.alloc(0);
+
+export class OutgoingStream {
+  /** 0 before it is opened. */
+  id = 0;
+  /** Bytes that the peer still takes. */
+  window = 0;
+  /** Data that is still to be sent. */
+  pending: Buffer | DataFrames = nothing;
+  /** Called when that has been written, so that its memory may be used for something else. */
+  left: (() => void) | undefined;
+  /** Nothing follows the data that is here. */
+  ends = false;
+  /** All has been sent. */
+  done = false;
+  /** Behind `pending`; hardly any stream has any. */
+  #more: Part[] | undefined;
+
+  get hasMore(): boolean {
+    return this.#more !== undefined && this.#more.length > 0;
+  }
+
+  /** Puts data behind what is there. */
+  add(bytes: Buffer | DataFrames, left?: () => void): void {
+    if (this.pending.length === 0 && !this.hasMore) {
+      this.pending = bytes;
+      this.left = left;
+      return;
+    }
+    this.#more ??= [];
+    this.#more.push({ bytes, left });
+  }
+
+  /** `pending` has been sent: the next part takes its place. False when there is none. */
+  next(): boolean {
+    const part = this.#more?.shift();
+    this.pending = part?.bytes ?? nothing;
+    this.left = part?.left;
+    return part !== undefined;
+  }
+
+  /** `pending` as bytes: frames that cannot be sent as they are become the parts that they carry. */
+  pendingBytes(): Buffer {
+    const { pending } = this;
+    if (!(pending instanceof DataFrames)) return pending;
+    const [first = nothing, ...rest] = pending.payloads();
+    const { left } = this;
+    if (rest.length > 0) {
+      const parts = rest.map((bytes, i) => ({ bytes, left: i === rest.length - 1 ? left : undefined }));
+      this.#more = [...parts, ...(this.#more ?? [])];
+      this.left = undefined;
+    }
+    this.pending = first;
+    return first;
+  }
+}
+
+/** With so much waiting for the socket, data stays with its streams. */
+const maxWaitingBytes = 1024 * 1024;
+/** A stream sends so much before others have their turn. */
+const turnBytes = 512 * 1024;
+/**
+ * From here on the frames of what is sent at once are put together at once: large writes wake the peer less often. Only for those
+ * who are told when it has left, and so know what it takes: a slow peer holds that much memory.
+ */
+const leastJoined = 64 * 1024;
+
+export class Outgoing<S extends OutgoingStream> {
+  readonly #writer: FrameWriter;
+  readonly #sent: (stream: S) => void;
+  /** With data that there was no room for; in the order in which they go on. */
+  readonly #blocked = new Set<S>();
+  /** Bytes of a frame that the peer takes. */
+  frameBytes = defaultFrameBytes;
+  #initialWindow = defaultWindowBytes;
+  #window = defaultWindowBytes;
+  /** The peer's table of headers has another size than it was last told. */
+  #tableChanged = false;
+
+  /** `sent`: told of each stream with nothing more to send: at its end, and where it had to wait. */
+  constructor(socket: Duplex, writer: FrameWriter, sent: (stream: S) => void) {
+    this.#writer = writer;
+    this.#sent = sent;
+    socket.on('drain', () => this.pumpBlocked());
+  }
+
+  /** Streams that wait for room. */
+  get blocked(): ReadonlySet<S> {
+    return this.#blocked;
+  }
+
+  /** Sends a head, in as many frames as the peer's bound asks for; hardly any needs two. */
+  head(stream: S, block: Buffer, ends: boolean): void {
+    let bytes = block;
+    if (this.#tableChanged) {
+      // What is written here never uses the table, but a change of its size has to be told all the same (RFC 7541, 4.2).
+      bytes = Buffer.concat([emptyTable, block]);
+      this.#tableChanged = false;
+    }
+    const endsStream = ends ? frameFlag.END_STREAM : 0;
+    let at = 0;
+    do {
+      const end = Math.min(bytes.length, at + this.frameBytes);
+      const last = end === bytes.length ? frameFlag.END_HEADERS : 0;
+      const part = at === 0 && last !== 0 ? bytes : bytes.subarray(at, end);
+      if (at === 0) this.#writer.send(frame(frameType.HEADERS, last | endsStream, stream.id, part));
+      else this.#writer.send(frame(frameType.CONTINUATION, last, stream.id, part));
+      at = end;
+    } while (at < bytes.length);
+    if (!ends) return;
+    stream.done = true;
+    this.#sent(stream);
+  }
+
+  /** A stream may send now, as much as the peer takes of each at first. */
+  opened(stream: S): void {
+    stream.window = this.#initialWindow;
+  }
+
+  /** Sends as much of the stream's data as there is room for. */
+  pump(stream: S): void {
+    let sent = 0;
+    do {
+      if (stream.pending instanceof DataFrames && sent < turnBytes && this.#takes(stream, stream.pending)) {
+        sent += stream.pending.length;
+        this.#made(stream, stream.pending);
+        continue;
+      }
+      const pending = stream.pendingBytes();
+      let at = 0;
+      while (at < pending.length) {
+        const room = Math.min(pending.length - at, stream.window, this.#window);
+        if (room <= 0 || sent >= turnBytes || this.#writer.waiting > maxWaitingBytes) break;
+        const joins = room >= leastJoined && stream.left !== undefined;
+        // Small frames where the peer takes larger ones: a part is written as it is, and a slow peer holds it.
+        const length = Math.min(room, joins ? turnBytes - sent : Math.min(this.frameBytes, leastJoined));
+        const whole = at + length === pending.length;
+        const ends = stream.ends && whole && !stream.hasMore;
+        const part = length === pending.length ? pending : pending.subarray(at, at + length);
+        this.#data(stream, part, ends, whole ? stream.left : undefined);
+        at += length;
+        sent += length;
+      }
+      if (at < pending.length) {
+        if (at > 0) stream.pending = pending.subarray(at);
+        this.#wait(stream, sent);
+        return;
+      }
+    } while (stream.next());
+    const waited = this.#blocked.delete(stream);
+    if (stream.ends && !stream.done) this.#data(stream, nothing, true, undefined);
+    if (stream.ends || waited) this.#sent(stream);
+  }
+
+  /** Whether all of it may be sent now. */
+  #takes(stream: S, { length }: DataFrames): boolean {
+    return length <= stream.window && length <= this.#window && this.#writer.waiting <= maxWaitingBytes;
+  }
+
+  #made(stream: S, frames: DataFrames): void {
+    this.#writer.send(frames.bytes(), stream.left);
+    stream.window -= frames.length;
+    this.#window -= frames.length;
+  }
+
+  #data(stream: S, bytes: Buffer, ends: boolean, left: (() => void) | undefined): void {
+    const { length } = bytes;
+    if (length > this.frameBytes) this.#frames(stream, bytes, ends, left);
+    else {
+      const head = Buffer.allocUnsafe(frameHeadBytes);
+      this.#dataHead(head, 0, stream, length, ends);
+      this.#writer.send(head);
+      if (length > 0) this.#writer.send(bytes, left);
+    }
+    stream.window -= length;
+    this.#window -= length;
+    stream.done = ends;
+  }
+
+  #frames(stream: S, bytes: Buffer, ends: boolean, left: (() => void) | undefined): void {
+    const count = Math.ceil(bytes.length / this.frameBytes);
+    const fill = (part: Buffer): void => {
+      for (let from = 0, at = 0; from < bytes.length; ) {
+        const length = Math.min(bytes.length - from, this.frameBytes);
+        at = this.#dataHead(part, at, stream, length, ends && from + length === bytes.length);
+        part.set(bytes.subarray(from, from + length), at);
+        at += length;
+        from += length;
+      }
+    };
+    this.#writer.sendPart(bytes.length + count * frameHeadBytes, fill, left);
+  }
+
+  #dataHead(target: Buffer, at: number, { id: streamId }: S, length: number, ends: boolean): number {
+    const flags = ends ? frameFlag.END_STREAM : 0;
+    return writeFrameHead(target, at, { type: frameType.DATA, flags, streamId, length });
+  }
+
+  /** Behind those that have waited longer, when it has had its turn. */
+  #wait(stream: S, sent: number): void {
+    if (sent > 0) this.#blocked.delete(stream);
+    this.#blocked.add(stream);
+    if (sent >= turnBytes) setImmediate(this.pumpBlocked);
+  }
+
+  readonly pumpBlocked = (): void => {
+    if (this.#blocked.size === 0) return;
+    for (const stream of [...this.#blocked]) {
+      if (this.#window <= 0 || this.#writer.waiting > maxWaitingBytes) return;
+      if (stream.window > 0 && this.#blocked.has(stream)) this.pump(stream);
+    }
+  };
+
+  /** Nothing more is sent on it. */
+  forget(stream: S): void {
+    this.#blocked.delete(stream);
+  }
+
+  clear(): void {
+    this.#blocked.clear();
+  }
+
+  /** The peer's table of headers has another size now. */
+  resizeTable(): void {
+    this.#tableChanged = true;
+  }
+
+  /** Throws a ConnectionError for a window that cannot be. */
+  resizeWindows(streams: readonly S[], initialWindow: number): void {
+    for (const stream of streams) {
+      stream.window += initialWindow - this.#initialWindow;
+      if (stream.window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+    }
+    this.#initialWindow = initialWindow;
+  }
+
+  /** The window of the connection. Throws a ConnectionError for one that cannot be. */
+  grow(increment: number): void {
+    if (increment === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a window that does not grow');
+    this.#window += increment;
+    if (this.#window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+    this.pumpBlocked();
+  }
+}

@@ -1,0 +1,65 @@
+/** The header blocks of answers. */
+import { encodeField } from '#http/http2/hpack.js';
+import { connectionFields } from '#http/http2/message-form.js';
+
+/** What can stand in a field: Latin-1 without control characters. */
+const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
+const namePattern = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
+/** Names whose last field is kept. */
+const maxKnown = 256;
+
+interface Known {
+  readonly value: string;
+  readonly bytes: Buffer;
+}
+
+export class ResponseHeads {
+  readonly #now: () => number;
+  #date = '';
+  #dateSecond = 0;
+  /** The last field of each name: most answers have nearly all of theirs in common with the one before. */
+  readonly #known = new Map<string, Known>();
+
+  /** `now`: milliseconds since the epoch. */
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  /**
+   * The block of an answer, which tells the date unless `headers` do. Names are in lower case; those that speak of a connection of HTTP/1.1 are left out.
+   * `cookies`: values of `set-cookie`. Throws TypeErrors for what cannot be sent.
+   */
+  of(status: number, headers: Readonly<Record<string, string>>, cookies: readonly string[] = []): Buffer {
+    const parts = [this.#field(':status', String(status))];
+    for (const name in headers) {
+      if (connectionFields.has(name)) continue;
+      if (!this.#known.has(name) && !namePattern.test(name)) {
+        throw new TypeError(`${JSON.stringify(name)} cannot be the name of a header`);
+      }
+      parts.push(this.#field(name, headers[name] as string));
+    }
+    for (const cookie of cookies) parts.push(this.#field('set-cookie', cookie));
+    if (headers['date'] === undefined) parts.push(this.#field('date', this.#today()));
+    return Buffer.concat(parts);
+  }
+
+  #today(): string {
+    const nowMs = this.#now();
+    const second = Math.floor(nowMs / 1000);
+    if (second !== this.#dateSecond) {
+      this.#dateSecond = second;
+      this.#date = new Date(nowMs).toUTCString();
+    }
+    return this.#date;
+  }
+
+  #field(name: string, value: string): Buffer {
+    const known = this.#known.get(name);
+    if (known !== undefined && known.value === value) return known.bytes;
+    if (!sendable.test(value)) throw new TypeError(`the value of ${name} cannot be sent in a header`);
+    const bytes = encodeField(name, value);
+    if (known === undefined && this.#known.size >= maxKnown) this.#known.clear();
+    this.#known.set(name, { value, bytes });
+    return bytes;
+  }
+}

@@ -1,0 +1,304 @@
+/**
+ * The server's side of one HTTP/2 connection (RFC 9113). Requests are told to a handler; an answer is headers and data of
+ * a `ServerStream`. What a client may take of the server is bounded: streams at once, bytes of headers, bytes of bodies that
+ * nobody has read, requests given up before they are answered, and frames that ask for nothing.
+ *
+ * Why not Node.js's own: see `session.ts`; here a request is two or three objects and its answer a part of one write.
+ */
+import type { Duplex } from 'node:stream';
+import type { Clock, Timer } from '#apimachinery/clock.js';
+import { ConnectionError } from '#http/http2/connection-error.js';
+import { FrameSession, type ReceivedHeaders } from '#http/http2/frame-session.js';
+import type { WriteBuffers } from '#http/http2/frame-writer.js';
+import {
+  defaultWindowBytes,
+  farewellFrame,
+  frameType,
+  numberFrame,
+  preface,
+  resetCode,
+  setting,
+  settingsFrame,
+} from '#http/http2/frames.js';
+import type { HeaderField } from '#http/http2/hpack.js';
+import { RequestForm, type RequestTarget } from '#http/http2/message-form.js';
+import { ServerStream, type ServerStreamOwner } from '#http/http2/server-stream.js';
+import { TokenBucket } from '#http/http2/token-bucket.js';
+
+/** A request whose headers are all there. */
+export interface RequestHead {
+  readonly target: RequestTarget;
+  /** In their order, with those of the protocol itself. */
+  readonly fields: readonly HeaderField[];
+  /** More than was allowed: the request is to be refused (431), its fields are not to be relied upon. */
+  readonly tooLarge: boolean;
+  /** Why it is answered with 400; undefined: it is not. */
+  readonly invalid: string | undefined;
+}
+
+export interface ServerSessionHandler {
+  /** Never throws. To be the first to give the stream its handler, which is told of the rest. */
+  request(stream: ServerStream, head: RequestHead): void;
+  /** Called once, last. */
+  closed(cause: Error | undefined): void;
+}
+
+export interface ServerSessionOptions {
+  /** Connected; over TLS with `h2` agreed upon. */
+  readonly socket: Duplex;
+  readonly handler: ServerSessionHandler;
+  readonly clock: Clock;
+  /** Streams at once. */
+  readonly maxStreams: number;
+  /** Bytes of a request's headers, as SETTINGS_MAX_HEADER_LIST_SIZE counts them. */
+  readonly maxHeaderBytes: number;
+  /** Bytes of bodies that one stream, and all together, may send before they are read. */
+  readonly streamWindowBytes: number;
+  readonly sessionWindowBytes: number;
+  /** Shared with other connections; absent: its own. */
+  readonly buffers?: WriteBuffers;
+}
+
+/** Requests given up by the client before they were answered: work that nobody wants (CVE-2023-44487). */
+const resets = { burst: 1000, perSecond: 33 };
+/** Frames that ask for no work of a request. */
+const idleFrames = { burst: 10_000, perSecond: 1000 };
+/** A block of headers so many times larger than allowed is still read, since it can be answered (431); the connection ends with others. */
+const refusedBlocks = 4;
+/** For a client to take what it is told last, and to close. */
+const lingerMs = 5_000;
+
+export class ServerSession extends FrameSession<ServerStream> implements ServerStreamOwner {
+  readonly #options: ServerSessionOptions;
+  readonly #resets = new TokenBucket(resets);
+  readonly #idleFrames = new TokenBucket(idleFrames);
+  readonly #nowMs: () => number;
+  /** The last stream that the client has opened. */
+  #lastOpened = 0;
+  protected lastStreamId = 0;
+  /** Bytes of bodies that the client may still send on all streams together. */
+  #receiveWindow: number;
+  /** Bytes that are not needed any more and not yet given back to the client's window. */
+  #taken = 0;
+  #linger: Timer | undefined;
+
+  constructor(options: ServerSessionOptions) {
+    const { socket, buffers } = options;
+    super({ socket, peer: 'client', preface, buffers, maxBlockBytes: refusedBlocks * options.maxHeaderBytes });
+    this.#options = options;
+    const { clock, maxStreams, maxHeaderBytes, streamWindowBytes, sessionWindowBytes } = options;
+    this.#nowMs = () => clock.monotonic();
+    this.#receiveWindow = sessionWindowBytes;
+    this.writer.send(
+      settingsFrame([
+        [setting.MAX_CONCURRENT_STREAMS, maxStreams],
+        [setting.INITIAL_WINDOW_SIZE, streamWindowBytes],
+        [setting.MAX_HEADER_LIST_SIZE, maxHeaderBytes],
+      ]),
+    );
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, sessionWindowBytes - defaultWindowBytes));
+  }
+
+  /** It takes no new streams. */
+  get leaving(): boolean {
+    return this.draining || this.destroyed;
+  }
+
+  /** Streams that are open. */
+  get size(): number {
+    return this.streams.size;
+  }
+
+  /** Tells the client to open new streams elsewhere; those that there are go on, and the connection ends with the last one. Idempotent. */
+  goAway(): void {
+    if (this.leaving) return;
+    this.draining = true;
+    this.writer.send(farewellFrame(this.lastStreamId, resetCode.NO_ERROR));
+    this.#leaveWhenIdle();
+  }
+
+  /** Gives up streams whose answers have been waiting for the client since before `sinceMs`. */
+  resetStalled(sinceMs: number): void {
+    for (const stream of [...this.outgoing.blocked]) {
+      if (stream.waitingSinceMs === undefined || stream.waitingSinceMs > sinceMs) continue;
+      stream.fail(resetCode.CANCEL, 'the client does not read');
+    }
+  }
+
+  override destroy(cause: Error | undefined): void {
+    if (this.socket.destroyed) return;
+    this.destroyed = true;
+    this.failure ??= cause;
+    this.writer.end();
+    this.socket.destroy();
+  }
+
+  head(stream: ServerStream, block: Buffer, ends: boolean): void {
+    this.outgoing.head(stream, block, ends);
+  }
+
+  pump(stream: ServerStream): void {
+    this.outgoing.pump(stream);
+    // Whoever makes an answer in parts looks after a client that does not read by itself.
+    if (stream.ends && !stream.done) stream.waitingSinceMs = this.#nowMs();
+  }
+
+  reset(stream: ServerStream, code: number): void {
+    if (!this.streams.has(stream.id)) return;
+    this.writer.send(numberFrame(frameType.RST_STREAM, stream.id, code));
+    this.#forget(stream);
+  }
+
+  giveBack(stream: ServerStream, length: number): void {
+    this.#giveBackAll(length);
+    stream.taken += length;
+    if (stream.inputEnded || !this.streams.has(stream.id)) return;
+    if (stream.taken * 2 < this.#options.streamWindowBytes) return;
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, stream.id, stream.taken));
+    stream.taken = 0;
+  }
+
+  #giveBackAll(length: number): void {
+    this.#taken += length;
+    if (this.#taken * 2 < this.#options.sessionWindowBytes) return;
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, this.#taken));
+    this.#receiveWindow += this.#taken;
+    this.#taken = 0;
+  }
+
+  protected took(length: number, stream: ServerStream | undefined): void {
+    this.#receiveWindow -= length;
+    if (this.#receiveWindow < 0) throw tooMuch();
+    // Nobody will read it.
+    if (stream === undefined) return this.#giveBackAll(length);
+    const room = this.#options.streamWindowBytes - stream.unread - stream.taken;
+    if (length <= room && !stream.inputEnded) return;
+    if (stream.inputEnded) stream.fail(resetCode.STREAM_CLOSED, 'data behind the end of a request');
+    else stream.fail(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');
+  }
+
+  protected headers(received: ReceivedHeaders, stream: ServerStream | undefined): void {
+    const { streamId } = received;
+    if (stream !== undefined) return this.#trailers(stream, received);
+    if (streamId % 2 === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a request on a stream of the server');
+    if (streamId <= this.#lastOpened) return this.late(streamId);
+    this.#lastOpened = streamId;
+    // Told to go elsewhere: it is not acted upon.
+    if (this.draining) return this.idle();
+    this.#request(received);
+  }
+
+  #request({ streamId, fields, ends, listBytes }: ReceivedHeaders): void {
+    const { maxStreams, maxHeaderBytes, handler } = this.#options;
+    const form = new RequestForm();
+    const target = form.head(fields, ends);
+    if (typeof target === 'string') return this.#refuse(streamId, resetCode.PROTOCOL_ERROR);
+    if (this.streams.size >= maxStreams) return this.#refuse(streamId, resetCode.REFUSED_STREAM);
+    this.lastStreamId = streamId;
+    const stream = new ServerStream(this, streamId, form, ends);
+    this.outgoing.opened(stream);
+    this.streams.add(stream);
+    handler.request(stream, { target, fields, tooLarge: listBytes > maxHeaderBytes, invalid: form.invalid });
+  }
+
+  #refuse(streamId: number, code: number): void {
+    this.writer.answer(numberFrame(frameType.RST_STREAM, streamId, code));
+    this.idle();
+  }
+
+  #trailers(stream: ServerStream, { fields, ends, listBytes }: ReceivedHeaders): void {
+    if (stream.inputEnded) return stream.fail(resetCode.STREAM_CLOSED, 'headers behind the end of a request');
+    if (!ends) return stream.fail(resetCode.PROTOCOL_ERROR, 'trailers that do not end the request');
+    if (listBytes > this.#options.maxHeaderBytes) {
+      return stream.fail(resetCode.ENHANCE_YOUR_CALM, 'trailers that are too long');
+    }
+    const fault = stream.form.trailers(fields);
+    if (fault !== undefined) return stream.fail(resetCode.PROTOCOL_ERROR, fault);
+    this.over(stream);
+  }
+
+  protected over(stream: ServerStream): void {
+    stream.inputEnded = true;
+    stream.handler?.ended();
+  }
+
+  protected sent(stream: ServerStream): void {
+    if (stream.done) {
+      // What the client still sends is not wanted (RFC 9113, 8.1).
+      if (!stream.inputEnded) this.writer.send(numberFrame(frameType.RST_STREAM, stream.id, resetCode.NO_ERROR));
+      else this.closedStreams.add(stream.id, 'ended');
+      this.#forget(stream);
+      stream.finish(undefined);
+    } else stream.handler?.drained();
+  }
+
+  protected resetByPeer(stream: ServerStream, code: number): void {
+    this.#forget(stream);
+    stream.finish({ code, sent: true, cause: undefined });
+    if (!this.#resets.take(this.#nowMs)) throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'too many resets');
+  }
+
+  protected settled(): void {
+    // Streams are the client's to open.
+  }
+
+  protected goneAway(): void {
+    // It opens no more streams, which is its own affair; the answers under way are still wanted.
+  }
+
+  protected override idle(): void {
+    if (!this.#idleFrames.take(this.#nowMs)) throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'too many frames');
+  }
+
+  protected requireOpened(streamId: number): void {
+    if (streamId % 2 === 1 && streamId <= this.#lastOpened) return;
+    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a frame for a stream that was not opened');
+  }
+
+  #forget(stream: ServerStream): void {
+    this.outgoing.forget(stream);
+    if (!this.streams.delete(stream.id)) return;
+    // Nobody reads it any more.
+    if (stream.unread > 0) this.#giveBackAll(stream.unread);
+    stream.unread = 0;
+    if (this.draining) this.#leaveWhenIdle();
+  }
+
+  #leaveWhenIdle(): void {
+    if (this.streams.size === 0 && !this.destroyed) this.#leave();
+  }
+
+  protected broken(error: Error): void {
+    this.failure ??= error;
+    this.#leave();
+  }
+
+  /** What has been said is still to be heard: a connection that is closed with unread bytes is reset. */
+  #leave(): void {
+    this.writer.flush();
+    this.destroyed = true;
+    this.writer.end();
+    this.socket.end();
+    this.#linger = this.#options.clock.setTimer(() => this.socket.destroy(), lingerMs);
+    this.#finish();
+  }
+
+  #finish(): void {
+    const failure = { code: undefined, sent: true, cause: this.failure };
+    const streams = this.streams.values();
+    this.streams.clear();
+    this.outgoing.clear();
+    for (const stream of streams) stream.finish(failure);
+  }
+
+  protected lost(): void {
+    this.destroyed = true;
+    this.#linger?.cancel();
+    this.#finish();
+    this.#options.handler.closed(this.failure);
+  }
+}
+
+function tooMuch(): ConnectionError {
+  return new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');
+}

@@ -1,0 +1,295 @@
+/**
+ * The client's side of one HTTP/2 connection (RFC 9113), as much as the API and gRPC need of it.
+ *
+ * Why not Node.js's own: a stream there is a Duplex with its events, timers and checks of every header, which costs about
+ * nine times the CPU for each call (test/bench/http2.bench.ts: 7 µs and 58 µs); here it is one object with three callbacks,
+ * and a call is one write. Every write of the API server and every group of consistent reads makes such a call, and every
+ * request of a daemon to the API server.
+ *
+ * Flow: requests that fit leave in one piece, others as the peer's windows allow. Frames are answered in the order of their
+ * arrival; data is passed on as views of what was received.
+ */
+import type { Duplex } from 'node:stream';
+import { ConnectionError } from '#http/http2/connection-error.js';
+import { FrameSession, type ReceivedHeaders } from '#http/http2/frame-session.js';
+import {
+  defaultWindowBytes,
+  frame,
+  frameType,
+  maxStreamId,
+  numberFrame,
+  pongFrame,
+  preface,
+  resetCode,
+  setting,
+  settingsFrame,
+} from '#http/http2/frames.js';
+import type { PeerSettings } from '#http/http2/peer-settings.js';
+import { Http2Stream, type StreamHandler, type StreamOwner } from '#http/http2/stream.js';
+
+export interface SessionHandler {
+  /** The peer has said what it allows: streams may be opened. */
+  ready(): void;
+  /** The peer takes no more streams; those under way go on. */
+  draining(): void;
+  /** Called once, last. */
+  closed(cause: Error | undefined): void;
+}
+
+export interface SessionOptions {
+  /** Connected; over TLS with `h2` agreed upon. */
+  readonly socket: Duplex;
+  readonly handler: SessionHandler;
+  /** Bytes that one stream, and all together, may receive before they are taken. */
+  readonly streamWindowBytes: number;
+  readonly sessionWindowBytes: number;
+  /** Answers a ping later, one at a time; absent: all are answered at once. */
+  readonly delayPong?: ((answer: () => void) => void) | undefined;
+}
+
+/** Of the headers of one answer. */
+const maxBlockBytes = 64 * 1024;
+const pingPayload = Buffer.alloc(8);
+
+export class Http2Session extends FrameSession<Http2Stream> implements StreamOwner {
+  readonly #options: SessionOptions;
+  /** Opened while the peer had as many as it allows. */
+  readonly #waiting = new Set<Http2Stream>();
+  #nextId = 1;
+  /** The last stream that the peer has said it acts on. */
+  #lastId = maxStreamId;
+  #maxStreams = Number.POSITIVE_INFINITY;
+  /** Received, and not yet given back to the peer's window. */
+  #taken = 0;
+  #ping: (() => void) | undefined;
+  /** The answer to a ping waits. */
+  #ponging = false;
+  /** The handler knows that the session is ready. */
+  #told = false;
+  protected readonly lastStreamId = 0;
+
+  constructor(options: SessionOptions) {
+    super({ socket: options.socket, peer: 'server', maxBlockBytes });
+    this.#options = options;
+    const { streamWindowBytes, sessionWindowBytes } = options;
+    this.writer.send(preface);
+    this.writer.send(
+      settingsFrame([
+        [setting.ENABLE_PUSH, 0],
+        [setting.INITIAL_WINDOW_SIZE, streamWindowBytes],
+      ]),
+    );
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, sessionWindowBytes - defaultWindowBytes));
+  }
+
+  /** True when new streams are to be opened elsewhere. */
+  get closed(): boolean {
+    return this.draining || this.destroyed;
+  }
+
+  /** As the peer allows; without a bound until it has said so. */
+  get maxStreams(): number {
+    return this.#maxStreams;
+  }
+
+  /** Sends the headers, and `body` with them. `ends`: nothing follows it. */
+  open(head: Buffer, body: Buffer, ends: boolean, handler: StreamHandler): Http2Stream {
+    const stream = new Http2Stream(this, handler, head);
+    stream.pending = body;
+    stream.ends = ends;
+    if (this.closed) queueMicrotask(() => stream.finish({ code: undefined, sent: false, cause: this.failure }));
+    else if (this.streams.size >= this.#maxStreams) this.#waiting.add(stream);
+    else this.#start(stream);
+    return stream;
+  }
+
+  /** One at a time; `done` is not called when the session is closed meanwhile. */
+  ping(done: () => void): void {
+    this.#ping = done;
+    this.writer.send(frame(frameType.PING, 0, 0, pingPayload));
+  }
+
+  /** Sends what else would leave at the end of the turn. */
+  flush(): void {
+    this.writer.flush();
+  }
+
+  destroy(cause: Error | undefined): void {
+    if (this.destroyed) return;
+    this.destroyed = true;
+    this.failure ??= cause;
+    this.writer.end();
+    this.#options.socket.destroy();
+  }
+
+  write(stream: Http2Stream, bytes: Buffer, ends: boolean): void {
+    stream.add(bytes);
+    stream.ends = ends;
+    if (stream.id !== 0) this.outgoing.pump(stream);
+  }
+
+  reset(stream: Http2Stream, code: number): void {
+    if (stream.id !== 0 && this.streams.has(stream.id))
+      this.writer.send(numberFrame(frameType.RST_STREAM, stream.id, code));
+    this.#forget(stream);
+  }
+
+  giveBack(stream: Http2Stream): void {
+    if (stream.taken * 2 < this.#options.streamWindowBytes || !this.streams.has(stream.id)) return;
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, stream.id, stream.taken));
+    stream.taken = 0;
+  }
+
+  withinWindow(stream: Http2Stream): boolean {
+    return stream.unread + stream.taken <= this.#options.streamWindowBytes;
+  }
+
+  #start(stream: Http2Stream): void {
+    stream.id = this.#nextId;
+    this.#nextId += 2;
+    this.outgoing.opened(stream);
+    this.streams.add(stream);
+    const { head, pending, ends } = stream;
+    const empty = pending.length === 0;
+    this.outgoing.head(stream, head, empty && ends);
+    if (!empty) this.outgoing.pump(stream);
+    if (this.#nextId > maxStreamId) this.#drain();
+  }
+
+  protected sent(): void {
+    // The answer ends the stream.
+  }
+
+  /** What has come counts as taken from the connection; only its stream can be held up by a slow reader. */
+  protected took(length: number): void {
+    const { sessionWindowBytes } = this.#options;
+    this.#taken += length;
+    if (this.#taken * 2 < sessionWindowBytes) return;
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, this.#taken));
+    this.#taken = 0;
+  }
+
+  protected headers({ streamId, fields, ends }: ReceivedHeaders, stream: Http2Stream | undefined): void {
+    if (stream === undefined) {
+      this.requireOpened(streamId);
+      return this.late(streamId);
+    }
+    const fault = stream.form.headers(fields, ends);
+    if (fault !== undefined) return stream.fail(resetCode.PROTOCOL_ERROR, fault);
+    stream.handler.headers(fields);
+    if (ends) this.over(stream);
+  }
+
+  /** What has not been sent by now is not wanted any more. */
+  protected over(stream: Http2Stream): void {
+    if (!this.streams.has(stream.id)) return;
+    this.closedStreams.add(stream.id, 'ended');
+    if (!stream.done) this.writer.send(numberFrame(frameType.RST_STREAM, stream.id, resetCode.CANCEL));
+    this.#forget(stream);
+    stream.finish(undefined);
+  }
+
+  protected resetByPeer(stream: Http2Stream, code: number): void {
+    this.#forget(stream);
+    stream.finish({ code, sent: code !== resetCode.REFUSED_STREAM, cause: undefined });
+  }
+
+  protected settled({ maxStreams }: PeerSettings): void {
+    this.#maxStreams = maxStreams ?? this.#maxStreams;
+    if (!this.#told) {
+      this.#told = true;
+      this.#options.handler.ready();
+    }
+    this.#startWaiting();
+  }
+
+  protected override pinged(payload: Buffer): void {
+    const { delayPong } = this.#options;
+    if (delayPong === undefined || this.#ponging) return super.pinged(payload);
+    this.#ponging = true;
+    const kept = Buffer.from(payload);
+    delayPong(() => {
+      this.#ponging = false;
+      // Without effect on a session that is over.
+      this.writer.send(pongFrame(kept));
+    });
+  }
+
+  protected override ponged(payload: Buffer): void {
+    if (!payload.equals(pingPayload)) return;
+    const done = this.#ping;
+    this.#ping = undefined;
+    done?.();
+  }
+
+  protected goneAway(last: number, code: number): void {
+    // Streams beyond the first one may already be tried elsewhere.
+    if (last > this.#lastId) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a farewell that takes one back');
+    this.#lastId = last;
+    const failure = {
+      code: code === resetCode.NO_ERROR ? resetCode.REFUSED_STREAM : code,
+      sent: false,
+      cause: undefined,
+    };
+    // Before anybody can try again: not here.
+    this.#drain();
+    for (const stream of this.streams.values()) {
+      if (stream.id <= last) continue;
+      this.#forget(stream);
+      stream.finish(failure);
+    }
+    this.#closeWhenIdle();
+  }
+
+  protected requireOpened(streamId: number): void {
+    if (streamId % 2 === 1 && streamId < this.#nextId) return;
+    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a frame for a stream that was not opened');
+  }
+
+  #forget(stream: Http2Stream): void {
+    this.#waiting.delete(stream);
+    this.outgoing.forget(stream);
+    if (!this.streams.delete(stream.id)) return;
+    if (this.#waiting.size > 0) this.#startWaiting();
+    if (this.draining) this.#closeWhenIdle();
+  }
+
+  #startWaiting(): void {
+    for (const stream of this.#waiting) {
+      if (this.streams.size >= this.#maxStreams || this.draining) return;
+      this.#waiting.delete(stream);
+      this.#start(stream);
+    }
+  }
+
+  #drain(): void {
+    if (this.draining) return;
+    this.draining = true;
+    this.#options.handler.draining();
+    for (const stream of this.#waiting) {
+      this.#forget(stream);
+      stream.finish({ code: resetCode.REFUSED_STREAM, sent: false, cause: undefined });
+    }
+  }
+
+  #closeWhenIdle(): void {
+    if (this.streams.size === 0) this.destroy(undefined);
+  }
+
+  protected broken(error: Error): void {
+    this.destroy(error);
+  }
+
+  protected lost(): void {
+    this.destroyed = true;
+    const failure = { code: undefined, cause: this.failure };
+    const streams = this.streams.values();
+    const waiting = [...this.#waiting];
+    this.streams.clear();
+    this.#waiting.clear();
+    this.outgoing.clear();
+    this.#options.handler.closed(this.failure);
+    for (const stream of streams) stream.finish({ ...failure, sent: true });
+    for (const stream of waiting) stream.finish({ ...failure, sent: false });
+  }
+}

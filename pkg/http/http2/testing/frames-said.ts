@@ -1,0 +1,27 @@
+/** What one side of a connection has said, frame by frame. */
+import { frameHeadBytes } from '#http/http2/frames.js';
+
+export interface Said {
+  readonly type: number;
+  readonly flags: number;
+  readonly streamId: number;
+  readonly payload: Buffer;
+}
+
+/** The frames that are there in full. */
+export function framesSaid(bytes: Buffer): Said[] {
+  const found: Said[] = [];
+  for (let at = 0; at + frameHeadBytes <= bytes.length; ) {
+    const end = at + frameHeadBytes + bytes.readUIntBE(at, 3);
+    const [type = 0, flags = 0] = bytes.subarray(at + 3, at + 5);
+    const streamId = bytes.readUInt32BE(at + 5);
+    found.push({ type, flags, streamId, payload: bytes.subarray(at + frameHeadBytes, end) });
+    at = end;
+  }
+  return found;
+}
+
+/** The last frame of that type, and of that stream where one is named. */
+export function lastSaid(said: readonly Said[], type: number, streamId?: number): Said | undefined {
+  return said.findLast((each) => each.type === type && (streamId ?? each.streamId) === each.streamId);
+}

@@ -1,0 +1,47 @@
+import { once } from 'node:events';
+import { createServer, get, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import t, { type Test } from 'tap';
+import { Chunks, Http1Answer } from '#http/server/http1-answer.js';
+
+/** What a client gets when the answer is written so. */
+async function received(t: Test, write: (answer: Http1Answer) => void): Promise<Buffer> {
+  const server = createServer((_request, response: ServerResponse) => {
+    const answer = new Http1Answer(response, new Chunks(), () => undefined);
+    answer.head(200, { 'content-type': 'text/plain' });
+    answer.flush();
+    write(answer);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.teardown(() => server.close());
+  const request = get({ host: '127.0.0.1', port: (server.address() as AddressInfo).port, agent: false });
+  const [response] = await once(request, 'response');
+  const parts: Buffer[] = [];
+  for await (const part of response) parts.push(part);
+  return Buffer.concat(parts);
+}
+
+const sizes = [1, 16_000, 16_376, 16_377, 40_000, 65_536, 65_537, 200_000];
+const parts = sizes.map((size, i) => Buffer.alloc(size, String.fromCharCode(97 + i)));
+
+void t.test('parts of any size arrive whole, each when the one before has left', async (t) => {
+  const got = await received(t, (answer) => {
+    const left = [...parts];
+    const goOn = () => {
+      for (let part = left.shift(); part !== undefined; part = left.shift()) if (!answer.write(part)) return;
+      answer.end();
+    };
+    answer.listener = { drained: goOn, closed: () => undefined };
+    goOn();
+  });
+  t.ok(got.equals(Buffer.concat(parts)));
+});
+
+void t.test('the last part arrives behind what has not left yet', async (t) => {
+  const got = await received(t, (answer) => {
+    for (const part of parts) answer.write(part);
+    answer.end(Buffer.from('end'));
+  });
+  t.ok(got.equals(Buffer.concat([...parts, Buffer.from('end')])));
+});

@@ -1,0 +1,94 @@
+/** The requests of one HTTP/2 connection. */
+
+import type { TLSSocket } from 'node:tls';
+import type { Clock } from '#apimachinery/clock.js';
+import type { WriteBuffers } from '#http/http2/frame-writer.js';
+import type { ResponseHeads } from '#http/http2/response-heads.js';
+import { type RequestHead, ServerSession, type ServerSessionHandler } from '#http/http2/server-session.js';
+import type { ServerStream } from '#http/http2/server-stream.js';
+import type { Connection, Connections } from '#http/server/connections.js';
+import { plainTextHeaders } from '#http/server/exchange.js';
+import { Http2Exchange } from '#http/server/http2-exchange.js';
+import type { RequestServer } from '#http/server/request-server.js';
+
+export interface Http2RequestsOptions {
+  readonly clock: Clock;
+  readonly server: RequestServer;
+  readonly connections: Connections;
+  /** Shared by all connections. */
+  readonly heads: ResponseHeads;
+  readonly buffers: WriteBuffers;
+  readonly maxStreams: number;
+  readonly maxHeaderBytes: number;
+  readonly maxBodyBytes: number;
+  /** True for a request whose connection is to be made anew, maybe to another server; absent: never. */
+  readonly goAway?: (() => boolean) | undefined;
+}
+
+/** Of bodies that nobody has read: most are smaller than that (the figure of 1.24). */
+const streamWindowBytes = 256 * 1024;
+const sessionWindowBytes = 1024 * 1024;
+
+export class Http2Requests implements ServerSessionHandler {
+  readonly #options: Http2RequestsOptions;
+  readonly #connection: Connection;
+  readonly #session: ServerSession;
+
+  /** `socket`: connected, with HTTP/2 agreed upon. */
+  constructor(socket: TLSSocket, options: Http2RequestsOptions) {
+    this.#options = options;
+    const { clock, connections, maxStreams, maxHeaderBytes, buffers } = options;
+    // RFC 9113, 9.2.1.
+    socket.disableRenegotiation();
+    this.#connection = connections.of(socket);
+    this.#session = new ServerSession({
+      socket,
+      handler: this,
+      clock,
+      maxStreams,
+      maxHeaderBytes,
+      streamWindowBytes,
+      sessionWindowBytes,
+      buffers,
+    });
+    connections.addSession(this.#session, this.#connection);
+  }
+
+  /** For the session. */
+  request(stream: ServerStream, head: RequestHead): void {
+    const { heads, maxBodyBytes, server, goAway } = this.#options;
+    const exchange = new Http2Exchange(stream, head, { connection: this.#connection, heads, maxBodyBytes });
+    stream.handler = exchange;
+    const status = refusal(head);
+    if (status !== undefined) {
+      refuse(exchange, status, head.invalid ?? '');
+      return;
+    }
+    // What is under way on it, this request too, goes on to its end.
+    if (goAway?.() === true) this.#session.goAway();
+    void server.serve(exchange);
+  }
+
+  /** For the session. */
+  closed(): void {
+    this.#options.connections.removeSession(this.#session);
+  }
+}
+
+/** As Go's server answers by itself. */
+function refuse(exchange: Http2Exchange, status: number, reason: string): void {
+  const body = Buffer.from(status === 400 ? `${reason}\n` : '');
+  const headers = status === 400 ? plainTextHeaders : {};
+  exchange.head(status, { ...headers, 'content-length': String(body.length) });
+  if (body.length > 0) exchange.write(body);
+  exchange.end();
+}
+
+/** The status of what is no request of this server; undefined: it is one. */
+function refusal({ target, fields, tooLarge, invalid }: RequestHead): number | undefined {
+  if (tooLarge) return 431;
+  if (invalid !== undefined) return 400;
+  if (target.method === 'CONNECT') return 405;
+  const expect = fields.find(([name]) => name === 'expect')?.[1];
+  return expect === undefined || expect.toLowerCase() === '100-continue' ? undefined : 417;
+}

@@ -1,0 +1,228 @@
+/**
+ * HTTPS in front of a handler: HTTP/1.1 and HTTP/2 on one port, client certificates asked for but not required,
+ * responses streamed with back-pressure, upgrades passed on. Knows nothing of what it serves.
+ */
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo } from 'node:net';
+import { DEFAULT_CIPHERS, type SecureContext, type TLSSocket } from 'node:tls';
+import type { Clock } from '#apimachinery/clock.js';
+import type { Logger } from '#daemon/log/logger.js';
+import {
+  type ConnectionLimits,
+  http1Limits,
+  maxHeaderBytes,
+  standardLimits,
+} from '#daemon/serving/connection-limits.js';
+import { WriteBuffers } from '#http/http2/frame-writer.js';
+import { ResponseHeads } from '#http/http2/response-heads.js';
+import { Connections } from '#http/server/connections.js';
+import type { HttpHandler, HttpRequest, HttpResponse, UpgradeHandler } from '#http/server/exchange.js';
+import { Http1Requests } from '#http/server/http1-connections.js';
+import { Http2Requests, type Http2RequestsOptions } from '#http/server/http2-connection.js';
+import { RequestServer } from '#http/server/request-server.js';
+import type { ResponseWriter } from '#http/server/write-response.js';
+
+/** PEM texts. Given again to `reloadTLS` when the files change. */
+export interface TLSMaterial {
+  readonly cert: string | Buffer;
+  readonly key: string | Buffer;
+  /** Authorities of client certificates; absent: none are asked for. */
+  readonly clientCA?: string | Buffer;
+  readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
+  /** OpenSSL names, colon separated. */
+  readonly ciphers?: string;
+  /** Another certificate for a server name; undefined, or absent: `cert`. */
+  readonly contextFor?: (serverName: string) => SecureContext | undefined;
+}
+
+export interface ServerOptions {
+  /** Address to listen on; `127.0.0.1`. */
+  readonly host: string;
+  /** 0: the system picks one. */
+  readonly port: number;
+  readonly tls: TLSMaterial;
+  readonly handler: HttpHandler;
+  readonly upgrade: UpgradeHandler;
+  /** The answer to a request that comes to nothing before the handler has it. Never throws. */
+  readonly failure: (error: unknown) => HttpResponse;
+  readonly writer: ResponseWriter;
+  readonly log: Logger;
+  readonly clock: Clock;
+  readonly maxBodyBytes: number;
+  /** Absent: 1.24's. */
+  readonly limits?: Partial<ServerLimits>;
+  /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
+  readonly maxConcurrentStreams?: number | undefined;
+  /** Value of the Strict-Transport-Security header; absent or empty: none. */
+  readonly strictTransportSecurity?: string;
+  /** True for a request whose HTTP/2 connection is to be made anew, maybe to another server; absent: never. */
+  readonly goAway?: () => boolean;
+  readonly observer?: ServerObserver;
+}
+
+/** Is told of what goes wrong below the handler. */
+export interface ServerObserver {
+  /** A client did not get as far as TLS. */
+  handshakeFailed(): void;
+  /** An answer broke off after its head had been sent, although its client was there. */
+  aborted(request: Pick<HttpRequest, 'method' | 'url' | 'headers'>): void;
+}
+
+export interface ServerLimits extends ConnectionLimits {
+  /** For a client to take an answer that came before its body had ended. */
+  readonly lingerMs: number;
+}
+
+const lingerMs = 5_000;
+
+const defaultConcurrentStreams = 250;
+
+export class HttpsServer {
+  readonly #options: ServerOptions;
+  #tls: TLSMaterial;
+  readonly #server: Server;
+  readonly #limits: ServerLimits;
+  readonly #connections: Connections;
+  readonly #http1: Http1Requests;
+  readonly #http2: Http2RequestsOptions;
+  #closing: Promise<void> | undefined;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.#tls = options.tls;
+    this.#limits = { ...standardLimits, lingerMs, ...options.limits };
+    const { clock, writer, log, maxBodyBytes, maxConcurrentStreams = 0, observer } = options;
+    const connections = new Connections({
+      clock,
+      idleMs: this.#limits.idleMs,
+      stallMs: writer.stallMs,
+      asksForCertificates: () => this.#tls.clientCA !== undefined,
+    });
+    this.#connections = connections;
+    const server = new RequestServer({ ...options, aborted: (request) => observer?.aborted(request) });
+    const maxStreams = maxConcurrentStreams > 0 ? maxConcurrentStreams : defaultConcurrentStreams;
+    this.#http1 = new Http1Requests({
+      clock,
+      server,
+      connections,
+      upgrade: options.upgrade,
+      writer,
+      log,
+      maxBodyBytes,
+      maxWaiting: maxStreams,
+      lingerMs: this.#limits.lingerMs,
+      closing: () => this.#closing !== undefined,
+    });
+    const heads = new ResponseHeads(() => clock.now());
+    const { goAway } = options;
+    const buffers = new WriteBuffers();
+    this.#http2 = { clock, server, connections, heads, buffers, maxStreams, maxHeaderBytes, maxBodyBytes, goAway };
+    this.#server = this.#build();
+  }
+
+  /** Resolves with the address once connections are accepted. */
+  async listen(): Promise<AddressInfo> {
+    const { host, port } = this.#options;
+    const server = this.#server;
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject);
+      server.listen({ host, port }, () => {
+        server.off('error', reject);
+        resolve();
+      });
+    });
+    // Connections that cannot be accepted, for want of file descriptors for example: those there are go on.
+    server.on('error', (err) => this.#options.log.warn({ err }, 'cannot accept a connection'));
+    const address = server.address();
+    if (address === null || typeof address === 'string') throw new Error('no TCP address');
+    return address;
+  }
+
+  /** New connections use the new certificate, key and authorities; open ones stay as they are. */
+  reloadTLS(tls: TLSMaterial): void {
+    this.#tls = tls;
+    this.#server.setSecureContext(contextOf(tls));
+  }
+
+  /**
+   * Stops accepting, lets requests under way end for at most `graceMs`, then cuts what is left. The handler's own
+   * long-running answers must have been ended by then.
+   */
+  close(graceMs: number, sleep: (ms: number, signal: AbortSignal) => Promise<void>): Promise<void> {
+    this.#closing ??= this.#close(graceMs, sleep);
+    return this.#closing;
+  }
+
+  async #close(graceMs: number, sleep: (ms: number, signal: AbortSignal) => Promise<void>): Promise<void> {
+    const done = new AbortController();
+    const closed = new Promise<void>((resolve) => {
+      // Fails only for a server that did not listen: there is nothing to wait for then.
+      this.#server.close(() => resolve());
+    });
+    this.#connections.drain();
+    this.#server.closeIdleConnections();
+    const cut = sleep(graceMs, done.signal).then(() => this.#connections.destroy());
+    await closed;
+    done.abort();
+    await cut;
+  }
+
+  #build(): Server {
+    const { tls } = this.#options;
+    const http1 = this.#http1;
+    const server = createServer(
+      {
+        ...contextOf(tls),
+        ...http1Limits(this.#limits),
+        maxHeaderSize: maxHeaderBytes,
+        // What is wrong with it is told in the words of 1.24.
+        requireHostHeader: false,
+        requestCert: tls.clientCA !== undefined,
+        // Who may come in is decided by the authenticators, which also know other kinds of credentials.
+        rejectUnauthorized: false,
+        handshakeTimeout: this.#limits.handshakeMs,
+        // It outlives a change of certificates, unlike everything else that is said of them.
+        SNICallback: (serverName, done) => done(null, this.#tls.contextFor?.(serverName)),
+      },
+      (request, response) => http1.serve(request, response, false),
+    );
+    server.setTimeout(0);
+    // Whoever asks first whether to send a body is told to when the body is wanted.
+    server.on('checkContinue', (request, response) => http1.serve(request, response, true));
+    server.on('upgrade', (request, socket, head) => void http1.upgrade(request, socket, head));
+    server.on('clientError', (error, socket) => http1.refuse(error, socket as TLSSocket));
+    this.#divide(server);
+    // A client that speaks no TLS or breaks off is its own problem.
+    server.on('tlsClientError', (err, socket) => {
+      this.#options.observer?.handshakeFailed();
+      this.#options.log.debug({ err, remote: socket.remoteAddress }, 'TLS handshake failed');
+    });
+    return server;
+  }
+
+  /** Node.js's server gets the connections of HTTP/1.1 only. */
+  #divide(server: Server): void {
+    const listeners = server.listeners('secureConnection');
+    server.removeAllListeners('secureConnection');
+    server.on('secureConnection', (socket: TLSSocket) => {
+      this.#connections.add(socket);
+      if (socket.alpnProtocol === 'h2') new Http2Requests(socket, this.#http2);
+      else for (const listener of listeners) listener.call(server, socket);
+    });
+  }
+}
+
+/** Those of Node.js, the one first that costs least and is the first of 1.24's servers, too. */
+const cheapest = 'TLS_AES_128_GCM_SHA256';
+const preferredCiphers = [cheapest, ...DEFAULT_CIPHERS.split(':').filter((name) => name !== cheapest)].join(':');
+
+function contextOf(tls: TLSMaterial) {
+  return {
+    cert: tls.cert,
+    key: tls.key,
+    minVersion: tls.minVersion ?? ('TLSv1.2' as const),
+    ALPNProtocols: ['h2', 'http/1.1'],
+    ...(tls.clientCA === undefined ? {} : { ca: tls.clientCA }),
+    ciphers: tls.ciphers ?? preferredCiphers,
+  };
+}
