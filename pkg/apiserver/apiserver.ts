@@ -17,10 +17,11 @@ import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { AdmissionPlugin } from '#apiserver/admission/admission.js';
 import { AdmissionMetrics } from '#apiserver/admission/metrics.js';
 import type { Aggregation } from '#apiserver/aggregation/aggregation.js';
+import type { RemoteService } from '#apiserver/aggregation/remote-service.js';
 import type { Auditor } from '#apiserver/audit/auditor.js';
 import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { parseAhead } from '#apiserver/bodies/parse-ahead.js';
+import { parseAhead, smallBodyBytes } from '#apiserver/bodies/parse-ahead.js';
 import { YamlReader } from '#apiserver/bodies/yaml-reader.js';
 import { ConversionMetrics } from '#apiserver/customresources/conversion-metrics.js';
 import { CustomResources } from '#apiserver/customresources/custom-resources.js';
@@ -261,7 +262,6 @@ export class ApiServer implements Daemon {
         metrics: new ConversionMetrics(dependencies.metrics),
       },
     });
-    const proxy = dependencies.aggregation?.proxy;
     const pipeline = new Pipeline({
       dialect,
       clock,
@@ -277,9 +277,10 @@ export class ApiServer implements Daemon {
       },
       auditor: this.#auditor,
       tracer: dependencies.tracer,
-      parseAhead: (request) => parseAhead(request, { dialect, turns, yaml: this.#yaml }),
+      parseAhead: (request) =>
+        request.body.length > smallBodyBytes ? parseAhead(request, { dialect, turns, yaml: this.#yaml }) : undefined,
       passesOn: ({ info, request }) =>
-        (info.resourceRequest && info.subresource === 'proxy') || proxy?.find({ info, request }) !== undefined,
+        (info.resourceRequest && info.subresource === 'proxy') || this.#remoteOf({ info, request }) !== undefined,
       requestTimeoutMs: this.#options.requestTimeoutMs,
     });
     const router = new ResourceRouter(registry, {
@@ -291,7 +292,13 @@ export class ApiServer implements Daemon {
     const endpoint = this.#endpoint(router, registry);
     this.#handle = (request) => pipeline.run(request, endpoint);
     this.handler = async (request) => this.#handle(request);
-    this.upgrade = upgradeHandler({ pipeline, router, registry, plain: endpoint, proxy });
+    this.upgrade = upgradeHandler({
+      pipeline,
+      router,
+      registry,
+      plain: endpoint,
+      proxy: dependencies.aggregation?.proxy,
+    });
   }
 
   /** Where it listens; undefined without a socket or before it is ready. */
@@ -404,6 +411,13 @@ export class ApiServer implements Daemon {
     return new ResponseWriter({ clock, turns, budget, limitMs, stallMs });
   }
 
+  /** The extension server that answers in this server's place; undefined: none. */
+  #remoteOf(context: Pick<RequestContext, 'info' | 'request'>): RemoteService | undefined {
+    const { aggregation } = this.#deps;
+    if (aggregation === undefined || aggregation.apiServices.remotes.size === 0) return undefined;
+    return aggregation.proxy.find(context);
+  }
+
   #endpoint(router: ResourceRouter, { gate }: Pick<RegistryContext, 'gate'>): Endpoint {
     const { paths = {}, aggregation, healthChecks = [] } = this.#deps;
     const plain = plainPaths({
@@ -413,18 +427,17 @@ export class ApiServer implements Daemon {
       responder: this.#responder,
       scheme: this.scheme,
       resources: this.resources,
-      remote: () => aggregation?.apiServices.remotes() ?? [],
+      remote: () => aggregation?.apiServices.remotes.values() ?? [],
       foreign: aggregation?.documents,
       caughtUp: (signal) => this.#custom.caughtUp(signal),
       serverAddress: () => (this.#address === undefined ? '' : `${this.#address.address}:${this.#address.port}`),
       healthChecks: this.#checks(healthChecks),
     });
-    const proxy = aggregation?.proxy;
     return (context) => {
-      const remote = proxy?.find(context);
-      if (proxy !== undefined && remote !== undefined) {
+      const remote = this.#remoteOf(context);
+      if (aggregation !== undefined && remote !== undefined) {
         context.audit?.passedOn();
-        return proxy.serve(context, remote);
+        return aggregation.proxy.serve(context, remote);
       }
       return context.info.resourceRequest ? router.serve(context) : plain(context);
     };

@@ -3,8 +3,7 @@
  * the steps that need them stop with a question, and go on with the answer.
  */
 import type { JsonObject } from '#apimachinery/apply/structure.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import type { Pause } from '#apimachinery/async/steps.js';
+import type { MaybePromise, Pause } from '#apimachinery/async/steps.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** The versions of a kind. */

@@ -1,5 +1,5 @@
 /** The paths that an applied configuration speaks of. */
-import { inAlphabet } from '#apimachinery/apply/added-value.js';
+import { inAlphabet } from '#apimachinery/apply/compare.js';
 import { type FieldSet, FieldSetBuilder } from '#apimachinery/apply/field-set.js';
 import {
   asList,

@@ -1,5 +1,5 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
@@ -9,6 +9,7 @@ import type { Codec } from '#apiserver/resources/codec.js';
 import type { ResourceTable } from '#apiserver/resources/resource-table.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
+import type { GroupResource } from '#apiserver/resources/write-hook.js';
 import type { WriteCondition } from '#storage/resource-storage.js';
 
 export type AdmissionOperation = 'CREATE' | 'UPDATE' | 'DELETE' | 'CONNECT';
@@ -54,9 +55,6 @@ export interface MutableAttributes extends AdmissionAttributes {
   readonly object?: Draft<ApiObjectShape>;
 }
 
-/** A resource in whatever version; the group as declarations have it. */
-export type PluginResource = Pick<ResourceDeclaration, 'group' | 'resource'>;
-
 /** Throws a StatusError (mostly 403 Forbidden) to refuse. Who has to wait for nothing returns no promise: every write comes through here. */
 export interface AdmissionPlugin {
   readonly name: string;
@@ -65,7 +63,7 @@ export interface AdmissionPlugin {
   /** Begins to follow what it needs to know, until the signal aborts. */
   start?(signal: AbortSignal): void;
   /** The resources that it looks at, with their subresources: it is not asked about others. Absent: all. */
-  readonly resources?: readonly PluginResource[];
+  readonly resources?: readonly GroupResource[];
   handles(attributes: AdmissionAttributes): boolean;
   /** First pass: may change the object. */
   admit?(attributes: MutableAttributes): MaybePromise<void>;

@@ -2,7 +2,7 @@
 
 import { limitranges } from '#api/core/v1/resources.gen.js';
 import type { Container, LimitRange, LimitRangeItem, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import type { AdmissionAttributes, AdmissionPlugin, MutableAttributes } from '#apiserver/admission/admission.js';

@@ -1,8 +1,7 @@
 /** The series of admission, named as in release 1.24. */
 import type { Registry } from 'prom-client';
 import type { AdmissionOperation } from '#apiserver/admission/admission.js';
-import { PlainHistogram } from '#daemon/metrics/plain-series.js';
-import { PlainSummary } from '#daemon/metrics/plain-summary.js';
+import { PlainHistogram, PlainSummary } from '#daemon/metrics/plain-series.js';
 
 /** The first pass, which may change the object, and the second. */
 export type AdmissionStep = 'admit' | 'validate';

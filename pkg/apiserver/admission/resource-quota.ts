@@ -33,7 +33,7 @@ export interface ResourceQuotaOptions {
   readonly clock: Clock;
   readonly evaluators: QuotaEvaluators;
   /** Where the quotas are; undefined where the server has none. */
-  readonly quotas: () => ResourceStorage | undefined;
+  readonly quotas: ResourceStorage | undefined;
   /** What may be used only where a quota covers it. */
   readonly limited: readonly LimitedResource[];
 }
@@ -60,7 +60,7 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
   async validate(attributes: AdmissionAttributes): Promise<void> {
     const { namespace, dryRun, object, oldObject } = attributes;
     const evaluator = this.#evaluatorOf(attributes);
-    const quotas = this.#options.quotas();
+    const { quotas } = this.#options;
     if (evaluator === undefined || object === undefined || quotas === undefined) return;
     const { group, resource } = attributes.resource;
     const limited = limitedByDefault(this.#options.limited, this.#options.dialect.groupName(group), resource);
@@ -83,7 +83,7 @@ export class ResourceQuotaAdmission implements AdmissionPlugin {
 
   /** A look into memory, which is all that a namespace without quotas costs. */
   #mayBeLimited(namespace: string): boolean {
-    const quotas = this.#options.quotas();
+    const { quotas } = this.#options;
     if (quotas === undefined) return false;
     return this.#options.limited.length > 0 || !quotas.ready() || quotas.cachedIn(`${namespace}/`).length > 0;
   }

@@ -2,7 +2,7 @@
 
 import { serviceaccounts } from '#api/core/v1/resources.gen.js';
 import type { Container, Pod, ServiceAccount, Volume } from '#api/core/v1/types.gen.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { generateName } from '#apimachinery/generate-name.js';

@@ -57,7 +57,7 @@ export class Aggregation {
     this.#connections = new Connections(this.#identity);
     const { apiServices } = this;
     apiServices.listen((name) => {
-      if (apiServices.remote(name) === undefined) this.#connections.forget(name);
+      if (apiServices.remotes.get(name) === undefined) this.#connections.forget(name);
     });
     this.proxy = new AggregationProxy({ ...options, apiServices, connections: this.#connections });
     const resolve = (place: ServicePlace) => options.addresses.resolve(place);

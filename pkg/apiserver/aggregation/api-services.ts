@@ -7,7 +7,9 @@ type Listener = (name: string) => void;
 
 export class ApiServices implements Follower<APIService> {
   readonly #objects = new Map<string, APIService>();
-  readonly #remote = new Map<string, RemoteService>();
+  readonly #remotes = new Map<string, RemoteService>();
+  /** Those that other servers serve, by name; empty while this server serves everything itself. */
+  readonly remotes: ReadonlyMap<string, RemoteService> = this.#remotes;
   /** Group → version → who serves it. */
   readonly #byGroup = new Map<string, Map<string, RemoteService>>();
   readonly #listeners: Listener[] = [];
@@ -16,11 +18,6 @@ export class ApiServices implements Follower<APIService> {
   /** Grows with each change; what is derived from the objects can be kept until then. */
   get generation(): number {
     return this.#generation;
-  }
-
-  /** True while this server serves everything itself, which spares requests the search. */
-  get allLocal(): boolean {
-    return this.#remote.size === 0;
   }
 
   /** Who serves that version; undefined: this server, or nobody. */
@@ -32,16 +29,8 @@ export class ApiServices implements Follower<APIService> {
     return this.#objects.get(name);
   }
 
-  remote(name: string): RemoteService | undefined {
-    return this.#remote.get(name);
-  }
-
   values(): IterableIterator<APIService> {
     return this.#objects.values();
-  }
-
-  remotes(): IterableIterator<RemoteService> {
-    return this.#remote.values();
   }
 
   /** Told the name of each APIService that comes, changes or goes. */
@@ -61,7 +50,7 @@ export class ApiServices implements Follower<APIService> {
     this.#objects.set(name, object);
     const remote = remoteService(object);
     if (remote !== undefined) {
-      this.#remote.set(name, remote);
+      this.#remotes.set(name, remote);
       const versions = this.#byGroup.get(remote.group) ?? new Map<string, RemoteService>();
       versions.set(remote.version, remote);
       this.#byGroup.set(remote.group, versions);
@@ -80,9 +69,9 @@ export class ApiServices implements Follower<APIService> {
   }
 
   #forget(name: string): void {
-    const old = this.#remote.get(name);
+    const old = this.#remotes.get(name);
     if (old === undefined) return;
-    this.#remote.delete(name);
+    this.#remotes.delete(name);
     const versions = this.#byGroup.get(old.group);
     versions?.delete(old.version);
     if (versions?.size === 0) this.#byGroup.delete(old.group);

@@ -67,17 +67,17 @@ export class AvailabilityController {
 
   /** The certificate that is shown to them is another one. */
   checkAll(): void {
-    for (const { name } of this.#options.apiServices.remotes()) this.#queue.add(name);
+    for (const { name } of this.#options.apiServices.remotes.values()) this.#queue.add(name);
   }
 
   #follower<T extends ApiObjectShape>(): Follower<T> {
     const look = ({ metadata }: T) => {
-      for (const { name, service } of this.#options.apiServices.remotes()) {
+      for (const { name, service } of this.#options.apiServices.remotes.values()) {
         if (service.name === metadata.name && service.namespace === metadata.namespace) this.#queue.add(name);
       }
     };
     // Most clusters have as many Services as APIServices are few.
-    const concerns = () => !this.#options.apiServices.allLocal;
+    const concerns = () => this.#options.apiServices.remotes.size > 0;
     return { concerns, replaced: (objects) => objects.forEach(look), changed: look, removed: look };
   }
 
@@ -88,7 +88,7 @@ export class AvailabilityController {
       metrics.gone(name);
       return { kind: 'done' };
     }
-    const remote = apiServices.remote(name);
+    const remote = apiServices.remotes.get(name);
     const found = remote === undefined ? local : await this.#look(remote, signal);
     if (signal.aborted) return { kind: 'done' };
     metrics.current(name, found.status === 'True');

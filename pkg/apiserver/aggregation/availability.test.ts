@@ -87,7 +87,7 @@ t.test('whom to believe', async (t) => {
 
 t.test('who serves a version changes with the objects', async (t) => {
   const all = new ApiServices();
-  t.ok(all.allLocal);
+  t.equal(all.remotes.size, 0);
   all.replaced([object()]);
   t.match(all.find('example.com', 'v1'), { name: 'v1.example.com', available: false });
   all.changed({ ...object(), status: { conditions: [{ type: 'Available', status: 'True' }] } } as APIService);
@@ -98,7 +98,7 @@ t.test('who serves a version changes with the objects', async (t) => {
   t.equal(all.find('example.com', 'v1'), undefined);
   all.changed(object());
   all.replaced([]);
-  t.ok(all.allLocal);
+  t.equal(all.remotes.size, 0);
 });
 
 t.test('users in headers', async (t) => {

@@ -64,7 +64,6 @@ export class AggregationProxy {
   /** Who answers the request in this server's place; undefined: nobody. */
   find({ info, request }: Pick<RequestContext, 'info' | 'request'>): RemoteService | undefined {
     const { apiServices } = this.#options;
-    if (apiServices.allLocal) return undefined;
     const { group, version } = info.resourceRequest ? info : discovered(info.path);
     const remote = apiServices.find(group, version);
     // What was authorized is the decoded path; only where that is the very same is it safe to pass on.

@@ -66,7 +66,7 @@ export class RemoteDocuments implements ForeignDocuments {
 
   *versions(): Iterable<ForeignVersion> {
     const { apiServices, proxy } = this.#options;
-    for (const remote of apiServices.remotes()) {
+    for (const remote of apiServices.remotes.values()) {
       const hash = this.#known.get(remote.name)?.hash;
       if (hash === undefined) continue;
       // As it is when it is asked for.
@@ -74,7 +74,7 @@ export class RemoteDocuments implements ForeignDocuments {
       const serve: ForeignVersion['serve'] = async (context) => {
         // What was looked up is the path without what is empty in it; only that is known over there.
         if (context.info.path !== `/openapi/v3/${name}`) throw pathNotFound();
-        return proxy.serve(context, apiServices.remote(remote.name) ?? remote);
+        return proxy.serve(context, apiServices.remotes.get(remote.name) ?? remote);
       };
       yield { name, hash, serve };
     }
@@ -91,13 +91,13 @@ export class RemoteDocuments implements ForeignDocuments {
   async run(signal: AbortSignal): Promise<void> {
     const { apiServices, log } = this.#options;
     apiServices.listen((name) => this.#changed(name));
-    for (const { name } of apiServices.remotes()) this.#changed(name);
+    for (const { name } of apiServices.remotes.values()) this.#changed(name);
     const reconcile = (name: string, ending: AbortSignal) => this.#sync(name, ending);
     await runWorkers({ queue: this.#queue, concurrency, reconcile, log }, signal);
   }
 
   #changed(name: string): void {
-    const remote = this.#options.apiServices.remote(name);
+    const remote = this.#options.apiServices.remotes.get(name);
     if (remote === undefined) {
       this.#polled.delete(name);
       if (this.#known.delete(name)) this.#tell();
@@ -109,7 +109,7 @@ export class RemoteDocuments implements ForeignDocuments {
 
   async #sync(name: string, signal: AbortSignal): Promise<Outcome> {
     const { apiServices } = this.#options;
-    const remote = apiServices.remote(name);
+    const remote = apiServices.remotes.get(name);
     if (remote?.available !== true) {
       // It is heard of again when it is there.
       this.#polled.delete(name);
@@ -122,7 +122,7 @@ export class RemoteDocuments implements ForeignDocuments {
     };
     const v2 = await this.#v2(remote, before, signal).catch(failed);
     const v3 = await this.#v3(remote, before, signal).catch(failed);
-    if (signal.aborted || apiServices.remote(name) === undefined) return { kind: 'done' };
+    if (signal.aborted || apiServices.remotes.get(name) === undefined) return { kind: 'done' };
     const next = { ...before, ...v2, ...v3 };
     this.#known.set(name, next);
     if (next.document !== before.document || next.hash !== before.hash) this.#tell();

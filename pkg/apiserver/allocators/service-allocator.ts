@@ -6,7 +6,6 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { type FieldFailure, internalError, invalid } from '#apimachinery/errors/status.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
-import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { invalidValue, Strings } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { resolveFamilies } from '#apiserver/allocators/ip-families.js';
@@ -54,14 +53,11 @@ class Claims {
 }
 
 export class ServiceAllocator implements WriteHook {
+  readonly resources = [{ group: 'core', resource: 'services' }] as const;
   readonly #options: ServiceAllocatorOptions;
 
   constructor(options: ServiceAllocatorOptions) {
     this.#options = options;
-  }
-
-  handles(resource: ResourceDeclaration): boolean {
-    return resource.group === 'core' && resource.resource === 'services';
   }
 
   beforeCreate(object: Draft<ApiObjectShape>, { dryRun }: { readonly dryRun: boolean }): Promise<Undo | undefined> {

@@ -1,6 +1,6 @@
 /** What is recorded of one request, from its arrival to the end of its answer (1.24: `endpoints/filters/audit.go`). */
 
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { internalError, type Status } from '#apimachinery/errors/status.js';

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { AuditEvent } from '#apiserver/audit/event.js';
 
 /** Where events go. */

@@ -1,6 +1,6 @@
 /** Takes the token out of a request and asks the kinds of tokens about it. */
 import { hash } from 'node:crypto';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 import type { Dialect } from '#apimachinery/dialect.js';

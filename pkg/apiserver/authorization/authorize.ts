@@ -1,5 +1,5 @@
 /** The authorization step of the pipeline. */
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import { forbidden } from '#apimachinery/errors/status.js';
 import type {
   AuthorizationAttributes,

@@ -1,4 +1,4 @@
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
 
 /** What is asked for: a resource request, or a path that is no resource. */

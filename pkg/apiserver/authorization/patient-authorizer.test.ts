@@ -2,8 +2,7 @@ import t from 'tap';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
-import { PatientAuthorizer } from '#apiserver/authorization/patient-authorizer.js';
-import { PrivilegedGroupAuthorizer, UnionAuthorizer } from '#apiserver/authorization/union.js';
+import { PatientAuthorizer, PrivilegedGroupAuthorizer, UnionAuthorizer } from '#apiserver/authorization/union.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
 const attributes = (groups: readonly string[]): AuthorizationAttributes => ({

@@ -18,7 +18,7 @@ export const toJSON = 'error converting YAML to JSON: ';
 export const undecoded = `error decoding YAML: ${toJSON}`;
 
 /** Smaller documents are read where they are asked for, in a few milliseconds. */
-const smallBytes = 4 * 1024;
+export const smallBodyBytes = 4 * 1024;
 /** What looks like JSON up to this size is tried out at once. */
 const largeBytes = 64 * 1024;
 /** To look through what is larger takes milliseconds: the parser gets a turn of its own. */
@@ -31,13 +31,12 @@ export interface AheadParser {
 }
 
 /**
- * Large YAML bodies become JSON, which is YAML, too. Resolves when the body is ready; undefined where there is nothing to
+ * For bodies of more than `smallBodyBytes`. Large YAML bodies become JSON, which is YAML, too. Resolves when the body is ready; undefined where there is nothing to
  * do. Throws 413 for bodies of too many parts, 400 for a configuration that cannot be read, and otherwise as `YamlReader`.
  */
 export function parseAhead(request: ApiRequest, parser: AheadParser): Promise<void> | undefined {
   const { dialect, turns } = parser;
   const { body } = request;
-  if (body.length <= smallBytes) return undefined;
   const type = bareMediaType(request.headers['content-type']);
   if (type !== applyMediaType && type !== mediaTypeOf('yaml', dialect)) {
     if (type === mediaTypeOf('protobuf', dialect)) return undefined;

@@ -4,12 +4,12 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
 import { NodeAuthorizer } from '#apiserver/authorization/node/node-authorizer.js';
 import { NodeGraph } from '#apiserver/authorization/node/node-graph.js';
-import { PatientAuthorizer } from '#apiserver/authorization/patient-authorizer.js';
 import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
 import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import {
   AlwaysAllowAuthorizer,
   AlwaysDenyAuthorizer,
+  PatientAuthorizer,
   PrivilegedGroupAuthorizer,
   UnionAuthorizer,
 } from '#apiserver/authorization/union.js';

@@ -3,7 +3,7 @@
  * these to the same handler, so a cluster in one process needs no sockets.
  */
 
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import type { HttpRequest, HttpResponse } from '#http/server/exchange.js';
 

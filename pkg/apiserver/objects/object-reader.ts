@@ -3,7 +3,7 @@
  * the same caches that requests are served from, without a request. Objects are shared and must not be changed.
  */
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { ResourceType } from '#apimachinery/schema/schema.js';
 
 /** See `keyOf`. */

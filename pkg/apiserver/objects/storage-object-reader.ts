@@ -1,9 +1,10 @@
 /** The reader over the cached storages of the server itself. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
 import type { Follower, Freshness, ObjectReader } from '#apiserver/objects/object-reader.js';
@@ -26,6 +27,11 @@ const retryMs = 500;
 
 export class StorageObjectReader implements ObjectReader {
   readonly #options: StorageObjectReaderOptions;
+  readonly #storage = oncePer((type: ResourceDeclaration): ResourceStorage => {
+    const storage = this.#options.storageOf(type);
+    if (storage === undefined) throw new RangeError(`resource "${type.resource}" is not served`);
+    return storage;
+  });
 
   constructor(options: StorageObjectReaderOptions) {
     this.#options = options;
@@ -125,12 +131,6 @@ export class StorageObjectReader implements ObjectReader {
       follower.changed(object);
     }
     follower.only(keys);
-  }
-
-  #storage(type: ResourceDeclaration): ResourceStorage {
-    const storage = this.#options.storageOf(type);
-    if (storage === undefined) throw new RangeError(`resource "${type.resource}" is not served`);
-    return storage;
   }
 }
 

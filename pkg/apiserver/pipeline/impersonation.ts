@@ -3,7 +3,7 @@
  * when its own user is allowed to `impersonate` each of them.
  */
 
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { authorize } from '#apiserver/authorization/authorize.js';

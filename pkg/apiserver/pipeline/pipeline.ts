@@ -4,7 +4,7 @@
  */
 
 import { Deadlines } from '#apimachinery/async/deadlines.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { DurationError, parseDuration } from '#apimachinery/duration.js';

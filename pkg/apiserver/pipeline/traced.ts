@@ -1,5 +1,5 @@
 /** A request as a span, from its head to the head of its answer: watches last longer than that. */
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import type { SpanOutcome, Tracer } from '#daemon/tracing/tracer.js';

@@ -16,6 +16,7 @@ import type { AdmissionMetrics, AdmissionStep } from '#apiserver/admission/metri
 import type { Reinvocation } from '#apiserver/admission/reinvocation.js';
 import { warn } from '#apiserver/http/context.js';
 import type { UserInfo } from '#apiserver/http/exchange.js';
+import { concernedWith } from '#apiserver/resources/write-hook.js';
 import type { WriteCondition } from '#storage/resource-storage.js';
 
 /** The plugins, in the order in which they run, and what counts them. */
@@ -88,11 +89,7 @@ class Attributes implements MutableAttributes {
 
 /** Those of the plugins that look at a resource. */
 const pluginsOf = oncePer((plugins: readonly AdmissionPlugin[]) =>
-  oncePer(({ group, resource }: ResourceDeclaration) =>
-    plugins.filter(
-      ({ resources }) => resources?.some((one) => one.group === group && one.resource === resource) !== false,
-    ),
-  ),
+  oncePer((resource: ResourceDeclaration) => concernedWith(plugins, resource)),
 );
 
 /**

@@ -1,8 +1,7 @@
 /** The object in a request's body. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import { inSteps } from '#apimachinery/async/steps.js';
+import { andThen, inSteps, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';

@@ -1,7 +1,6 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import type { Pause } from '#apimachinery/async/steps.js';
+import { andThen, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { dropEmpties } from '#apimachinery/codec/json/field-places.js';
 import type { Draft } from '#apimachinery/draft.js';
@@ -27,11 +26,16 @@ import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { initialVersion, objectVersion } from '#apiserver/registry/resource-version.js';
-import { markCanonical } from '#apiserver/registry/starting-point.js';
 import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
-import { formOf, keyOf, type ServedResource, TransientEntry } from '#apiserver/resources/served-resource.js';
+import {
+  formOf,
+  keyOf,
+  markCanonical,
+  type ServedResource,
+  TransientEntry,
+} from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry, WriteCondition } from '#storage/resource-storage.js';
 

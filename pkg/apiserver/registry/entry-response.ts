@@ -1,6 +1,6 @@
 /** One stored object as an answer, in the form that the request asks for. */
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type Negotiated, type Transform, transforms } from '#apiserver/http/media-type.js';

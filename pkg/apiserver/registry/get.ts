@@ -1,4 +1,4 @@
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { badRequest, notFound } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';

@@ -1,20 +1,31 @@
 /** Who manages which fields: what the writes of the registry tell, and what server-side apply asks. */
-
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
+import { strategyFor } from '#api/strategies.js';
 import { type ApplyRequest, applySteps } from '#apimachinery/apply/apply.js';
-import { type ConversionAnswer, type ConversionQuestion, withQuestions } from '#apimachinery/apply/conversions.js';
-import { type UpdateRequest, updateManagedFields, type WriteInfo } from '#apimachinery/apply/managed-fields.js';
+import {
+  type ConversionAnswer,
+  type ConversionQuestion,
+  type OtherVersions,
+  withQuestions,
+} from '#apimachinery/apply/conversions.js';
+import {
+  type Unmanaged,
+  type UpdateRequest,
+  unmanagedBy,
+  updateManagedFields,
+  type WriteInfo,
+} from '#apimachinery/apply/managed-fields.js';
 import type { ManagedFieldsEntry } from '#apimachinery/apply/managers.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import { inSteps, type Pause } from '#apimachinery/async/steps.js';
+import type { JsonObject } from '#apimachinery/apply/structure.js';
+import { andThen, inSteps, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { copyJsonSteps } from '#apimachinery/collections/copy.js';
+import { copyJson, copyJsonSteps } from '#apimachinery/collections/copy.js';
 import { type Dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf } from '#apimachinery/errors/status.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
+import type { ResourceInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
-import { versionsOf } from '#apiserver/registry/other-versions.js';
-import { resetFields } from '#apiserver/registry/reset-fields.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 
@@ -164,4 +175,76 @@ function setEntries({ metadata }: OwnMetadata, entries: readonly ManagedFieldsEn
 function clientSideApply(dialect: Dialect): { manager: string; annotation: string } {
   const annotation = dialect.annotations.lastApplied;
   return { annotation, manager: annotation.slice(0, annotation.indexOf('.')) };
+}
+
+/** All that is not the status belongs to the object itself. */
+const statusAlone = ['spec', 'metadata'];
+
+/** Nothing is stored of what is only asked, and nothing reset. */
+const nothing: readonly string[] = [];
+
+/** What endpoints reset in the objects written through them, by group, resource and subresource: where 1.24 resets something else than elsewhere (`GetResetFields` of its strategies). */
+const particular: ReadonlyMap<string, Unmanaged> = new Map(
+  Object.entries({
+    'apiextensions/customresourcedefinitions/status': statusAlone,
+    'apiregistration/apiservices/status': statusAlone,
+    'apiserverinternal/storageversions/status': statusAlone,
+    'apps/deployments/status': ['spec', 'metadata.labels'],
+    'authentication/tokenreviews/': nothing,
+    'authorization/localsubjectaccessreviews/': nothing,
+    'authorization/selfsubjectaccessreviews/': nothing,
+    'authorization/subjectaccessreviews/': nothing,
+    'certificates/certificatesigningrequests/': ['spec', 'status'],
+    'certificates/certificatesigningrequests/approval': ['spec', 'status.certificate'],
+    'certificates/certificatesigningrequests/status': ['spec', 'status.conditions'],
+    'core/namespaces/finalize': ['status'],
+    'core/pods/status': ['spec', 'metadata.deletionTimestamp', 'metadata.ownerReferences'],
+    'flowcontrol/flowschemas/status': statusAlone,
+    'flowcontrol/prioritylevelconfigurations/status': statusAlone,
+    'storage/volumeattachments/status': statusAlone,
+  }).map(([endpoint, fields]) => [endpoint, unmanagedBy(fields)]),
+);
+
+/** Undefined for endpoints that reset what all of their name do: the status, `/status` the spec, and others nothing. */
+function resetFields({ declaration, edition }: ServedResource, subresource: string): Unmanaged | undefined {
+  if (edition !== undefined) return undefined;
+  return particular.get(`${declaration.group}/${declaration.resource}/${subresource}`);
+}
+
+/** By the stored form, the versions that are stored so: also those that are not served. */
+const versionsByStored = oncePer((scheme: Scheme): ReadonlyMap<string, readonly ResourceInfo[]> => {
+  const versions = new Map<string, ResourceInfo[]>();
+  for (const info of scheme.resources) {
+    const { group, version, storedAs, kind } = info.declaration;
+    const stored = `${scheme.dialect.apiVersion(storedAs?.group ?? group, storedAs?.version ?? version)}/${kind}`;
+    versions.set(stored, [...(versions.get(stored) ?? []), info]);
+  }
+  return versions;
+});
+
+/** Undefined for resources that have no other version. */
+function versionsOf(
+  { stored, conversion, otherVersions, type }: ServedResource,
+  { codec }: { readonly codec: Codec },
+): OtherVersions | undefined {
+  if (type.prune !== undefined) return otherVersions;
+  const all = versionsByStored(codec.scheme).get(`${stored.apiVersion}/${stored.kind}`) ?? [];
+  if (all.length < 2) return undefined;
+  const typeOf = (version: string) => all.find((info) => info.apiVersion === version)?.type;
+  if (conversion?.kind === 'remote') return { typeOf };
+  const converted = (object: JsonObject, to: string): JsonObject => {
+    const from = typeof object.apiVersion === 'string' ? object.apiVersion : stored.apiVersion;
+    // What is merged or taken apart may lack parts that every object of its kind has.
+    const { object: whole } = codec.normalize(copyJson(object), { apiVersion: from, kind: stored.kind }, 'Ignore');
+    const hub = conversionOf(all, from)?.toStored(whole, codec.scheme) ?? whole;
+    const result: ApiObjectShape = conversionOf(all, to)?.fromStored(hub, codec.scheme) ?? hub;
+    // The stored form's own name may stand in it still.
+    return { ...result, apiVersion: to };
+  };
+  return { typeOf, convert: (objects, to) => objects.map((object) => converted(object, to)) };
+}
+
+function conversionOf(all: readonly ResourceInfo[], apiVersion: string) {
+  const info = all.find((one) => one.apiVersion === apiVersion);
+  return info === undefined ? undefined : strategyFor(info.declaration).conversion;
 }

@@ -3,8 +3,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import type { PartUpdate, StrategyContext } from '#api/strategy/strategy.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import type { Pause } from '#apimachinery/async/steps.js';
+import { andThen, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
 import { dropEmpties } from '#apimachinery/codec/json/field-places.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Draft } from '#apimachinery/draft.js';
@@ -25,16 +24,18 @@ import { dropClusterName, dropRepeatedOwners } from '#apiserver/registry/object-
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import { objectVersion } from '#apiserver/registry/resource-version.js';
-import {
-  markCanonical,
-  type StartingPoint,
-  shareUnchanged,
-  startingPoint,
-} from '#apiserver/registry/starting-point.js';
+import { type StartingPoint, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
 import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-options.js';
-import { converted, formOf, keyOf, type ServedResource, TransientEntry } from '#apiserver/resources/served-resource.js';
+import {
+  converted,
+  formOf,
+  keyOf,
+  markCanonical,
+  type ServedResource,
+  TransientEntry,
+} from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry, WriteCondition } from '#storage/resource-storage.js';
 

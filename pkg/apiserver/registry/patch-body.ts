@@ -1,7 +1,6 @@
 /** The patch in a request's body and what it makes of an object. */
 
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import { inSteps, type Steps } from '#apimachinery/async/steps.js';
+import { inSteps, type MaybePromise, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';

@@ -5,8 +5,7 @@
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { leastBytes } from '#apimachinery/apply/least-bytes.js';
 import { entriesFault } from '#apimachinery/apply/managers.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import type { Pause } from '#apimachinery/async/steps.js';
+import type { MaybePromise, Pause } from '#apimachinery/async/steps.js';
 import { withoutEmpties } from '#apimachinery/codec/json/field-places.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { hasReason, requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';

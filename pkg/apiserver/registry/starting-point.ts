@@ -6,7 +6,7 @@ import { statusOf } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
-import type { StorableObject, StoredForm, StoredVersion } from '#storage/layout.js';
+import type { StorableObject, StoredVersion } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 export interface StartingPoint {
@@ -70,9 +70,4 @@ function adopt(object: object, old: object, keys: readonly string[]): void {
       Reflect.set(object, key, value);
     }
   }
-}
-
-/** Remembers of what was just written that it is canonical. */
-export function markCanonical(resource: ServedResource, entry: Entry, { parts }: StoredForm): void {
-  if (resource.conversion === undefined) entry.parts = parts;
 }

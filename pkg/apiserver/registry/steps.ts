@@ -1,8 +1,7 @@
 /** A write of something large does each of its steps in a turn of its own, so that nobody waits for all of them. */
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import { inSteps, type Pause } from '#apimachinery/async/steps.js';
+import { andThen, inSteps, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';

@@ -1,17 +1,24 @@
 /** Runs the hooks of a write and takes their effects back when the write does not happen. */
 
 import type { ApiObjectShape } from '#api/meta/object.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
+import { oncePer } from '#apimachinery/memo/once-per.js';
+import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
-import type { Undo, WriteHook } from '#apiserver/resources/write-hook.js';
+import { concernedWith, type Undo, type WriteHook } from '#apiserver/resources/write-hook.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface WriteHooks {
   readonly hooks: readonly WriteHook[];
   readonly log: Logger;
 }
+
+/** Those of the hooks that belong to writes of a resource. */
+const hooksOf = oncePer((hooks: readonly WriteHook[]) =>
+  oncePer((resource: ResourceDeclaration) => concernedWith(hooks, resource)),
+);
 
 type Begin = (hook: WriteHook) => Promise<Undo | undefined> | undefined;
 
@@ -25,7 +32,7 @@ function begin(
   object: Draft<ApiObjectShape>,
   call: Begin,
 ): MaybePromise<Undo[]> {
-  const concerned = server.hooks.filter((hook) => hook.handles(resource.declaration));
+  const concerned = hooksOf(server.hooks)(resource.declaration);
   if (concerned.length === 0) return [];
   Object.assign(object, copyJson(object));
   return beginAll(server, concerned, call);
@@ -80,10 +87,9 @@ export async function updated(
   object: ApiObjectShape,
   old: ApiObjectShape,
 ): Promise<void> {
-  for (const hook of server.hooks) {
-    if (hook.afterUpdate === undefined || !hook.handles(resource.declaration)) continue;
+  for (const hook of hooksOf(server.hooks)(resource.declaration)) {
     try {
-      await hook.afterUpdate(object, old);
+      await hook.afterUpdate?.(object, old);
     } catch (err) {
       server.log.error({ err, name: object.metadata.name }, 'could not release what an updated object no longer holds');
     }
@@ -92,10 +98,9 @@ export async function updated(
 
 /** Tells the hooks that an object is gone for good. */
 export async function deleted(server: WriteHooks, resource: ServedResource, object: ApiObjectShape): Promise<void> {
-  for (const hook of server.hooks) {
-    if (hook.afterDelete === undefined || !hook.handles(resource.declaration)) continue;
+  for (const hook of hooksOf(server.hooks)(resource.declaration)) {
     try {
-      await hook.afterDelete(object);
+      await hook.afterDelete?.(object);
     } catch (err) {
       server.log.error({ err, name: object.metadata.name }, 'could not release what a deleted object held');
     }

@@ -2,7 +2,7 @@
 
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { type Encoding, mediaTypeOf } from '#apimachinery/codec/negotiate.js';
 import { encodeYAMLFast } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';

@@ -2,8 +2,7 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { Strategy } from '#api/strategy/strategy.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
-import { andThen, type MaybePromise } from '#apimachinery/async/maybe-promise.js';
-import { inSteps, type Pause, type Steps } from '#apimachinery/async/steps.js';
+import { andThen, inSteps, type MaybePromise, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import { nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/nulls.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
@@ -275,4 +274,9 @@ export function formOf(
   if (conversion.kind === 'in process')
     return andThen(inSteps(conversion.toStored(object), pause), (wanted) => form(wanted));
   return conversion.toStored(object, request.signal).then((wanted) => form(wanted));
+}
+
+/** Remembers of what was just written that it is canonical. */
+export function markCanonical(resource: ServedResource, entry: Entry, { parts }: StoredForm): void {
+  if (resource.conversion === undefined) entry.parts = parts;
 }

@@ -1,5 +1,5 @@
 /** From what a request asks for to the function that does it. */
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { acceptsAny } from '#apimachinery/codec/negotiate.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import {
@@ -29,7 +29,9 @@ import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endp
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import { admitConnection } from '#apiserver/routing/admit-connection.js';
 import { serveVirtual } from '#apiserver/routing/virtual.js';
-import { operationOf } from '#apiserver/subresources/operations.js';
+import { bindPod } from '#apiserver/subresources/binding.js';
+import { evictPod } from '#apiserver/subresources/eviction.js';
+import { serveScale } from '#apiserver/subresources/scale.js';
 
 /** Throws 404 for subresources that the resource does not have and 405 for verbs that they do not have. */
 async function serveSubresource(operation: Operation): Promise<ApiResponse> {
@@ -264,4 +266,20 @@ function subresourceOf({ declaration }: ServedResource, subresource: string): Su
 
 function endpointKey(group: string, resource: string, subresource: string): string {
   return `${group}/${resource}/${subresource}`;
+}
+
+type Handler = (operation: Operation) => Promise<ApiResponse>;
+
+/** What is done with a kind of its own below an object, or instead of one: by resource and subresource, of the core group. */
+const operations: Readonly<Record<string, Handler>> = {
+  'pods/binding': bindPod,
+  // The old form of the same.
+  'bindings/': bindPod,
+  'pods/eviction': evictPod,
+};
+
+/** Undefined where the subresource is a view of the object; of an empty name: where the resource is one of objects. */
+function operationOf({ group, declaration }: ServedResource, subresource: string): Handler | undefined {
+  if (subresource === 'scale') return serveScale;
+  return group === '' ? operations[`${declaration.resource}/${subresource}`] : undefined;
 }

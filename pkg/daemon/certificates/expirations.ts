@@ -1,7 +1,7 @@
 /** When the certificates end that a daemon works with, as one metric of all of them. */
 import { Gauge, type Registry } from 'prom-client';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { certificateTimes } from '#pki/x509.js';
 
 /** What a daemon serves with, by which it is known to others, and whom it believes. */

@@ -1,6 +1,6 @@
 import { Registry } from 'prom-client';
 import t from 'tap';
-import { PlainSummary } from '#daemon/metrics/plain-summary.js';
+import { PlainSummary } from '#daemon/metrics/plain-series.js';
 
 const hourMs = 3_600_000;
 

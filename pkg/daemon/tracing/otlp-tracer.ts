@@ -17,7 +17,7 @@ import {
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, ParentBasedSampler, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { boundOf, shareOf, TraceIds } from '#daemon/tracing/shares.js';
 import { SpanQueue } from '#daemon/tracing/span-queue.js';

@@ -1,6 +1,6 @@
 /** Spans of what a daemon does, as its parts see them. Daemons that trace nothing have none of this. */
 import type { Registry } from 'prom-client';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { TracingConfig } from '#daemon/tracing/tracing-config.js';
 

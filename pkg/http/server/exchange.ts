@@ -1,6 +1,6 @@
 /** A request and its response, free of the version of HTTP that carries them. */
 import type { Duplex, Readable } from 'node:stream';
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 
 export interface HttpRequest {

@@ -4,7 +4,7 @@ import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
-import { andThen } from '#apimachinery/async/maybe-promise.js';
+import { andThen } from '#apimachinery/async/steps.js';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';

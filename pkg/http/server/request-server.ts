@@ -1,5 +1,5 @@
 /** A request of any version of HTTP: it is handed to the handler, and the answer to its target. */
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { LazyAbort } from '#apimachinery/cancellation.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { AnswerTarget } from '#http/server/answer-target.js';

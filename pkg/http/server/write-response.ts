@@ -2,7 +2,7 @@
  * Writes responses to those who take them, with back-pressure, within a budget of memory that all share, and only as long as the
  * client takes what it is sent.
  */
-import type { MaybePromise } from '#apimachinery/async/maybe-promise.js';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';

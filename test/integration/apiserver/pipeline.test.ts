@@ -220,7 +220,7 @@ t.test('hooks claim and give back', async (t) => {
     dependencies: {
       hooks: [
         {
-          handles: ({ resource }) => resource === 'configmaps',
+          resources: [{ group: 'core', resource: 'configmaps' }],
           beforeCreate: async ({ metadata }) => {
             claimed.add(metadata.name ?? '');
             return async () => void claimed.delete(metadata.name ?? '');

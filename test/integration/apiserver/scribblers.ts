@@ -194,7 +194,7 @@ export class Scribblers {
   hook(hook: WriteHook): WriteHook {
     const { beforeCreate, beforeUpdate, afterUpdate, afterDelete } = hook;
     return {
-      handles: (resource) => hook.handles(resource),
+      ...(hook.resources && { resources: hook.resources }),
       ...(beforeCreate && {
         beforeCreate: async (object, options) => {
           this.#own('beforeCreate', object);
@@ -229,7 +229,6 @@ export class Scribblers {
       return undefined;
     };
     return {
-      handles: () => true,
       beforeCreate: spoilt,
       beforeUpdate: (object, _old, options) => spoilt(object, options),
     };

@@ -103,7 +103,7 @@ const plugins: Readonly<Record<string, PluginRow>> = {
         dialect,
         clock,
         evaluators,
-        quotas: () => storageOf(resourcequotas),
+        quotas: storageOf(resourcequotas),
         limited,
       });
     },

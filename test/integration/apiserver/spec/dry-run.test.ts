@@ -50,7 +50,7 @@ t.test('dry run', withEtcd, async (t) => {
       ],
       hooks: [
         {
-          handles: ({ resource }) => resource === 'configmaps',
+          resources: [{ group: 'core', resource: 'configmaps' }],
           beforeCreate: async ({ metadata }) => {
             claimed.add(metadata.name ?? '');
             return async () => void claimed.delete(metadata.name ?? '');
