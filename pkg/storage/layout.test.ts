@@ -1,13 +1,5 @@
 import t from 'tap';
-import {
-  encodeStored,
-  type StorableObject,
-  type StoredVersion,
-  splice,
-  storedForm,
-  unsplice,
-} from '#storage/layout.js';
-import type { Segmented } from '#storage/segments/segmented.js';
+import { encodeStored, splice, unsplice } from '#storage/layout.js';
 
 const pod = {
   spec: { note: '"metadata":{ and \\"metadata\\":{' },
@@ -73,39 +65,31 @@ const managed = {
   status: { phase: 'Pending' },
 };
 
-/** The object as it is served in version 17, with what its bytes are made of. */
-function servedForm(object: StorableObject): StoredVersion & { readonly json: Buffer } {
-  const { bytes, parts } = storedForm(object);
-  const json = splice(bytes, 17n);
-  return { object: JSON.parse(json.toString()) as StorableObject, json, parts };
-}
+t.test('members keep their order behind the head, and managed fields come last', async (t) => {
+  const stored = encodeStored(managed as object).toString();
+  t.match(stored, /^{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0","managedFields":\[/);
+  const { resourceVersion: _, ...metadata } = managed.metadata;
+  t.strictSame(JSON.parse(stored), JSON.parse(JSON.stringify({ ...managed, metadata })));
+  const odd = JSON.parse('{"1":2,"spec":{},"__proto__":{"a":1},"kind":"A"}') as object;
+  t.equal(encodeStored(odd).toString(), '{"kind":"A","metadata":{},"1":2,"spec":{},"__proto__":{"a":1}}');
+});
 
-/** The same bytes, as if they were not in one piece. */
-function segmented(bytes: Buffer): Segmented {
-  const copyTo = (target: Buffer, at: number, from = 0) => void bytes.copy(target, at, from);
-  return { length: bytes.length, copyTo, begins: (prefix) => bytes.indexOf(prefix) === 0 };
-}
+t.test('what the text of an object says more is stored', async (t) => {
+  const text = {
+    ownOf: <T extends object>(object: T) => ({ ...object, status: null }),
+    inside: (member: string, value: object) => ({ ...value, [member]: null }),
+  };
+  t.equal(
+    encodeStored({ metadata: { name: 'a' }, spec: { b: 1 } } as object, text).toString(),
+    '{"metadata":{"name":"a","metadata":null},"spec":{"b":1,"spec":null},"status":null}',
+  );
+});
 
-void t.test('a version made of another one takes over its bytes', async (t) => {
-  const before = servedForm(managed);
-  const old = before.object as typeof managed;
-  const nexts: [string, StorableObject][] = [
-    ['nothing changes', old],
-    ['longer metadata', { ...old, metadata: { ...old.metadata, labels: { ä: 'ö' } } }],
-    ['one part changes', { ...old, status: { phase: 'Running' } } as StorableObject],
-    ['one part goes', { kind: 'Pod', metadata: old.metadata, status: old.status } as StorableObject],
-    ['parts change places', { status: old.spec, spec: old.status, metadata: old.metadata } as StorableObject],
-    ['a manager goes', { ...old, metadata: { ...old.metadata, managedFields: old.metadata.managedFields.slice(1) } }],
-    ['undefined members', { ...old, status: undefined, metadata: { name: undefined } } as StorableObject],
-  ];
-  const inPieces = { ...before, json: segmented(before.json) };
-  for (const [name, next] of nexts) {
-    t.strictSame(storedForm(next, { before }), storedForm(next), name);
-    t.strictSame(storedForm(next, { before: inPieces }), storedForm(next), `${name}, of bytes in pieces`);
-  }
-  const { metadata: _, ...rest } = JSON.parse(storedForm(old).bytes.toString()) as typeof managed;
-  t.strictSame(rest, JSON.parse(JSON.stringify({ ...managed, metadata: undefined })));
-  // What is shared is taken over without a look at it.
-  Reflect.set(old.spec, 'text', 'changed');
-  t.match(storedForm(old, { before }).bytes.toString(), /quoted/);
+t.test('an object is spliced into memory that has room for it', async (t) => {
+  const stored = encodeStored(pod);
+  const served = splice(stored, 17n);
+  const memory = Buffer.alloc(served.length);
+  t.equal(splice(stored, 17n, memory).buffer, memory.buffer);
+  t.same(memory, served);
+  t.same(splice(stored, 17n, Buffer.alloc(served.length - 1)), served);
 });

@@ -3,9 +3,14 @@
  * watch cache; bytes go in and bytes come out.
  */
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import type { StoredParts } from '#storage/layout.js';
-import type { Bytes } from '#storage/segments/segmented.js';
 import type { Guard, Revision } from '#storage/store.js';
+
+/** Bytes as they are in memory, wherever that is: for who copies them to where they are sent. A Buffer is such. */
+export interface EntryBytes {
+  readonly length: number;
+  /** Copies what comes behind the first `from` bytes to `target` at `at`, as far as there is room; returns how many. */
+  copy(target: Buffer, at: number, from?: number): number;
+}
 
 /** One version of one object. Immutable: everything it gives out is shared and must not be changed. */
 export interface Entry {
@@ -19,18 +24,15 @@ export interface Entry {
   readonly size: number;
   /** The stored form is not the one that would be written now: an update that changes nothing is worth writing. */
   readonly stale?: boolean;
-  /**
-   * Set by this server's registry on what it has written itself: the object is canonical and complete, and the next
-   * version may take over these parts of its bytes.
-   */
-  parts?: StoredParts | undefined;
+  /** Set by this server's registry on what it has written itself: the object is canonical and complete. */
+  canonical?: boolean;
   /** JSON as served, with metadata.resourceVersion spliced in, in one piece: for who reads it. */
   json(): Buffer;
   /** The same, as it is in memory: for who only passes it on. */
-  jsonBytes(): Bytes;
+  jsonBytes(): EntryBytes;
   /** `json()` with a line feed behind it, as answers end. */
   line(): Buffer;
-  /** The parsed object with metadata.resourceVersion; parsed once, shared, not to be modified. */
+  /** The parsed object with metadata.resourceVersion; shared, not to be modified, and kept for a while. */
   object(): unknown;
   /**
    * The object, possibly without what its kind calls its bulk: for who looks at all objects of a kind and needs none of that.
@@ -40,7 +42,7 @@ export interface Entry {
   /** Bytes of another representation, made once per entry by `make` and kept under `name` (bounded by the entry's life). */
   encoded(name: string, make: (entry: Entry) => Buffer): Buffer;
   /** The same, as they are in memory: for who only passes them on. */
-  encodedBytes(name: string, make: (entry: Entry) => Buffer): Bytes;
+  encodedBytes(name: string, make: (entry: Entry) => Buffer): EntryBytes;
   /** Whether something is kept under that name. */
   keeps(name: string): boolean;
   /**
@@ -48,8 +50,6 @@ export interface Entry {
    * `object()`, which may be dropped and parsed again). All callers of one resource pass the same function.
    */
   attributes<T>(make: (entry: Entry) => T): T;
-  /** What `use` makes of the same entry, whose object is not kept for it: for who looks at many objects once. */
-  once<T>(use: (entry: Entry) => T): T;
 }
 
 /** Which data a read may return (specification 1, 4.6). */

@@ -8,13 +8,12 @@ import { schemeFor } from '#api/scheme.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { encodeStored, type StorableObject, splice } from '#storage/layout.js';
-import { Templates } from '#storage/segments/templates.js';
+import { PackedBytes } from '#storage/packing/packed-bytes.js';
+import { Packing } from '#storage/packing/packing.js';
 import { eventOf, nodeOf, podOf } from '#test/bench/memory/objects.js';
 import { benchPod } from '#test/bench/pod.js';
 
 const count = Number(process.env['OBJECTS'] ?? 10_000);
-/** As much as a server has for all that it keeps. */
-const maxTemplateBytes = 32 * 1024 * 1024;
 const codec = new ObjectCodec(schemeFor(dialect));
 
 const manager = { operation: 'Update', apiVersion: 'v1', fieldsType: 'FieldsV1' } as const;
@@ -41,7 +40,7 @@ interface Kept {
 }
 
 function measure(name: string, plural: string, make: (n: number) => StorableObject): void {
-  const templates = new Templates({ maxBytes: maxTemplateBytes });
+  const packing = new Packing();
   const forms: Record<'json' | 'protobuf', Kept> = { json: { all: 0, own: 0 }, protobuf: { all: 0, own: 0 } };
   for (let n = 0; n < count; n++) {
     const object = make(n);
@@ -54,9 +53,9 @@ function measure(name: string, plural: string, make: (n: number) => StorableObje
       protobuf: codec.encode({ ...object }, info, 'protobuf'),
     };
     for (const form of ['json', 'protobuf'] as const) {
-      const copy = Buffer.from(bytes[form]);
-      forms[form].all += copy.length;
-      forms[form].own += templates.share(key, form, copy)?.ownLength ?? copy.length;
+      const packed = packing.pack(key, form, bytes[form]);
+      forms[form].all += packed.length;
+      forms[form].own += packed instanceof PackedBytes ? packed.ownLength : packed.length;
     }
   }
   const cells = (['json', 'protobuf'] as const).flatMap((form) => {

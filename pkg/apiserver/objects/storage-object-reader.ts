@@ -10,7 +10,6 @@ import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/sch
 import type { Follower, Freshness, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Entry, ReadVersion, ResourceStorage } from '#storage/resource-storage.js';
-import { joined } from '#storage/segments/segmented.js';
 
 export interface StorageObjectReaderOptions {
   /** The storage of a resource; undefined when the server does not serve it. */
@@ -116,7 +115,7 @@ export class StorageObjectReader implements ObjectReader {
     entries: readonly Entry[],
     signal: AbortSignal,
   ): Promise<void> {
-    const concerns = (entry: Entry) => follower.concerns?.(joined(entry.jsonBytes())) !== false;
+    const concerns = (entry: Entry) => follower.concerns?.(entry.json()) !== false;
     if (follower.only === undefined) {
       follower.replaced(entries.filter(concerns).map((entry) => entry.object() as T));
       return;
@@ -126,7 +125,7 @@ export class StorageObjectReader implements ObjectReader {
       await this.#options.turns.pause();
       signal.throwIfAborted();
       if (!concerns(entry)) continue;
-      const object = (follower.outlines === true ? entry.outline() : entry.once((same) => same.object())) as T;
+      const object = (follower.outlines === true ? entry.outline() : entry.object()) as T;
       keys.add(keyOf(object));
       follower.changed(object);
     }

@@ -212,8 +212,7 @@ async function write({
 }: Creation): Promise<Entry | undefined> {
   const { cancellation: signal } = context;
   const key = keyOf(resource, object.metadata.namespace ?? '', object.metadata.name ?? '');
-  const form = await formOf(resource, object, { request: context, pause });
-  const { bytes } = form;
+  const bytes = await formOf(resource, object, { request: context, pause });
   const version = initialVersion(object.metadata.resourceVersion);
   if (dryRun) {
     const present = await resource.storage.get(key, { kind: 'latest' }, signal);
@@ -225,7 +224,7 @@ async function write({
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
   const options = { ...lifetime, signal, conditions: [...leaderCondition(registry, context), ...conditions] };
   const entry = await resource.storage.create(key, bytes, options);
-  if (entry !== undefined) markCanonical(resource, entry, form);
+  if (entry !== undefined) markCanonical(resource, entry);
   return entry;
 }
 

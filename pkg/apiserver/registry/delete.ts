@@ -123,7 +123,7 @@ async function step(
   }
   const marked = resource.strategy.terminating?.(plan.object) ?? plan.object;
   if (options.dryRun) return { done: { entry: await transient(operation, entry, marked), removed: false } };
-  const { bytes } = await formOf(resource, marked, { request: context, pause: pauseOf(operation, entry) });
+  const bytes = await formOf(resource, marked, { request: context, pause: pauseOf(operation, entry) });
   const result = await resource.storage.update(key, bytes, entry.revision, conditions);
   return result.ok ? { done: { entry: result.entry, removed: false } } : { raced: result.current };
 }
@@ -145,7 +145,7 @@ function requireOfStore(
 /** An entry that is answered, and not stored. */
 async function transient(operation: Operation, entry: Entry, object: ApiObjectShape): Promise<Entry> {
   const { context, resource } = operation;
-  const { bytes } = await formOf(resource, object, { request: context, pause: pauseOf(operation, entry) });
+  const bytes = await formOf(resource, object, { request: context, pause: pauseOf(operation, entry) });
   return new TransientEntry(entry.key, bytes, entry.revision, resource.stored.type);
 }
 

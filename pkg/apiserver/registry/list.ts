@@ -9,7 +9,7 @@ import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { selection } from '#apiserver/registry/selection.js';
 import { compactParts, type ListDocument, prettyParts, yamlParts } from '#apiserver/representation/list-document.js';
-import { itemStart, jsonItems } from '#apiserver/representation/list-item.js';
+import { itemOf, jsonItems } from '#apiserver/representation/list-item.js';
 import { isList, partialJson } from '#apiserver/representation/partial.js';
 import { protobufItems } from '#apiserver/representation/protobuf-message.js';
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
@@ -20,7 +20,6 @@ import { includeObject, rowJson, tableMembers } from '#apiserver/representation/
 import { converted, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import { type StrategyEnvironment, strategyContext } from '#apiserver/resources/strategy-context.js';
 import type { Entry, ListResult } from '#storage/resource-storage.js';
-import { joined } from '#storage/segments/segmented.js';
 
 /** What lists use of the registry. */
 type ListContext = StrategyEnvironment & Pick<RegistryContext, 'codec' | 'compressed' | 'responder' | 'turns'>;
@@ -220,7 +219,7 @@ function listDocument(
   return {
     head: jsonHead(resource, result),
     itemsName: 'items',
-    items: mapped(result.entries, (entry) => Buffer.concat([itemStart, joined(bytesOf(entry)).subarray(skipped)])),
+    items: mapped(result.entries, (entry) => itemOf(bytesOf(entry), skipped)),
   };
 }
 

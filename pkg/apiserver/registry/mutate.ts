@@ -252,9 +252,9 @@ async function write(change: Prepared): Promise<Outcome> {
     signal: context.cancellation,
     conditions: [...leaderCondition(registry, context), ...(change.conditions ?? [])],
   };
-  const options = { request: context, pause, before: start.before };
+  const options = { request: context, pause };
   if (removesOnUpdate(resource, object, old)) {
-    const { bytes } = await formOf(resource, object, options);
+    const bytes = await formOf(resource, object, options);
     const answer = (revision: bigint) => written(new TransientEntry(known.key, bytes, revision, resource.stored.type));
     if (dryRun) return answer(known.revision);
     const result = await resource.storage.delete(key, known.revision, conditions);
@@ -264,14 +264,14 @@ async function write(change: Prepared): Promise<Outcome> {
   }
   // Nothing is written that is there already, unless it is there in another form.
   const comparable = known.stale !== true;
-  if (comparable && start.before !== undefined && sameObject(object, old)) return { unchanged: known };
-  const form = await formOf(resource, object, options);
-  if (comparable && start.before === undefined && sameStored(form.bytes, known)) return { unchanged: known };
-  if (dryRun) return written(new TransientEntry(known.key, form.bytes, known.revision, resource.stored.type));
+  if (comparable && start.isStored && sameObject(object, old)) return { unchanged: known };
+  const bytes = await formOf(resource, object, options);
+  if (comparable && !start.isStored && sameStored(bytes, known)) return { unchanged: known };
+  if (dryRun) return written(new TransientEntry(known.key, bytes, known.revision, resource.stored.type));
   const lifetime = resource.ttlSeconds === undefined ? {} : { ttlSeconds: resource.ttlSeconds };
-  const result = await resource.storage.update(key, form.bytes, known.revision, { ...lifetime, ...conditions });
+  const result = await resource.storage.update(key, bytes, known.revision, { ...lifetime, ...conditions });
   if (!result.ok) return { raced: result.current };
-  if (start.canonical) markCanonical(resource, result.entry, form);
+  if (start.canonical) markCanonical(resource, result.entry);
   await updated(registry, resource, object, old);
   return written(result.entry);
 }

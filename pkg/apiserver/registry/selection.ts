@@ -7,7 +7,6 @@ import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry, Only } from '#storage/resource-storage.js';
-import { isWhole, joined } from '#storage/segments/segmented.js';
 
 /** What selectors look at, kept with each entry so that matching parses nothing. */
 interface Selectable {
@@ -26,12 +25,14 @@ export function selection(resource: ServedResource, info: Selecting): ((entry: E
   const labels = parseLabelSelector(query.get('labelSelector') ?? '');
   const fields = fieldsFor(resource, info);
   requireSelectable(resource, fields);
-  const named = fields.isEverything && name !== '';
-  if (labels.isEverything && fields.isEverything && !named) return undefined;
+  const anyLabels = labels.isEverything;
+  const anyFields = fields.isEverything;
+  const named = anyFields && name !== '';
+  if (anyLabels && anyFields && !named) return undefined;
   return (entry) => {
     const selectable = selectableOf(resource, entry);
     if (named && selectable.fields['metadata.name'] !== name) return false;
-    return labels.matches(selectable.labels) && fields.matches(selectable.fields);
+    return (anyLabels || labels.matches(selectable.labels)) && (anyFields || fields.matches(selectable.fields));
   };
 }
 
@@ -122,20 +123,9 @@ function selectableOf(resource: ServedResource, entry: Entry): Selectable {
   return entry.attributes((same) => extract(resource, selectedFrom(same)));
 }
 
-/** Where bytes are put together that are in several pieces. */
-const scratch = Buffer.allocUnsafeSlow(64 * 1024);
-
 /** As much of the object as selectors look at. */
 function selectedFrom(entry: Entry): ApiObjectShape {
-  const bytes = entry.jsonBytes();
-  let json: Buffer;
-  if (isWhole(bytes)) json = bytes;
-  else if (bytes.length > scratch.length) json = joined(bytes);
-  else {
-    bytes.copyTo(scratch, 0);
-    json = scratch.subarray(0, bytes.length);
-  }
-  const outline = outlineOf(json);
+  const outline = outlineOf(entry.json());
   return (typeof outline?.['metadata'] === 'object' ? outline : entry.object()) as ApiObjectShape;
 }
 

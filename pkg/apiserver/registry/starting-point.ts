@@ -6,7 +6,6 @@ import { statusOf } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
-import type { StorableObject, StoredVersion } from '#storage/layout.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 export interface StartingPoint {
@@ -17,8 +16,8 @@ export interface StartingPoint {
    * alone.
    */
   readonly canonical: boolean;
-  /** The version whose bytes may be used again; absent where there is none. */
-  readonly before?: StoredVersion;
+  /** True: the object is the stored one itself, so that an object that is the same would be stored as the same bytes. */
+  readonly isStored: boolean;
 }
 
 /**
@@ -32,19 +31,16 @@ export function startingPoint(
   strategy: StrategyContext,
 ): StartingPoint {
   const object = objectOf(resource, entry);
-  if (resource.conversion !== undefined) return { object, canonical: false };
-  const { parts } = entry;
-  if (parts !== undefined) {
-    return { object, canonical: true, before: { object: object as StorableObject, json: entry.jsonBytes(), parts } };
-  }
+  if (resource.conversion !== undefined) return { object, canonical: false, isStored: false };
+  if (entry.canonical === true) return { object, canonical: true, isStored: true };
   const type = { apiVersion: resource.apiVersion, kind: resource.declaration.kind };
   try {
     const copy = codec.normalize(copyJson(object), type, 'Ignore').object;
     resource.strategy.defaults?.(copy, strategy);
-    return { object: copy, canonical: true };
+    return { object: copy, canonical: true, isStored: false };
   } catch (error) {
     // Not an object of its kind: whoever writes it anew puts it right.
-    if (statusOf(error)?.code === 400) return { object: copyJson(object), canonical: false };
+    if (statusOf(error)?.code === 400) return { object: copyJson(object), canonical: false, isStored: false };
     throw error;
   }
 }

@@ -11,8 +11,7 @@ import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
 import { gzipLevel } from '#apiserver/representation/streaming.js';
 import { PartsBody } from '#http/server/parts-body.js';
-import type { Entry } from '#storage/resource-storage.js';
-import { type Bytes, copyBytes } from '#storage/segments/segmented.js';
+import type { Entry, EntryBytes } from '#storage/resource-storage.js';
 
 interface Block {
   /** Which objects in which versions. */
@@ -23,7 +22,7 @@ interface Block {
 
 /** What comes behind the first `from` bytes. */
 interface Part {
-  readonly bytes: Bytes;
+  readonly bytes: EntryBytes;
   readonly from: number;
 }
 
@@ -132,8 +131,7 @@ export class CompressedLists {
     const memory = this.#take(length);
     let at = 0;
     for (const { bytes, from } of parts) {
-      copyBytes(bytes, memory, at, from);
-      at += bytes.length - from;
+      at += bytes.copy(memory, at, from);
     }
     const text = memory.subarray(0, length);
     try {

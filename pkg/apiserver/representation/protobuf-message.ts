@@ -3,13 +3,13 @@ import type { Transform } from '#apiserver/http/media-type.js';
 import { partialOfEntry, viewName } from '#apiserver/representation/partial.js';
 import type { Codec } from '#apiserver/resources/codec.js';
 import { objectOf, type ServedResource } from '#apiserver/resources/served-resource.js';
-import type { Entry } from '#storage/resource-storage.js';
-import { type Bytes, joined } from '#storage/segments/segmented.js';
+import type { Entry, EntryBytes } from '#storage/resource-storage.js';
 
 export interface ProtobufItems {
   /** Under which entries keep their items. */
   readonly name: string;
-  readonly itemOf: (entry: Entry) => Bytes;
+  readonly itemOf: (entry: Entry) => EntryBytes;
+  readonly make: (entry: Entry) => Buffer;
 }
 
 /** Objects as items of a Protobuf list, encoded once per object version; lists and watches share them. */
@@ -18,16 +18,16 @@ export function protobufItems(codec: Codec, resource: ServedResource, transform:
     transform === undefined ? `protobuf ${resource.apiVersion}` : `protobuf partial ${viewName(resource, transform)}`;
   if (transform === undefined) {
     const make = (entry: Entry) => protobufItem(codec.protobufMessage(objectOf(resource, entry)));
-    return { name, itemOf: (entry) => entry.encodedBytes(name, make) };
+    return { name, make, itemOf: (entry) => entry.encodedBytes(name, make) };
   }
   const list = { apiVersion: `${transform.group}/${transform.version}`, kind: 'PartialObjectMetadataList' };
   const number = codec.itemsNumber(list);
   const make = (entry: Entry) =>
     protobufItem(codec.protobufMessage(partialOfEntry(resource, entry, transform)), number);
-  return { name, itemOf: (entry) => entry.encodedBytes(name, make) };
+  return { name, make, itemOf: (entry) => entry.encodedBytes(name, make) };
 }
 
 /** An object's Protobuf message. */
-export function protobufMessageOf({ itemOf }: ProtobufItems, entry: Entry): Buffer {
-  return protobufItemMessage(joined(itemOf(entry)));
+export function protobufMessageOf({ name, make }: ProtobufItems, entry: Entry): Buffer {
+  return protobufItemMessage(entry.encoded(name, make));
 }

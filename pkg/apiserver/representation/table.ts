@@ -149,11 +149,7 @@ export interface RowOptions {
 }
 
 /** One row's JSON. Not kept: ages change. */
-export function rowJson(resource: ServedResource, given: Entry, options: RowOptions): Buffer {
-  return given.once((entry) => row(resource, entry, options));
-}
-
-function row(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
+export function rowJson(resource: ServedResource, entry: Entry, options: RowOptions): Buffer {
   const shown = objectOf(resource, entry);
   const cells = toJSONText(cellsOf(resource, shown, options.context));
   const conditions = resource.strategy.rowConditions?.(shown) ?? [];

@@ -19,9 +19,8 @@ import type {
   ServedConversion,
   StoredVersionOf,
 } from '#apiserver/resources/served-conversion.js';
-import { type StorableObject, type StoredForm, type StoredVersion, splice, storedForm } from '#storage/layout.js';
-import type { Entry, ResourceStorage } from '#storage/resource-storage.js';
-import type { Bytes } from '#storage/segments/segmented.js';
+import { encodeStored, type StorableObject, splice } from '#storage/layout.js';
+import type { Entry, EntryBytes, ResourceStorage } from '#storage/resource-storage.js';
 import type { Revision } from '#storage/store.js';
 
 const lineFeed = Buffer.from('\n');
@@ -92,10 +91,6 @@ export class TransientEntry implements Entry {
 
   attributes<T>(make: (entry: Entry) => T): T {
     return make(this);
-  }
-
-  once<T>(use: (entry: Entry) => T): T {
-    return use(this);
   }
 }
 
@@ -172,7 +167,7 @@ export function jsonOf(resource: ServedResource, entry: Entry): Buffer {
 }
 
 /** The same, as it is in memory. */
-export function jsonBytesOf(resource: ServedResource, entry: Entry): Bytes {
+export function jsonBytesOf(resource: ServedResource, entry: Entry): EntryBytes {
   return resource.conversion === undefined || isAsStored(resource.conversion, entry)
     ? entry.jsonBytes()
     : entry.encodedBytes(viewOf(resource), (same) => convertedJson(resource, same));
@@ -256,27 +251,23 @@ export interface FormOptions {
   readonly request: Cancellable;
   /** Comes between the steps of a conversion. */
   readonly pause: Pause;
-  /** The version that the object was made from, if its bytes can be used again. */
-  readonly before?: StoredVersion | undefined;
 }
 
-/** What to store. */
+/** The bytes to store. */
 export function formOf(
   resource: ServedResource,
   object: ApiObjectShape,
-  { request, pause, before }: FormOptions,
-): MaybePromise<StoredForm> {
+  { request, pause }: FormOptions,
+): MaybePromise<Buffer> {
   const { conversion, stored } = resource;
   const text = nullsOf(stored.type);
-  const form = (wanted: ApiObjectShape, version?: StoredVersion) =>
-    storedForm(wanted as StorableObject, { before: version, text });
-  if (conversion === undefined) return form(object, before);
-  if (conversion.kind === 'in process')
-    return andThen(inSteps(conversion.toStored(object), pause), (wanted) => form(wanted));
-  return conversion.toStored(object, request.signal).then((wanted) => form(wanted));
+  const form = (wanted: ApiObjectShape) => encodeStored(wanted as StorableObject, text);
+  if (conversion === undefined) return form(object);
+  if (conversion.kind === 'in process') return andThen(inSteps(conversion.toStored(object), pause), form);
+  return conversion.toStored(object, request.signal).then(form);
 }
 
 /** Remembers of what was just written that it is canonical. */
-export function markCanonical(resource: ServedResource, entry: Entry, { parts }: StoredForm): void {
-  if (resource.conversion === undefined) entry.parts = parts;
+export function markCanonical(resource: ServedResource, entry: Entry): void {
+  if (resource.conversion === undefined) entry.canonical = true;
 }

@@ -14,12 +14,12 @@ import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
 import { isServed } from '#apiserver/resources/gated-resource.js';
 import { LazyStorage } from '#apiserver/resources/lazy-storage.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { ByteKeeper } from '#storage/cache/byte-keeper.js';
 import { type Decode, decodeJson } from '#storage/cache/cache-entry.js';
 import { readHistory } from '#storage/cache/read-history.js';
 import { WatchCache } from '#storage/cache/watch-cache.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import { forgetResource, type StorageMetrics } from '#storage/metrics.js';
+import { Packing } from '#storage/packing/packing.js';
 import type { Counted } from '#storage/poll-metrics.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 import { ResourceStores } from '#storage/resource-stores.js';
@@ -76,13 +76,13 @@ export class ResourceStorages {
     this.#log = options.log;
     // Every cache listens to it.
     setMaxListeners(0, this.#stop.signal);
-    const keeper = new ByteKeeper({ compresses: true });
+    const packing = new Packing();
     this.#makeCustom = (group, name, own) => {
       const resource = `${name}.${group}`;
       const transformer = transformers?.get(resource);
       const place = { store: this.#storeFor(group, name), prefix: own };
       const countedAs = `/${group}/${name}`;
-      return new WatchCache({ ...rest, ...place, resource, countedAs, transformer, keeper, decode });
+      return new WatchCache({ ...rest, ...place, resource, countedAs, transformer, packing, decode });
     };
     const versions = new Map<string, ResourceInfo[]>();
     for (const info of schemeFor(options.dialect).resources) {
@@ -102,7 +102,7 @@ export class ResourceStorages {
         const upgraded =
           strategy.upgraded && ((stored: Buffer) => strategy.upgraded?.(stored, options.dialect) ?? stored);
         const own = { ...place, resource, transformer, awaitsHistory: true, bulk, upgraded };
-        return [name, { form, cache: new WatchCache({ ...rest, ...own, keeper, decode: decodeOf(form, decode) }) }];
+        return [name, { form, cache: new WatchCache({ ...rest, ...own, packing, decode: decodeOf(form, decode) }) }];
       }),
     );
   }

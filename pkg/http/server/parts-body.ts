@@ -2,27 +2,11 @@
 import { setImmediate } from 'node:timers/promises';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 
-/** Bytes that need not lie in one piece of memory. */
-export type Bytes = Buffer | ScatteredBytes;
-
-export interface ScatteredBytes {
+/** Bytes that are copied from where they are, of which a Buffer is one form. */
+export interface BodyPart {
   readonly length: number;
-  /** Copies what comes behind the first `from` bytes to `target` at `at`, where there must be room for it. */
-  copyTo(target: Buffer, at: number, from?: number): void;
-}
-
-/** In one piece of memory: copied where they are in several. */
-export function inOnePiece(bytes: Bytes): Buffer {
-  if (bytes instanceof Uint8Array) return bytes;
-  const whole = Buffer.allocUnsafe(bytes.length);
-  bytes.copyTo(whole, 0);
-  return whole;
-}
-
-/** Copies what comes behind the first `from` bytes to `target` at `at`. */
-export function copyBytes(bytes: Bytes, target: Buffer, at: number, from = 0): void {
-  if (bytes instanceof Uint8Array) target.set(from === 0 ? bytes : bytes.subarray(from), at);
-  else bytes.copyTo(target, at, from);
+  /** Copies what comes behind the first `from` bytes to `target` at `at`, where there is room for it; returns how many. */
+  copy(target: Buffer, at: number, from?: number): number;
 }
 
 /** Bytes of one piece for those who iterate. */
@@ -38,7 +22,7 @@ export interface SeparatedPartsOptions {
   readonly head: Buffer;
   /** Items that there are. */
   readonly count: number;
-  readonly itemAt: (index: number) => Bytes;
+  readonly itemAt: (index: number) => BodyPart;
   /** Bytes at the beginning of each item that are left out. */
   readonly skipped: number;
   /** May be empty. */
@@ -78,9 +62,8 @@ export class SeparatedParts implements Iterable<Buffer> {
     const { head, count, itemAt, skipped, separator, tail } = this.options;
     const whole = Buffer.allocUnsafe(length);
     let at = 0;
-    const add = (part: Bytes, from = 0) => {
-      copyBytes(part, whole, at, from);
-      at += part.length - from;
+    const add = (part: BodyPart, from = 0) => {
+      at += part.copy(whole, at, from);
     };
     add(head);
     for (let i = 0; i < count; i++) {
@@ -102,13 +85,20 @@ export class SeparatedParts implements Iterable<Buffer> {
       yield part(head);
       for (let i = 0; i < count; i++) {
         if (i > 0) yield part(separator);
-        yield part(inOnePiece(itemAt(i)).subarray(skipped));
+        yield part(behind(itemAt(i), skipped));
       }
       yield part(tail);
     } finally {
       made?.(bytes);
     }
   }
+}
+
+/** What comes behind the first `from` bytes, in one piece. */
+export function behind(item: BodyPart, from: number): Buffer {
+  const whole = Buffer.allocUnsafe(item.length - from);
+  item.copy(whole, 0, from);
+  return whole;
 }
 
 export interface PartsBodyOptions {

@@ -2,7 +2,7 @@
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { AnswerTarget, Piece } from '#http/server/answer-target.js';
 import type { Flight } from '#http/server/flight.js';
-import { type Bytes, copyBytes, inOnePiece, type SeparatedParts } from '#http/server/parts-body.js';
+import { type BodyPart, behind, type SeparatedParts } from '#http/server/parts-body.js';
 
 /** Parts from here on are written as they are instead of being copied. */
 const directBytes = 64 * 1024;
@@ -28,10 +28,10 @@ export class Pieces {
   }
 
   /** A promise when the next part has to wait. */
-  add(part: Bytes): Promise<void> | undefined {
+  add(part: Buffer): Promise<void> | undefined {
     const piece = this.#piece;
     if (!piece.hasRoom(part.length)) return this.#further(part);
-    copyBytes(part, piece.buffer, piece.at);
+    part.copy(piece.buffer, piece.at);
     piece.wrote(part.length);
     return undefined;
   }
@@ -55,7 +55,7 @@ export class Pieces {
         }
         if (!added) {
           await this.add(between);
-          await this.add(inOnePiece(item).subarray(skipped));
+          await this.add(behind(item, skipped));
         }
         const wait = parts.isTurnOver(i) ? turns.pause() : undefined;
         if (wait !== undefined) await wait;
@@ -76,22 +76,21 @@ export class Pieces {
   }
 
   /** False when there is no room for both in one piece of the memory. */
-  #addItem(separator: Buffer, item: Bytes, skipped: number): boolean {
+  #addItem(separator: Buffer, item: BodyPart, skipped: number): boolean {
     const piece = this.#piece;
     const length = item.length - skipped;
     if (!piece.hasRoom(separator.length + length)) return false;
     const { buffer, at } = piece;
     // So few bytes are copied faster one by one.
     for (let i = 0; i < separator.length; i++) buffer[at + i] = separator[i] as number;
-    copyBytes(item, buffer, at + separator.length, skipped);
+    item.copy(buffer, at + separator.length, skipped);
     piece.wrote(separator.length + length);
     return true;
   }
 
   /** What has no room in the memory of the present frame or piece. */
-  #further(part: Bytes): Promise<void> {
-    const whole = inOnePiece(part);
-    return whole.length >= directBytes ? this.#direct(whole) : this.#split(whole);
+  #further(part: Buffer): Promise<void> {
+    return part.length >= directBytes ? this.#direct(part) : this.#split(part);
   }
 
   async #direct(part: Buffer): Promise<void> {

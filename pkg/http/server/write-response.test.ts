@@ -14,14 +14,13 @@ import type { Connection } from '#http/server/connections.js';
 import type { HttpResponse } from '#http/server/exchange.js';
 import { Chunks, Http1Answer } from '#http/server/http1-answer.js';
 import { Http2Exchange } from '#http/server/http2-exchange.js';
-import { PartsBody, SeparatedParts } from '#http/server/parts-body.js';
+import { type BodyPart, behind, PartsBody, SeparatedParts } from '#http/server/parts-body.js';
 import { ResponseWriter } from '#http/server/write-response.js';
-import { type Bytes, begins, joined, type Segmented } from '#storage/segments/segmented.js';
 
 const host = '127.0.0.1';
 const items = Array.from({ length: 3000 }, (_, i) => Buffer.from(`"${String(i).padStart(200, '.')}"`));
 /** Bytes that do not lie in one piece. */
-class Scattered implements Segmented {
+class Scattered implements BodyPart {
   readonly #bytes: Buffer;
 
   constructor(bytes: Buffer) {
@@ -32,20 +31,16 @@ class Scattered implements Segmented {
     return this.#bytes.length;
   }
 
-  copyTo(target: Buffer, at: number, from = 0): void {
-    this.#bytes.copy(target, at, from);
-  }
-
-  begins(prefix: Buffer): boolean {
-    return begins(this.#bytes, prefix);
+  copy(target: Buffer, at: number, from = 0): number {
+    return this.#bytes.copy(target, at, from);
   }
 }
 
-const listOf = (all: readonly Bytes[], skipped = 0) =>
+const listOf = (all: readonly BodyPart[], skipped = 0) =>
   new SeparatedParts({
     head: Buffer.from('['),
     count: all.length,
-    itemAt: (index) => all[index] as Bytes,
+    itemAt: (index) => all[index] as BodyPart,
     skipped,
     separator: Buffer.from(','),
     tail: Buffer.from(']'),
@@ -55,12 +50,12 @@ const list = listOf(items);
 const sizes = [
   1, 2, 5, 100, 16_383, 16_384, 16_385, 30_000, 65_535, 65_536, 131_072, 140_000, 2, 600_000, 8000, 16_000,
 ];
-const mixedItems: readonly Bytes[] = sizes.flatMap((size, i) => {
+const mixedItems: readonly BodyPart[] = sizes.flatMap((size, i) => {
   const bytes = Buffer.alloc(size, `${i}.`);
   return [bytes, size < 65_536 ? new Scattered(bytes) : bytes];
 });
 const mixedList = listOf(mixedItems, 1);
-const mixedText = `[${mixedItems.map((item) => joined(item).subarray(1).toString()).join(',')}]`;
+const mixedText = `[${mixedItems.map((item) => behind(item, 1).toString()).join(',')}]`;
 const text = `[${items.map(String).join(',')}]`;
 const longItems = Array.from({ length: 7 }, () => items).flat();
 const longList = listOf(longItems);

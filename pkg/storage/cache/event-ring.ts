@@ -31,8 +31,8 @@ export function changesOfHistory(
     const created = event.type === 'put' && event.created;
     const previous =
       latest.get(key) ??
-      (created || event.previous === undefined ? undefined : CacheEntry.kept(event.previous, context));
-    const kept = event.type === 'put' ? (known(key, revision) ?? CacheEntry.kept(event.kv, context)) : null;
+      (created || event.previous === undefined ? undefined : new CacheEntry(event.previous, context));
+    const kept = event.type === 'put' ? (known(key, revision) ?? new CacheEntry(event.kv, context)) : null;
     latest.set(key, kept);
     if (previous === undefined && !created) {
       changes = [];

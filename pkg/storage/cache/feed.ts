@@ -90,7 +90,7 @@ export class Feed {
       for (const kv of page.kvs) {
         await turns.pause();
         bytes += kv.value.length;
-        entries.push(CacheEntry.kept(kv, context));
+        entries.push(new CacheEntry(kv, context));
       }
       if (page.kvs.length === 0 || page.count <= page.kvs.length) break;
       start = `${page.kvs[page.kvs.length - 1]?.key}\0`;

@@ -93,7 +93,7 @@ export async function listStore(listing: StoreListing): Promise<Page> {
     fetched += page.kvs.length;
     for (const [i, kv] of page.kvs.entries()) {
       const { key } = kv;
-      const entry = known(key, kv.modRevision) ?? CacheEntry.kept(kv, context);
+      const entry = known(key, kv.modRevision) ?? new CacheEntry(kv, context);
       entry.checkReadable();
       if (match?.(entry) === false) continue;
       entries.push(entry);

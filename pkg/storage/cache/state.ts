@@ -222,9 +222,8 @@ export class CacheState {
   #change(write: Write): Change | undefined {
     const { key, revision, entry } = write;
     if (entry !== undefined) {
-      // This server's own writes bring a key of their own.
-      entry.shareKey(key);
-      const previous = this.entries.set(key, entry);
+      // By the entry's own key, so that one string is kept instead of two.
+      const previous = this.entries.set(entry.key, entry);
       return new Change({ revision, entry, previous, deleted: false });
     }
     const previous = this.entries.delete(key);

@@ -4,8 +4,13 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Omissions } from '#apimachinery/codec/json/outline.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { ByteKeeper } from '#storage/cache/byte-keeper.js';
-import { type CacheEntry, type Decode, decodeJson, type EntryContext } from '#storage/cache/cache-entry.js';
+import {
+  type CacheEntry,
+  type Decode,
+  decodeJson,
+  type EntryContext,
+  ParsedEntries,
+} from '#storage/cache/cache-entry.js';
 import { Feed } from '#storage/cache/feed.js';
 import { CacheReads } from '#storage/cache/reads.js';
 import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
@@ -16,6 +21,7 @@ import type { ValueTransformer } from '#storage/encryption/transformer.js';
 import { readEvent, TransformingStore } from '#storage/encryption/transforming-store.js';
 import { MeasuredStore } from '#storage/forwarding-store.js';
 import type { StorageMetrics } from '#storage/metrics.js';
+import { Packing } from '#storage/packing/packing.js';
 import type {
   CompanionUpdate,
   ConditionalOptions,
@@ -57,7 +63,7 @@ export interface WatchCacheOptions {
   /** See `EntryContext`. */
   readonly upgraded?: EntryContext['upgraded'];
   /** Shared by all caches of a server; absent: one of its own. */
-  readonly keeper?: ByteKeeper;
+  readonly packing?: Packing;
   /** How long a read waits for a version or for the cache to fill. 1.24 blocks 3 s. */
   readonly waitMs?: number;
   /** Events that wait for one watcher at most. */
@@ -99,8 +105,8 @@ export class WatchCache implements ResourceStorage {
     const { transformer, awaitsHistory = false, resource, clock, metrics } = given;
     const measured = new MeasuredStore(given.store, { resource, clock, metrics });
     const store = transformer === undefined ? measured : new TransformingStore(measured, transformer);
-    const { decode = decodeJson, keeper = new ByteKeeper(), bulk, upgraded } = given;
-    const context = { decode, keeper, bulk, upgraded };
+    const { decode = decodeJson, packing = new Packing(), bulk, upgraded } = given;
+    const context = { decode, packing, parsed: new ParsedEntries(), bulk, upgraded };
     const options = { ...defaults, ...given, store, context };
     this.#options = options;
     metrics.cacheCapacity.set({ resource }, options.historyCapacity);

@@ -10,8 +10,6 @@ const blockBytes = 8;
 const minStretch = 48;
 /** Stretches per template at most: their number fits a byte. */
 export const maxStretches = 255;
-/** Places that are looked at to tell how alike large bytes are. */
-const probes = 64;
 /** Blocks with the same hash that are looked at: long chains are of text that is everywhere the same. */
 const maxChain = 8;
 
@@ -25,43 +23,19 @@ export interface Run {
 
 export class Template {
   readonly bytes: Buffer;
+  /** Where descriptions of what is made of it are written and read; overwritten by the next one. */
+  readonly scratch: Buffer;
   /** Parts of the bytes that others have too. Only grows. */
   readonly stretches: Buffer[] = [];
   readonly #indexes = new Map<number, number>();
   readonly #words: DataView;
   #blocks: BlockIndex | undefined;
-  #tail: { readonly stretch: number; readonly from: number; readonly bytes: Uint8Array } | undefined;
-  #begun: { readonly stretch: number; readonly prefix: Buffer; readonly begins: boolean } | undefined;
 
   /** The bytes are not copied. */
-  constructor(bytes: Buffer) {
+  constructor(bytes: Buffer, scratch: Buffer) {
     this.bytes = bytes;
+    this.scratch = scratch;
     this.#words = wordsOf(bytes);
-  }
-
-  stretchAt(index: number): Buffer {
-    return this.stretches[index] as Buffer;
-  }
-
-  /** What comes behind the first `from` bytes of a stretch. The last answer is kept: lists leave out the same of each item. */
-  tail(stretch: number, from: number): Uint8Array {
-    const known = this.#tail;
-    if (known !== undefined && known.stretch === stretch && known.from === from) return known.bytes;
-    const bytes = this.stretchAt(stretch).subarray(from);
-    this.#tail = { stretch, from, bytes };
-    return bytes;
-  }
-
-  /**
-   * Whether a stretch, which is at least as long, begins with `prefix`. The last answer is kept: lists ask the same of each
-   * item.
-   */
-  begins(stretch: number, prefix: Buffer): boolean {
-    const known = this.#begun;
-    if (known !== undefined && known.stretch === stretch && known.prefix === prefix) return known.begins;
-    const begins = prefix.compare(this.stretchAt(stretch), 0, prefix.length) === 0;
-    this.#begun = { stretch, prefix, begins };
-    return begins;
   }
 
   /**
@@ -89,24 +63,6 @@ export class Template {
       expected = from + length;
     }
     return own + bytes.length - at > maxOwn ? undefined : runs;
-  }
-
-  /** About what part of the bytes, which must be more than a few kilobytes, is in the template too: 0 to 1. */
-  likeness(bytes: Buffer): number {
-    this.#blocks ??= new BlockIndex(this.#words);
-    const words = wordsOf(bytes);
-    const step = Math.floor((bytes.length - minStretch - blockBytes) / probes);
-    let found = 0;
-    for (let i = 0; i < probes; i++) {
-      // One of these is where a block begins, if the place is in the template.
-      for (let at = i * step, end = at + blockBytes; at < end; at++) {
-        const from = this.#blocks.find(words.getInt32(at, true), words.getInt32(at + 4, true), at);
-        if (from < 0 || this.#common(from, words, at) < minStretch) continue;
-        found++;
-        break;
-      }
-    }
-    return found / probes;
   }
 
   /** The index of that part among the stretches; undefined when there are too many already. */
