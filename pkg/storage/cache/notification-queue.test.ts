@@ -1,7 +1,7 @@
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
-import { NotificationQueue } from '#storage/cache/notification-queue.js';
+import { NotificationQueue } from '#storage/cache/watcher-set.js';
 
 /** A clock that goes on by hand. */
 function handClock() {

@@ -3,9 +3,8 @@ import { realClock } from '#apimachinery/clock.js';
 import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
 import { show, thing } from '#storage/cache/cache-fixture.js';
 import { Change } from '#storage/cache/event-ring.js';
-import { NotificationQueue } from '#storage/cache/notification-queue.js';
 import { Watcher, type WatcherOptions, WatchOverflowError } from '#storage/cache/watcher.js';
-import { WatcherSet } from '#storage/cache/watcher-set.js';
+import { NotificationQueue, WatcherSet } from '#storage/cache/watcher-set.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 const bufferSize = 100;
@@ -15,7 +14,12 @@ function setUp() {
   const notifications = new NotificationQueue(realClock);
   const watch = (options: Partial<WatcherOptions> = {}) => {
     const common = { scope: '/registry/things/', match: undefined, selection: '', seen: 0n, bufferSize };
-    const watcher = new Watcher({ ...common, bookmarks: true, notifications, ...options });
+    const watcher = new Watcher({
+      ...common,
+      bookmarks: true,
+      notify: (wake: () => void) => notifications.add(wake),
+      ...options,
+    });
     set.add(watcher);
     return watcher;
   };

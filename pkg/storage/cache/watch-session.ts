@@ -6,8 +6,7 @@ import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { CacheEntry } from '#storage/cache/cache-entry.js';
 import type { Change } from '#storage/cache/event-ring.js';
 import type { CacheState } from '#storage/cache/state.js';
-import { eventFor } from '#storage/cache/watch-log.js';
-import { Watcher, WatchOverflowError } from '#storage/cache/watcher.js';
+import { eventFor, Watcher, WatchOverflowError } from '#storage/cache/watcher.js';
 import { watchTooOld } from '#storage/errors.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import type {
@@ -122,10 +121,11 @@ export class WatchSession implements ResourceWatch {
 
   /** Hands over what waits, as long as the listener takes it. */
   readonly #pump = (): void => {
-    const watcher = this.#watcher;
     try {
       for (;;) {
-        if (watcher === undefined || this.#watch.signal.aborted) return this.#over();
+        const watcher = this.#watcher;
+        // Gone when the signal has aborted.
+        if (watcher === undefined) return this.#over();
         const batch = watcher.poll();
         if (batch === 'ended') return this.#over();
         if (batch === undefined) return watcher.wait(this.#pump);
@@ -194,7 +194,7 @@ export class WatchSession implements ResourceWatch {
       seen,
       bufferSize,
       bookmarks,
-      notifications: state.notifications,
+      notify: (wake) => state.notifications.add(wake),
     });
     state.watchers.add(watcher);
     metrics.cacheWatchers.inc({ resource });

@@ -3,9 +3,8 @@ import { realClock } from '#apimachinery/clock.js';
 import { CacheEntry, entryContext } from '#storage/cache/cache-entry.js';
 import { objectOf, show, thing } from '#storage/cache/cache-fixture.js';
 import { Change } from '#storage/cache/event-ring.js';
-import { NotificationQueue } from '#storage/cache/notification-queue.js';
 import { Watcher } from '#storage/cache/watcher.js';
-import { WatcherSet } from '#storage/cache/watcher-set.js';
+import { NotificationQueue, WatcherSet } from '#storage/cache/watcher-set.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 const key = '/registry/things/ns/a';
@@ -15,6 +14,7 @@ let asked = 0;
 const colorOf = (of: Entry): string => objectOf(of).metadata.labels['color'] ?? '';
 
 function watcherOf(color: string | undefined): Watcher {
+  const notifications = new NotificationQueue(realClock);
   const match = (each: Entry) => {
     asked++;
     return colorOf(each) === color;
@@ -24,7 +24,7 @@ function watcherOf(color: string | undefined): Watcher {
     seen: 0n,
     bufferSize: 100,
     bookmarks: false,
-    notifications: new NotificationQueue(realClock),
+    notify: (wake) => notifications.add(wake),
     match: color === undefined ? undefined : match,
     only: color === undefined ? undefined : { field: 'color', read: colorOf, value: color },
   });

@@ -4,14 +4,12 @@ import { exponentialDelayMs, spreadAround } from '#apimachinery/backoff/backoff.
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { CallSpan, Tracer } from '#daemon/tracing/tracer.js';
+import { readLeader, readTerm, WireReader } from '#storage/etcd/answers.js';
 import { translateEtcdError } from '#storage/etcd/errors.js';
-import type { GrpcStream } from '#storage/etcd/grpc/call.js';
+import type { GrpcStream, Message } from '#storage/etcd/grpc/call.js';
 import { type EndpointTls, type EndpointTlsSource, GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
-import type { Message } from '#storage/etcd/grpc/frames.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';
-import { readLeader, readTerm } from '#storage/etcd/messages.js';
 import { type KnownLeader, OvertakenWrites } from '#storage/etcd/overtaken-writes.js';
-import { WireReader } from '#storage/etcd/wire.js';
 import { StoreError } from '#storage/store.js';
 
 export type EtcdTls = EndpointTls | EndpointTlsSource;

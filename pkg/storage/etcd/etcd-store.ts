@@ -10,27 +10,28 @@ import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { type Logger, silentLogger } from '#daemon/log/logger.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
-import { type Call, EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
-import { isLeaseNotFound } from '#storage/etcd/errors.js';
-import { Hub } from '#storage/etcd/hub.js';
-import { LeasePool } from '#storage/etcd/lease-pool.js';
 import {
-  compactionRequest,
-  conditionalWriteRequest,
-  type EtcdRange,
   type EtcdRangeResponse,
-  type EtcdWrite,
-  leaseGrantRequest,
-  putRequest,
-  rangeRequest,
   readConditionalWriteResponse,
   readDbSize,
   readLeaseId,
   readRangeResponse,
   readRevision,
-} from '#storage/etcd/messages.js';
+} from '#storage/etcd/answers.js';
+import { type Call, EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
+import { isLeaseNotFound } from '#storage/etcd/errors.js';
+import { Hub, type UpstreamBatch, upstream } from '#storage/etcd/hub.js';
+import { LeasePool } from '#storage/etcd/lease-pool.js';
+import {
+  compactionRequest,
+  conditionalWriteRequest,
+  type EtcdRange,
+  type EtcdWrite,
+  leaseGrantRequest,
+  putRequest,
+  rangeRequest,
+} from '#storage/etcd/requests.js';
 import { SharedRead } from '#storage/etcd/shared-read.js';
-import { type UpstreamBatch, upstream } from '#storage/etcd/upstream.js';
 import { progressKey } from '#storage/own-keys.js';
 import {
   type DeleteOptions,

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
+import type { UpstreamBatch } from '#storage/etcd/hub.js';
 import { Hub } from '#storage/etcd/hub.js';
-import type { UpstreamBatch } from '#storage/etcd/upstream.js';
 import { keyOf, prefixEnd, type Revision, revisionOf, type StoreEvent, type WatchMessage } from '#storage/store.js';
 
 const root = '/registry/';

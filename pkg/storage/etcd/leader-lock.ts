@@ -6,22 +6,24 @@
  */
 import type { Clock } from '#apimachinery/clock.js';
 import { electionKey, type LeaderFence } from '#apimachinery/leader-fence.js';
-import { EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
-import { isLeaseNotFound } from '#storage/etcd/errors.js';
 import {
-  conditionalWriteRequest,
   type EtcdKeyValue,
-  leaseGrantRequest,
-  leaseKeepAliveRequest,
-  leaseRevokeRequest,
-  rangeRequest,
   readConditionalWriteResponse,
   readKeepAlive,
   readLeaseId,
   readRangeResponse,
   readRevision,
-} from '#storage/etcd/messages.js';
-import { WireReader } from '#storage/etcd/wire.js';
+  WireReader,
+} from '#storage/etcd/answers.js';
+import { EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
+import { isLeaseNotFound } from '#storage/etcd/errors.js';
+import {
+  conditionalWriteRequest,
+  leaseGrantRequest,
+  leaseKeepAliveRequest,
+  leaseRevokeRequest,
+  rangeRequest,
+} from '#storage/etcd/requests.js';
 import { StoreError } from '#storage/store.js';
 
 /** As leader election has it; kept in the key as JSON. */

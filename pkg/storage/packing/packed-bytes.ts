@@ -132,7 +132,8 @@ export class DeflatedBytes implements EntryBytes {
     const deflated = await deflate(whole, options).catch(() => undefined);
     if (deflated === undefined || deflated.length > this.length * worthwhile) return;
     // Of its own size: zlib's is a part of something larger.
-    this.#deflated = ownCopy(deflated);
+    this.#deflated = Buffer.allocUnsafeSlow(deflated.length);
+    this.#deflated.set(deflated);
     this.#whole = new WeakRef(whole);
   }
 
@@ -150,11 +151,4 @@ export class DeflatedBytes implements EntryBytes {
     this.#whole = new WeakRef(inflated);
     return inflated;
   }
-}
-
-/** In memory of their own: a part of something larger would keep all of it alive. */
-export function ownCopy(bytes: Buffer): Buffer {
-  const own = Buffer.allocUnsafeSlow(bytes.length);
-  own.set(bytes);
-  return own;
 }

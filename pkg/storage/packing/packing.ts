@@ -6,7 +6,7 @@
  * an object is made of it. No object is made of a template of another order of size, so that what is kept for an object is
  * never much more than the object.
  */
-import { DeflatedBytes, maxOwnBytes, maxPackedBytes, ownCopy, PackedBytes } from '#storage/packing/packed-bytes.js';
+import { DeflatedBytes, maxOwnBytes, maxPackedBytes, PackedBytes } from '#storage/packing/packed-bytes.js';
 import { Template } from '#storage/packing/template.js';
 import type { EntryBytes } from '#storage/resource-storage.js';
 
@@ -123,4 +123,11 @@ function stemOf(key: string): string {
   if (end <= start) end = key.length;
   const dash = key.lastIndexOf('-', end - 1);
   return key.slice(0, dash > start ? dash : end);
+}
+
+/** In memory of their own: a part of something larger would keep all of it alive. */
+export function ownCopy(bytes: Buffer): Buffer {
+  const own = Buffer.allocUnsafeSlow(bytes.length);
+  own.set(bytes);
+  return own;
 }

@@ -1,11 +1,7 @@
 /** Writes to etcd with what Node.js itself has, and nothing around it. */
 import { type ClientHttp2Session, connect } from 'node:http2';
-import {
-  conditionalWriteRequest,
-  type EtcdWriteResponse,
-  readConditionalWriteResponse,
-} from '#storage/etcd/messages.js';
-import { WireReader } from '#storage/etcd/wire.js';
+import { type EtcdWriteResponse, readConditionalWriteResponse, WireReader } from '#storage/etcd/answers.js';
+import { conditionalWriteRequest } from '#storage/etcd/requests.js';
 import type { Revision } from '#storage/store.js';
 
 /** Flag and length before a gRPC message. */

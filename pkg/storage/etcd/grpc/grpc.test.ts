@@ -3,8 +3,8 @@ import { createServer, type Http2Server, type OutgoingHttpHeaders, type ServerHt
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
+import { FrameReader, frameMessage } from '#storage/etcd/grpc/call.js';
 import { GrpcEndpoint } from '#storage/etcd/grpc/endpoint.js';
-import { FrameReader, frameMessage } from '#storage/etcd/grpc/frames.js';
 import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etcd/grpc/status.js';
 
 const message = Buffer.from('hello');

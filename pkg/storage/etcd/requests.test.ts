@@ -1,5 +1,6 @@
 import t from 'tap';
-import { WireError, WireReader, WireWriter } from '#storage/etcd/wire.js';
+import { WireError, WireReader } from '#storage/etcd/answers.js';
+import { WireWriter } from '#storage/etcd/requests.js';
 
 void t.test('numbers of all sizes', async (t) => {
   const numbers = [0n, 1n, 127n, 128n, 2n ** 32n, 2n ** 49n - 1n, 2n ** 49n, 2n ** 53n + 1n, 2n ** 63n - 1n, -1n];

@@ -1,7 +1,107 @@
-/** etcd's v3 messages that this project uses, to and from bytes. Field numbers are those of etcd 3.4's rpc.proto. */
+/** Answers of etcd's v3 API that this project reads, out of bytes. Field numbers are those of etcd 3.4's rpc.proto. */
 import type { KnownLeader } from '#storage/etcd/overtaken-writes.js';
-import { type WireReader, WireWriter } from '#storage/etcd/wire.js';
-import type { Guard, KeyValue, Revision } from '#storage/store.js';
+import type { KeyValue, Revision } from '#storage/store.js';
+
+const varint = 0;
+const fixed64 = 1;
+const delimited = 2;
+const fixed32 = 5;
+
+/** Largest part of a varint that is exact as a number: seven bytes of seven bits. */
+const maxNumberBytes = 7;
+
+/** The bytes are not a message. */
+export class WireError extends Error {
+  override readonly name = 'WireError';
+}
+
+/**
+ * Walks the fields of one message: `while (reader.next()) switch (reader.field) …`; unread fields are skipped. Hand-written
+ * because revisions are of 64 bits, and because values must come out as views of the received buffer, without a copy.
+ */
+export class WireReader {
+  readonly #bytes: Buffer;
+  #at = 0;
+  #type = -1;
+  #pending = false;
+  field = 0;
+
+  constructor(bytes: Buffer) {
+    this.#bytes = bytes;
+  }
+
+  /** Moves to the next field; false at the end. */
+  next(): boolean {
+    if (this.#pending) this.#skip();
+    if (this.#at >= this.#bytes.length) return false;
+    const tag = this.#number();
+    this.field = tag >>> 3;
+    this.#type = tag & 7;
+    this.#pending = true;
+    return true;
+  }
+
+  /** The field as a signed 64-bit integer. */
+  int64(): bigint {
+    this.#pending = false;
+    const start = this.#at;
+    const value = this.#number();
+    if (this.#at - start <= maxNumberBytes) return BigInt(value);
+    let exact = 0n;
+    for (let i = this.#at - 1; i >= start; i--) exact = (exact << 7n) | BigInt((this.#bytes[i] ?? 0) & 0x7f);
+    return BigInt.asIntN(64, exact);
+  }
+
+  /** The field as a number; exact up to 2^49. */
+  number(): number {
+    this.#pending = false;
+    return this.#number();
+  }
+
+  bool(): boolean {
+    return this.number() !== 0;
+  }
+
+  /** A view of the field's bytes. */
+  bytes(): Buffer {
+    this.#pending = false;
+    const length = this.#number();
+    const start = this.#at;
+    this.#at += length;
+    if (this.#type !== delimited || this.#at > this.#bytes.length) throw new WireError('the message is cut off');
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  string(): string {
+    return this.bytes().toString('utf8');
+  }
+
+  message(): WireReader {
+    return new WireReader(this.bytes());
+  }
+
+  #number(): number {
+    let value = 0;
+    let factor = 1;
+    for (let i = 0; i < 10; i++) {
+      const byte = this.#bytes[this.#at++];
+      if (byte === undefined) throw new WireError('the message is cut off');
+      value += (byte & 0x7f) * factor;
+      if (byte < 0x80) return value;
+      factor *= 128;
+    }
+    throw new WireError('a number is too long');
+  }
+
+  #skip(): void {
+    this.#pending = false;
+    if (this.#type === varint) this.#number();
+    else if (this.#type === fixed64) this.#at += 8;
+    else if (this.#type === fixed32) this.#at += 4;
+    else if (this.#type === delimited) this.bytes();
+    else throw new WireError(`unknown wire type ${this.#type}`);
+  }
+}
 
 export interface EtcdKeyValue extends KeyValue {
   readonly createRevision: Revision;
@@ -9,33 +109,10 @@ export interface EtcdKeyValue extends KeyValue {
   readonly lease: bigint;
 }
 
-export interface EtcdRange {
-  /** A key, maybe as the bytes it is written as. */
-  readonly start: string | Buffer;
-  /** Absent: the one key `start`. */
-  readonly end?: string;
-  readonly limit?: number;
-  readonly revision?: Revision;
-  readonly keysOnly?: boolean;
-}
-
 export interface EtcdRangeResponse {
   readonly revision: Revision;
   readonly kvs: EtcdKeyValue[];
   readonly count: number;
-}
-
-export function rangeRequest(range: EtcdRange): Buffer {
-  return rangeMessage(range).finish();
-}
-
-function rangeMessage(range: EtcdRange): WireWriter {
-  return new WireWriter()
-    .bytes(1, range.start)
-    .bytes(2, range.end ?? '')
-    .int(3, range.limit ?? 0)
-    .int(4, range.revision ?? 0n)
-    .bool(8, range.keysOnly ?? false);
 }
 
 export function readRangeResponse(reader: WireReader): EtcdRangeResponse {
@@ -96,60 +173,6 @@ function readKeyValue(reader: WireReader): EtcdKeyValue {
   return { key, value, modRevision, createRevision, lease };
 }
 
-/** What a conditional write does when its condition holds. */
-export type EtcdWrite =
-  | { readonly type: 'put'; readonly value: Buffer; readonly lease?: bigint; readonly keepLease?: boolean }
-  | { readonly type: 'delete' };
-
-export interface ConditionalWrite {
-  readonly key: string;
-  /** 0: there is no such key. */
-  readonly expected: Revision;
-  readonly write: EtcdWrite;
-  readonly guards?: readonly Guard[] | undefined;
-}
-
-/**
- * If the key's mod revision is `expected`, and the guards' as well, do `write` and put what the guards have to be put; else
- * read the key, and whether the guards' are there and since when. Not put together yet: the value is copied once on its way.
- */
-export function conditionalWriteRequest({ key, expected, write, guards = [] }: ConditionalWrite): WireWriter {
-  const name = Buffer.from(key);
-  const request = new WireWriter().message(1, isAt(name, expected));
-  for (const guard of guards) request.message(1, isAt(guard.key, guard.modRevision));
-  request.message(2, requestOp(name, write));
-  for (const guard of guards) {
-    if (guard.value !== undefined) {
-      request.message(2, requestOp(Buffer.from(guard.key), { type: 'put', value: guard.value, keepLease: true }));
-    }
-  }
-  request.message(3, readOp({ start: name }));
-  for (const guard of guards) request.message(3, readOp({ start: guard.key, keysOnly: true }));
-  return request;
-}
-
-function isAt(key: Buffer | string, revision: Revision): WireWriter {
-  const compareMod = 2;
-  // A revision of 0 is left out, which etcd reads as 0: no such key.
-  return new WireWriter().int(2, compareMod).bytes(3, key).int(6, revision);
-}
-
-function readOp(range: EtcdRange): WireWriter {
-  return new WireWriter().message(1, rangeMessage(range));
-}
-
-function requestOp(key: Buffer, write: EtcdWrite): WireWriter {
-  if (write.type === 'delete') {
-    return new WireWriter().message(3, new WireWriter().bytes(1, key));
-  }
-  const put = new WireWriter()
-    .bytes(1, key)
-    .bytes(2, write.value)
-    .int(3, write.lease ?? 0n)
-    .bool(6, write.keepLease ?? false);
-  return new WireWriter().message(2, put);
-}
-
 export interface EtcdWriteResponse {
   readonly succeeded: boolean;
   readonly revision: Revision;
@@ -176,11 +199,6 @@ export function readConditionalWriteResponse(reader: WireReader): EtcdWriteRespo
   return { succeeded, revision, current: reads[0], guardRevisions };
 }
 
-/** An unconditional put. */
-export function putRequest(key: string, value: Buffer): Buffer {
-  return new WireWriter().bytes(1, key).bytes(2, value).finish();
-}
-
 /** The revision in any response: its header is field 1. */
 export function readRevision(reader: WireReader): Revision {
   let revision = 0n;
@@ -188,26 +206,10 @@ export function readRevision(reader: WireReader): Revision {
   return revision;
 }
 
-export function compactionRequest(revision: Revision): Buffer {
-  return new WireWriter().int(1, revision).finish();
-}
-
-export function leaseGrantRequest(ttlSeconds: number): Buffer {
-  return new WireWriter().int(1, ttlSeconds).finish();
-}
-
 export function readLeaseId(reader: WireReader): bigint {
   let id = 0n;
   while (reader.next()) if (reader.field === 2) id = reader.int64();
   return id;
-}
-
-export function leaseRevokeRequest(id: bigint): Buffer {
-  return new WireWriter().int(1, id).finish();
-}
-
-export function leaseKeepAliveRequest(id: bigint): Buffer {
-  return new WireWriter().int(1, id).finish();
 }
 
 /** Seconds that the lease lives from now on; 0 when there is no such lease any more. */
@@ -222,24 +224,6 @@ export function readDbSize(reader: WireReader): number {
   let size = 0;
   while (reader.next()) if (reader.field === 3) size = reader.number();
   return size;
-}
-
-/** Opens a watch with periodic progress notifications and large answers in fragments. */
-export function watchCreateRequest(watch: {
-  readonly start: string;
-  readonly end: string;
-  readonly fromRevision: Revision;
-  /** Events carry the pair as it was before. */
-  readonly previous: boolean;
-}): Buffer {
-  const create = new WireWriter()
-    .bytes(1, watch.start)
-    .bytes(2, watch.end)
-    .int(3, watch.fromRevision)
-    .bool(4, true)
-    .bool(6, watch.previous)
-    .bool(8, true);
-  return new WireWriter().message(1, create.finish()).finish();
 }
 
 export interface EtcdEvent {
