@@ -36,7 +36,7 @@ import { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { serveResources } from '#apiserver/registry/serve-resources.js';
 import { CompressedLists } from '#apiserver/representation/compressed-lists.js';
-import { RecentFrames } from '#apiserver/representation/recent-frames.js';
+import { RecentFrames } from '#apiserver/representation/watch-events.js';
 import { Responder } from '#apiserver/representation/respond.js';
 import { Codec } from '#apiserver/resources/codec.js';
 import type { ConnectEndpoint, VirtualResource } from '#apiserver/resources/endpoints.js';

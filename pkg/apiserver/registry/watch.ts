@@ -9,15 +9,15 @@ import { watchRequest } from '#apiserver/registry/list-options.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { onlyField, selection, selectionName } from '#apiserver/registry/selection.js';
-import { WatchFrames, type WatchFramesContext } from '#apiserver/registry/watch-frames.js';
+import { WatchBody, type WatchBodyContext } from '#apiserver/registry/watch-body.js';
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { includeObject } from '#apiserver/representation/table.js';
-import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-frames.js';
+import { type FrameEncoder, jsonFrames, protobufFrames, tableFrames } from '#apiserver/representation/watch-events.js';
 import { checkName, type ServedResource, scopeOf } from '#apiserver/resources/served-resource.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
 
 /** What opening a watch uses of the registry, besides what its frames do. */
-type WatchContext = WatchFramesContext & Pick<RegistryContext, 'codec' | 'random' | 'responder'> & WatchLimits;
+type WatchContext = WatchBodyContext & Pick<RegistryContext, 'codec' | 'random' | 'responder'> & WatchLimits;
 
 /**
  * The answer to a watch. A server that cannot watch now (429, 504) says so at once; a version that is too old (410) and
@@ -26,10 +26,10 @@ type WatchContext = WatchFramesContext & Pick<RegistryContext, 'codec' | 'random
 export async function watchObjects(operation: Operation<WatchContext>): Promise<ApiResponse> {
   const { registry } = operation;
   const form = negotiateWatch(operation);
-  const frames = await openWatch(operation, form);
+  const body = await openWatch(operation, form);
   const media = mediaTypeOf(form.format, registry.dialect);
   const contentType = form.format === 'json' ? media : `${media};stream=watch`;
-  return { status: 200, headers: { 'content-type': contentType }, body: frames };
+  return { status: 200, headers: { 'content-type': contentType }, body };
 }
 
 /** The form that a watch is wanted in; 406 when there is none. */
@@ -40,8 +40,8 @@ export function negotiateWatch(operation: Operation<WatchContext>): Negotiated {
   return registry.responder.negotiate(context, transforms, formats);
 }
 
-/** The frames of a watch, joined where there are many at once. Throws 400 and 422 at once for bad options. */
-export async function openWatch(operation: Operation<WatchContext>, form: Negotiated): Promise<WatchFrames> {
+/** The body of a watch. Throws 400 and 422 at once for bad options. */
+export async function openWatch(operation: Operation<WatchContext>, form: Negotiated): Promise<WatchBody> {
   const { registry, context, resource } = operation;
   const { query, namespace, name, address } = context.info;
   if (address.named) checkName(name);
@@ -66,7 +66,7 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
     ...(only === undefined ? {} : { only }),
   });
   const { cancellation, info } = context;
-  const frames = new WatchFrames({
+  const body = new WatchBody({
     registry,
     resource,
     session,
@@ -82,11 +82,11 @@ export async function openWatch(operation: Operation<WatchContext>, form: Negoti
   } catch (error) {
     // A definition may change meanwhile: then the watch is over at once, as it is for those that are open.
     if (!isExpired(error) && !end.aborted) {
-      frames.stop();
+      body.stop();
       throw error;
     }
   }
-  return frames;
+  return body;
 }
 
 /** Whole seconds: Node.js keeps timers of the same length in one list, and others in one each. */

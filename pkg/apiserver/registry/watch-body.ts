@@ -6,7 +6,7 @@ import type { RequestInfo } from '#apiserver/http/request-info.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import { toStatus } from '#apiserver/representation/respond.js';
-import type { FrameEncoder } from '#apiserver/representation/watch-frames.js';
+import type { FrameEncoder } from '#apiserver/representation/watch-events.js';
 import { converted, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 import { pieces } from '#http/server/parts-body.js';
@@ -15,12 +15,12 @@ import { WatchOverflowError } from '#storage/cache/watcher.js';
 import type { Entry, ResourceEvent, ResourceWatch, WatchListener } from '#storage/resource-storage.js';
 
 /** What watches use of the registry. */
-export type WatchFramesContext = StrategyEnvironment &
+export type WatchBodyContext = StrategyEnvironment &
   Pick<WatchLimits, 'closing'> &
   Pick<RegistryContext, 'frames' | 'metrics'>;
 
-export interface WatchFramesOptions {
-  readonly registry: WatchFramesContext;
+export interface WatchBodyOptions {
+  readonly registry: WatchBodyContext;
   readonly resource: ServedResource;
   readonly info: RequestInfo;
   readonly session: ResourceWatch;
@@ -42,15 +42,15 @@ const lastBookmarkMs = 2000;
 /** Whoever begins with more events begins with a state, of which nobody else will be sent the same ones. */
 const mostShared = 400;
 
-export class WatchFrames extends PushedBody implements WatchListener {
-  readonly #registry: WatchFramesContext;
+export class WatchBody extends PushedBody implements WatchListener {
+  readonly #registry: WatchBodyContext;
   readonly #resource: ServedResource;
   readonly #session: ResourceWatch;
   readonly #end: LazyAbort;
   readonly #encoder: FrameEncoder;
   readonly #cancellation: Cancellation;
   /** For `start`. */
-  #beginning: Pick<WatchFramesOptions, 'info' | 'lifetimeMs' | 'bookmarks'> | undefined;
+  #beginning: Pick<WatchBodyOptions, 'info' | 'lifetimeMs' | 'bookmarks'> | undefined;
   #sink: BodySink | undefined;
   #sent: ((sizes: readonly number[]) => void) | undefined;
   #closed: (() => void) | undefined;
@@ -60,7 +60,7 @@ export class WatchFrames extends PushedBody implements WatchListener {
   #rest: Iterator<Buffer> | undefined;
 
   /** Listens to the request and the server from now on. */
-  constructor(options: WatchFramesOptions) {
+  constructor(options: WatchBodyOptions) {
     super();
     const { registry, resource, session, end, encoder, cancellation } = options;
     this.#registry = registry;

@@ -1,6 +1,5 @@
 import t from 'tap';
-import { RecentFrames } from '#apiserver/representation/recent-frames.js';
-import type { FrameEncoder } from '#apiserver/representation/watch-frames.js';
+import { type FrameEncoder, RecentFrames } from '#apiserver/representation/watch-events.js';
 import type { ResourceEvent } from '#storage/resource-storage.js';
 
 function setUp(bytes: number) {
