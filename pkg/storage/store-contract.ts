@@ -1,10 +1,8 @@
 /** What every Store must do. Each implementation runs this suite in its test. */
 import type { Test } from 'tap';
 import {
-  keyOf,
   prefixEnd,
   type Revision,
-  revisionOf,
   type Store,
   StoreError,
   type StoreErrorCode,
@@ -127,7 +125,7 @@ async function companions(t: Test, store: Store, stored: StoredForm): Promise<vo
   const seen: [string, bigint][] = [];
   for await (const message of watch) {
     if (message.type !== 'events') continue;
-    for (const event of message.events) seen.push([keyOf(event), revisionOf(event)]);
+    for (const event of message.events) seen.push([event.kv.key, event.kv.modRevision]);
     if (message.revision >= gone) stop.abort();
   }
   const expected: [string, bigint][] = [
@@ -215,7 +213,7 @@ async function watchOrder(t: Test, store: Store): Promise<void> {
   const events = await watch.events(expected.length);
   t.same(events.map(describe), expected);
   t.ok(
-    events.every((event, i) => i === 0 || revisionOf(event) > revisionOf(events[i - 1] as StoreEvent)),
+    events.every((event, i) => i === 0 || event.kv.modRevision > (events[i - 1] as StoreEvent).kv.modRevision),
     'in revision order',
   );
 }
@@ -226,7 +224,11 @@ async function watchResumes(t: Test, store: Store): Promise<void> {
   for (const [i, from] of revisions.entries()) {
     const watch = collect(store, { prefix: '/registry/pods/', from });
     const events = await watch.events(revisions.length - i);
-    t.same(events.map(revisionOf), revisions.slice(i), `from the write number ${i}`);
+    t.same(
+      events.map(({ kv }) => kv.modRevision),
+      revisions.slice(i),
+      `from the write number ${i}`,
+    );
     await watch.stop();
   }
   const from = (revisions.at(-1) ?? 0n) + 10n;
@@ -237,7 +239,11 @@ async function watchResumes(t: Test, store: Store): Promise<void> {
     later.push(await written(t, store.create(`/registry/pods/later${i}`, bytes(''))));
   }
   const expected = later.filter((revision) => revision >= from);
-  t.same((await future.events(expected.length)).map(revisionOf), expected, 'a watch may begin in the future');
+  t.same(
+    (await future.events(expected.length)).map(({ kv }) => kv.modRevision),
+    expected,
+    'a watch may begin in the future',
+  );
 }
 
 async function watchCompacted(t: Test, store: Store): Promise<void> {
@@ -254,7 +260,11 @@ async function watchCompacted(t: Test, store: Store): Promise<void> {
   const kept = collect(store, { prefix: '/registry/pods/', from: third + 1n });
   t.teardown(kept.stop);
   const fourth = await written(t, store.update('/registry/pods/a', bytes('4'), third));
-  t.same((await kept.events(1)).map(revisionOf), [fourth], 'behind it all is there');
+  t.same(
+    (await kept.events(1)).map(({ kv }) => kv.modRevision),
+    [fourth],
+    'behind it all is there',
+  );
 }
 
 async function watchPrevious(t: Test, store: Store): Promise<void> {
@@ -267,7 +277,7 @@ async function watchPrevious(t: Test, store: Store): Promise<void> {
   t.teardown(watch.stop);
   const before = (event: StoreEvent) =>
     event.previous === undefined ? 'nothing' : `${event.previous.value}@${event.previous.modRevision}`;
-  const events = (await watch.events(3)).filter((event) => keyOf(event).startsWith('/registry/pods/'));
+  const events = (await watch.events(3)).filter((event) => event.kv.key.startsWith('/registry/pods/'));
   t.same(
     events.map((event) => `${describe(event)} after ${before(event)}`),
     [
@@ -276,7 +286,7 @@ async function watchPrevious(t: Test, store: Store): Promise<void> {
       'create /registry/pods/a=3 after nothing',
     ],
   );
-  t.equal(revisionOf(events[1] as StoreEvent), third);
+  t.equal((events[1] as StoreEvent).kv.modRevision, third);
   await watch.reached(await store.currentRevision());
 }
 
@@ -295,7 +305,11 @@ async function progress(t: Test, store: Store): Promise<void> {
   store.requestProgress();
   t.ok((await watch.reached(beyond)) >= beyond, 'writes outside of the root too');
   const last = await written(t, store.create('/registry/pods/b', bytes('2')));
-  t.same((await watch.events(1)).map(revisionOf), [last], 'events still come');
+  t.same(
+    (await watch.events(1)).map(({ kv }) => kv.modRevision),
+    [last],
+    'events still come',
+  );
 }
 
 async function slowWatcher(t: Test, store: Store): Promise<void> {
@@ -311,7 +325,7 @@ async function slowWatcher(t: Test, store: Store): Promise<void> {
   t.equal((await fast.events(count)).length, count, 'others are not held up');
   const seen: string[] = [];
   for (let message = await first; !message.done; message = await slow.next()) {
-    if (message.value.type === 'events') seen.push(...message.value.events.map(keyOf));
+    if (message.value.type === 'events') seen.push(...message.value.events.map(({ kv }) => kv.key));
     if (seen.length >= count) break;
   }
   t.same(
@@ -344,7 +358,11 @@ async function large(t: Test, store: Store): Promise<void> {
   t.equal(found.kvs.length, keys.length, 'an answer beyond 4 MiB');
   t.ok(found.kvs.every((kv) => kv.value.equals(value)));
   const watch = collect(store, { prefix: '/registry/blobs/', from });
-  t.same((await watch.events(keys.length)).map(keyOf), keys, 'watched as well');
+  t.same(
+    (await watch.events(keys.length)).map(({ kv }) => kv.key),
+    keys,
+    'watched as well',
+  );
   await watch.stop();
 }
 
@@ -415,6 +433,6 @@ function collect(store: Store, options: { prefix: string; from: Revision; previo
 }
 
 function describe(event: StoreEvent): string {
-  if (event.type === 'delete') return `delete ${event.key}`;
+  if (event.type === 'delete') return `delete ${event.kv.key}`;
   return `${event.created ? 'create' : 'update'} ${event.kv.key}=${event.kv.value}`;
 }

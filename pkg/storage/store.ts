@@ -84,11 +84,8 @@ export interface WriteOptions extends DeleteOptions {
 
 export type StoreEvent =
   | { readonly type: 'put'; readonly kv: KeyValue; readonly previous?: KeyValue; readonly created: boolean }
-  | { readonly type: 'delete'; readonly key: string; readonly modRevision: Revision; readonly previous?: KeyValue };
-
-export const keyOf = (event: StoreEvent): string => (event.type === 'put' ? event.kv.key : event.key);
-export const revisionOf = (event: StoreEvent): Revision =>
-  event.type === 'put' ? event.kv.modRevision : event.modRevision;
+  /** `kv`: the key and the revision of the deletion, without a value. */
+  | { readonly type: 'delete'; readonly kv: KeyValue; readonly previous?: KeyValue };
 
 export type WatchMessage =
   /** All events of one or more whole revisions, in order. */

@@ -9,8 +9,8 @@ import type { ManagedFields } from '#apiserver/registry/managed-fields.js';
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
 import type { WriteHooks } from '#apiserver/registry/write-hooks.js';
 import type { CompressedLists } from '#apiserver/representation/compressed-lists.js';
-import type { RecentFrames } from '#apiserver/representation/watch-events.js';
 import type { Responder } from '#apiserver/representation/respond.js';
+import type { RecentFrames } from '#apiserver/representation/watch-events.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 

@@ -92,9 +92,8 @@ async function storeHistory(store: Store, from: Revision): Promise<Written[]> {
 }
 
 function writtenBy(event: StoreEvent): Written {
-  const key = event.type === 'put' ? event.kv.key : event.key;
-  const name = key.slice('/registry/things/ns/'.length);
-  if (event.type === 'delete') return { name, revision: event.modRevision };
+  const name = event.kv.key.slice('/registry/things/ns/'.length);
+  if (event.type === 'delete') return { name, revision: event.kv.modRevision };
   const { metadata, value } = JSON.parse(event.kv.value.toString()) as Thing;
   return { name, revision: event.kv.modRevision, state: { color: metadata.labels['color'] ?? '', value } };
 }

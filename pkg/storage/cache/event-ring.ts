@@ -2,7 +2,7 @@
 import type { Clock } from '#apimachinery/clock.js';
 import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import type { ResourceEvent } from '#storage/resource-storage.js';
-import { keyOf, type Revision, revisionOf, type StoreEvent } from '#storage/store.js';
+import type { Revision, StoreEvent } from '#storage/store.js';
 
 /** Changes that happened before a cache was filled, put together from the store's history. */
 export interface StoreHistory {
@@ -26,8 +26,8 @@ export function changesOfHistory(
   let changes: Change[] = [];
   let floor = since;
   for (const event of events) {
-    const key = keyOf(event);
-    const revision = revisionOf(event);
+    const key = event.kv.key;
+    const revision = event.kv.modRevision;
     const created = event.type === 'put' && event.created;
     const previous =
       latest.get(key) ??

@@ -120,8 +120,8 @@ export class Feed {
 }
 
 function writeOf(options: FeedOptions, event: StoreEvent): Write {
-  if (event.type === 'delete') return { key: event.key, revision: event.modRevision };
-  const { key, modRevision } = event.kv;
+  const { key, modRevision: revision } = event.kv;
+  if (event.type === 'delete') return { key, revision };
   const { state, context } = options;
-  return { key, revision: modRevision, entry: state.known(key, modRevision) ?? new CacheEntry(event.kv, context) };
+  return { key, revision, entry: state.known(key, revision) ?? new CacheEntry(event.kv, context) };
 }

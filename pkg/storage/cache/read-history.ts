@@ -9,10 +9,8 @@ import { exponentialDelayMs } from '#apimachinery/backoff/backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import {
-  keyOf,
   prefixEnd,
   type Revision,
-  revisionOf,
   type Store,
   StoreError,
   type StoreErrorCode,
@@ -100,7 +98,7 @@ class Past {
     for (; this.#bytes > (this.#maxBytes * 7) / 8 && dropped < this.events.length - 1; dropped++) {
       const oldest = this.events[dropped] as StoreEvent;
       this.#bytes -= bytesOf(oldest);
-      this.since = revisionOf(oldest);
+      this.since = oldest.kv.modRevision;
     }
     this.events = this.events.slice(dropped);
   }
@@ -136,7 +134,7 @@ async function follow(
   for await (const message of store.watch({ ...watch, signal: AbortSignal.any([signal, stop.signal]) })) {
     if (message.type === 'events') {
       for (const event of message.events) {
-        const key = keyOf(event);
+        const key = event.kv.key;
         history.get(key.slice(0, key.indexOf('/', start.length) + 1))?.add(event);
       }
     }

@@ -16,6 +16,8 @@ import type { Revision, Store } from '#storage/store.js';
 
 export interface CacheReadsOptions {
   readonly store: Store;
+  /** Of the store: how far it is. */
+  readonly currentRevision: Store['currentRevision'];
   readonly state: CacheState;
   readonly prefix: string;
   /** Label of the metrics of lists. */
@@ -49,9 +51,9 @@ export class CacheReads {
 
   /** By far the most frequent read, with as few promises as it takes. */
   #latest(fullKey: string, signal: Cancellation | undefined): Promise<Entry | undefined> {
-    const { state, store } = this.#options;
+    const { state, currentRevision } = this.#options;
     const newest = () => readable(state.newest(fullKey));
-    return store.currentRevision(signal).then((target) => {
+    return currentRevision(signal).then((target) => {
       if (state.revision >= target) return newest();
       return this.#waitRevision(target, signal).then(newest);
     }, translatedFailure);
@@ -95,10 +97,10 @@ export class CacheReads {
 
   /** Waits until the cache satisfies a read of that version. Throws 429, 503 or 504. */
   async reach(version: FreshEnough, signal: Cancellation | undefined): Promise<void> {
-    const { state, store } = this.#options;
+    const { state, currentRevision } = this.#options;
     if (!state.filled) await this.#waitFilled(signal);
     if (version.kind === 'any') return;
-    const target = version.kind === 'latest' ? await translated(() => store.currentRevision(signal)) : version.revision;
+    const target = version.kind === 'latest' ? await translated(() => currentRevision(signal)) : version.revision;
     if (state.revision < target) await this.#waitRevision(target, signal);
   }
 

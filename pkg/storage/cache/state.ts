@@ -16,7 +16,7 @@ import type { Watcher } from '#storage/cache/watcher.js';
 import { NotificationQueue, WatcherSet } from '#storage/cache/watcher-set.js';
 import { watchTooOld } from '#storage/errors.js';
 import { SortedMap } from '#storage/sorted-map.js';
-import { type Revision, revisionOf } from '#storage/store.js';
+import type { Revision } from '#storage/store.js';
 
 export interface CacheStateOptions {
   readonly clock: Clock;
@@ -166,7 +166,7 @@ export class CacheState {
 
   /** Puts what happened before the cache was filled before the recent changes, unless those begin later by now. */
   remember(past: StoreHistory): void {
-    const before = past.events.filter((event) => revisionOf(event) <= this.#filledAt);
+    const before = past.events.filter((event) => event.kv.modRevision <= this.#filledAt);
     const known = (key: string, revision: Revision) => this.known(key, revision);
     const { changes, floor } = changesOfHistory({ ...past, events: before }, known);
     if (!this.#filled || this.ring.floor !== this.#filledAt || floor >= this.#filledAt) return;

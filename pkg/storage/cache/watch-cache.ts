@@ -118,7 +118,8 @@ export class WatchCache implements ResourceStorage {
     if (!awaitsHistory) state.settleHistory();
     this.#feed = new Feed({ ...options, state });
     const countedAs = options.countedAs ?? `/${options.prefix.split('/').at(-2)}`;
-    this.#reads = new CacheReads({ ...options, state, countedAs });
+    const currentRevision = (signal?: Cancellation) => given.store.currentRevision(signal);
+    this.#reads = new CacheReads({ ...options, state, countedAs, currentRevision });
     this.#writes = new CacheWrites({ ...options, state });
   }
 

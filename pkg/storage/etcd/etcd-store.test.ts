@@ -3,7 +3,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import type { EndpointTls } from '#storage/etcd/grpc/endpoint.js';
-import { prefixEnd, revisionOf, type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
+import { prefixEnd, type Store, StoreError, type StoreErrorCode } from '#storage/store.js';
 import { storeContract } from '#storage/store-contract.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';
 
@@ -94,7 +94,8 @@ void t.test('one of two endpoints is away', async (t) => {
     const seen: bigint[] = [];
     while (!seen.includes(written.revision)) {
       const message = await watch.next();
-      if (!message.done) seen.push(...(message.value.type === 'events' ? message.value.events : []).map(revisionOf));
+      if (!message.done)
+        seen.push(...(message.value.type === 'events' ? message.value.events : []).map(({ kv }) => kv.modRevision));
     }
     t.equal(seen[0], written.revision);
     controller.abort();

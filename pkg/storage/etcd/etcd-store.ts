@@ -18,7 +18,7 @@ import {
   readRangeResponse,
   readRevision,
 } from '#storage/etcd/answers.js';
-import { type Call, EtcdConnection, type EtcdTls } from '#storage/etcd/connection.js';
+import { type Call, EtcdConnection, type EtcdTls, SharedRead } from '#storage/etcd/connection.js';
 import { isLeaseNotFound } from '#storage/etcd/errors.js';
 import { Hub, type UpstreamBatch, upstream } from '#storage/etcd/hub.js';
 import { LeasePool } from '#storage/etcd/lease-pool.js';
@@ -31,7 +31,6 @@ import {
   putRequest,
   rangeRequest,
 } from '#storage/etcd/requests.js';
-import { SharedRead } from '#storage/etcd/shared-read.js';
 import { progressKey } from '#storage/own-keys.js';
 import {
   type DeleteOptions,

@@ -2,7 +2,7 @@ import t from 'tap';
 import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import type { UpstreamBatch } from '#storage/etcd/hub.js';
 import { Hub } from '#storage/etcd/hub.js';
-import { keyOf, prefixEnd, type Revision, revisionOf, type StoreEvent, type WatchMessage } from '#storage/store.js';
+import { prefixEnd, type Revision, type StoreEvent, type WatchMessage } from '#storage/store.js';
 
 const root = '/registry/';
 const nothing = Buffer.alloc(0);
@@ -64,7 +64,7 @@ async function take(watch: AsyncGenerator<WatchMessage, void, void>, count: numb
   const got: string[] = [];
   while (got.length < count) {
     const { value } = await watch.next();
-    if (value?.type === 'events') got.push(...value.events.map((event) => `${keyOf(event)}@${revisionOf(event)}`));
+    if (value?.type === 'events') got.push(...value.events.map((event) => `${event.kv.key}@${event.kv.modRevision}`));
   }
   return got;
 }

@@ -18,15 +18,7 @@ import { translateEtcdError } from '#storage/etcd/errors.js';
 import type { GrpcStream } from '#storage/etcd/grpc/call.js';
 import { watchCreateRequest } from '#storage/etcd/requests.js';
 import { Subscription, SubscriptionIndex } from '#storage/etcd/subscription.js';
-import {
-  keyOf,
-  type Revision,
-  revisionOf,
-  StoreError,
-  type StoreEvent,
-  type WatchMessage,
-  type WatchOptions,
-} from '#storage/store.js';
+import { type Revision, StoreError, type StoreEvent, type WatchMessage, type WatchOptions } from '#storage/store.js';
 
 export interface HubOptions {
   readonly start: string;
@@ -154,8 +146,8 @@ export class Hub {
       for await (const batch of this.#options.follow(next, signal)) {
         const revision = batch.revision < last ? batch.revision : last;
         const events = batch.events.filter((event) => {
-          const key = keyOf(event);
-          return key >= start && key < end && revisionOf(event) <= last;
+          const key = event.kv.key;
+          return key >= start && key < end && event.kv.modRevision <= last;
         });
         yield events.length > 0 ? { type: 'events', events, revision } : { type: 'progress', revision };
         if (batch.revision >= last) return;
@@ -337,6 +329,6 @@ function canceled(response: EtcdWatchResponse): StoreError {
 
 function storeEvent({ deleted, kv, previous }: EtcdEvent): StoreEvent {
   const before = previous && { previous };
-  if (deleted) return { type: 'delete', key: kv.key, modRevision: kv.modRevision, ...before };
+  if (deleted) return { type: 'delete', kv, ...before };
   return { type: 'put', kv, created: kv.createRevision === kv.modRevision, ...before };
 }

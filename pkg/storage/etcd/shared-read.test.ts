@@ -2,7 +2,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import t from 'tap';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { SharedRead } from '#storage/etcd/shared-read.js';
+import { SharedRead } from '#storage/etcd/connection.js';
 
 /** Reads that end when they are told to. */
 function slow() {

@@ -1,5 +1,5 @@
 /** One watch's place at the hub: a bounded queue, and what it wants to know about progress. */
-import { keyOf, prefixEnd, type Revision, revisionOf, type StoreEvent, type WatchMessage } from '#storage/store.js';
+import { prefixEnd, type Revision, type StoreEvent, type WatchMessage } from '#storage/store.js';
 
 const separator = '/';
 
@@ -41,7 +41,7 @@ export class SubscriptionIndex {
       else theirs.push(event);
     };
     for (const event of events) {
-      const key = keyOf(event);
+      const key = event.kv.key;
       for (let at = key.indexOf(separator); at >= 0; at = key.indexOf(separator, at + 1)) {
         const same = this.#byPrefix.get(key.slice(0, at + 1));
         if (same !== undefined) for (const subscription of same) give(subscription, event);
@@ -95,7 +95,9 @@ export class Subscription {
     if (this.#end !== undefined) return;
     const [first] = events;
     const wanted =
-      first === undefined || revisionOf(first) > after ? events : events.filter((event) => revisionOf(event) > after);
+      first === undefined || first.kv.modRevision > after
+        ? events
+        : events.filter((event) => event.kv.modRevision > after);
     if (wanted.length === 0) return;
     if (this.#queue.length > 0 && this.#queue.length + wanted.length > queueSize) return this.close();
     this.#queue = this.#queue.length === 0 ? wanted : this.#queue.concat(wanted);
@@ -149,7 +151,7 @@ export class Subscription {
 
   #takeEvents(events: readonly StoreEvent[]): WatchMessage {
     this.#queue = [];
-    return { type: 'events', events, revision: revisionOf(events[events.length - 1] as StoreEvent) };
+    return { type: 'events', events, revision: (events[events.length - 1] as StoreEvent).kv.modRevision };
   }
 
   #notify(): void {

@@ -1,13 +1,5 @@
 /** Every write since the last compaction, in revision order, and those who follow it. */
-import {
-  keyOf,
-  type Revision,
-  revisionOf,
-  StoreError,
-  type StoreEvent,
-  type WatchMessage,
-  type WatchOptions,
-} from '#storage/store.js';
+import { type Revision, StoreError, type StoreEvent, type WatchMessage, type WatchOptions } from '#storage/store.js';
 
 /** Where the store stands. */
 interface Position {
@@ -41,7 +33,7 @@ export class EventLog {
   compact(revision: Revision): Set<string> {
     const dropped = this.#events.splice(0, this.#firstFrom(revision + 1n));
     this.#wakeAll();
-    return new Set(dropped.map(keyOf));
+    return new Set(dropped.map(({ kv }) => kv.key));
   }
 
   close(): void {
@@ -64,7 +56,7 @@ export class EventLog {
         if (next <= compacted) throw new StoreError('compacted', `revision ${next} has been compacted`, { compacted });
         const events = this.#between(start, end, next);
         if (events.length > 0) {
-          next = revisionOf(events[events.length - 1] as StoreEvent) + 1n;
+          next = (events[events.length - 1] as StoreEvent).kv.modRevision + 1n;
           yield { type: 'events', events, revision: next - 1n };
         } else if (announced !== this.#announced && revision + 1n >= next) {
           announced = this.#announced;
@@ -85,8 +77,8 @@ export class EventLog {
     for (let i = this.#firstFrom(from); i < this.#events.length; i++) {
       const event = this.#events[i] as StoreEvent;
       const last = found[found.length - 1];
-      if (found.length >= maxBatch && last !== undefined && revisionOf(last) !== revisionOf(event)) break;
-      const key = keyOf(event);
+      if (found.length >= maxBatch && last !== undefined && last.kv.modRevision !== event.kv.modRevision) break;
+      const key = event.kv.key;
       if (key >= start && key < end) found.push(event);
     }
     return found;
@@ -98,7 +90,7 @@ export class EventLog {
     let high = this.#events.length;
     while (low < high) {
       const middle = (low + high) >>> 1;
-      if (revisionOf(this.#events[middle] as StoreEvent) < revision) low = middle + 1;
+      if ((this.#events[middle] as StoreEvent).kv.modRevision < revision) low = middle + 1;
       else high = middle;
     }
     return low;

@@ -167,7 +167,7 @@ export class MemoryStore implements Store {
     this.#bytes -= key.length + previous.value.length;
     this.#leases.get(key)?.cancel();
     this.#leases.delete(key);
-    this.#log.add({ type: 'delete', key, modRevision: revision, previous });
+    this.#log.add({ type: 'delete', kv: { key, value: noValue, modRevision: revision }, previous });
     this.#putGuards(revision, options);
     return { ok: true, revision };
   }

@@ -19,10 +19,8 @@ import { EtcdStore } from '#storage/etcd/etcd-store.js';
 import { ForwardingStore } from '#storage/forwarding-store.js';
 import { MemoryStore } from '#storage/memory/memory-store.js';
 import {
-  keyOf,
   prefixEnd,
   type Revision,
-  revisionOf,
   type Store,
   StoreError,
   type WriteOptions,
@@ -114,7 +112,7 @@ async function checkHistory(t: Test, store: Store, { from, hard }: { readonly fr
   for await (const message of store.watch({ ...range, fromRevision: from, signal: stop.signal })) {
     const events = message.type === 'events' ? message.events : [];
     for (const [i, event] of events.entries()) {
-      const key = keyOf(event);
+      const key = event.kv.key;
       if (key === `/registry/resourcequotas/${namespace}/q` && event.type === 'put') {
         used = Number((JSON.parse(event.kv.value.toString()) as ResourceQuota).status?.used?.['configmaps'] ?? 0);
       } else if (key.startsWith(`/registry/configmaps/${namespace}/`)) {
@@ -122,7 +120,7 @@ async function checkHistory(t: Test, store: Store, { from, hard }: { readonly fr
         else maps.delete(key);
       }
       const next = events[i + 1];
-      if (next !== undefined && revisionOf(next) === revisionOf(event)) continue;
+      if (next !== undefined && next.kv.modRevision === event.kv.modRevision) continue;
       most = Math.max(most, maps.size);
       if (maps.size > used) overdrawn += 1;
     }

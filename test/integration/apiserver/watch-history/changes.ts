@@ -21,7 +21,7 @@ export async function follow(store: Store, fromRevision: bigint, into: Change[],
   for await (const message of store.watch({ start, end: prefixEnd(start), fromRevision, signal })) {
     if (message.type !== 'events') continue;
     for (const event of message.events) {
-      const { key, modRevision: revision } = event.type === 'put' ? event.kv : event;
+      const { key, modRevision: revision } = event.kv;
       const [namespace = '', name = ''] = key.slice(start.length).split('/');
       if (event.type === 'delete') {
         into.push({ revision, namespace, name });
