@@ -56,7 +56,7 @@ import type { Tracer } from '#daemon/tracing/tracer.js';
 import { ByteBudget } from '#http/server/byte-budget.js';
 import type { UpgradeHandler } from '#http/server/exchange.js';
 import { HttpsServer, type ServerLimits, type TLSMaterial } from '#http/server/https-server.js';
-import { ResponseWriter } from '#http/server/write-response.js';
+import { ResponseWriter } from '#http/server/response-writer.js';
 import type { ResourceStorage } from '#storage/resource-storage.js';
 import type { Store } from '#storage/store.js';
 

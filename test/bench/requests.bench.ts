@@ -7,7 +7,7 @@
 import { parseArgs } from 'node:util';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
-import { ServerRequest } from '#http/server/server-request.js';
+import { ServerRequest } from '#http/server/exchange.js';
 import { podBody, podName, podPath, podsPath, scratchPath } from '#test/bench/access/pods.js';
 import { figure, machineLine } from '#test/bench/report.js';
 import { startApi } from '#test/integration/daemons/api.js';

@@ -14,12 +14,15 @@ export class Captured {
   #size = 0;
 
   constructor(whole?: Buffer) {
-    if (whole !== undefined) this.add(whole);
+    if (whole === undefined) return;
+    this.#parts.push(whole);
+    this.#size = whole.length;
   }
 
+  /** Copies them: their memory may be used for something else. */
   add(bytes: Buffer): void {
     this.#size += bytes.length;
-    if (this.#size <= maxBytes) this.#parts.push(bytes);
+    if (this.#size <= maxBytes) this.#parts.push(Buffer.from(bytes));
     else this.#parts = [];
   }
 

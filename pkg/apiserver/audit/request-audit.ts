@@ -7,13 +7,13 @@ import { internalError, type Status } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { Captured, type CaptureOptions, responseText } from '#apiserver/audit/captured.js';
 import type { EventFacts, ObjectReference } from '#apiserver/audit/event.js';
-import { followed } from '#apiserver/audit/followed-body.js';
 import type { AuditMetrics } from '#apiserver/audit/metrics.js';
 import { type Level, levels, type Recording, type Stage } from '#apiserver/audit/policy.js';
 import { sourcesOf } from '#apiserver/audit/sources.js';
 import type { AuditTrail } from '#apiserver/http/context.js';
 import type { ApiRequest, ApiResponse, UserInfo } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
+import { PartsBody, SeparatedParts } from '#http/server/body.js';
 
 export interface StartedRequest {
   readonly request: ApiRequest;
@@ -156,14 +156,16 @@ export class RequestAudit implements AuditTrail {
       return andThen(begun, () => andThen(ignored(this.#complete()), () => response));
     }
     const captured = this.#recordsAnswer ? new Captured() : undefined;
-    const next = followed(body, {
-      part: captured && ((bytes) => captured.add(bytes)),
-      ended: () => {
-        if (captured !== undefined) this.#answer(captured, response);
-        void ignored(this.#complete());
-      },
-    });
-    return andThen(begun, () => ({ ...response, body: next }));
+    const ended = () => {
+      if (captured !== undefined) this.#answer(captured, response);
+      void ignored(this.#complete());
+    };
+    if (body instanceof PartsBody && body.parts instanceof SeparatedParts) {
+      // All that it is made of is there already.
+      if (captured !== undefined) for (const part of body.parts) captured.add(part);
+      ended();
+    } else body.follow({ part: captured && ((bytes) => captured.add(bytes)), ended });
+    return andThen(begun, () => response);
   }
 
   /** The end of what `answered` does not see the end of. */

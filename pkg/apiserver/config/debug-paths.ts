@@ -8,6 +8,7 @@ import { metricsText } from '#daemon/metrics/registry.js';
 import { metricsView } from '#daemon/metrics/view.js';
 import { parseRequestTarget } from '#daemon/serving/request-target.js';
 import { systemLogDir, systemLogs } from '#daemon/serving/system-logs.js';
+import { IterableBody } from '#http/server/body.js';
 import { plainText } from '#http/server/exchange.js';
 
 type Answer = (context: RequestContext) => Promise<ApiResponse>;
@@ -36,7 +37,8 @@ export function debugPaths(
         signal,
       });
       if (response === undefined) throw new TypeError(`no endpoint at ${path}`);
-      return { status: response.status, headers: { ...response.headers }, body: response.body };
+      const { status, headers, body } = response;
+      return { status, headers: { ...headers }, body: Buffer.isBuffer(body) ? body : new IterableBody(body) };
     };
     paths[path] = answer;
     if (path === '/debug/pprof') paths[`${path}/`] = answer;
@@ -50,5 +52,9 @@ const logs: Answer = async ({ request }) => {
   if (method !== 'GET') return plainText(405, '405: Method Not Allowed');
   const options = { dir: systemLogDir, linkedDirs: [] };
   const { status, headers, body } = await systemLogs(parseRequestTarget(method, url), options);
-  return { status, headers: { ...headers }, body: typeof body === 'string' ? Buffer.from(body) : body };
+  return {
+    status,
+    headers: { ...headers },
+    body: typeof body === 'string' ? Buffer.from(body) : new IterableBody(body),
+  };
 };

@@ -16,7 +16,6 @@ import {
 } from '#apiserver/http/request-series.js';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
 import { type HistogramSeries, PlainCounter, PlainGauge, PlainHistogram } from '#daemon/metrics/plain-series.js';
-import { counted, knownLength } from '#http/server/write-response.js';
 
 const eventLabels = ['group', 'version', 'kind'] as const;
 
@@ -109,20 +108,23 @@ export class RequestMetrics {
     for (const metric of [this.#watchEvents, this.#watchEventSizes]) metric.forget({ group, version, kind });
   }
 
-  /** Counts the request; the result is to be sent, being the response whose size is counted as it is written. */
-  observe(observed: Observed, response: ApiResponse): ApiResponse {
+  /** Counts the request, and the size of the response as it is written. */
+  observe(observed: Observed, response: ApiResponse): void {
     const { request, info, elapsedMs, webhookMs, own } = observed;
     const kind = this.#kind(request, info);
     kind.add(response.status, elapsedMs / 1000, Math.max(0, elapsedMs - webhookMs) / 1000);
     if (own) kind.own++;
-    if (info?.verb !== 'get' && info?.verb !== 'list') return response;
+    if (info?.verb !== 'get' && info?.verb !== 'list') return;
     const { body } = response;
-    const length = knownLength(body);
-    if (length !== undefined) kind.size(length);
-    else if (body !== undefined && !Buffer.isBuffer(body)) {
-      return { ...response, body: counted(body, (bytes) => kind.size(bytes)) };
+    if (body === undefined) kind.size(0);
+    else if (body.length !== undefined) kind.size(body.length);
+    else if (!Buffer.isBuffer(body)) {
+      let bytes = 0;
+      const part = (piece: Buffer) => {
+        bytes += piece.length;
+      };
+      body.follow({ part, ended: () => kind.size(bytes) });
     }
-    return response;
   }
 
   /** An answer broke off after its head had been sent. */

@@ -140,7 +140,7 @@ export class Pipeline {
     return { request, info, auditId, receivedMs, longRunning: isLongRunning(info) };
   }
 
-  #answered({ request, scope, auditId, warnings, startedMs }: Run, made: ApiResponse): MaybePromise<ApiResponse> {
+  #answered({ request, scope, auditId, warnings, startedMs }: Run, response: ApiResponse): MaybePromise<ApiResponse> {
     const { metrics, clock, log, dialect } = this.#options;
     if (scope !== undefined) {
       this.#deadlines.delete(scope);
@@ -150,7 +150,7 @@ export class Pipeline {
     const own = scope?.user.name === dialect.users.apiServer;
     const { inTurn, atOnce } = scope?.webhookMs ?? noWebhooks;
     const observed = { request, info: scope?.info, elapsedMs, webhookMs: inTurn + atOnce, own };
-    const response = metrics.observe(observed, made);
+    metrics.observe(observed, response);
     if (log.isLevelEnabled('debug')) {
       log.debug({ auditId, method: request.method, url: request.url, status: response.status, elapsedMs }, 'request');
     }

@@ -9,8 +9,7 @@ import { toStatus } from '#apiserver/representation/respond.js';
 import type { FrameEncoder } from '#apiserver/representation/watch-events.js';
 import { converted, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
-import { pieces } from '#http/server/parts-body.js';
-import { type BodySink, PushedBody } from '#http/server/pushed-body.js';
+import { type BodySink, pieces, SourceBody } from '#http/server/body.js';
 import { WatchOverflowError } from '#storage/cache/watcher.js';
 import type { Entry, ResourceEvent, ResourceWatch, WatchListener } from '#storage/resource-storage.js';
 
@@ -42,7 +41,7 @@ const lastBookmarkMs = 2000;
 /** Whoever begins with more events begins with a state, of which nobody else will be sent the same ones. */
 const mostShared = 400;
 
-export class WatchBody extends PushedBody implements WatchListener {
+export class WatchBody extends SourceBody implements WatchListener {
   readonly #registry: WatchBodyContext;
   readonly #resource: ServedResource;
   readonly #session: ResourceWatch;

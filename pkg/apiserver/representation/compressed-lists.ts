@@ -10,7 +10,7 @@ import { constants, crc32, deflateRaw } from 'node:zlib';
 import { combineCrc32 } from '#apiserver/representation/crc32-combine.js';
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
 import { gzipLevel } from '#apiserver/representation/streaming.js';
-import { PartsBody } from '#http/server/parts-body.js';
+import { IterableBody } from '#http/server/body.js';
 import type { Entry, EntryBytes } from '#storage/resource-storage.js';
 
 interface Block {
@@ -73,8 +73,8 @@ export class CompressedLists {
    * The list as a gzip body, compressed as it is read. `list` must have all objects of a range of keys: versions tell two
    * lists apart only where none is left out.
    */
-  body(list: ReadyList): PartsBody {
-    return new PartsBody(this.#parts(list), { held: heldBytes });
+  body(list: ReadyList): IterableBody {
+    return new IterableBody(this.#parts(list), { held: heldBytes });
   }
 
   async *#parts(list: ReadyList): AsyncGenerator<Buffer, void, void> {

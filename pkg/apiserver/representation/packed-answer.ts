@@ -3,7 +3,7 @@ import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { PackedRow } from '#apiserver/representation/packed.js';
 import { acceptsGzip } from '#apiserver/representation/respond.js';
-import { PartsBody } from '#http/server/parts-body.js';
+import { IterableBody, PartsBody } from '#http/server/body.js';
 
 /** Larger ones are sent in parts. */
 const wholeBytes = 128 * 1024;
@@ -25,7 +25,7 @@ export async function packedAnswer(
     return { status: 200, headers: packed, body: new PartsBody(row.gzip(), { length }) };
   }
   if (row.length > wholeBytes) {
-    return { status: 200, headers, body: new PartsBody(row.plain(), { length: row.length, held: heldBytes }) };
+    return { status: 200, headers, body: new IterableBody(row.plain(), { length: row.length, held: heldBytes }) };
   }
   const parts: Buffer[] = [];
   for await (const part of row.plain()) parts.push(part);

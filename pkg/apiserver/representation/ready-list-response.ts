@@ -3,7 +3,7 @@ import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { CompressedLists } from '#apiserver/representation/compressed-lists.js';
 import type { ReadyList } from '#apiserver/representation/ready-list.js';
 import { gzipHeaders, gzipThresholdBytes } from '#apiserver/representation/streaming.js';
-import { largeBodyBytes, PartsBody, SeparatedParts } from '#http/server/parts-body.js';
+import { largeBodyBytes, PartsBody, SeparatedParts } from '#http/server/body.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 export interface ReadyListOptions {

@@ -2,7 +2,7 @@
 import { pipeline, Readable } from 'node:stream';
 import { createGzip } from 'node:zlib';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { PartsBody } from '#http/server/parts-body.js';
+import { IterableBody, PartsBody } from '#http/server/body.js';
 
 /** Smaller answers are sent whole, with their length, and not compressed; 1.24 takes the same bound for gzip. */
 export const gzipThresholdBytes = 128 * 1024;
@@ -32,7 +32,7 @@ export function partsResponse(parts: Iterable<Buffer>, contentType: string, gzip
   return {
     status: 200,
     headers: { ...headers, ...gzipHeaders },
-    body: new PartsBody(compressed(body), { held: gzipBytes }),
+    body: new IterableBody(compressed(body), { held: gzipBytes }),
   };
 }
 

@@ -1,21 +1,63 @@
 /** One plain HTTP request to a backend; the answer is streamed. */
 
-import { request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
+import { type ClientRequest, request as httpRequest, type IncomingMessage, type RequestOptions } from 'node:http';
 import { type Agent, request as httpsRequest } from 'node:https';
 import { pipeline, Readable, type Transform } from 'node:stream';
 import { createGunzip, createGzip } from 'node:zlib';
 import type { Clock } from '#apimachinery/clock.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
-import type { ApiResponse } from '#apiserver/http/exchange.js';
+import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
 import { authority } from '#apiserver/service-routing/address.js';
 import { reasonOf } from '#apiserver/service-routing/dial-failure.js';
 import { type Backend, dialTarget, tlsOptions } from '#apiserver/streaming/backend.js';
 import { type LinkContext, LinkRewriter, rewriteLink } from '#apiserver/streaming/html-links.js';
-import { framing, isWhole, type PassedBody, send } from '#apiserver/streaming/passed-body.js';
 import { maxHeaderBytes } from '#daemon/serving/connection-limits.js';
 import { endToEnd } from '#daemon/streaming/end-to-end.js';
 import { repeatableMethods } from '#daemon/streaming/pass-on.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
+import { IterableBody, SourceBody } from '#http/server/body.js';
+import type { StreamedBody } from '#http/server/exchange.js';
+
+/** Whole bodies are sent again where a kept connection turns out to be dead; longer ones are not kept for that. */
+const wholeBytes = 256 * 1024;
+
+export type PassedBody = Buffer | StreamedBody;
+
+/** The body of a request that is passed on. Rejects with a StatusError. */
+export async function bodyToPass(request: ApiRequest): Promise<PassedBody> {
+  const { readBody, openBody, body, headers } = request;
+  if (readBody === undefined || openBody === undefined) return body;
+  const length = headers['content-length'];
+  // What has no length may be one side of a conversation, whose other side is to hear each part of it at once.
+  return length !== undefined && Number(length) <= wholeBytes ? readBody() : openBody();
+}
+
+function isWhole(body: PassedBody): body is Buffer {
+  return Buffer.isBuffer(body);
+}
+
+/** How the body's end is found. Always said: Node.js says nothing for methods that mostly have no body. */
+function framing(body: PassedBody): { 'transfer-encoding'?: string; 'content-length'?: string } {
+  const { length } = body;
+  if (length === undefined) return { 'transfer-encoding': 'chunked' };
+  return length === 0 ? {} : { 'content-length': String(length) };
+}
+
+/** Sends the body as fast as the backend takes it; a client that breaks off breaks the request off. */
+function send(body: PassedBody, outgoing: ClientRequest): void {
+  if (isWhole(body)) {
+    outgoing.end(body);
+    return;
+  }
+  const { source } = body;
+  source.on('error', (error) => outgoing.destroy(error));
+  // The answer may be there before the body is.
+  outgoing.once('close', () => {
+    source.unpipe(outgoing);
+    body.leave();
+  });
+  source.pipe(outgoing);
+}
 
 export interface BackendRequest {
   readonly backend: Backend;
@@ -132,7 +174,7 @@ export async function proxyRequest(request: ProxyRequest): Promise<ApiResponse> 
     return withOwnLinks({ ...answer, body: undefined }, request);
   }
   if (request.whole !== true) return withOwnLinks(answer, request);
-  return withOwnLinks({ ...answer, body: wholeBody(response, request) }, request);
+  return withOwnLinks({ ...answer, body: new IterableBody(wholeBody(response, request)) }, request);
 }
 
 /** The body as it arrives. Throws when it is not the whole one, or takes too long. */
@@ -167,17 +209,18 @@ function withOwnLinks(answer: ApiResponse, { links, method }: ProxyRequest): Api
   const type = headers['content-type']?.split(';', 1)[0]?.trim();
   const encoding = headers['content-encoding'] ?? '';
   const { body } = answer;
-  if (type !== 'text/html' || method === 'HEAD' || !isChunks(body) || (encoding !== '' && encoding !== 'gzip')) {
+  if (
+    type !== 'text/html' ||
+    method === 'HEAD' ||
+    !(body instanceof SourceBody) ||
+    (encoding !== '' && encoding !== 'gzip')
+  ) {
     return { ...answer, headers };
   }
   delete headers['content-length'];
   const steps =
     encoding === 'gzip' ? [createGunzip(), new LinkRewriter(links), createGzip()] : [new LinkRewriter(links)];
-  return { ...answer, headers, body: rewritten(body, steps) };
-}
-
-function isChunks(body: ApiResponse['body']): body is AsyncIterable<Buffer> {
-  return body !== undefined && !Buffer.isBuffer(body) && typeof body !== 'string' && Symbol.asyncIterator in body;
+  return { ...answer, headers, body: new IterableBody(rewritten(body, steps)) };
 }
 
 async function* rewritten(body: AsyncIterable<Buffer>, steps: readonly Transform[]): AsyncGenerator<Buffer> {
@@ -193,7 +236,7 @@ export function answerOf(response: IncomingMessage, limit?: number): ApiResponse
   const { 'set-cookie': cookies, ...others } = response.headers;
   for (const [name, value] of Object.entries(endToEnd(others)))
     headers[name] = Array.isArray(value) ? value.join(', ') : value;
-  return { status: response.statusCode ?? 502, headers, cookies, body: chunks(response, limit) };
+  return { status: response.statusCode ?? 502, headers, cookies, body: new IterableBody(chunks(response, limit)) };
 }
 
 /** The body as it arrives. Ends without an error when the backend breaks off: the client got what there was. */

@@ -14,6 +14,7 @@ import { bodyProtocol, sendOverWebSocket } from '#apiserver/streaming/body-webso
 import { bodyText, chunks, openRequest } from '#apiserver/streaming/http-proxy.js';
 import type { NodeAgents } from '#apiserver/streaming/node-agents.js';
 import { chooseContainer, findPod } from '#apiserver/streaming/pod-target.js';
+import { IterableBody } from '#http/server/body.js';
 
 export interface PodLogOptions extends PodStreamOptions {
   readonly dialect: Dialect;
@@ -61,7 +62,7 @@ async function openLog({ reader, nodeAgents }: PodStreamOptions, context: Reques
     throw internalError(new Error(`Get "https://${authority(backend)}${path}": ${why}`, { cause: error }));
   });
   const { statusCode = 500 } = response;
-  if (statusCode >= 200 && statusCode < 300) return { status: 200, headers, body: chunks(response) };
+  if (statusCode >= 200 && statusCode < 300) return { status: 200, headers, body: new IterableBody(chunks(response)) };
   throw agentFailure(statusCode, await bodyText(response), info.name);
 }
 

@@ -1,13 +1,12 @@
 import { Writable } from 'node:stream';
 import { setImmediate as endOfTurn } from 'node:timers/promises';
 import t from 'tap';
-import { DataFrames } from '#http/http2/data-frames.js';
 import { FrameWriter } from '#http/http2/frame-writer.js';
 import { frameHeadBytes, maxWindow } from '#http/http2/frames.js';
 import { Outgoing, OutgoingStream } from '#http/http2/outgoing.js';
 
 /** The payloads of all frames, and the sizes of the writes that they came in. */
-async function sent(bytes: Buffer | DataFrames, left?: () => void, frameBytes = 16_384, windows = maxWindow) {
+async function sent(bytes: Buffer, left?: () => void, frameBytes = 16_384, windows = maxWindow) {
   const writes: Buffer[] = [];
   const socket = new Writable({
     write(chunk: Buffer, _encoding, done) {
@@ -59,28 +58,4 @@ void t.test('of others it goes as far as small writes have room, whatever the pe
     t.ok(Buffer.concat(payloads).equals(bytes));
     t.ok(Math.max(...sizes) <= 64 * 1024, String(sizes));
   }
-});
-
-void t.test('frames that were made before are sent as they are', async (t) => {
-  const frames = new DataFrames(Buffer.alloc(200_000), 1);
-  const most = 150_000;
-  for (let at = 0; at < most; ) {
-    const room = Math.min(frames.mostRoom(), most - at);
-    bytes.copy(frames.buffer, frames.at, at, at + room);
-    frames.wrote(room);
-    at += room;
-  }
-  const expected = bytes.subarray(0, most);
-  let left = 0;
-  const { payloads, sizes } = await sent(frames, () => left++);
-  t.ok(Buffer.concat(payloads).equals(expected));
-  t.equal(sizes[0], frames.bytes().length, 'in one write');
-  t.equal(left, 1);
-
-  await t.test('and taken apart for a peer that takes less', async (t) => {
-    left = 0;
-    const { payloads } = await sent(frames, () => left++, 16_384, 20_000);
-    t.ok(Buffer.concat(payloads).equals(expected));
-    t.equal(left, 1);
-  });
 });

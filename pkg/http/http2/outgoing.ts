@@ -2,7 +2,6 @@
 
 import type { Duplex } from 'node:stream';
 import { ConnectionError } from '#http/http2/connection-error.js';
-import { DataFrames } from '#http/http2/data-frames.js';
 import type { FrameWriter } from '#http/http2/frame-writer.js';
 import {
   defaultFrameBytes,
@@ -19,7 +18,7 @@ import { emptyTable } from '#http/http2/hpack.js';
 
 /** The sending half of a stream: what is still to be sent on it. */
 export interface Part {
-  readonly bytes: Buffer | DataFrames;
+  readonly bytes: Buffer;
   readonly left: (() => void) | undefined;
 }
 
@@ -31,7 +30,7 @@ export class OutgoingStream {
   /** Bytes that the peer still takes. */
   window = 0;
   /** Data that is still to be sent. */
-  pending: Buffer | DataFrames = nothing;
+  pending: Buffer = nothing;
   /** Called when that has been written, so that its memory may be used for something else. */
   left: (() => void) | undefined;
   /** Nothing follows the data that is here. */
@@ -46,7 +45,7 @@ export class OutgoingStream {
   }
 
   /** Puts data behind what is there. */
-  add(bytes: Buffer | DataFrames, left?: () => void): void {
+  add(bytes: Buffer, left?: () => void): void {
     if (this.pending.length === 0 && !this.hasMore) {
       this.pending = bytes;
       this.left = left;
@@ -62,21 +61,6 @@ export class OutgoingStream {
     this.pending = part?.bytes ?? nothing;
     this.left = part?.left;
     return part !== undefined;
-  }
-
-  /** `pending` as bytes: frames that cannot be sent as they are become the parts that they carry. */
-  pendingBytes(): Buffer {
-    const { pending } = this;
-    if (!(pending instanceof DataFrames)) return pending;
-    const [first = nothing, ...rest] = pending.payloads();
-    const { left } = this;
-    if (rest.length > 0) {
-      const parts = rest.map((bytes, i) => ({ bytes, left: i === rest.length - 1 ? left : undefined }));
-      this.#more = [...parts, ...(this.#more ?? [])];
-      this.left = undefined;
-    }
-    this.pending = first;
-    return first;
   }
 }
 
@@ -146,12 +130,7 @@ export class Outgoing<S extends OutgoingStream> {
   pump(stream: S): void {
     let sent = 0;
     do {
-      if (stream.pending instanceof DataFrames && sent < turnBytes && this.#takes(stream, stream.pending)) {
-        sent += stream.pending.length;
-        this.#made(stream, stream.pending);
-        continue;
-      }
-      const pending = stream.pendingBytes();
+      const { pending } = stream;
       let at = 0;
       while (at < pending.length) {
         const room = Math.min(pending.length - at, stream.window, this.#window);
@@ -175,17 +154,6 @@ export class Outgoing<S extends OutgoingStream> {
     const waited = this.#blocked.delete(stream);
     if (stream.ends && !stream.done) this.#data(stream, nothing, true, undefined);
     if (stream.ends || waited) this.#sent(stream);
-  }
-
-  /** Whether all of it may be sent now. */
-  #takes(stream: S, { length }: DataFrames): boolean {
-    return length <= stream.window && length <= this.#window && this.#writer.waiting <= maxWaitingBytes;
-  }
-
-  #made(stream: S, frames: DataFrames): void {
-    this.#writer.send(frames.bytes(), stream.left);
-    stream.window -= frames.length;
-    this.#window -= frames.length;
   }
 
   #data(stream: S, bytes: Buffer, ends: boolean, left: (() => void) | undefined): void {

@@ -1,5 +1,4 @@
 /** One request and its answer, as a stream of an HTTP/2 connection, on the server's side. */
-import type { DataFrames } from '#http/http2/data-frames.js';
 import { resetCode } from '#http/http2/frames.js';
 import type { RequestForm } from '#http/http2/message-form.js';
 import { OutgoingStream } from '#http/http2/outgoing.js';
@@ -65,7 +64,7 @@ export class ServerStream extends OutgoingStream {
    * Sends a part of the body, which is not empty; false when it would be better to wait until the handler is told that it has `drained`.
    * `left` is called when the memory may be used for something else; not when the stream is over before that.
    */
-  write(bytes: Buffer | DataFrames, left?: () => void): boolean {
+  write(bytes: Buffer, left?: () => void): boolean {
     if (this.#over) return true;
     this.add(bytes, left);
     this.#session.pump(this);
@@ -73,7 +72,7 @@ export class ServerStream extends OutgoingStream {
   }
 
   /** Sends the last part. */
-  end(bytes: Buffer | DataFrames, left?: () => void): void {
+  end(bytes: Buffer, left?: () => void): void {
     if (this.#over) return;
     this.ends = true;
     if (bytes.length > 0) this.add(bytes, left);

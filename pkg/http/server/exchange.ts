@@ -1,7 +1,9 @@
-/** A request and its response, free of the version of HTTP that carries them. */
+/** A request and its response, and the exchange that carries both, whatever version of HTTP its client speaks. */
 import type { Duplex, Readable } from 'node:stream';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
-import type { Cancellation } from '#apimachinery/cancellation.js';
+import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
+import type { HeaderField } from '#http/http2/hpack.js';
+import type { Body } from '#http/server/body.js';
 
 export interface HttpRequest {
   readonly method: string;
@@ -48,8 +50,7 @@ export interface HttpResponse {
   readonly headers: Record<string, string>;
   /** Values of `Set-Cookie`, the one header that cannot be joined; absent: none. */
   readonly cookies?: readonly string[] | undefined;
-  /** Buffers are written as they are; an iterable is streamed with back-pressure, one write per item. */
-  readonly body: Buffer | AsyncIterable<Buffer> | undefined;
+  readonly body: Body | undefined;
 }
 
 /** Without a promise where the answer is at hand. Never throws. */
@@ -69,4 +70,135 @@ export const plainTextHeaders: Readonly<Record<string, string>> = {
 
 export function plainText(status: number, body: string): HttpResponse {
   return { status, headers: { ...plainTextHeaders }, body: Buffer.from(body) };
+}
+
+/** Who is at the other end of a connection. */
+export interface Peer {
+  readonly address: string;
+  /** DER of the certificate that it has shown. */
+  readonly certificate: Buffer | undefined;
+}
+
+export interface ServerRequestOptions {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  /** Names and values in turn, or in pairs. */
+  readonly rawHeaders: readonly string[] | readonly HeaderField[];
+  readonly peer: Peer;
+  readonly gone: LazyAbort;
+  readonly readBody: (() => Promise<Buffer>) | undefined;
+  readonly openBody: (() => StreamedBody) | undefined;
+}
+
+const noBody = Buffer.alloc(0);
+
+/**
+ * A class, and not an object with a getter: each of those has a hidden class of its own, which holds on to the request
+ * until the next full garbage collection.
+ */
+export class ServerRequest implements HttpRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string | undefined>>;
+  readonly peer: Peer;
+  readonly readBody: (() => Promise<Buffer>) | undefined;
+  readonly openBody: (() => StreamedBody) | undefined;
+  body = noBody;
+  readonly #rawHeaders: readonly string[] | readonly HeaderField[];
+  readonly #gone: LazyAbort;
+
+  constructor({ method, url, headers, rawHeaders, peer, gone, readBody, openBody }: ServerRequestOptions) {
+    this.method = method;
+    this.url = url;
+    this.headers = headers;
+    this.#rawHeaders = rawHeaders;
+    this.peer = peer;
+    this.readBody = readBody;
+    this.openBody = openBody;
+    this.#gone = gone;
+  }
+
+  get rawHeaders(): readonly string[] {
+    return this.#rawHeaders.flat();
+  }
+
+  get remoteAddress(): string {
+    return this.peer.address;
+  }
+
+  get clientCertificate(): Buffer | undefined {
+    return this.peer.certificate;
+  }
+
+  get signal(): AbortSignal {
+    return this.#gone.signal;
+  }
+
+  get cancellation(): Cancellation {
+    return this.#gone;
+  }
+
+  cancel(reason: unknown): void {
+    this.#gone.abort(reason);
+  }
+}
+
+/** A request under way, and what its answer is written to. */
+export interface Exchange {
+  readonly request: HttpRequest;
+  /** Aborted with `clientGone` when the client goes before its answer is there. */
+  readonly gone: LazyAbort;
+  /** The client is gone, or the answer was broken off. */
+  readonly destroyed: boolean;
+  readonly headersSent: boolean;
+  /** Is told while there is one; one at a time. */
+  listener: ExchangeListener | undefined;
+  /** The handler has answered, the answer is going to be written. */
+  answered?(): void;
+  /**
+   * The head. Names of headers are in lower case. It may wait for what follows it. Throws TypeErrors for headers that cannot
+   * be sent; nothing has been written then. `cookies`: values of `set-cookie`, each of which is a field of its own.
+   */
+  head(status: number, headers: Readonly<Record<string, string>>, cookies?: readonly string[]): void;
+  /** The head leaves without waiting for a body; called before a body that is written without `left`. */
+  flush(): void;
+  /** A body is written at less cost when the head says how long it is. */
+  readonly needsLength: boolean;
+  /**
+   * A part of the body. False when it would be better to wait until the listener is told of room. `left` is called when the
+   * memory may be used for something else.
+   */
+  write(bytes: Buffer, left?: () => void): boolean;
+  /** The end, with the last part of the body if there is one. */
+  end(bytes?: Buffer, left?: () => void): void;
+  /** Breaks the answer off. */
+  destroy(): void;
+}
+
+export interface ExchangeListener {
+  /** There is room again. */
+  drained(): void;
+  /** Nothing more can be written; it is no loss when all was. */
+  closed(): void;
+}
+
+/** Why the work for an answer is stopped of which only the head is wanted. */
+export const headSent = new Error('the answer has no body');
+/** Why the work for a request is stopped whose client is gone; one for all, since making errors is not cheap. */
+export const clientGone = new Error('the client went away');
+
+/** A request's body has more bytes than are read. */
+export class BodyTooLargeError extends Error {
+  override readonly name = 'BodyTooLargeError';
+}
+
+export function brokenOff(): Error {
+  return new Error('the request was broken off');
+}
+
+/** Serves what a connection brings; resolves, or returns, when the answer has been handed over, or is not wanted any more. */
+export interface ExchangeServer {
+  /** Never throws, never rejects. */
+  serve(exchange: Exchange): MaybePromise<void>;
 }

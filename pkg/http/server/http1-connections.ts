@@ -1,21 +1,22 @@
-/** Requests over HTTP/1.1, by Node.js's server: one after the other on each connection, and upgrades. */
-
+/** Connections of HTTP/1.1, by Node.js's server: one request after the other on each, and upgrades. */
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { andThen } from '#apimachinery/async/steps.js';
-import { LazyAbort } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { type Connection, type Connections, drainAbandoned, lingerAfterAnswer } from '#http/server/connections.js';
-import type { HttpResponse, StreamedBody, UpgradeHandler } from '#http/server/exchange.js';
-import { Chunks, Http1Answer } from '#http/server/http1-answer.js';
-import { BodyTooLargeError, readBody } from '#http/server/request-body.js';
-import { clientGone, headSent, type RequestServer } from '#http/server/request-server.js';
-import { type Peer, ServerRequest } from '#http/server/server-request.js';
-import type { ResponseWriter } from '#http/server/write-response.js';
+import type { Connection, Connections } from '#http/server/connections.js';
+import {
+  clientGone,
+  type ExchangeServer,
+  type HttpResponse,
+  headSent,
+  type Peer,
+  type UpgradeHandler,
+} from '#http/server/exchange.js';
+import { Chunks, Http1Exchange } from '#http/server/http1-exchange.js';
+import type { ResponseWriter } from '#http/server/response-writer.js';
 
 /** Characters of a host and port as Go's servers take them (golang.org/x/net/http/httpguts, ValidHostHeader). */
 const valid = /^[!$%&'()*+,\-.0-9:;=@A-Z[\]_a-z~]*$/;
@@ -46,9 +47,9 @@ function hostAnswer(failure: string): HttpResponse & { readonly body: Buffer } {
   return { status: 400, headers, body };
 }
 
-export interface Http1RequestsOptions {
+export interface Http1ConnectionsOptions {
   readonly clock: Clock;
-  readonly server: RequestServer;
+  readonly server: ExchangeServer;
   readonly connections: Connections;
   readonly upgrade: UpgradeHandler;
   readonly writer: ResponseWriter;
@@ -62,18 +63,6 @@ export interface Http1RequestsOptions {
   readonly closing: () => boolean;
 }
 
-interface Exchange {
-  readonly peer: Peer;
-  readonly gone: LazyAbort;
-  readonly answer: Http1Answer | undefined;
-  readonly response: ServerResponse;
-  /** The client waits to be told to send its body. */
-  asks: boolean;
-}
-
-/** Bytes of a refused body that are read for the sake of the answer, in terms of the largest body. */
-const lingerBodies = 10;
-
 /** Statuses of what Node.js's parser refuses; 400 for everything else. */
 const failureStatus: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
@@ -81,11 +70,11 @@ const failureStatus: Readonly<Record<string, number>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 408,
 };
 
-export class Http1Requests {
-  readonly #options: Http1RequestsOptions;
+export class Http1Connections {
+  readonly #options: Http1ConnectionsOptions;
   readonly #chunks = new Chunks();
 
-  constructor(options: Http1RequestsOptions) {
+  constructor(options: Http1ConnectionsOptions) {
     this.#options = options;
   }
 
@@ -113,23 +102,16 @@ export class Http1Requests {
     readOn(raw.socket);
     const connection = this.#options.connections.of(raw.socket as TLSSocket);
     if (!this.#admit(raw, response, { connection, asks })) return;
-    const gone = new LazyAbort();
     let served = false;
     connection.open += 1;
     connection.served += 1;
-    const answer = new Http1Answer(response, this.#chunks, () => {
+    const exchange = this.#exchange(raw, response, asks, connection.peer, () => {
       connection.open -= 1;
-      if (!served) gone.abort(clientGone);
+      if (!served) exchange.gone.abort(clientGone);
       connection.waiting.shift()?.();
     });
-    answer.closes = this.#options.closing();
-    const exchange: Exchange = { peer: connection.peer, gone, answer, response, asks };
-    const answered = () => {
-      // A client that still waits may send its body or not: what comes next on the connection cannot be told.
-      if (exchange.asks) answer.closes = true;
-    };
-    const request = this.#request(raw, exchange);
-    void andThen(this.#options.server.serve({ request, target: answer, gone, answered }), () => {
+    exchange.closes = this.#options.closing();
+    void andThen(this.#options.server.serve(exchange), () => {
       served = true;
     });
   }
@@ -137,23 +119,41 @@ export class Http1Requests {
   /** Never rejects. */
   async upgrade(raw: IncomingMessage, socket: Duplex, head: Buffer): Promise<void> {
     const { upgrade, log, connections, writer } = this.#options;
-    const gone = new LazyAbort();
+    const response = new ServerResponse(raw);
+    const { peer } = connections.of(raw.socket as TLSSocket);
+    const exchange = this.#exchange(raw, response, false, peer, () => undefined);
+    const { request, gone } = exchange;
     socket.once('close', () => gone.abort(clientGone));
     socket.on('error', (err) => log.debug({ err, url: raw.url }, 'upgraded connection failed'));
-    const response = new ServerResponse(raw);
     try {
       const failure = hostFailure(raw);
-      const { peer } = connections.of(raw.socket as TLSSocket);
-      const request = this.#request(raw, { peer, gone, answer: undefined, response, asks: false });
       const answer = failure === undefined ? await upgrade(request, socket, head) : hostAnswer(failure);
       if (answer === undefined) return;
-      const target = new Http1Answer(onSocket(response, socket), this.#chunks, () => undefined);
-      await writer.write(target, answer, raw.method === 'HEAD', gone);
+      useSocket(response, socket);
+      await writer.write(exchange, answer, raw.method === 'HEAD', gone);
       gone.abort(headSent);
     } catch (err) {
       if (gone.reason === undefined) log.warn({ err, url: raw.url }, 'upgrade failed');
       socket.destroy();
     }
+  }
+
+  #exchange(
+    raw: IncomingMessage,
+    response: ServerResponse,
+    asks: boolean,
+    peer: Peer,
+    closed: () => void,
+  ): Http1Exchange {
+    const { clock, maxBodyBytes, lingerMs } = this.#options;
+    return new Http1Exchange(raw, response, asks, {
+      clock,
+      peer,
+      chunks: this.#chunks,
+      maxBodyBytes,
+      lingerMs,
+      closed,
+    });
   }
 
   /** Whether a request is served now; else it waits, has been answered, or there is nobody to answer any more. */
@@ -180,66 +180,6 @@ export class Http1Requests {
     response.writeHead(status, `Bad Request: ${failure}`, headers).end(body);
     return false;
   }
-
-  #request(raw: IncomingMessage, exchange: Exchange): ServerRequest {
-    const { peer, gone } = exchange;
-    const bodied = hasBody(raw);
-    return new ServerRequest({
-      method: raw.method ?? 'GET',
-      url: raw.url ?? '/',
-      // Node.js gives names in lower case and joins what is repeated; only responses have headers that are lists.
-      headers: raw.headers as Record<string, string | undefined>,
-      rawHeaders: raw.rawHeaders,
-      peer,
-      gone,
-      readBody: bodied ? () => this.#body(raw, exchange) : undefined,
-      openBody: bodied ? () => this.#open(raw, exchange) : undefined,
-    });
-  }
-
-  /** Tells a client that waits for it to send its body. */
-  #goOn(exchange: Exchange): void {
-    if (!exchange.asks) return;
-    exchange.asks = false;
-    exchange.response.writeContinue();
-  }
-
-  /** The body as it comes. What is left of it when its reader leaves is in the way of the next request on the connection. */
-  #open(raw: IncomingMessage, exchange: Exchange): StreamedBody {
-    this.#goOn(exchange);
-    const { answer } = exchange;
-    const { maxBodyBytes, clock, lingerMs } = this.#options;
-    const length = raw.headers['content-length'];
-    let left = false;
-    const leave = () => {
-      if (left || raw.destroyed) return;
-      left = true;
-      if (raw.complete) {
-        // Node.js reads nothing more from the connection while this waits.
-        raw.resume();
-        return;
-      }
-      if (answer !== undefined) answer.closes = true;
-      drainAbandoned(raw, { clock, bytes: lingerBodies * maxBodyBytes, ms: lingerMs });
-    };
-    return { source: raw, length: length === undefined ? undefined : Number(length), leave };
-  }
-
-  /** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
-  async #body(raw: IncomingMessage, exchange: Exchange): Promise<Buffer> {
-    const { maxBodyBytes, clock, lingerMs } = this.#options;
-    if (!announcesMore(raw, maxBodyBytes)) this.#goOn(exchange);
-    const { answer } = exchange;
-    try {
-      return await readBody(raw, maxBodyBytes);
-    } catch (error) {
-      if (!(error instanceof BodyTooLargeError)) throw badRequest(String(error), error);
-      // What the client still sends is not wanted, but it is to read the answer.
-      if (answer !== undefined) answer.closes = true;
-      lingerAfterAnswer(raw, { clock, bytes: lingerBodies * maxBodyBytes, ms: lingerMs });
-      throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
-    }
-  }
 }
 
 /**
@@ -253,20 +193,9 @@ function readOn(socket: Socket & { _paused?: boolean }): void {
   socket.resume();
 }
 
-/** A response on a connection that the server has given out of its hands, and which ends with it. */
-function onSocket(response: ServerResponse, socket: Duplex): ServerResponse {
+/** Writes the response to a connection that the server has given out of its hands, and which ends with it. */
+function useSocket(response: ServerResponse, socket: Duplex): void {
   response.shouldKeepAlive = false;
   response.assignSocket(socket as TLSSocket);
   response.once('finish', () => socket.end());
-  return response;
-}
-
-/** Whether anything of a body is to be expected. */
-function hasBody({ method, headers }: IncomingMessage): boolean {
-  if (method !== 'GET' && method !== 'HEAD') return true;
-  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-}
-
-function announcesMore({ headers }: IncomingMessage, bytes: number): boolean {
-  return Number(headers['content-length'] ?? 0) > bytes;
 }

@@ -7,13 +7,12 @@ import type { ResponseHeads } from '#http/http2/response-heads.js';
 import { type RequestHead, ServerSession, type ServerSessionHandler } from '#http/http2/server-session.js';
 import type { ServerStream } from '#http/http2/server-stream.js';
 import type { Connection, Connections } from '#http/server/connections.js';
-import { plainTextHeaders } from '#http/server/exchange.js';
+import { type ExchangeServer, plainTextHeaders } from '#http/server/exchange.js';
 import { Http2Exchange } from '#http/server/http2-exchange.js';
-import type { RequestServer } from '#http/server/request-server.js';
 
-export interface Http2RequestsOptions {
+export interface Http2ConnectionOptions {
   readonly clock: Clock;
-  readonly server: RequestServer;
+  readonly server: ExchangeServer;
   readonly connections: Connections;
   /** Shared by all connections. */
   readonly heads: ResponseHeads;
@@ -29,13 +28,13 @@ export interface Http2RequestsOptions {
 const streamWindowBytes = 256 * 1024;
 const sessionWindowBytes = 1024 * 1024;
 
-export class Http2Requests implements ServerSessionHandler {
-  readonly #options: Http2RequestsOptions;
+export class Http2Connection implements ServerSessionHandler {
+  readonly #options: Http2ConnectionOptions;
   readonly #connection: Connection;
   readonly #session: ServerSession;
 
   /** `socket`: connected, with HTTP/2 agreed upon. */
-  constructor(socket: TLSSocket, options: Http2RequestsOptions) {
+  constructor(socket: TLSSocket, options: Http2ConnectionOptions) {
     this.#options = options;
     const { clock, connections, maxStreams, maxHeaderBytes, buffers } = options;
     // RFC 9113, 9.2.1.

@@ -1,5 +1,5 @@
 /** One request over HTTP/2, and where its answer goes. */
-
+import { Readable } from 'node:stream';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import { resetCode } from '#http/http2/frames.js';
@@ -8,14 +8,16 @@ import type { ResponseHeads } from '#http/http2/response-heads.js';
 import type { RequestHead } from '#http/http2/server-session.js';
 import type { ServerStream, ServerStreamHandler } from '#http/http2/server-stream.js';
 import type { StreamFailure } from '#http/http2/stream.js';
-import type { AnswerListener, AnswerTarget, Piece } from '#http/server/answer-target.js';
 import type { Connection } from '#http/server/connections.js';
-import type { StreamedBody } from '#http/server/exchange.js';
-import { Http2Body } from '#http/server/http2-body.js';
-import { FramedPiece } from '#http/server/piece.js';
-import { BodyTooLargeError } from '#http/server/request-body.js';
-import { clientGone, type ServedExchange } from '#http/server/request-server.js';
-import { ServerRequest } from '#http/server/server-request.js';
+import {
+  BodyTooLargeError,
+  brokenOff,
+  clientGone,
+  type Exchange,
+  type ExchangeListener,
+  ServerRequest,
+  type StreamedBody,
+} from '#http/server/exchange.js';
 
 export interface Http2ExchangeOptions {
   readonly connection: Connection;
@@ -35,16 +37,16 @@ const single: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStreamHandler {
+export class Http2Exchange implements Exchange, ServerStreamHandler {
   readonly request: ServerRequest;
   readonly gone = new LazyAbort();
-  listener: AnswerListener | undefined;
+  listener: ExchangeListener | undefined;
   readonly needsLength = false;
   headersSent = false;
   destroyed = false;
   readonly #options: Http2ExchangeOptions;
   readonly #stream: ServerStream;
-  #body: Http2Body | undefined;
+  #body: RequestBody | undefined;
   /** The stream is over. */
   #closed = false;
 
@@ -56,7 +58,7 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
     connection.served += 1;
     const { method, path: url = '' } = target;
     const hasBody = !stream.inputEnded && ((method !== 'GET' && method !== 'HEAD') || stream.form.length !== undefined);
-    if (!stream.inputEnded) this.#body = new Http2Body(stream);
+    if (!stream.inputEnded) this.#body = new RequestBody(stream);
     this.request = new ServerRequest({
       method,
       url,
@@ -67,10 +69,6 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
       readBody: hasBody ? () => this.#readBody() : undefined,
       openBody: hasBody ? () => this.#openBody() : undefined,
     });
-  }
-
-  get target(): AnswerTarget {
-    return this;
   }
 
   head(status: number, headers: Readonly<Record<string, string>>, cookies?: readonly string[]): void {
@@ -85,10 +83,6 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
 
   write(bytes: Buffer, left?: () => void): boolean {
     return this.#stream.write(bytes, left);
-  }
-
-  piece(buffer: Buffer): Piece {
-    return new FramedPiece(buffer, this.#stream);
   }
 
   end(bytes: Buffer = nothing, left?: () => void): void {
@@ -147,13 +141,114 @@ export class Http2Exchange implements ServedExchange, AnswerTarget, ServerStream
 
   #openBody(): StreamedBody {
     this.#goOn();
-    this.#body ??= new Http2Body(this.#stream);
+    this.#body ??= new RequestBody(this.#stream);
     return this.#body.open();
   }
 
   /** To a client that waits to be told to send its body. */
   #goOn(): void {
     if (this.request.headers['expect'] !== undefined) this.#stream.head(goOn);
+  }
+}
+
+interface Reading {
+  readonly maxBytes: number;
+  readonly resolve: (body: Buffer) => void;
+  readonly reject: (error: Error) => void;
+}
+
+/** The body of a request, as it comes in: held back by the stream's window until it is read. */
+class RequestBody {
+  readonly #stream: ServerStream;
+  #parts: Buffer[] = [];
+  #size = 0;
+  #ended = false;
+  #broken = false;
+  #refused = false;
+  #reading: Reading | undefined;
+  /** For who takes it part by part. */
+  #source: Readable | undefined;
+  /** The source has room. */
+  #wanted = false;
+
+  constructor(stream: ServerStream) {
+    this.#stream = stream;
+  }
+
+  /** For the stream: a part has come. */
+  add(chunk: Buffer): void {
+    if (this.#refused) return;
+    this.#parts.push(chunk);
+    this.#size += chunk.length;
+    if (this.#source !== undefined) return this.#pass();
+    if (this.#reading === undefined) return;
+    this.#stream.took(chunk.length);
+    this.#look();
+  }
+
+  /** For the stream: nothing follows; `broken`: although it is not the end. */
+  end(broken: boolean): void {
+    if (this.#ended) return;
+    this.#ended = true;
+    this.#broken = broken;
+    if (this.#source !== undefined) this.#pass();
+    else this.#look();
+  }
+
+  /** The whole body; once. Rejects with a BodyTooLargeError as soon as more than `maxBytes` are announced or have come. */
+  read(maxBytes: number): Promise<Buffer> {
+    if ((this.#stream.form.length ?? 0) > maxBytes) return Promise.reject(new BodyTooLargeError());
+    return new Promise((resolve, reject) => {
+      this.#reading = { maxBytes, resolve, reject };
+      this.#stream.took(this.#size);
+      this.#look();
+    });
+  }
+
+  /** The body part by part; once. */
+  open(): StreamedBody {
+    const source = new Readable({
+      read: () => {
+        this.#wanted = true;
+        this.#pass();
+      },
+    });
+    this.#source = source;
+    const leave = () => {
+      this.#refused = true;
+      this.#parts = [];
+      source.destroy();
+    };
+    return { source, length: this.#stream.form.length, leave };
+  }
+
+  /** To the source, as far as it has room. */
+  #pass(): void {
+    const source = this.#source;
+    if (source === undefined || source.destroyed) return;
+    while (this.#wanted) {
+      const part = this.#parts.shift();
+      if (part === undefined) break;
+      this.#stream.took(part.length);
+      this.#wanted = source.push(part);
+    }
+    if (this.#broken) source.destroy(brokenOff());
+    else if (this.#ended && this.#parts.length === 0) source.push(null);
+  }
+
+  #look(): void {
+    const reading = this.#reading;
+    if (reading === undefined) return;
+    if (this.#size > reading.maxBytes) {
+      // The rest stays with the client: its window does not grow any more.
+      this.#refused = true;
+      this.#parts = [];
+      reading.reject(new BodyTooLargeError());
+    } else if (this.#broken) reading.reject(brokenOff());
+    else if (this.#ended) {
+      const [only = nothing] = this.#parts;
+      reading.resolve(this.#parts.length <= 1 ? only : Buffer.concat(this.#parts, this.#size));
+    }
   }
 }
 

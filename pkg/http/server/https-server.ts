@@ -5,6 +5,7 @@
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { DEFAULT_CIPHERS, type SecureContext, type TLSSocket } from 'node:tls';
+import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import {
@@ -16,11 +17,20 @@ import {
 import { WriteBuffers } from '#http/http2/frame-writer.js';
 import { ResponseHeads } from '#http/http2/response-heads.js';
 import { Connections } from '#http/server/connections.js';
-import type { HttpHandler, HttpRequest, HttpResponse, UpgradeHandler } from '#http/server/exchange.js';
-import { Http1Requests } from '#http/server/http1-connections.js';
-import { Http2Requests, type Http2RequestsOptions } from '#http/server/http2-connection.js';
-import { RequestServer } from '#http/server/request-server.js';
-import type { ResponseWriter } from '#http/server/write-response.js';
+import {
+  clientGone,
+  type Exchange,
+  type ExchangeServer,
+  type HttpHandler,
+  type HttpRequest,
+  type HttpResponse,
+  headSent,
+  type UpgradeHandler,
+} from '#http/server/exchange.js';
+import { Http1Connections } from '#http/server/http1-connections.js';
+import { Http2Connection, type Http2ConnectionOptions } from '#http/server/http2-connection.js';
+import type { ResponseWriter } from '#http/server/response-writer.js';
+import { ConnectionLostError } from '#http/server/sending.js';
 
 /** PEM texts. Given again to `reloadTLS` when the files change. */
 export interface TLSMaterial {
@@ -83,8 +93,8 @@ export class HttpsServer {
   readonly #server: Server;
   readonly #limits: ServerLimits;
   readonly #connections: Connections;
-  readonly #http1: Http1Requests;
-  readonly #http2: Http2RequestsOptions;
+  readonly #http1: Http1Connections;
+  readonly #http2: Http2ConnectionOptions;
   #closing: Promise<void> | undefined;
 
   constructor(options: ServerOptions) {
@@ -101,7 +111,7 @@ export class HttpsServer {
     this.#connections = connections;
     const server = new RequestServer({ ...options, aborted: (request) => observer?.aborted(request) });
     const maxStreams = maxConcurrentStreams > 0 ? maxConcurrentStreams : defaultConcurrentStreams;
-    this.#http1 = new Http1Requests({
+    this.#http1 = new Http1Connections({
       clock,
       server,
       connections,
@@ -206,9 +216,82 @@ export class HttpsServer {
     server.removeAllListeners('secureConnection');
     server.on('secureConnection', (socket: TLSSocket) => {
       this.#connections.add(socket);
-      if (socket.alpnProtocol === 'h2') new Http2Requests(socket, this.#http2);
+      if (socket.alpnProtocol === 'h2') new Http2Connection(socket, this.#http2);
       else for (const listener of listeners) listener.call(server, socket);
     });
+  }
+}
+
+interface RequestServerOptions {
+  readonly handler: HttpHandler;
+  /** The answer to a request that comes to nothing before the handler has it. Never throws. */
+  readonly failure: (error: unknown) => HttpResponse;
+  readonly writer: ResponseWriter;
+  readonly log: Logger;
+  /** Value of the Strict-Transport-Security header; absent or empty: none. */
+  readonly strictTransportSecurity?: string;
+  /** Told of an answer that broke off after its head had been sent, although its client was there. */
+  readonly aborted: (request: Pick<HttpRequest, 'method' | 'url' | 'headers'>) => void;
+}
+
+/** Hands requests to the handler, and its answers to their exchanges. */
+class RequestServer implements ExchangeServer {
+  readonly #options: RequestServerOptions;
+
+  constructor(options: RequestServerOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves, or returns, when the answer has been handed over, or is not wanted any more. Never throws, never rejects. */
+  serve(exchange: Exchange): MaybePromise<void> {
+    const broken = (error: unknown) => this.#broken(exchange, error);
+    try {
+      const answer = this.#options.handler(exchange.request);
+      if (!(answer instanceof Promise)) return this.#write(exchange, answer)?.catch(broken);
+      return answer.then((made) => this.#write(exchange, made)).catch(broken);
+    } catch (error) {
+      return broken(error);
+    }
+  }
+
+  #write(exchange: Exchange, answer: HttpResponse): Promise<void> | undefined {
+    const { strictTransportSecurity = '', writer } = this.#options;
+    const { request, gone } = exchange;
+    exchange.answered?.();
+    if (strictTransportSecurity !== '') answer.headers['strict-transport-security'] = strictTransportSecurity;
+    const headOnly = request.method === 'HEAD';
+    const writing = writer.write(exchange, answer, headOnly, gone);
+    // A watch, or an answer that is passed on, which nobody reads.
+    const headOver = () => gone.abort(headSent);
+    if (writing instanceof Promise) return headOnly ? writing.then(headOver) : writing;
+    if (headOnly) headOver();
+    return undefined;
+  }
+
+  #broken(exchange: Exchange, error: unknown): MaybePromise<void> {
+    const { gone, request } = exchange;
+    if (gone.reason !== clientGone) return this.#failed(exchange, error);
+    this.#options.log.debug({ err: error, url: request.url }, 'client went away');
+  }
+
+  /** What no handler has answered: an answer that cannot be written. Never rejects. */
+  async #failed(exchange: Exchange, error: unknown): Promise<void> {
+    const { failure, writer, log, aborted } = this.#options;
+    const { request, gone } = exchange;
+    const { url } = request;
+    if (exchange.headersSent) {
+      const level = error instanceof ConnectionLostError ? 'info' : 'warn';
+      log[level]({ err: error, url }, 'answer broken off');
+      aborted(request);
+      exchange.destroy();
+      return;
+    }
+    try {
+      await writer.write(exchange, failure(error), request.method === 'HEAD', gone);
+    } catch (err) {
+      log.warn({ err, url }, 'cannot answer');
+      exchange.destroy();
+    }
   }
 }
 

@@ -3,6 +3,7 @@ import { connect } from 'node:net';
 import t from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
+import { IterableBody } from '#http/server/body.js';
 
 import { call, callHttps, startServer } from '#test/integration/apiserver/server.js';
 import { until } from '#test/integration/daemons/api.js';
@@ -132,10 +133,12 @@ t.test('handshakes that fail, and answers that break off', async (t) => {
   const broken = async () => ({
     status: 200,
     headers: {},
-    body: (async function* () {
-      yield Buffer.from('half');
-      throw new Error('the disk is gone');
-    })(),
+    body: new IterableBody(
+      (async function* () {
+        yield Buffer.from('half');
+        throw new Error('the disk is gone');
+      })(),
+    ),
   });
   const server = await startServer(t, { https: true, dependencies: { paths: { '/broken': broken } } });
   const socket = connect(server.address?.port ?? 0, '127.0.0.1');

@@ -2,12 +2,22 @@ import { once } from 'node:events';
 import { createServer, get, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import t, { type Test } from 'tap';
-import { Chunks, Http1Answer } from '#http/server/http1-answer.js';
+import { realClock } from '#apimachinery/clock.js';
+import { Chunks, Http1Exchange } from '#http/server/http1-exchange.js';
+
+const options = {
+  clock: realClock,
+  peer: { address: '', certificate: undefined },
+  chunks: new Chunks(),
+  maxBodyBytes: 0,
+  lingerMs: 0,
+  closed: () => undefined,
+};
 
 /** What a client gets when the answer is written so. */
-async function received(t: Test, write: (answer: Http1Answer) => void): Promise<Buffer> {
-  const server = createServer((_request, response: ServerResponse) => {
-    const answer = new Http1Answer(response, new Chunks(), () => undefined);
+async function received(t: Test, write: (answer: Http1Exchange) => void): Promise<Buffer> {
+  const server = createServer((request, response: ServerResponse) => {
+    const answer = new Http1Exchange(request, response, false, options);
     answer.head(200, { 'content-type': 'text/plain' });
     answer.flush();
     write(answer);

@@ -8,16 +8,23 @@ import { LazyAbort } from '#apimachinery/cancellation.js';
 import { realClock } from '#apimachinery/clock.js';
 import { ResponseHeads } from '#http/http2/response-heads.js';
 import { ServerSession } from '#http/http2/server-session.js';
-import type { AnswerTarget } from '#http/server/answer-target.js';
+import { type BodyPart, behind, IterableBody, PartsBody, SeparatedParts } from '#http/server/body.js';
 import { ByteBudget } from '#http/server/byte-budget.js';
 import type { Connection } from '#http/server/connections.js';
-import type { HttpResponse } from '#http/server/exchange.js';
-import { Chunks, Http1Answer } from '#http/server/http1-answer.js';
+import type { Exchange, HttpResponse } from '#http/server/exchange.js';
+import { Chunks, Http1Exchange } from '#http/server/http1-exchange.js';
 import { Http2Exchange } from '#http/server/http2-exchange.js';
-import { type BodyPart, behind, PartsBody, SeparatedParts } from '#http/server/parts-body.js';
-import { ResponseWriter } from '#http/server/write-response.js';
+import { ResponseWriter } from '#http/server/response-writer.js';
 
 const host = '127.0.0.1';
+const options = {
+  clock: realClock,
+  peer: { address: host, certificate: undefined },
+  chunks: new Chunks(),
+  maxBodyBytes: 0,
+  lingerMs: 0,
+  closed: () => undefined,
+};
 const items = Array.from({ length: 3000 }, (_, i) => Buffer.from(`"${String(i).padStart(200, '.')}"`));
 /** Bytes that do not lie in one piece. */
 class Scattered implements BodyPart {
@@ -69,10 +76,11 @@ const bodies: Record<string, () => HttpResponse['body']> = {
   'separated parts whose length nobody has asked for': () => new PartsBody(list, { isLarge: true }),
   'parts of unknown length': () => new PartsBody([...list]),
   'parts made as they are written': () =>
-    new PartsBody(
+    new IterableBody(
       (async function* () {
         yield* list;
       })(),
+      { held: 1000 },
     ),
   'parts larger than a piece': () =>
     new PartsBody([Buffer.from(text.slice(0, 300_000)), Buffer.from(text.slice(300_000))]),
@@ -100,14 +108,14 @@ const cookies = ['a=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT', 'b=2'];
 function answering(body: () => HttpResponse['body']) {
   const { budget, writer: responses } = writer();
   const outcomes: Promise<void>[] = [];
-  const answer = (target: AnswerTarget) => {
+  const answer = (target: Exchange) => {
     const response = { status: 200, headers: { 'content-type': 'application/json' }, cookies, body: body() };
     outcomes.push(Promise.resolve(responses.write(target, response, false, new LazyAbort())));
   };
   return { budget, outcomes, answer };
 }
 
-function serveHttp2(socket: Socket, answer: (target: AnswerTarget) => void): Connection {
+function serveHttp2(socket: Socket, answer: (target: Exchange) => void): Connection {
   const peer = { address: host, certificate: undefined };
   const connection: Connection = { peer, open: 0, served: 0, waiting: [] };
   new ServerSession({
@@ -133,8 +141,8 @@ function serveHttp2(socket: Socket, answer: (target: AnswerTarget) => void): Con
 for (const [name, body] of Object.entries(bodies)) {
   t.test(`${name} arrive whole, and their end is no loss of the connection`, async (t) => {
     const { budget, outcomes, answer } = answering(body);
-    const http1 = createServer((_, response) =>
-      answer(new Http1Answer(response, new Chunks(), () => undefined)),
+    const http1 = createServer((request, response) =>
+      answer(new Http1Exchange(request, response, false, options)),
     ).listen(0, host);
     const http2 = createTcpServer((socket) => serveHttp2(socket, answer)).listen(0, host);
     await Promise.all([once(http1, 'listening'), once(http2, 'listening')]);

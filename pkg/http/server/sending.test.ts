@@ -1,12 +1,12 @@
 import { test } from 'tap';
+import { LazyAbort } from '#apimachinery/cancellation.js';
 import { realClock } from '#apimachinery/clock.js';
-import type { AnswerListener, AnswerTarget, Piece } from '#http/server/answer-target.js';
-import { PlainPiece } from '#http/server/piece.js';
-import { passOn } from '#http/server/pushed-answer.js';
-import { type BodySink, PushedBody } from '#http/server/pushed-body.js';
+import { type BodySink, IterableBody, SourceBody } from '#http/server/body.js';
+import { type Exchange, type ExchangeListener, ServerRequest } from '#http/server/exchange.js';
+import { Sending } from '#http/server/sending.js';
 
 /** A body whose parts the test gives. */
-class GivenBody extends PushedBody {
+class GivenBody extends SourceBody {
   sink: BodySink | undefined;
   resumed = 0;
   stopped = 0;
@@ -25,11 +25,22 @@ class GivenBody extends PushedBody {
 }
 
 /** A client that has room for so many parts. */
-class Client implements AnswerTarget {
+class Client implements Exchange {
+  readonly gone = new LazyAbort();
+  readonly request = new ServerRequest({
+    method: 'GET',
+    url: '/',
+    headers: {},
+    rawHeaders: [],
+    peer: { address: '', certificate: undefined },
+    gone: this.gone,
+    readBody: undefined,
+    openBody: undefined,
+  });
   destroyed = false;
   headersSent = true;
   needsLength = false;
-  listener: AnswerListener | undefined;
+  listener: ExchangeListener | undefined;
   readonly got: string[] = [];
   ended = false;
   room: number;
@@ -48,10 +59,6 @@ class Client implements AnswerTarget {
     return this.room > 0;
   }
 
-  piece(buffer: Buffer): Piece {
-    return new PlainPiece(buffer, this);
-  }
-
   end(): void {
     this.ended = true;
   }
@@ -65,7 +72,7 @@ class Client implements AnswerTarget {
 function given(room: number, stallMs = 60_000) {
   const client = new Client(room);
   const body = new GivenBody();
-  const over = passOn(client, body, { clock: realClock, stallMs });
+  const over = new Sending(client, { clock: realClock, stallMs, limitMs: 60_000 }).pass(body);
   return { client, body, over };
 }
 
@@ -108,7 +115,9 @@ test('a client that goes, before or after', async (t) => {
   const gone = new Client(1);
   gone.destroyed = true;
   const unread = new GivenBody();
-  await t.rejects(passOn(gone, unread, { clock: realClock, stallMs: 1 }), { message: 'connection closed' });
+  await t.rejects(new Sending(gone, { clock: realClock, stallMs: 1, limitMs: 60_000 }).pass(unread), {
+    message: 'connection closed',
+  });
   t.equal(unread.sink, undefined);
   t.equal(unread.stopped, 1);
 });
@@ -142,4 +151,40 @@ test('a reader in this process asks for one part after the other', async (t) => 
   await leaving.return?.();
   t.equal((await waiting).done, true, 'also in the middle of a wait');
   t.equal(left.stopped, 1);
+});
+
+test('an iterable is asked for its next item when the one before has been taken', async (t) => {
+  const asked: string[] = [];
+  const items = async function* () {
+    try {
+      for (const text of ['a', '', 'b', 'c']) {
+        asked.push(text);
+        yield part(text);
+      }
+    } finally {
+      asked.push('left');
+    }
+  };
+  const client = new Client(1);
+  const body = new IterableBody(items());
+  const heard: string[] = [];
+  body.follow({ part: (bytes) => heard.push(String(bytes)), ended: () => heard.push('ended') });
+  const over = new Sending(client, { clock: realClock, stallMs: 60_000, limitMs: 60_000 }).pass(body);
+  await new Promise(setImmediate);
+  t.same([client.got, asked], [['a'], ['a']]);
+  client.room = 3;
+  client.listener?.drained();
+  await over;
+  t.same(client.got, ['a', 'b', 'c']);
+  t.same(asked, ['a', '', 'b', 'c', 'left']);
+  t.same(heard, ['a', 'b', 'c', 'ended']);
+
+  const failing = new IterableBody(
+    (async function* () {
+      yield part('a');
+      throw new Error('broken');
+    })(),
+  );
+  const broken = new Sending(new Client(2), { clock: realClock, stallMs: 60_000, limitMs: 60_000 }).pass(failing);
+  await t.rejects(broken, { message: 'broken' });
 });
