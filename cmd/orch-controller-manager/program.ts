@@ -1,9 +1,10 @@
 /** The controller manager as a program of its own. */
 
+import { mkdir, rm } from 'node:fs/promises';
 import { deferred } from '#apimachinery/async/deferred.js';
+import type { Client } from '#client/client.js';
+import { ServiceAccountToken } from '#client/rest/service-account-token.js';
 import { cloudOf } from '#cmd/orch-controller-manager/cloud.js';
-import { controllerClients } from '#cmd/orch-controller-manager/controller-clients.js';
-import { hostDirectories } from '#cmd/orch-controller-manager/host-directories.js';
 import { rootCertificates, serviceAccountKey, signingAuthorities } from '#cmd/orch-controller-manager/key-material.js';
 import { recyclerTemplates } from '#cmd/orch-controller-manager/recycler-templates.js';
 import { createControlLoop, type Loop, type LoopDependencies } from '#control-loop/control-loop.js';
@@ -17,12 +18,13 @@ import {
   parseLeaderMigration,
   placementOf,
 } from '#controllers/options/leader-migration.js';
-import { controllerNames } from '#controllers/options/names.js';
+import { controllerNames, serviceAccountOf } from '#controllers/options/names.js';
 import {
   type ControllerManagerOptionTable,
   controllerManagerOptions,
   controllerManagerRules,
 } from '#controllers/options/options.js';
+import type { HostDirectories } from '#controllers/persistentvolumebinder/host-path.js';
 import { controllerGates } from '#controllers/registry.js';
 import { FileFollower, textOf } from '#daemon/certificates/followed-file.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -33,6 +35,7 @@ import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
+import type { TokenSource } from '#http/client/credentials.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';
 
 type Context = ProgramContext<ControllerManagerOptionTable>;
@@ -200,3 +203,58 @@ async function leaderMigration({ values, log }: Context): Promise<LeaderMigratio
   }
   return migration;
 }
+
+/**
+ * Multiples of `--orch-api-qps` and `--orch-api-burst`, as in 1.24: a namespace that ends takes many calls, and a
+ * deletion by the garbage collector two.
+ */
+const rates: Readonly<Record<string, { readonly qps: number; readonly burst: number }>> = {
+  namespace: { qps: 20, burst: 100 },
+  garbagecollector: { qps: 2, burst: 1 },
+};
+
+/**
+ * How each controller talks to the API server: as whom, and how often. Clients and recorders, made once and kept from
+ * one term of leading to the next.
+ */
+function controllerClients(
+  { values, dialect, clock }: ProgramContext<ControllerManagerOptionTable>,
+  { connection, recorderFor }: Pick<LoopDependencies, 'connection' | 'recorderFor'>,
+): Required<Pick<ControllerManagerDependencies, 'clientFor' | 'events'>> {
+  // Tokens must not wait behind anything else.
+  const tokenClient = connection.client('token-requests');
+  const tokenOf = kept((controller: string): TokenSource | undefined => {
+    // Accounts cannot act before their tokens are signed, and no account may read the secrets of all.
+    if (!values['use-service-account-credentials'] || controller === 'serviceaccount-token') return undefined;
+    const account = { namespace: dialect.namespaces.system, name: serviceAccountOf(controller) };
+    return new ServiceAccountToken({ client: tokenClient, clock, ...account });
+  });
+  const clientFor = kept((controller: string): Client => {
+    const token = tokenOf(controller);
+    const { qps, burst } = rates[controller] ?? { qps: 1, burst: 1 };
+    const rate = { qps: values['orch-api-qps'] * qps, burst: values['orch-api-burst'] * burst };
+    return (token === undefined ? connection : connection.as(token)).client(serviceAccountOf(controller), rate);
+  });
+  const recorders = kept((controller: string) =>
+    kept((component: string) => recorderFor(component, tokenOf(controller))),
+  );
+  return { clientFor, events: (component, controller) => recorders(controller)(component) };
+}
+
+/** The function, which is called once for each key. */
+function kept<V>(make: (key: string) => V): (key: string) => V {
+  const known = new Map<string, V>();
+  return (key) => {
+    const value = known.get(key) ?? make(key);
+    known.set(key, value);
+    return value;
+  };
+}
+
+/** Directories of this machine, for volumes of `--enable-hostpath-provisioner`. */
+export const hostDirectories: HostDirectories = {
+  async make(path) {
+    await mkdir(path, { recursive: true, mode: 0o750 });
+  },
+  remove: (path) => rm(path, { recursive: true, force: true }),
+};

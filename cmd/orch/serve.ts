@@ -2,31 +2,41 @@
 
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { aborted } from '#apimachinery/async/aborted.js';
-import { realClock } from '#apimachinery/clock.js';
+import { type Clock, realClock } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import type { Client } from '#client/client.js';
+import { clusterDomain } from '#cmd/orch/arguments.js';
+import { saveFrom } from '#cmd/orch/backup/save.js';
+import { ScheduledBackups } from '#cmd/orch/backup/scheduled.js';
 import { startCertificateCare } from '#cmd/orch/certificate-care.js';
-import type { Closable } from '#cmd/orch/context/closable.js';
+import { backgroundWork, type Closable } from '#cmd/orch/context/closable.js';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { layoutOf } from '#cmd/orch/context/layout.js';
 import { type ClusterSettings, readSettings } from '#cmd/orch/context/settings.js';
-import type { StartOptions } from '#cmd/orch/context/start-options.js';
-import { startInfrastructure } from '#cmd/orch/infrastructure.js';
+import type { ForeignEtcd, StartOptions } from '#cmd/orch/context/start-options.js';
+import { type Infrastructure, serverForOthers, startInfrastructure } from '#cmd/orch/infrastructure.js';
 import { removeIngressClass } from '#cmd/orch/ingress/set-up-ingress.js';
+import { setUpJoiningAccess } from '#cmd/orch/joining/access.js';
+import { type ClusterAddress, publishClusterInfo, publishedServer } from '#cmd/orch/joining/cluster-info.js';
+import { publishNodeSettings } from '#cmd/orch/joining/node-settings.js';
 import { setUpLocalStorage } from '#cmd/orch/local-storage.js';
+import { openSignal } from '#cmd/orch/members/open-signal.js';
 import { untilNodesReady, untilPodsAreAdmitted } from '#cmd/orch/nodes/nodes-ready.js';
-import { openOnRequest } from '#cmd/orch/open-on-request.js';
+import { ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
+import { etcdQuotaBytes } from '#cmd/orch/process/etcd.js';
 import { leavingSignal, writeIdentity } from '#cmd/orch/process/identity.js';
 import { readStart } from '#cmd/orch/read-start.js';
 import type { RunningCluster } from '#cmd/orch/running-cluster.js';
 import type { ServeHooks } from '#cmd/orch/serve-hooks.js';
-import { setUpJoining } from '#cmd/orch/set-up-joining.js';
+import { askServers } from '#cmd/orch/servers/ask-server.js';
 import { stopParts } from '#cmd/orch/stop-parts.js';
-import { startStoreCare } from '#cmd/orch/store-care.js';
+import { etcdAccess, openLastingStore } from '#cmd/orch/store/etcd-access.js';
 import { type ServeMessage, step } from '#cmd/orch/terminal/progress.js';
 import { createLogger } from '#daemon/log/create-logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
+import { EtcdUpkeep } from '#etcd-admin/upkeep.js';
 
 /** Longest time from the API server's first answer until all nodes are Ready; ms. */
 const nodesReadyMs = 120_000;
@@ -171,4 +181,104 @@ async function startCluster(
   startCertificateCare(context, cluster);
   await onReady();
   return cluster;
+}
+
+/**
+ * Opens the cluster of one machine to more servers, without an end of anything but its etcd, which is started once
+ * more to listen for the others: about a second in which requests wait, once in the life of a cluster. A single
+ * member listens on loopback alone, since most clusters never have another one. It is asked for by a signal, after
+ * the settings say at which address: whoever may send that may do all of this anyway.
+ */
+async function openOnRequest(
+  context: ClusterContext,
+  { etcdProgram }: Pick<Infrastructure, 'etcdProgram'>,
+  { elect }: Pick<RunningCluster, 'elect'>,
+): Promise<void> {
+  const { clock, layout, log, running } = context;
+  let isOpen = context.settings.server !== undefined;
+  const open = async () => {
+    const { server } = readSettings(layout.settings) ?? context.settings;
+    if (isOpen || server === undefined || etcdProgram === undefined) return;
+    isOpen = true;
+    try {
+      // Before anybody else can be there.
+      await elect?.(server.name);
+      await ensureEtcdPki(layout.pki, { now: clock.now(), ips: [server.address] });
+      await etcdProgram.restart();
+      const { membership } = await import('#cmd/orch/members/membership.js');
+      await membership(context, server).settle();
+      log.info({ address: server.address }, 'the cluster is open to more servers');
+    } catch (error) {
+      isOpen = false;
+      log.error({ problem: messageOf(error) }, 'the cluster could not be opened to more servers');
+    }
+  };
+  let work = Promise.resolve();
+  const onSignal = () => {
+    work = work.then(open);
+  };
+  process.on(openSignal, onSignal);
+  running.push({
+    name: 'opening for servers',
+    async close() {
+      process.off(openSignal, onSignal);
+      await work;
+    },
+  });
+}
+
+/** Makes a cluster one that other machines can join. */
+async function setUpJoining(
+  context: ClusterContext,
+  { nodeIPs, pki }: Pick<Infrastructure, 'nodeIPs' | 'pki'>,
+  client: Client,
+): Promise<void> {
+  const { settings, start } = context;
+  const { podRange, serviceRange } = settings;
+  const info = { server: serverForOthers(context, nodeIPs), ca: pki.authority.certificate };
+  const isFirst = settings.server?.joined === undefined;
+  await Promise.all([
+    setUpJoiningAccess(client),
+    isFirst || !(await isNamed(client, info, context.clock)) ? publishClusterInfo(client, info) : undefined,
+    // The first server has said what is the same on all machines.
+    isFirst
+      ? publishNodeSettings(client, {
+          ...{ podRange, serviceRange, clusterDomain },
+          clusterDns: start.clusterDns,
+          serviceProxy: start.serviceProxy,
+        })
+      : undefined,
+  ]);
+}
+
+/** Whether the cluster names a server to those who come that is there. */
+async function isNamed(client: Client, { ca }: ClusterAddress, clock: Clock): Promise<boolean> {
+  const named = await publishedServer(client);
+  if (named === undefined || !URL.canParse(named)) return false;
+  return (await askServers({ ca, clock })(new URL(named).host)) === 'ready';
+}
+
+/** What a cluster does for its store while it runs: room is given back, and backups are made as they are planned. */
+function startStoreCare(context: ClusterContext, etcd: ForeignEtcd): void {
+  const { start, settings, layout, clock, log, running } = context;
+  // Certificates may have been renewed since the last time.
+  const access = () => etcdAccess(etcd);
+  const backups = new ScheduledBackups({
+    layout,
+    clock,
+    log,
+    save: (to) => saveFrom(access(), { layout, dialect: settings.dialect }, to),
+  });
+  const work = (signal: AbortSignal) => {
+    const all = [backups.run(signal)];
+    // Whoever runs an etcd of his own looks after it.
+    if (start.foreignEtcd === undefined) {
+      const store = openLastingStore(etcd);
+      const openAdmin = async () => new (await import('#etcd-admin/admin.js')).EtcdAdmin(access());
+      const upkeep = new EtcdUpkeep({ store, openAdmin, quotaBytes: etcdQuotaBytes, clock, log });
+      all.push(upkeep.run(signal).finally(() => store.close()));
+    }
+    return Promise.all(all);
+  };
+  running.push(backgroundWork('care of the store', work));
 }

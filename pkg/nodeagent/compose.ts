@@ -1,21 +1,25 @@
 /** Puts a node agent together: makes all that it consists of, and ties it. Nothing runs yet. */
+
 import { Registry } from 'prom-client';
+import { isPodTerminal } from '#api/core/v1/pod/conditions.js';
 import { nodes, pods, services } from '#api/core/v1/resources.gen.js';
 import type { Node, Pod, Service } from '#api/core/v1/types.gen.js';
 import { value } from '#apimachinery/quantity.js';
 import { ApiEventRecorder } from '#client/events/recorder.js';
 import type { Informer } from '#client/informer/informer.js';
+import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
+import { isCriticalPod } from '#nodeagent/admission/plan.js';
 import { Announcer } from '#nodeagent/announce/announcer.js';
-import { newStorageEvictor } from '#nodeagent/compose-eviction.js';
 import { newLease, newRegistrar } from '#nodeagent/compose-node.js';
 import { composePods, type PodParts } from '#nodeagent/compose-pods.js';
 import { MeasuredCRI } from '#nodeagent/cri/measured-cri.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
-import type { StorageEvictor } from '#nodeagent/eviction/storage-evictor.js';
+import { lookMs, StorageEvictor } from '#nodeagent/eviction/storage-evictor.js';
+import { storageSignals } from '#nodeagent/eviction/storage-limits.js';
 import { LogRotator } from '#nodeagent/logs/rotator.js';
 import { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';
 import type { NodeLease } from '#nodeagent/node/lease.js';
-import { LocalMachine } from '#nodeagent/node/machine.js';
+import { LocalMachine, type Machine } from '#nodeagent/node/machine.js';
 import { NodeEvents } from '#nodeagent/node/node-events.js';
 import type { NodeRegistrar } from '#nodeagent/node/registrar.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
@@ -28,6 +32,7 @@ import { RuntimeObserver } from '#nodeagent/runtime/observer.js';
 import type { AgentServer } from '#nodeagent/server/agent-server.js';
 import type { MirrorPods } from '#nodeagent/sources/mirror-pods.js';
 import type { StaticPods } from '#nodeagent/sources/static-pods.js';
+import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import type { StatusManager } from '#nodeagent/status/manager.js';
 
 /** What the agent runs, starts and stops. */
@@ -134,4 +139,40 @@ function newRecorder(deps: NodeAgentDependencies): ApiEventRecorder {
   const { informers, eventClient = informers.client, clock, random, log, nodeName } = deps;
   const source = { component: informers.client.dialect.components.nodeAgent, host: nodeName };
   return new ApiEventRecorder({ client: eventClient, source, clock, random, log });
+}
+
+interface EvictionInput extends Pick<PodParts, 'manager' | 'statics' | 'statuses' | 'directories' | 'podLogsDir'> {
+  readonly observer: RuntimeObserver;
+  readonly machine: Machine;
+  readonly metrics: AgentMetrics;
+}
+
+/**
+ * Puts together what evicts the pods that hold more than they may. Nothing where pods have no files, or the gate
+ * LocalStorageCapacityIsolation is off.
+ */
+function newStorageEvictor(
+  values: NodeAgentOptions,
+  { clock, log, cri }: NodeAgentDependencies,
+  { manager, statics, statuses, directories, podLogsDir, observer, machine, metrics }: EvictionInput,
+): { readonly storageEvictor?: StorageEvictor } {
+  const gates = new FeatureGates(values['feature-gates']);
+  if (directories === undefined || !gates.enabled('LocalStorageCapacityIsolation')) return {};
+  // Who watches the growth of a counter misses what it begins with.
+  for (const signal of storageSignals) metrics.evictions.labels(signal);
+  const podDir = (uid: string) => directories.pod(uid);
+  // Two looks never come so close together that the second finds the figures of the first.
+  const meter = new StorageMeter({ clock, machine, podDir, podLogsDir, periodMs: lookMs / 2 });
+  const isStatic = (uid: string) => statics.get(uid) !== undefined;
+  const storageEvictor = new StorageEvictor({
+    ...{ clock, log, cri, observer, meter },
+    pods: () =>
+      manager
+        .list()
+        .filter((pod) => !isPodTerminal(statuses.latest(pod)))
+        .filter((pod) => !isCriticalPod({ pod, isStatic: isStatic(pod.metadata.uid ?? '') })),
+    evict: (uid, failure) => manager.condemn(uid, failure),
+    onEvicted: (signal) => metrics.evictions.labels(signal).inc(),
+  });
+  return { storageEvictor };
 }

@@ -6,7 +6,7 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import type { CRI, RuntimeEventHandler } from '#nodeagent/cri/cri.js';
 import { CRIError } from '#nodeagent/cri/errors.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
-import { SimulatedChecker } from '#nodeagent/simulated/checker.js';
+import { SimulatedChecker } from '#nodeagent/simulated/node.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { nodeName, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';

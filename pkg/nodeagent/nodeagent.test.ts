@@ -3,7 +3,7 @@ import { leases } from '#api/coordination/v1/resources.gen.js';
 import { configmaps, events, nodes, pods } from '#api/core/v1/resources.gen.js';
 import type { PodSpec, PodStatus } from '#api/core/v1/types.gen.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
-import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
+import { SimulatedMachine } from '#nodeagent/simulated/node.js';
 import { nodeName, startAgent, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 

@@ -1,5 +1,5 @@
 /** The node agent: registers the node, runs the pods bound to it, and serves their logs and sessions. */
-
+import type { Pod, PodStatus } from '#api/core/v1/types.gen.js';
 import { aborted } from '#apimachinery/async/aborted.js';
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -7,7 +7,8 @@ import type { Daemon } from '#daemon/daemon.js';
 import { type AgentParts, composeAgent } from '#nodeagent/compose.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
-import { untilTheyRun } from '#nodeagent/run-once.js';
+import { fullName, type StaticPods } from '#nodeagent/sources/static-pods.js';
+import type { StatusManager } from '#nodeagent/status/manager.js';
 
 export class NodeAgent implements Daemon {
   readonly name: string;
@@ -187,4 +188,41 @@ async function untilItWorks(work: () => Promise<void>, wait: { clock: Clock; sig
 
 async function until(isTrue: () => boolean, { clock, signal }: { clock: Clock; signal: AbortSignal }): Promise<void> {
   while (!signal.aborted && !isTrue()) await clock.sleep(syncCheckMs, signal);
+}
+
+interface RunOnceInput {
+  readonly statics: Pick<StaticPods, 'list' | 'hasSynced'>;
+  readonly statuses: Pick<StatusManager, 'get'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+const lookMs = 200;
+/** As long as 1.24 tries: ten times, after 1 s, 2 s, 4 s, … */
+const giveUpMs = 1023_000;
+
+/**
+ * The end of `--runonce`: the static pods run, or never will. Resolves when every container of every static pod runs,
+ * or `signal` aborts. Rejects when one of them cannot.
+ */
+async function untilTheyRun({ statics, statuses, clock, signal }: RunOnceInput): Promise<void> {
+  const end = clock.monotonic() + giveUpMs;
+  while (!signal.aborted) {
+    const states = statics.list().map((pod) => ({ pod, state: stateOf(pod, statuses.get(pod.metadata.uid ?? '')) }));
+    const failed = states.filter(({ state }) => state === 'failed').map(({ pod }) => fullName(pod));
+    const waiting = states.filter(({ state }) => state === 'waiting').map(({ pod }) => fullName(pod));
+    if (statics.hasSynced && waiting.length === 0) {
+      if (failed.length > 0) throw new Error(`error running pods: [${failed.join(' ')}]`);
+      return;
+    }
+    if (clock.monotonic() >= end) throw new Error(`error running pods: [${[...failed, ...waiting].join(' ')}]`);
+    await clock.sleep(lookMs, signal);
+  }
+}
+
+function stateOf({ spec }: Pod, status: PodStatus | undefined): 'failed' | 'running' | 'waiting' {
+  if (status?.phase === 'Failed') return 'failed';
+  if (status?.phase === 'Succeeded') return 'running';
+  const running = (status?.containerStatuses ?? []).filter(({ state }) => state?.running !== undefined);
+  return running.length === spec.containers.length ? 'running' : 'waiting';
 }

@@ -1,15 +1,17 @@
 /** `orch backup`: saves, restores, lists, and makes backups by itself. */
+
 import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { stdout } from 'node:process';
 import { realClock } from '#apimachinery/clock.js';
 import { readManifest, verifyBackup } from '#cmd/orch/backup/contents.js';
-import { listOptions, restoreOptions, saveOptions, scheduleOptions } from '#cmd/orch/backup/options.js';
 import { stepsForOthers } from '#cmd/orch/backup/other-servers.js';
 import { dueInMs, readPlan } from '#cmd/orch/backup/plan.js';
 import { restoreBackup } from '#cmd/orch/backup/restore.js';
 import { type SavedBackup, saveFrom } from '#cmd/orch/backup/save.js';
 import { keptBackups, ownBackups } from '#cmd/orch/backup/scheduled.js';
+import { dataDir } from '#cmd/orch/context/data-dir.js';
+import { etcdOptions } from '#cmd/orch/context/etcd-options.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import { readSettings } from '#cmd/orch/context/settings.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
@@ -18,6 +20,7 @@ import { formatBytes } from '#cmd/orch/terminal/bytes.js';
 import { progressPrinter, step } from '#cmd/orch/terminal/progress.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { runSubcommand } from '#cmd/orch/terminal/subcommand.js';
+import type { OptionTable } from '#daemon/options/option.js';
 
 const help = `orch backup keeps what a cluster is in a folder, and makes a cluster of it again.
 
@@ -126,3 +129,42 @@ async function describePlan(layout: Layout): Promise<string> {
     '',
   ].join('\n');
 }
+
+const hourMs = 3_600_000;
+
+const saveOptions = {
+  ...dataDir,
+  to: {
+    type: 'string',
+    section: 'Backup',
+    meaning:
+      'Folder in which a folder for the backup is made. Default: the data directory with -backups behind its name.',
+  },
+  ...etcdOptions,
+} as const satisfies OptionTable;
+
+const restoreOptions = {
+  ...dataDir,
+  replace: {
+    type: 'bool',
+    section: 'Cluster',
+    meaning:
+      'A cluster that is in the data directory makes way; its store and its keys are kept beside the restored ones.',
+  },
+} as const satisfies OptionTable;
+
+const scheduleOptions = {
+  ...dataDir,
+  every: {
+    type: 'duration',
+    default: 6 * hourMs,
+    min: 60_000,
+    section: 'Backup',
+    meaning: 'Time between two backups.',
+  },
+  keep: { type: 'int', default: 28, min: 1, section: 'Backup', meaning: 'How many backups are kept.' },
+  to: saveOptions.to,
+  off: { type: 'bool', section: 'Backup', meaning: 'Make no more backups; those that there are stay.' },
+} as const satisfies OptionTable;
+
+const listOptions = { ...dataDir, to: saveOptions.to } as const satisfies OptionTable;

@@ -5,8 +5,7 @@ import { type Clock, realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import { FakeApi } from '#client/testing/fake-api.js';
-import { type CertificatesOptions, ensureSecrets } from '#cmd/orch/hosted/certificates.js';
-import { filesOf } from '#cmd/orch/hosted/secret-files.js';
+import { type CertificatesOptions, ensureSecrets, filesOf } from '#cmd/orch/hosted/certificates.js';
 
 const namespace = 'tenants';
 const values: CertificatesOptions = {

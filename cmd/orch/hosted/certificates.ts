@@ -2,10 +2,14 @@
  * `orch certificates`: makes the keys and certificates of a control plane that runs in a cluster, and renews what is about to
  * expire, in Secrets of that cluster. Twice is as good as once; of two that run at once, one begins anew.
  */
+
 import { env, stderr, stdout } from 'node:process';
+import { secrets } from '#api/core/v1/resources.gen.js';
 import { joiningGroup } from '#api/core/v1/secret/bootstrap-token.js';
+import type { Secret } from '#api/core/v1/types.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { ipFamily } from '#apimachinery/net/ip.js';
 import type { Client } from '#client/client.js';
 import { inClusterConfig } from '#client/kubeconfig/in-cluster.js';
@@ -13,13 +17,6 @@ import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import { certificatesOptions, clientNames } from '#cmd/orch/hosted/options.js';
-import {
-  filesOf,
-  readSecret,
-  SecretChangedError,
-  type SecretPlace,
-  saveSecret,
-} from '#cmd/orch/hosted/secret-files.js';
 import { type Files, type HostedClient, hostedSecrets } from '#cmd/orch/hosted/secrets.js';
 import { ensureClientPki, ensureClusterPki } from '#cmd/orch/pki/cluster-pki.js';
 import { ensureEtcdPki } from '#cmd/orch/pki/etcd-pki.js';
@@ -125,4 +122,56 @@ function identityOf(program: (typeof clientNames)[number], dialect: Dialect): { 
   if (program === 'service-proxy') return { user: users.serviceProxy };
   // All that it may do is to ask for the certificate of a node.
   return { user: `${users.bootstrapPrefix}${program}`, groups: [joiningGroup(dialect)] };
+}
+
+interface SecretPlace {
+  readonly name: string;
+  readonly namespace: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The files of a PKI in a Secret. Undefined where there is no such Secret. */
+async function readSecret(client: Client, { name, namespace }: SecretPlace): Promise<Secret | undefined> {
+  try {
+    return await client.resource(secrets).get(name, { namespace });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+export function filesOf(secret: Secret | undefined): Files {
+  const data = Object.entries(secret?.data ?? {});
+  return Object.fromEntries(data.map(([name, encoded]) => [name, Buffer.from(encoded, 'base64').toString('utf8')]));
+}
+
+/** Somebody else has written the Secret meanwhile. */
+class SecretChangedError extends Error {
+  override readonly name = 'SecretChangedError';
+}
+
+/**
+ * Makes the Secret have exactly these files; nothing is written when it has. Returns whether it was written.
+ * @param found As it was read. Throws SecretChangedError when it is no longer so.
+ */
+async function saveSecret(
+  client: Client,
+  place: SecretPlace,
+  { found, files }: { readonly found: Secret | undefined; readonly files: Files },
+): Promise<boolean> {
+  const had = filesOf(found);
+  const names = new Set([...Object.keys(had), ...Object.keys(files)]);
+  if (found !== undefined && [...names].every((name) => had[name] === files[name])) return false;
+  const data = Object.fromEntries(
+    Object.entries(files).map(([name, text]) => [name, Buffer.from(text).toString('base64')]),
+  );
+  const { name, namespace, labels } = place;
+  try {
+    if (found === undefined) await client.resource(secrets).create({ metadata: { name, namespace, labels }, data });
+    else await client.resource(secrets).update({ ...found, data });
+    return true;
+  } catch (error) {
+    if (!isConflict(error) && !isAlreadyExists(error)) throw error;
+    throw new SecretChangedError(`Secret ${namespace}/${name} was changed meanwhile`, { cause: error });
+  }
 }

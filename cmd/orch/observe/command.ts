@@ -1,15 +1,19 @@
 /** `orch observe`: writes what Prometheus and Grafana need to watch a cluster of this machine, and grants Prometheus its rights. */
+
 import { existsSync, mkdirSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { stderr, stdout } from 'node:process';
+import { endpoints, nodes } from '#api/core/v1/resources.gen.js';
+import type { Endpoints, Node } from '#api/core/v1/types.gen.js';
 import { dialectByName } from '#apimachinery/dialect.js';
+import { hostPort } from '#apimachinery/net/host-port.js';
+import type { Client } from '#client/client.js';
 import { dataDir } from '#cmd/orch/context/data-dir.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import { readSettings } from '#cmd/orch/context/settings.js';
-import { targetFile, targetText } from '#cmd/orch/context/targets.js';
+import { type TargetGroup, targetFile, targetText } from '#cmd/orch/context/targets.js';
 import { adminClient } from '#cmd/orch/nodes/admin-client.js';
 import { setUpMonitoringAccess } from '#cmd/orch/observe/access.js';
-import { type Discovered, discover } from '#cmd/orch/observe/discover.js';
 import { replaceFile } from '#cmd/orch/process/replace-file.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
 import { helpText } from '#daemon/options/help.js';
@@ -148,4 +152,31 @@ function scrapeOptions(
         }
       : {}),
   };
+}
+
+interface Discovered {
+  readonly apiServers: readonly TargetGroup[];
+  readonly nodes: readonly TargetGroup[];
+}
+
+/** Where the API servers and the nodes of a cluster tell their metrics. */
+async function discover(client: Client): Promise<Discovered> {
+  const { apiServiceName, namespaces } = client.dialect;
+  const servers = await client.resource(endpoints).get(apiServiceName, { namespace: namespaces.default });
+  const { items } = await client.resource(nodes).list();
+  return { apiServers: serverTargets(servers), nodes: items.flatMap(nodeTargets) };
+}
+
+function serverTargets({ subsets = [] }: Endpoints): TargetGroup[] {
+  return subsets.map(({ addresses = [], ports = [] }) => ({
+    targets: addresses.flatMap(({ ip = '' }) => ports.map(({ port }) => hostPort(ip, port))),
+  }));
+}
+
+/** None for a node that has not said yet where it is. */
+function nodeTargets({ metadata, status }: Node): TargetGroup[] {
+  const address = status?.addresses?.find(({ type }) => type === 'InternalIP')?.address;
+  const port = status?.daemonEndpoints?.kubeletEndpoint?.Port ?? 0;
+  if (address === undefined || port === 0) return [];
+  return [{ targets: [hostPort(address, port)], labels: { node: metadata.name ?? '' } }];
 }

@@ -11,10 +11,10 @@
  * is cut off says nothing at all: servers that owe an answer are asked how they are, and where another one is better, their
  * connections are ended.
  */
+
 import { connect, createServer, type Server, type Socket } from 'node:net';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { type AskServer, heirOf } from '#cmd/orch/servers/ask-server.js';
-import { Silence } from '#cmd/orch/servers/silence.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface BalancerOptions {
@@ -180,4 +180,50 @@ function connected(server: string, clock: Clock): Promise<Socket | undefined> {
     socket.on('error', () => done(undefined));
     socket.once('connect', () => done(socket));
   });
+}
+
+/** A server that has been sent something answers, or acknowledges it, within this. */
+const answerMs = 1000;
+/** One that nobody asks anything may be silent for longer. */
+const idleMs = 10_000;
+
+/**
+ * When a server that says nothing is to be asked whether it is still there. What was seen of one server, over all
+ * connections to it. Instants are of a monotonic clock; ms.
+ */
+export class Silence {
+  #heardAtMs: number;
+  /** When something was sent that nothing has come after; undefined: all was answered. */
+  #askedAtMs: number | undefined;
+  #patienceMs = answerMs;
+
+  constructor(nowMs: number) {
+    this.#heardAtMs = nowMs;
+  }
+
+  sent(nowMs: number): void {
+    this.#askedAtMs ??= nowMs;
+  }
+
+  heard(nowMs: number): void {
+    this.#heardAtMs = nowMs;
+    this.#askedAtMs = undefined;
+    this.#patienceMs = answerMs;
+  }
+
+  /**
+   * It was asked and is well: it only takes its time, or what it was sent needs no answer. Each time it is left alone for
+   * longer.
+   */
+  explained(nowMs: number): void {
+    this.#heardAtMs = nowMs;
+    if (this.#askedAtMs !== undefined) this.#askedAtMs = nowMs;
+    this.#patienceMs = Math.min(idleMs, this.#patienceMs * 2);
+  }
+
+  /** Whether it must be asked: it may be gone without a word, as a machine does that is cut off. */
+  isSuspicious(nowMs: number): boolean {
+    const owesMs = this.#askedAtMs === undefined ? 0 : nowMs - this.#askedAtMs;
+    return owesMs >= this.#patienceMs || nowMs - this.#heardAtMs >= idleMs;
+  }
 }

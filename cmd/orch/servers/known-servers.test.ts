@@ -2,10 +2,10 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t from 'tap';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import { Silence } from '#cmd/orch/servers/balancer.js';
 import { addressesOf } from '#cmd/orch/servers/follow-servers.js';
 import { KnownServers, learned, type ServerList } from '#cmd/orch/servers/known-servers.js';
-import { pointAt } from '#cmd/orch/servers/point-at.js';
-import { Silence } from '#cmd/orch/servers/silence.js';
+import { pointAt } from '#cmd/orch/servers/open-way.js';
 
 t.test('servers that the cluster names', async (t) => {
   const one: ServerList = { current: ['a:1'], former: [] };

@@ -1,11 +1,12 @@
 /** Opens a joined machine's way to the API servers of its cluster. */
+
 import { readFileSync } from 'node:fs';
 import type { ClusterContext } from '#cmd/orch/context/cluster-context.js';
 import { choosePort } from '#cmd/orch/context/settings.js';
+import { editClientConfig } from '#cmd/orch/process/edit-client-config.js';
 import { askServers } from '#cmd/orch/servers/ask-server.js';
 import { ServerBalancer } from '#cmd/orch/servers/balancer.js';
 import { KnownServers } from '#cmd/orch/servers/known-servers.js';
-import { pointAt } from '#cmd/orch/servers/point-at.js';
 
 /** Beside that of API servers, so that a machine can be both. */
 const preferredPort = 6444;
@@ -28,4 +29,18 @@ export async function openWay(context: ClusterContext): Promise<KnownServers> {
   for (const user of ['bootstrap', `node-${settings.nodes[0]}`])
     pointAt(layout.componentConfig(user), `https://127.0.0.1:${port}`);
   return servers;
+}
+
+/**
+ * Client configs of a machine whose way to the API servers may have another port than at its last start. Has all
+ * clusters of the file at this server. No error where there is no file; throws KubeconfigErrors.
+ */
+export function pointAt(file: string, server: string): void {
+  editClientConfig(file, ({ clusters }) => {
+    for (const { cluster } of clusters) {
+      cluster.server = server;
+      // The address is this machine's, but what is behind it is not: large answers come compressed.
+      cluster['disable-compression'] = false;
+    }
+  });
 }

@@ -1,13 +1,19 @@
 /** `orch upgrade`: these programs take the place of those that run a cluster of this machine, or the node that it is. */
+
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { stdout } from 'node:process';
-import { realClock as clock } from '#apimachinery/clock.js';
+import { leases } from '#api/coordination/v1/resources.gen.js';
+import type { Lease } from '#api/coordination/v1/types.gen.js';
+import { type Clock, realClock as clock, formatMicroTime } from '#apimachinery/clock.js';
 import { dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { isAlreadyExists, isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import type { Client } from '#client/client.js';
 import { setUnschedulable } from '#client/drain/drain.js';
 import type { RestClient } from '#client/rest/rest-client.js';
 import { saveFrom } from '#cmd/orch/backup/save.js';
+import { dataDir } from '#cmd/orch/context/data-dir.js';
 import { type Layout, layoutOf } from '#cmd/orch/context/layout.js';
 import { type ClusterSettings, joinedOf, readSettings } from '#cmd/orch/context/settings.js';
 import { adminClient } from '#cmd/orch/nodes/admin-client.js';
@@ -22,10 +28,8 @@ import { exchangePrograms } from '#cmd/orch/upgrade/exchange.js';
 import { deprecatedRequests, freeBytes, nodeFacts, storeFacts, versionOfServer } from '#cmd/orch/upgrade/facts.js';
 import { type Finding, findingsOf, type UpgradeFacts } from '#cmd/orch/upgrade/findings.js';
 import { howItRuns } from '#cmd/orch/upgrade/how-it-runs.js';
-import { upgradeOptions } from '#cmd/orch/upgrade/options.js';
-import { takeTurn } from '#cmd/orch/upgrade/turn.js';
 import { helpText } from '#daemon/options/help.js';
-import type { OptionValues } from '#daemon/options/option.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { type VersionInfo, versionInfo } from '#daemon/version.js';
 
@@ -187,4 +191,78 @@ function describe(findings: readonly Finding[]): string {
 
 function named({ gitVersion, gitCommit }: VersionInfo): string {
   return gitCommit === '' ? gitVersion : `${gitVersion} (${gitCommit.slice(0, 8)})`;
+}
+
+const upgradeOptions = {
+  ...dataDir,
+  check: { type: 'bool', section: 'Upgrade', meaning: 'Only say what is in the way; nothing is changed.' },
+  rollback: {
+    type: 'bool',
+    section: 'Upgrade',
+    meaning: 'These programs are of an older release than those that run: go back to them.',
+  },
+  drain: {
+    type: 'bool',
+    section: 'Upgrade',
+    meaning: 'Have the pods of this machine go elsewhere before. Default: they stay, and their containers run on.',
+  },
+  timeout: {
+    type: 'duration',
+    default: 300_000,
+    section: 'Upgrade',
+    meaning: 'How long draining may take; 0 waits for ever. Disruption budgets may hold pods.',
+  },
+  backup: { type: 'bool', default: true, section: 'Backup', meaning: 'Make a backup before.' },
+  'backup-to': {
+    type: 'string',
+    section: 'Backup',
+    meaning: 'Folder in which that is made. Default: the data directory with -backups behind its name.',
+  },
+} as const satisfies OptionTable;
+
+const name = 'orch-upgrade';
+/** An upgrade that was interrupted holds up the next one no longer. */
+const durationSeconds = 900;
+
+/**
+ * Servers of one cluster are upgraded one at a time: whoever begins takes a lease. Resolves with what gives it back.
+ * Rejects with a SetupError while another server is being upgraded.
+ */
+async function takeTurn(client: Client, holder: string, clock: Clock): Promise<(client: Client) => Promise<void>> {
+  const namespace = client.dialect.namespaces.system;
+  const spec = {
+    holderIdentity: holder,
+    leaseDurationSeconds: durationSeconds,
+    acquireTime: formatMicroTime(clock.now()),
+    renewTime: formatMicroTime(clock.now()),
+  };
+  const found = await client.resource(leases).get(name, { namespace }).catch(unlessNotFound);
+  try {
+    if (found === undefined) await client.resource(leases).create({ metadata: { name, namespace }, spec });
+    else {
+      refuseHeld(found, holder, clock.now());
+      await client.resource(leases).update({ ...found, spec });
+    }
+  } catch (error) {
+    if (isAlreadyExists(error) || isConflict(error))
+      throw new SetupError('another server has begun its upgrade at this moment; wait until it is done');
+    throw error;
+  }
+  return async (later) => {
+    await later.resource(leases).delete(name, { namespace }).catch(unlessNotFound);
+  };
+}
+
+function refuseHeld({ spec }: Lease, holder: string, now: number): void {
+  const { holderIdentity = '', renewTime, leaseDurationSeconds = durationSeconds } = spec ?? {};
+  if (holderIdentity === '' || holderIdentity === holder) return;
+  const ends = Date.parse(renewTime ?? '') + leaseDurationSeconds * 1000;
+  if (!(ends > now)) return;
+  throw new SetupError(
+    `server ${holderIdentity} is being upgraded: wait until it is done, or, when it was interrupted, until ${new Date(ends).toISOString()}`,
+  );
+}
+
+function unlessNotFound(error: unknown): undefined {
+  if (!isNotFound(error)) throw error;
 }

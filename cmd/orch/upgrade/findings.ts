@@ -1,5 +1,4 @@
 /** What is in the way of an upgrade, by what was observed. Pure. Skew of versions: that which release 1.24 allows. */
-import { compareReleases, minorsAhead, parseRelease } from '#cmd/orch/upgrade/release.js';
 import type { StoredObjects } from '#cmd/orch/upgrade/stored-objects.js';
 
 export interface UpgradeFacts {
@@ -193,4 +192,31 @@ function* disk({ disk: facts }: UpgradeFacts): Generator<Finding> {
 function listed(items: readonly string[]): string {
   const more = items.length - shown;
   return `${items.slice(0, shown).join(', ')}${more > 0 ? ` and ${more} more` : ''}`;
+}
+
+interface Release {
+  readonly major: number;
+  readonly minor: number;
+  readonly patch: number;
+}
+
+/**
+ * Releases, as `/version` and nodes name them. Pure. Of `v1.24.0` and `v1.24.0-rc.1+abc`; undefined for what is no
+ * release.
+ */
+function parseRelease(text: string): Release | undefined {
+  const [, major, minor, patch] = /^v?(\d{1,5})\.(\d{1,5})\.(\d{1,5})(?:[-+].*)?$/.exec(text) ?? [];
+  if (major === undefined || minor === undefined || patch === undefined) return undefined;
+  return { major: Number(major), minor: Number(minor), patch: Number(patch) };
+}
+
+/** Negative where `a` came before `b`. */
+function compareReleases(a: Release, b: Release): number {
+  return a.major - b.major || a.minor - b.minor || a.patch - b.patch;
+}
+
+/** How many minor releases `a` is ahead of `b`; infinite between major ones. */
+function minorsAhead(a: Release, b: Release): number {
+  if (a.major !== b.major) return a.major > b.major ? Number.POSITIVE_INFINITY : Number.NEGATIVE_INFINITY;
+  return a.minor - b.minor;
 }

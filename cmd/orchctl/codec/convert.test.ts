@@ -3,8 +3,7 @@ import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { ConversionError, convert } from '#cmd/orchctl/codec/convert.js';
-import { splitDocuments } from '#cmd/orchctl/codec/documents.js';
+import { ConversionError, convert, splitDocuments } from '#cmd/orchctl/codec/convert.js';
 import { encodeStored } from '#storage/layout.js';
 
 const fixture = (name: string) =>

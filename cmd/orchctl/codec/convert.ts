@@ -1,5 +1,4 @@
 /** Objects from one encoding into another, without a server. */
-
 import { schemeFor } from '#api/scheme.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
@@ -12,7 +11,6 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
-import { splitDocuments } from '#cmd/orchctl/codec/documents.js';
 
 export interface ConvertOptions {
   /** Absent: told by the first bytes. */
@@ -169,4 +167,38 @@ function writeProtobuf(objects: readonly ReadObject[]): Buffer {
   if (list === undefined) throw new ConversionError('Protobuf holds one object only, and there is no kind for several');
   const items = objects.map((object) => object.decoded.object);
   return codec.encode({ metadata: {}, items }, list, 'protobuf');
+}
+
+interface DocumentText {
+  readonly text: string;
+  /** Line of the input in which it begins, from 1. */
+  readonly line: number;
+}
+
+/**
+ * YAML documents, one by one, so that one at fault can be named. Splits at the lines that begin with `---`, which no
+ * document can contain (YAML 1.2, 9.1.2). Documents without a line of content are left out.
+ */
+export function splitDocuments(text: string): DocumentText[] {
+  const documents: DocumentText[] = [];
+  let lines: string[] = [];
+  let start = 0;
+  const finish = (next: number) => {
+    if (lines.some((line) => /^\s*[^\s#%]/.test(line))) {
+      documents.push({ text: lines.join('\n'), line: start + 1 });
+    }
+    lines = [];
+    start = next;
+  };
+  for (const [index, line] of text.split('\n').entries()) {
+    const marker = /^---(?=[ \t\r]|$)/.test(line);
+    if (marker) {
+      finish(index);
+      // What follows the marker in its line belongs to the document.
+      lines.push(line.slice(3));
+    } else if (!/^\.\.\.\s*$/.test(line)) lines.push(line);
+    else lines.push('');
+  }
+  finish(0);
+  return documents;
 }

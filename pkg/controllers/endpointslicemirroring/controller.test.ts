@@ -2,8 +2,7 @@ import t from 'tap';
 import { endpoints, services } from '#api/core/v1/resources.gen.js';
 import type { EndpointSubset, Endpoints, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
-import { EndpointSliceMirroringController } from '#controllers/endpointslicemirroring/controller.js';
-import { mirroredGroups } from '#controllers/endpointslicemirroring/mirror.js';
+import { EndpointSliceMirroringController, mirroredGroups } from '#controllers/endpointslicemirroring/controller.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
 
 const namespace = 'default';

@@ -1,16 +1,17 @@
 /** Mirrors Endpoints that people or other programs maintain into endpoint slices. */
 import { endpoints as endpointsType, services as serviceType } from '#api/core/v1/resources.gen.js';
-import type { Endpoints, Service } from '#api/core/v1/types.gen.js';
+import type { EndpointAddress, EndpointSubset, Endpoints, Service } from '#api/core/v1/types.gen.js';
 import { endpointslices } from '#api/discovery/v1/resources.gen.js';
-import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import type { Endpoint, EndpointPort, EndpointSlice } from '#api/discovery/v1/types.gen.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
-import type { EndpointGroup } from '#controllers/endpointslice/desired.js';
+import { familyOf } from '#controllers/endpoint/members.js';
+import { type EndpointGroup, endpointId, groupId } from '#controllers/endpointslice/desired.js';
 import { executeSlicePlan } from '#controllers/endpointslice/execute.js';
 import { planSlices } from '#controllers/endpointslice/plan.js';
-import { mirroredGroups, mirrorManager, shouldMirror } from '#controllers/endpointslicemirroring/mirror.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
@@ -135,4 +136,61 @@ export class EndpointSliceMirroringController implements Controller {
       ports: [...ports],
     };
   }
+}
+
+/**
+ * The endpoint slices that say the same as an Endpoints object which somebody else maintains. Pure. Value of the
+ * managed-by label on the slices of this controller.
+ */
+function mirrorManager(dialect: Dialect): string {
+  return `endpointslicemirroring-controller.${dialect.apiDomain}`;
+}
+
+/** True when nobody else makes slices for the service: it selects no pods, and its Endpoints are not a lock. */
+function shouldMirror(dialect: Dialect, service: Service | undefined, endpoints: Endpoints): boolean {
+  const { labels = {}, annotations = {}, deletionTimestamp } = endpoints.metadata;
+  if (deletionTimestamp !== undefined || labels[dialect.labels.skipMirror] === 'true') return false;
+  if (annotations[dialect.annotations.leader] !== undefined) return false;
+  return service !== undefined && service.spec.selector === undefined;
+}
+
+/** The mirrored endpoints by ports and family; of each subset `maxPerSubset` addresses at most. */
+export function mirroredGroups(endpoints: Endpoints, maxPerSubset: number): Map<string, EndpointGroup> {
+  const groups = new Map<string, EndpointGroup>();
+  for (const subset of endpoints.subsets ?? []) {
+    const ports = portsOf(subset);
+    const all = [
+      ...(subset.addresses ?? []).map((address) => endpointOf(address, true)),
+      ...(subset.notReadyAddresses ?? []).map((address) => endpointOf(address, false)),
+    ];
+    for (const endpoint of all.slice(0, maxPerSubset)) {
+      const addressType = familyOf(endpoint.addresses[0] ?? '');
+      const id = groupId(addressType, ports);
+      const group = groups.get(id) ?? { addressType, ports, endpoints: new Map() };
+      groups.set(id, group);
+      const key = endpointId(endpoint);
+      // Ready in one subset and not in another of the same ports: ready wins, as it does for Endpoints.
+      if (!group.endpoints.has(key) || endpoint.conditions?.ready === true) group.endpoints.set(key, endpoint);
+    }
+  }
+  return groups;
+}
+
+function portsOf({ ports = [] }: EndpointSubset): EndpointPort[] {
+  return ports.map(({ name = '', port, protocol = 'TCP', appProtocol }) => ({
+    name,
+    port,
+    protocol,
+    ...(appProtocol === undefined ? {} : { appProtocol }),
+  }));
+}
+
+function endpointOf({ ip, hostname, nodeName, targetRef }: EndpointAddress, ready: boolean): Endpoint {
+  return {
+    addresses: [ip],
+    conditions: { ready },
+    ...(hostname === undefined ? {} : { hostname }),
+    ...(nodeName === undefined ? {} : { nodeName }),
+    ...(targetRef === undefined ? {} : { targetRef }),
+  };
 }

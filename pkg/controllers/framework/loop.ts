@@ -10,17 +10,18 @@
  *     const created = await client.resource(podType).create(pod);
  *     this.#loop.written.wrote(key, this.#pods, created);
  */
-import type { Outcome } from '#client/workqueue/outcome.js';
-import { done, retry } from '#client/workqueue/outcome.js';
+import { messageOf } from '#apimachinery/errors/message.js';
+import { isConflict } from '#apimachinery/errors/status.js';
+import { done, type Outcome, retry } from '#client/workqueue/outcome.js';
 import { WorkQueue } from '#client/workqueue/queue.js';
 import type { RateLimiter } from '#client/workqueue/rate-limiter.js';
 import { runWorkers } from '#client/workqueue/workers.js';
 import type { ControllerContext } from '#controllers/framework/context.js';
 import { isNamespaceTerminating } from '#controllers/framework/errors.js';
 import { type LoopReport, PassJournal, type Reporting } from '#controllers/framework/loop-report.js';
-import { outcomeOfPass } from '#controllers/framework/traced-pass.js';
 import { WrittenObjects } from '#controllers/framework/written.js';
 import type { Logger } from '#daemon/log/logger.js';
+import type { SpanOutcome } from '#daemon/tracing/tracer.js';
 
 export interface LoopOptions {
   readonly name: string;
@@ -128,4 +129,38 @@ export async function cachesSynced(context: ControllerContext, signal: AbortSign
     if (signal.aborted) return false;
     throw error;
   }
+}
+
+interface Pass {
+  /** Of the loop. */
+  readonly controller: string;
+  /** Mostly `namespace/name`; what it names is the controller's business. */
+  readonly key: string;
+  readonly outcome: Outcome;
+  /** Failures in a row before this pass. */
+  readonly requeues: number;
+}
+
+const namespaced = /^([^/]+)\/([^/]+)$/;
+
+/** What the span of a reconcile tells. Pure. */
+function outcomeOfPass({ controller, key, outcome, requeues }: Pass): SpanOutcome {
+  const { kind } = outcome;
+  const error = 'error' in outcome ? outcome.error : undefined;
+  const [, namespace, name] = namespaced.exec(key) ?? [];
+  const result = error !== undefined && isConflict(error) ? 'conflict' : kind;
+  return {
+    attributes: {
+      controller,
+      key,
+      ...(namespace === undefined ? {} : { 'object.namespace': namespace }),
+      ...(name === undefined ? {} : { 'object.name': name }),
+      result,
+      requeues,
+      ...('ms' in outcome ? { 'requeue.after_ms': Math.round(outcome.ms) } : {}),
+    },
+    // A stale cache is everyday business, as it is for the log.
+    failed: error !== undefined && result !== 'conflict',
+    ...(error === undefined ? {} : { message: messageOf(error) }),
+  };
 }

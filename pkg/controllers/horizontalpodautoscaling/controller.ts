@@ -1,13 +1,17 @@
 /** Changes the size of workloads with their load. */
 import { horizontalpodautoscalers } from '#api/autoscaling/v2/resources.gen.js';
-import type { HorizontalPodAutoscaler, HorizontalPodAutoscalerStatus } from '#api/autoscaling/v2/types.gen.js';
+import type {
+  HorizontalPodAutoscaler,
+  HorizontalPodAutoscalerStatus,
+  MetricSpec,
+} from '#api/autoscaling/v2/types.gen.js';
 import { pods as podType } from '#api/core/v1/resources.gen.js';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
-import type { LabelSelector } from '#apimachinery/selectors/labels.js';
+import { type LabelSelector, selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
 import type { RateLimiter } from '#client/workqueue/rate-limiter.js';
@@ -17,7 +21,6 @@ import { ReconcileLoop } from '#controllers/framework/loop.js';
 import { ServedKinds } from '#controllers/framework/served-kinds.js';
 import type { History } from '#controllers/horizontalpodautoscaling/history.js';
 import { MetricsClient } from '#controllers/horizontalpodautoscaling/metrics-client.js';
-import { observe } from '#controllers/horizontalpodautoscaling/observe.js';
 import {
   type Decision,
   decide,
@@ -27,6 +30,7 @@ import {
   withRescale,
 } from '#controllers/horizontalpodautoscaling/plan.js';
 import type { StartupOptions } from '#controllers/horizontalpodautoscaling/pods.js';
+import type { Sample } from '#controllers/horizontalpodautoscaling/proposal.js';
 import {
   finished,
   type Moment,
@@ -35,6 +39,7 @@ import {
   unscalable,
 } from '#controllers/horizontalpodautoscaling/status.js';
 import { type ScaleTarget, ScaleTargets, TargetError } from '#controllers/horizontalpodautoscaling/target.js';
+import { selectorWords } from '#controllers/horizontalpodautoscaling/words.js';
 
 export interface AutoscalerOptions extends StartupOptions {
   /** Between two looks at an autoscaler. */
@@ -223,5 +228,65 @@ function selectorOf(text: string): LabelSelector | { reason: string; event: stri
   } catch (error) {
     const event = `couldn't convert selector into a corresponding internal selector object: ${messageOf(error)}`;
     return { reason: 'InvalidSelector', event, condition: event };
+  }
+}
+
+/**
+ * Asks for what an autoscaler's metrics are. What is measured of the metric now, or why not, in the words of release
+ * 1.24. Never throws.
+ */
+async function observe(
+  client: MetricsClient,
+  spec: MetricSpec,
+  { namespace, selector, signal }: { namespace: string; selector: LabelSelector; signal: AbortSignal },
+): Promise<Sample> {
+  const scope = { namespace, signal };
+  const { resource, containerResource, pods, object, external } = spec;
+  try {
+    switch (spec.type) {
+      case 'Resource':
+      case 'ContainerResource': {
+        const { name = '' } = resource ?? containerResource ?? {};
+        const wanted = { selector, resource: name, ...containerOf(containerResource) };
+        const asked = client.ofResource(scope, wanted);
+        return { pods: await within(asked, `unable to get metrics for resource ${name}: `) };
+      }
+      case 'Pods': {
+        const { name, selector: labels } = pods?.metric ?? { name: '' };
+        const asked = client.ofPods(scope, { selector, metric: name, series: selectorFromObject(labels) });
+        return { pods: await within(asked, `unable to get metric ${name}: `) };
+      }
+      case 'Object': {
+        if (object === undefined) return { error: new TypeError('no object') };
+        const { describedObject, metric } = object;
+        const series = selectorFromObject(metric.selector);
+        const asked = client.ofObject(scope, { object: describedObject, metric: metric.name, series });
+        // The order of these words is that of 1.24.
+        const before = `unable to get metric ${metric.name}: ${describedObject.kind} on ${namespace} `;
+        return { milli: await within(asked, `${before}${describedObject.name}/`) };
+      }
+      case 'External': {
+        const { name, selector: labels } = external?.metric ?? { name: '' };
+        const asked = client.external(scope, { metric: name, series: selectorFromObject(labels) });
+        const which = `${namespace}/${name}/${selectorWords(labels)}`;
+        return { milli: await within(asked, `unable to get external metric ${which}: `) };
+      }
+      default:
+        return { error: new TypeError(`unknown type ${spec.type}`) };
+    }
+  } catch (error) {
+    return { error };
+  }
+}
+
+function containerOf(source: MetricSpec['containerResource']): { container?: string } {
+  return source === undefined ? {} : { container: source.container };
+}
+
+async function within<T>(asked: Promise<T>, prefix: string): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    throw new Error(`${prefix}${messageOf(error)}`, { cause: error });
   }
 }

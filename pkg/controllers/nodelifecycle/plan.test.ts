@@ -3,7 +3,6 @@ import t from 'tap';
 import type { Node, Pod, Toleration } from '#api/core/v1/types.gen.js';
 import { orchDialect as dialect, kubernetesDialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { planEviction } from '#controllers/nodelifecycle/eviction.js';
 import {
   observeHealth,
   observeRenewal,
@@ -11,6 +10,7 @@ import {
   silentAt,
   silentConditions,
 } from '#controllers/nodelifecycle/health.js';
+import { planEviction } from '#controllers/nodelifecycle/taint-manager.js';
 import { type Eviction, planTaints } from '#controllers/nodelifecycle/taints.js';
 import { evictionRate, Zones, zoneState } from '#controllers/nodelifecycle/zones.js';
 

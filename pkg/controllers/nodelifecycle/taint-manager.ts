@@ -1,6 +1,7 @@
 /** Deletes pods that do not, or no longer, tolerate the NoExecute taints of their node. */
+import { tolerates } from '#api/core/v1/node/taints.js';
 import { nodes as nodeType, pods as podType } from '#api/core/v1/resources.gen.js';
-import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import type { Node, Pod, Taint } from '#api/core/v1/types.gen.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
@@ -9,7 +10,6 @@ import { done, type Outcome, requeueAfter } from '#client/workqueue/outcome.js';
 import type { ControllerContext, EventSink } from '#controllers/framework/context.js';
 import { indexByNode, podsOfNode, sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import { noExecuteTaints, planEviction } from '#controllers/nodelifecycle/eviction.js';
 
 /** Pods worked on at once. */
 const concurrency = 8;
@@ -97,4 +97,29 @@ export class TaintManager {
       if (!isNotFound(error)) throw error;
     }
   }
+}
+
+type EvictionPlan =
+  | { readonly kind: 'stay' }
+  /** After that many milliseconds under the taints; zero is at once. */
+  | { readonly kind: 'leave'; readonly afterMs: number };
+
+/** When a pod has to leave its node because of the node's NoExecute taints. Pure. */
+function noExecuteTaints(node: Node | undefined): readonly Taint[] {
+  return (node?.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
+}
+
+export function planEviction(pod: Pod, taints: readonly Taint[]): EvictionPlan {
+  if (taints.length === 0) return { kind: 'stay' };
+  const tolerations = pod.spec.tolerations ?? [];
+  let seconds: number | undefined;
+  for (const taint of taints) {
+    const matching = tolerations.filter((toleration) => tolerates(toleration, taint));
+    if (matching.length === 0) return { kind: 'leave', afterMs: 0 };
+    for (const { tolerationSeconds } of matching) {
+      if (tolerationSeconds !== undefined)
+        seconds = Math.max(0, Math.min(seconds ?? Number.POSITIVE_INFINITY, Number(tolerationSeconds)));
+    }
+  }
+  return seconds === undefined ? { kind: 'stay' } : { kind: 'leave', afterMs: seconds * 1000 };
 }

@@ -1,12 +1,12 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { parseDuration } from '#apimachinery/duration.js';
-import { deprecatedOptions } from '#controllers/options/deprecated.js';
 import { controllerNames, gatedControllers, selectControllers } from '#controllers/options/names.js';
 import {
   controllerManagerOptions,
   controllerManagerRules,
   controllerManagerValues,
+  deprecatedOptions,
 } from '#controllers/options/options.js';
 import { specifiedOptions } from '#controllers/options/testing/specified-options.js';
 import { controllerFactories } from '#controllers/registry.js';

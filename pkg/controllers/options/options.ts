@@ -1,10 +1,8 @@
 /** The controller manager's options, all in one table. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { controlLoopOptions, controlLoopRules } from '#control-loop/options.js';
-import { deprecatedOptions } from '#controllers/options/deprecated.js';
-import { gatedControllers, unknownControllers } from '#controllers/options/names.js';
+import { controllerNames, gatedControllers, unknownControllers } from '#controllers/options/names.js';
 import { nodeOptions, nodeRules } from '#controllers/options/nodes.js';
-import { clusterNameOptions, concurrencyOptions, selectionOptions } from '#controllers/options/selection.js';
 import { signingOptions, signingRules } from '#controllers/options/signing.js';
 import { autoscalerOptions, flexVolumeOptions, volumeOptions } from '#controllers/options/volumes.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
@@ -13,9 +11,79 @@ import { FeatureGates, featureGateOptions, featureGateRules } from '#daemon/opti
 import { leaderElectionRules } from '#daemon/options/groups/leader-election.js';
 import { loggingRules } from '#daemon/options/groups/logging.js';
 import { tlsRules } from '#daemon/options/groups/serving.js';
-import type { OptionValues } from '#daemon/options/option.js';
+import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { allOf, inOrder, type Rule, validateOptions } from '#daemon/options/validate.js';
+
+const section = 'Controllers';
+
+/** Options that choose the controllers and how much they do at once. */
+const selectionOptions = {
+  controllers: {
+    type: 'strings',
+    default: ['*'],
+    section,
+    meaning: `Controllers to run: * for all that are on by default, name to add one, -name to leave one out. Known: ${Object.keys(controllerNames).join(', ')}. Off by default: bootstrapsigner, tokencleaner.`,
+  },
+  'controller-start-interval': {
+    type: 'duration',
+    min: 0,
+    section,
+    meaning: 'Pause between starting one controller and the next.',
+  },
+  'min-resync-period': {
+    type: 'duration',
+    min: 0,
+    default: 43_200_000,
+    section,
+    meaning: 'Controllers see all objects again after this long to twice as long; 0: never.',
+  },
+  'enable-leader-migration': {
+    type: 'bool',
+    section: 'Leader election',
+    meaning: 'Move controllers between managers without a moment in which both or neither run them.',
+  },
+  'leader-migration-config': {
+    type: 'string',
+    section: 'Leader election',
+    meaning: 'File that says which manager runs which controller; empty uses the default configuration.',
+  },
+} as const satisfies OptionTable;
+
+/** Options whose defaults are the dialect's. */
+function clusterNameOptions(dialect: Dialect) {
+  return {
+    'cluster-name': {
+      type: 'string',
+      default: dialect.product,
+      section,
+      meaning: "Prefix of the cluster's instances.",
+    },
+  } as const satisfies OptionTable;
+}
+
+const concurrency = 'Concurrency';
+
+function syncs<const D extends number>(defaultValue: D, what: string) {
+  return { type: 'int', default: defaultValue, section: concurrency, meaning: `${what} worked on at once.` } as const;
+}
+
+const concurrencyOptions = {
+  'concurrent-deployment-syncs': syncs(5, 'Deployments'),
+  'concurrent-endpoint-syncs': syncs(5, 'Services whose endpoints are'),
+  'concurrent-ephemeralvolume-syncs': syncs(5, 'Ephemeral volumes'),
+  'concurrent-gc-syncs': syncs(20, 'Objects to be collected'),
+  'concurrent-namespace-syncs': syncs(10, 'Namespaces'),
+  'concurrent-rc-syncs': syncs(5, 'Replication controllers'),
+  'concurrent-replicaset-syncs': syncs(5, 'Replica sets'),
+  'concurrent-resource-quota-syncs': syncs(5, 'Resource quotas'),
+  'concurrent-service-endpoint-syncs': syncs(5, 'Services whose endpoint slices are'),
+  'concurrent-service-syncs': syncs(1, 'Services'),
+  'concurrent-serviceaccount-token-syncs': syncs(5, 'Service account tokens'),
+  'concurrent-statefulset-syncs': syncs(5, 'Stateful sets'),
+  'concurrent-ttl-after-finished-syncs': syncs(5, 'Finished jobs'),
+  'mirroring-concurrent-service-endpoint-syncs': syncs(5, 'Endpoints to be mirrored'),
+} as const satisfies OptionTable;
 
 /** The table in the words of the dialect, which also answers to the dialect's own option names. */
 export function controllerManagerOptions(dialect: Dialect) {
@@ -108,3 +176,21 @@ export function controllerManagerValues(
   validateOptions(options, controllerManagerRules);
   return Object.freeze(values);
 }
+
+const idle = {
+  section: 'Deprecated',
+  inert: 'nothing needs it any more',
+  deprecated: 'it does nothing and will be deleted.',
+} as const;
+
+/** Options that 1.24 still accepts and that do nothing there, either. */
+export const deprecatedOptions = {
+  'allow-untagged-cloud': { ...idle, type: 'bool', meaning: 'Run on instances of a cloud without a cluster’s tag.' },
+  'cloud-provider-gce-lb-src-cidrs': { ...idle, type: 'strings', meaning: 'Sources of a cloud’s load balancers.' },
+  'deleting-pods-burst': { ...idle, type: 'int', meaning: 'Pods of failed nodes that are deleted at once.' },
+  'deleting-pods-qps': { ...idle, type: 'float', default: 0.1, meaning: 'Nodes per second whose pods are deleted.' },
+  'horizontal-pod-autoscaler-downscale-delay': { ...idle, type: 'duration', meaning: 'Pause between scalings down.' },
+  'horizontal-pod-autoscaler-upscale-delay': { ...idle, type: 'duration', meaning: 'Pause between scalings up.' },
+  'node-sync-period': { ...idle, type: 'duration', meaning: 'How often nodes are compared with the cloud’s.' },
+  'register-retry-count': { ...idle, type: 'int', default: 10, meaning: 'Tries to register a node.' },
+} as const satisfies OptionTable;

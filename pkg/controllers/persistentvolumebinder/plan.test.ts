@@ -6,7 +6,7 @@ import { copyJson } from '#apimachinery/collections/copy.js';
 import { kubernetesDialect as dialect } from '#apimachinery/dialect.js';
 import { boundClaim, claimBoundTo, unboundVolume } from '#controllers/persistentvolumebinder/binding.js';
 import { type ClaimObservation, type ClaimPlan, planClaim } from '#controllers/persistentvolumebinder/plan-claim.js';
-import { planVolume, reclaimFailure, type VolumePlan } from '#controllers/persistentvolumebinder/plan-volume.js';
+import { planVolume, reclaimFailure, type VolumePlan } from '#controllers/persistentvolumebinder/volumes.js';
 
 type Annotations = Readonly<Record<string, string>>;
 

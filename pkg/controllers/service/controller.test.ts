@@ -7,8 +7,7 @@ import { conflict } from '#apimachinery/errors/status.js';
 import { takesBalancedTraffic } from '#cloud/provider/balanced.js';
 import type { LoadBalancers } from '#cloud/provider/provider.js';
 import { Harness } from '#controllers/framework/testing/harness.js';
-import { changeOf } from '#controllers/service/changes.js';
-import { ServiceController } from '#controllers/service/controller.js';
+import { changeOf, ServiceController } from '#controllers/service/controller.js';
 
 const finalizer = 'service.orch.io/load-balancer-cleanup';
 const key = 'n/web';

@@ -1,6 +1,7 @@
 /** Gives services of the type LoadBalancer a load balancer of the cloud provider, and takes it away again. */
 import { nodes as nodeType, services as serviceType } from '#api/core/v1/resources.gen.js';
-import type { LoadBalancerStatus, Node, Service } from '#api/core/v1/types.gen.js';
+import type { LoadBalancerStatus, Node, Service, ServicePort } from '#api/core/v1/types.gen.js';
+import { semanticEqual } from '#apimachinery/equality.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
 import { keyOf } from '#apimachinery/object-key.js';
@@ -12,7 +13,6 @@ import type { LoadBalancers, ServiceCache } from '#cloud/provider/provider.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import { changeOf } from '#controllers/service/changes.js';
 import { NodeSync, noHosts } from '#controllers/service/node-sync.js';
 import { edited, isHostChange, needsCleanup, type ServiceEdit } from '#controllers/service/plan.js';
 
@@ -217,4 +217,61 @@ async function failingAs<T>(what: string, work: () => Promise<T>): Promise<T> {
     if (isConflict(error) || isNotFound(error)) throw error;
     throw new Error(`${what}: ${messageOf(error)}`, { cause: error });
   }
+}
+
+interface ServiceChange {
+  /** Reason and message of the event; absent: none is told. */
+  readonly event?: readonly [reason: string, message: string];
+}
+
+/**
+ * Which changes of a service are the load balancer's business, and what 1.24 tells of them. Pure. The first change
+ * that the load balancer must follow; undefined when there is none.
+ */
+export function changeOf(old: Service, service: Service): ServiceChange | undefined {
+  const [wanted, wants] = [wantsLoadBalancer(old), wantsLoadBalancer(service)];
+  if (!wanted && !wants) return undefined;
+  const [before, now] = [old.spec, service.spec];
+  if (wanted !== wants) return told('Type', before.type, now.type);
+  const ranges = [before.loadBalancerSourceRanges ?? [], now.loadBalancerSourceRanges ?? []] as const;
+  if (wants && !semanticEqual(...ranges)) {
+    const [from, to] = ranges.map((range) => `[${range.join(' ')}]`);
+    return told('LoadBalancerSourceRanges', from, to);
+  }
+  if (!semanticEqual(portsOf(old), portsOf(service))) return {};
+  if (before.sessionAffinity !== now.sessionAffinity) return {};
+  if (!semanticEqual(before.sessionAffinityConfig, now.sessionAffinityConfig)) return {};
+  if ((before.loadBalancerIP ?? '') !== (now.loadBalancerIP ?? '')) {
+    return told('LoadbalancerIP', before.loadBalancerIP, now.loadBalancerIP);
+  }
+  const [oldIPs, ips] = [before.externalIPs ?? [], now.externalIPs ?? []];
+  if (oldIPs.length !== ips.length) return counted('ExternalIP', oldIPs, ips);
+  const added = ips.find((ip, i) => ip !== oldIPs[i]);
+  if (added !== undefined) return { event: ['ExternalIP', `Added: ${added}`] };
+  if (!semanticEqual(old.metadata.annotations ?? {}, service.metadata.annotations ?? {})) return {};
+  if (old.metadata.uid !== service.metadata.uid) return told('UID', old.metadata.uid, service.metadata.uid);
+  for (const [reason, field] of policies) {
+    if (before[field] !== now[field]) return told(reason, before[field], now[field]);
+  }
+  // Families are added and taken away, never exchanged.
+  const [oldFamilies, families] = [before.ipFamilies ?? [], now.ipFamilies ?? []];
+  return oldFamilies.length === families.length ? undefined : counted('IPFamilies', oldFamilies, families);
+}
+
+const policies = [
+  ['ExternalTrafficPolicy', 'externalTrafficPolicy'],
+  ['HealthCheckNodePort', 'healthCheckNodePort'],
+] as const;
+
+function told(reason: string, from: string | number | undefined, to: string | number | undefined): ServiceChange {
+  return { event: [reason, `${from ?? ''} -> ${to ?? ''}`] };
+}
+
+function counted(reason: string, from: readonly string[], to: readonly string[]): ServiceChange {
+  return { event: [reason, `Count: ${from.length} -> ${to.length}`] };
+}
+
+/** What of its ports a load balancer has to do with. */
+function portsOf({ spec }: Service): ServicePort[] {
+  return (spec.ports ?? []).map(({ appProtocol: _, ...port }) => port);
 }

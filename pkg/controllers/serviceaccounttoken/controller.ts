@@ -2,18 +2,18 @@
  * Fills in the secrets that users make for the tokens of service accounts, and deletes them with their account. Only
  * where the feature gate that ends it is off does every account get such a secret by itself.
  */
-
 import { serviceaccounts as accountType, secrets as secretType } from '#api/core/v1/resources.gen.js';
 import { secretTokenClaims } from '#api/core/v1/secret/token-claims.js';
 import type { Secret, ServiceAccount } from '#api/core/v1/types.gen.js';
 import { isConflict, isNotFound } from '#apimachinery/errors/status.js';
+import { generateName } from '#apimachinery/generate-name.js';
 import { keyFor } from '#apimachinery/object-key.js';
 import type { Informer } from '#client/informer/informer.js';
 import { done, type Outcome } from '#client/workqueue/outcome.js';
 import type { Controller, ControllerContext } from '#controllers/framework/context.js';
 import { sharedInformer } from '#controllers/framework/informers.js';
 import { ReconcileLoop } from '#controllers/framework/loop.js';
-import { TokenGeneration } from '#controllers/serviceaccounttoken/generation.js';
+import type { WrittenObjects } from '#controllers/framework/written.js';
 import {
   filled,
   isIncomplete,
@@ -21,7 +21,9 @@ import {
   refersTo,
   type TokenOwner,
   type TokenSources,
+  tokenSecret,
   withoutReference,
+  withReference,
 } from '#controllers/serviceaccounttoken/plan.js';
 import type { Followed } from '#daemon/certificates/followed-file.js';
 import { type JwtSigningKey, signJwt } from '#pki/jwt.js';
@@ -196,4 +198,56 @@ export class ServiceAccountTokenController implements Controller {
 /** A secret that nobody has filled in yet names no UID. */
 function isOwner({ metadata }: ServiceAccount, { uid }: TokenOwner): boolean {
   return uid === '' || metadata.uid === uid;
+}
+
+interface TokenGenerationOptions {
+  readonly accounts: Informer<ServiceAccount>;
+  readonly secrets: Informer<Secret>;
+  readonly written: WrittenObjects;
+  readonly sources: (account: ServiceAccount) => TokenSources;
+}
+
+/** Gives accounts a token secret without being asked, as releases before 1.24 did. */
+class TokenGeneration {
+  readonly #context: ControllerContext;
+  readonly #options: TokenGenerationOptions;
+
+  constructor(context: ControllerContext, options: TokenGenerationOptions) {
+    this.#context = context;
+    this.#options = options;
+  }
+
+  /** Makes a secret unless the account refers to one of `tokens`, its own. `key` is the key that is worked on. */
+  async ensure(key: string, account: ServiceAccount, tokens: readonly Secret[]): Promise<void> {
+    if (tokens.some(({ metadata }) => refersTo(account, metadata.name ?? ''))) return;
+    const { client, random } = this.#context;
+    const { accounts, secrets, written, sources } = this.#options;
+    const { name = '', namespace = '', resourceVersion } = account.metadata;
+    let made: Secret | undefined;
+    try {
+      const live = await client.resource(accountType).get(name, { namespace });
+      // The cache will show the newer one, which brings the key back.
+      if (live.metadata.resourceVersion !== resourceVersion) return;
+      const secret = tokenSecret(generateName(`${name}-token-`, random), sources(live));
+      made = await client.resource(secretType).create(secret);
+      written.wrote(key, secrets, made);
+      const updated = await client.resource(accountType).update(withReference(live, made.metadata.name ?? ''));
+      written.wrote(key, accounts, updated);
+    } catch (error) {
+      if (made !== undefined) await this.#discard(key, made);
+      // Somebody else has changed the account, which brings the key back, or it is gone.
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+
+  /** A secret that its account does not refer to is of no use. */
+  async #discard(key: string, secret: Secret): Promise<void> {
+    const { name = '', namespace = '', uid = '' } = secret.metadata;
+    try {
+      await this.#context.client.resource(secretType).delete(name, { namespace, preconditions: { uid } });
+      this.#options.written.deleted(key, this.#options.secrets, secret);
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error)) throw error;
+    }
+  }
 }

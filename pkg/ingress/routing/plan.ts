@@ -3,7 +3,6 @@ import type { Secret, Service } from '#api/core/v1/types.gen.js';
 import type { Ingress, IngressBackend, IngressClass } from '#api/networking/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyFor, keyOf } from '#apimachinery/object-key.js';
-import { isOwn, ownClasses } from '#ingress/routing/classes.js';
 import { comparablePath } from '#ingress/routing/request-path.js';
 import { type Route, RoutingTable, type ServicePort } from '#ingress/routing/routing-table.js';
 
@@ -171,4 +170,26 @@ function isCovered(host: string, secured: ReadonlySet<string>): boolean {
   const name = host.toLowerCase();
   const dot = name.indexOf('.');
   return secured.has(name) || (dot > 0 && secured.has(`*${name.slice(dot)}`));
+}
+
+interface OwnClasses {
+  readonly names: ReadonlySet<string>;
+  /** One of them is for Ingresses that name none. */
+  readonly hasDefault: boolean;
+}
+
+/** Which Ingresses this controller carries out. Pure. */
+function ownClasses(classes: readonly IngressClass[], dialect: Dialect): OwnClasses {
+  const own = classes.filter(({ spec }) => spec?.controller === dialect.ingress.controller);
+  return {
+    names: new Set(own.map(({ metadata }) => metadata.name ?? '')),
+    hasDefault: own.some(({ metadata }) => metadata.annotations?.[dialect.ingress.defaultClassAnnotation] === 'true'),
+  };
+}
+
+/** The annotation is the older way of naming a class, and counts where it is there. */
+function isOwn({ metadata, spec }: Ingress, { names, hasDefault }: OwnClasses, dialect: Dialect): boolean {
+  const annotated = metadata.annotations?.[dialect.ingress.classAnnotation];
+  const name = annotated === undefined || annotated === '' ? spec?.ingressClassName : annotated;
+  return name === undefined ? hasDefault : names.has(name);
 }

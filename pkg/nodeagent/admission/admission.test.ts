@@ -4,7 +4,7 @@ import { events, nodes, pods } from '#api/core/v1/resources.gen.js';
 import { runtimeclasses } from '#api/node/v1/resources.gen.js';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { serviceUnavailable } from '#apimachinery/errors/status.js';
-import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
+import { SimulatedMachine } from '#nodeagent/simulated/node.js';
 import { nodeName, startAgent, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';
 

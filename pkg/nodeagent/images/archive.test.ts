@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import t from 'tap';
 import { imageArchive } from '#nodeagent/images/archive.js';
 import { clusterImageDefinitions, clusterImages } from '#nodeagent/images/busybox.js';
-import { imageNameProblem, pullPolicy, withDefaultTag } from '#nodeagent/images/image-name.js';
+import { imageNameProblem, pullPolicy, withDefaultTag } from '#nodeagent/images/puller.js';
 import { tar } from '#nodeagent/images/tar.js';
 
 t.test('the archive is one that tar reads, and the same each time', async (t) => {

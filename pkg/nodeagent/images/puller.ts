@@ -1,6 +1,7 @@
 /** Brings a container's image to the node, as its pull policy says. Events and errors are those of release 1.24. */
-
 import type { Container, Pod } from '#api/core/v1/types.gen.js';
+import { deferred } from '#apimachinery/async/deferred.js';
+import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import { KeyedBackoff } from '#apimachinery/backoff/keyed-backoff.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { formatDuration } from '#apimachinery/duration.js';
@@ -8,8 +9,6 @@ import { TokenBucket } from '#client/token-bucket.js';
 import type { Image, ImageAuth, ImageService, PodSandboxConfig } from '#nodeagent/cri/cri.js';
 import { rpcMessageOf } from '#nodeagent/cri/errors.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
-import { imageNameProblem, pullPolicy, withDefaultTag } from '#nodeagent/images/image-name.js';
-import { Pulls } from '#nodeagent/images/pulls.js';
 
 export type ImageErrorReason =
   | 'ErrImagePull'
@@ -177,5 +176,113 @@ export class ImagePuller {
   forget(prefix: string): void {
     this.#backOff.forget(prefix);
     for (const key of this.#waiting.keys()) if (key.startsWith(prefix)) this.#waiting.delete(key);
+  }
+}
+
+/** References of images. `busybox` → `busybox:latest`; digests and tags stay. */
+export function withDefaultTag(image: string): string {
+  if (image.includes('@')) return image;
+  return /:[^/]+$/.test(image) ? image : `${image}:latest`;
+}
+
+const reference =
+  /^[a-zA-Z0-9][a-zA-Z0-9._-]*(:[0-9]+)?(\/[a-z0-9]+([._-]+[a-z0-9]+)*)*(:[\w][\w.-]{0,127})?(@[a-z0-9]+:[0-9a-fA-F]{32,})?$/;
+const invalid = 'invalid reference format';
+/** Of registry and repository together. */
+const maxNameLength = 255;
+
+/** Why no runtime could pull it, in the words of release 1.24's parser of references; undefined when one could. */
+export function imageNameProblem(image: string): string | undefined {
+  if (/^[a-f0-9]{64}$/.test(image))
+    return `invalid repository name (${image}), cannot specify 64-byte hexadecimal strings`;
+  const slash = image.indexOf('/');
+  const first = image.slice(0, Math.max(0, slash));
+  const isRegistry = first === 'localhost' || /[.:]|[A-Z]/.test(first);
+  const [repository = ''] = (isRegistry ? image.slice(slash + 1) : image).split('@');
+  const path = repository.replace(/:[^/]*$/, '');
+  if (path !== path.toLowerCase()) return `${invalid}: repository name must be lowercase`;
+  if (!reference.test(image)) return invalid;
+  const name = isRegistry ? `${first}/${path}` : `docker.io/${slash < 0 ? 'library/' : ''}${path}`;
+  return name.length > maxNameLength ? `repository name must not be more than ${maxNameLength} characters` : undefined;
+}
+
+/** The pull policy where the container names none: the tag `latest` is always pulled. */
+export function pullPolicy(container: { image?: string; imagePullPolicy?: string }): string {
+  if (container.imagePullPolicy !== undefined && container.imagePullPolicy !== '') return container.imagePullPolicy;
+  return withDefaultTag(container.image ?? '').endsWith(':latest') ? 'Always' : 'IfNotPresent';
+}
+
+/**
+ * How long a pull holds up those after it. The runtime does not tell how far a pull is: one that takes longer may as
+ * well come from a registry that says nothing any more, and the node's other pods are not to wait for that.
+ */
+const turnMs = 120_000;
+
+interface Pull {
+  readonly done: Promise<void>;
+  readonly abort: AbortController;
+  waiters: number;
+}
+
+/** Pulls under way: shared by all who want the same, one at a time where that is asked for, ended when nobody waits. */
+class Pulls {
+  readonly #clock: Clock;
+  readonly #serialize: boolean;
+  readonly #running = new Map<string, Pull>();
+  /** Resolves when the next may begin. */
+  #turn: Promise<void> = Promise.resolve();
+
+  constructor({ clock, serialize }: { readonly clock: Clock; readonly serialize: boolean }) {
+    this.#clock = clock;
+    this.#serialize = serialize;
+  }
+
+  /**
+   * Resolves when the pull of that key is done: the one under way, or `work`. Rejects with its failure, or with the
+   * signal's reason when that aborts; the pull itself is aborted when nobody waits for it any more.
+   */
+  async join(key: string, work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    const pull = this.#running.get(key) ?? this.#begin(key, work);
+    pull.waiters++;
+    try {
+      await unlessAborted(pull.done, signal);
+    } finally {
+      pull.waiters--;
+      if (pull.waiters === 0) {
+        this.#forget(key, pull);
+        pull.abort.abort();
+      }
+    }
+  }
+
+  #begin(key: string, work: (signal: AbortSignal) => Promise<void>): Pull {
+    const abort = new AbortController();
+    const pull = { done: this.#inTurn(work, abort.signal), abort, waiters: 0 };
+    this.#running.set(key, pull);
+    const forget = () => this.#forget(key, pull);
+    pull.done.then(forget, forget);
+    return pull;
+  }
+
+  #forget(key: string, pull: Pull): void {
+    if (this.#running.get(key) === pull) this.#running.delete(key);
+  }
+
+  async #inTurn(work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    if (!this.#serialize) return unlessAborted(work(signal), signal);
+    const before = this.#turn;
+    const over = deferred();
+    this.#turn = before.then(() => over.promise);
+    try {
+      await unlessAborted(before, signal);
+      const timer = this.#clock.setTimer(over.resolve, turnMs);
+      try {
+        await unlessAborted(work(signal), signal);
+      } finally {
+        timer.cancel();
+      }
+    } finally {
+      over.resolve();
+    }
   }
 }

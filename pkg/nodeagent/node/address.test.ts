@@ -1,7 +1,7 @@
 import type { NetworkInterfaceInfo } from 'node:os';
 import t from 'tap';
 import { type AddressSources, findNodeAddresses, type IPFamily } from '#nodeagent/node/address.js';
-import { defaultRoutes4, defaultRoutes6 } from '#nodeagent/node/default-routes.js';
+import { defaultRoutes4, defaultRoutes6 } from '#nodeagent/node/host-network.js';
 
 interface Host {
   /** Addresses by interface. */

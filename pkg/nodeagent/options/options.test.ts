@@ -5,9 +5,8 @@ import { formatDefault } from '#daemon/options/help.js';
 import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
-import { collectorOptions } from '#nodeagent/options/collector.js';
+import { collectorOptions, podNetworkOptions } from '#nodeagent/options/declarations.js';
 import { type NodeAgentOptionTable, nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';
-import { podNetworkOptions } from '#nodeagent/options/pod-network.js';
 import { serviceProxyOptions } from '#nodeagent/options/service-proxy.js';
 import { specifiedOptions } from '#nodeagent/options/testing/specified-options.js';
 

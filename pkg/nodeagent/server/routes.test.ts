@@ -10,7 +10,7 @@ import t, { type Test } from 'tap';
 import { pods } from '#api/core/v1/resources.gen.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
-import { addSystemLogRoutes } from '#nodeagent/server/system-log-routes.js';
+import { addSystemLogRoutes } from '#nodeagent/server/server.js';
 import { eventually, testPod } from '#nodeagent/testing/agent-fixture.js';
 import { startServingAgent } from '#nodeagent/testing/serving-agent.js';
 import { freePort } from '#test/free-port.js';

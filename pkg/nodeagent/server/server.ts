@@ -1,4 +1,5 @@
 /** The node agent's HTTPS server: pods, logs and sessions. Paths and access checks of release 1.24. */
+
 import { Readable } from 'node:stream';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Registry } from 'prom-client';
@@ -16,7 +17,7 @@ import { HealthChecks } from '#daemon/serving/health.js';
 import { addHealthRoutes, addMetricsRoute } from '#daemon/serving/own-routes.js';
 import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
-import { systemLogDir } from '#daemon/serving/system-logs.js';
+import { type SystemLogsOptions, systemLogDir, systemLogs } from '#daemon/serving/system-logs.js';
 import { readLog } from '#nodeagent/logs/reader.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServer, AgentServerInput } from '#nodeagent/server/agent-server.js';
@@ -29,7 +30,6 @@ import { serveReadOnly } from '#nodeagent/server/read-only-server.js';
 import { addRunRoutes } from '#nodeagent/server/run-route.js';
 import { Sessions } from '#nodeagent/server/sessions.js';
 import { StatsSummary } from '#nodeagent/server/stats.js';
-import { addSystemLogRoutes } from '#nodeagent/server/system-log-routes.js';
 import { UsageCollector } from '#nodeagent/stats/collector.js';
 import { StorageMeter } from '#nodeagent/stats/storage-meter.js';
 import { observeVolumes, volumeTimes } from '#nodeagent/stats/volume-metrics.js';
@@ -277,4 +277,16 @@ async function sendLog(request: FastifyRequest, reply: FastifyReply, { node, pod
       .type('text/plain; charset=utf-8')
       .send(`${status.message}\n`);
   }
+}
+
+/** `/logs/` of the node. */
+export function addSystemLogRoutes(app: DaemonApp, options: SystemLogsOptions): void {
+  const answer = async (request: FastifyRequest, reply: FastifyReply) => {
+    const { status, headers, body } = await systemLogs(parseRequestTarget(request.method, request.url), options);
+    return reply
+      .code(status)
+      .headers(headers)
+      .send(typeof body === 'string' ? body : Readable.from(body));
+  };
+  for (const url of ['/logs', '/logs/', '/logs/*']) app.get(url, answer);
 }

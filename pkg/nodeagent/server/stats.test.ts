@@ -9,7 +9,7 @@ import type { ContainerState, ContainerStats } from '#nodeagent/cri/cri.js';
 import type { PodRuntime, RuntimeContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServerInput } from '#nodeagent/server/agent-server.js';
 import { StatsSummary } from '#nodeagent/server/stats.js';
-import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
+import { SimulatedMachine } from '#nodeagent/simulated/node.js';
 import { UsageCollector } from '#nodeagent/stats/collector.js';
 import { CPURates } from '#nodeagent/stats/cpu-rates.js';
 import { StorageMeter } from '#nodeagent/stats/storage-meter.js';

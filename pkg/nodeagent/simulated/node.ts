@@ -1,10 +1,17 @@
 /** Nodes without containers: the same node agent on a runtime in memory. */
+
 import { randomBytes } from 'node:crypto';
+import { release } from 'node:os';
+import type { LifecycleHandler, ProbeHandler } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { SimulatedChecker } from '#nodeagent/simulated/checker.js';
+import { specialRange } from '#apimachinery/net/special-ip.js';
+import { type AddressRequest, findNodeAddresses, type NodeAddresses } from '#nodeagent/node/address.js';
+import { hostNetwork } from '#nodeagent/node/host-network.js';
+import { architecture, type Machine, type MachineFacts, type MachineState } from '#nodeagent/node/machine.js';
+import type { CheckResult } from '#nodeagent/probes/check-result.js';
+import { type Checker, type CheckTarget, RuntimeChecker } from '#nodeagent/probes/checker.js';
 import type { SimulatedLogFiles } from '#nodeagent/simulated/log-files.js';
-import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
 import { SimulatedRuntime, type SimulatedRuntimeOptions } from '#nodeagent/simulated/runtime.js';
 
 export interface SimulatedDependencies {
@@ -40,4 +47,80 @@ export function simulatedDependencies(options: {
     logFiles: runtime.logFiles,
     writeFiles: false,
   };
+}
+
+/** Checks of simulated containers: their addresses answer nobody, so that the annotations decide. */
+export class SimulatedChecker implements Checker {
+  readonly #runtime: SimulatedRuntime;
+  readonly #exec: RuntimeChecker;
+
+  constructor(runtime: SimulatedRuntime) {
+    this.#runtime = runtime;
+    this.#exec = new RuntimeChecker(runtime, 'simulated');
+  }
+
+  async check(handler: ProbeHandler | LifecycleHandler, target: CheckTarget, timeoutMs: number): Promise<CheckResult> {
+    if (handler.exec !== undefined) return this.#exec.check(handler, target, timeoutMs);
+    const fails = this.#runtime.probeFails(target.containerId);
+    return fails ? { success: false, output: 'HTTP probe failed with statuscode: 503' } : { success: true, output: '' };
+  }
+}
+
+/** The machine of a simulated node. A machine of any size; its agent is reached where this process is. */
+export class SimulatedMachine implements Machine {
+  readonly #facts: MachineFacts;
+  readonly #address: string | undefined;
+
+  /** @param facts `address`: of its own, where none is asked for; absent: this machine's. */
+  constructor({ address, ...facts }: Partial<MachineFacts> & { readonly address?: string } = {}) {
+    this.#address = address;
+    this.#facts = {
+      cpus: 32,
+      memoryBytes: 128 * 2 ** 30,
+      ephemeralStorageBytes: 512 * 2 ** 30,
+      hugePages: { [2 ** 21]: 0, [2 ** 30]: 0 },
+      machineID: '',
+      systemUUID: '',
+      bootID: '',
+      kernelVersion: release(),
+      osImage: 'simulated',
+      architecture: architecture(),
+      appArmor: false,
+      ...facts,
+    };
+  }
+
+  facts(): Promise<MachineFacts> {
+    return Promise.resolve(this.#facts);
+  }
+
+  state(): Promise<MachineState> {
+    const { memoryBytes, ephemeralStorageBytes } = this.#facts;
+    return Promise.resolve({
+      memoryAvailableBytes: memoryBytes,
+      storageAvailableBytes: ephemeralStorageBytes,
+      storageCapacityBytes: ephemeralStorageBytes,
+      inodesFree: 1e6,
+      inodes: 1e6,
+      processes: 0,
+      maxProcesses: 2 ** 22,
+    });
+  }
+
+  usage(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  /** It has no files. */
+  filesystem(): Promise<undefined> {
+    return Promise.resolve(undefined);
+  }
+
+  /** Any address will do that is asked for. */
+  addresses(request: AddressRequest): Promise<NodeAddresses> {
+    const given = request.nodeIPs.filter((address) => specialRange(address) !== 'unspecified');
+    if (given.length > 0) return Promise.resolve({ addresses: given });
+    if (this.#address !== undefined) return Promise.resolve({ addresses: [this.#address] });
+    return findNodeAddresses(request, hostNetwork);
+  }
 }

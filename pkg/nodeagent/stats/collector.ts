@@ -1,4 +1,6 @@
 /** What the node, its pods and their containers use: the runtime's counters, and those of the kernel where it has them. */
+
+import { readFile } from 'node:fs/promises';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -15,7 +17,6 @@ import type { DeviceIO } from '#nodeagent/stats/block-io.js';
 import { CgroupReader, type CgroupUsage } from '#nodeagent/stats/cgroup-usage.js';
 import { LoadAverages } from '#nodeagent/stats/load-averages.js';
 import { type OpenFiles, openFiles } from '#nodeagent/stats/open-files.js';
-import { ownCgroup } from '#nodeagent/stats/own-cgroup.js';
 import { type TaskStates, taskStates } from '#nodeagent/stats/task-states.js';
 
 export interface ContainerUsage {
@@ -279,4 +280,18 @@ export class UsageCollector {
 
 function sum<T>(items: readonly T[], value: (item: T) => number): number {
   return items.reduce((total, item) => total + value(item), 0);
+}
+
+/** The cgroup that this process is in. Its path; undefined for the root, which is the machine's. */
+async function ownCgroup(version: 1 | 2): Promise<string | undefined> {
+  return parseOwnCgroup(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''), version);
+}
+
+/** @param text Of `/proc/self/cgroup`: lines of a number, controllers and a path. */
+export function parseOwnCgroup(text: string, version: 1 | 2): string | undefined {
+  for (const [, controllers = '', path = ''] of text.matchAll(/^\d+:([^:\n]*):(.+)$/gm)) {
+    const isThatOne = version === 2 ? controllers === '' : controllers.split(',').includes('memory');
+    if (isThatOne) return path === '/' ? undefined : path;
+  }
+  return undefined;
 }

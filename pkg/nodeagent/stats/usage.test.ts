@@ -5,9 +5,9 @@ import t, { type Test } from 'tap';
 import { parseDisks, parseHostUsage } from '#nodeagent/node/host-usage.js';
 import { parseNetworkTable } from '#nodeagent/node/network-usage.js';
 import { CgroupReader } from '#nodeagent/stats/cgroup-usage.js';
+import { parseOwnCgroup } from '#nodeagent/stats/collector.js';
 import { LoadAverages } from '#nodeagent/stats/load-averages.js';
 import { openFiles } from '#nodeagent/stats/open-files.js';
-import { parseOwnCgroup } from '#nodeagent/stats/own-cgroup.js';
 import { taskStates } from '#nodeagent/stats/task-states.js';
 
 /** A folder with these files. */

@@ -1,6 +1,6 @@
 import t from 'tap';
 import type { ContainerStatus, PodSpec } from '#api/core/v1/types.gen.js';
-import { statusPatch } from '#nodeagent/status/patch.js';
+import { statusPatch } from '#nodeagent/status/manager.js';
 import { podPhase } from '#nodeagent/status/phase.js';
 
 type Kind = 'running' | 'waiting' | 'backoff' | number;

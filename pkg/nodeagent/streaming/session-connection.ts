@@ -1,9 +1,9 @@
 /** The socket below an upgraded connection: watched for silence and for a peer that is gone, and ended gently. */
+
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { askPeer } from '#daemon/streaming/ask-peer.js';
-import { IdleTimer } from '#nodeagent/streaming/idle-timer.js';
 
 /** A client that is gone is found out by writing to it, also while it is not read. */
 const pingMs = 30_000;
@@ -81,5 +81,40 @@ export class SessionConnection {
   /** Ends the session for its client, when it has not gone by itself. */
   abort(): void {
     this.#gone.abort();
+  }
+}
+
+/** Ends what has been silent for too long. */
+class IdleTimer {
+  readonly #clock: Clock;
+  readonly #idleMs: number;
+  readonly #expire: () => void;
+  #active: number;
+  #timer: Timer | undefined;
+
+  /** @param idleMs 0: never. */
+  constructor(clock: Clock, idleMs: number, expire: () => void) {
+    this.#clock = clock;
+    this.#idleMs = idleMs;
+    this.#expire = expire;
+    this.#active = clock.monotonic();
+    if (idleMs > 0) this.#arm(idleMs);
+  }
+
+  /** Something happened. Costs next to nothing, since the timer runs on and looks when it fires. */
+  touch(): void {
+    this.#active = this.#clock.monotonic();
+  }
+
+  cancel(): void {
+    this.#timer?.cancel();
+  }
+
+  #arm(ms: number): void {
+    this.#timer = this.#clock.setTimer(() => {
+      const left = this.#active + this.#idleMs - this.#clock.monotonic();
+      if (left <= 0) this.#expire();
+      else this.#arm(left);
+    }, ms);
   }
 }

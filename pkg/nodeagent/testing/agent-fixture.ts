@@ -25,8 +25,7 @@ import { parseOptions } from '#daemon/options/parse.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import { NodeAgent } from '#nodeagent/nodeagent.js';
 import { nodeAgentOptionTable } from '#nodeagent/options/options.js';
-import { SimulatedChecker } from '#nodeagent/simulated/checker.js';
-import { SimulatedMachine } from '#nodeagent/simulated/machine.js';
+import { SimulatedChecker, SimulatedMachine } from '#nodeagent/simulated/node.js';
 import { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 
 export interface AgentFixtureOptions {

@@ -1,6 +1,8 @@
 /** Sets up the volumes of pods: again and again, writing only what changed; and takes them down. */
 
 import { createHash } from 'node:crypto';
+import { lstat, readdir, readlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import type { Pod, Volume } from '#api/core/v1/types.gen.js';
 import { deadline } from '#apimachinery/async/deadline.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -8,9 +10,10 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import type { Client } from '#client/client.js';
 import type { PodFacts } from '#nodeagent/environment/field-ref.js';
 import { MountInterruptedError } from '#nodeagent/files/mount-command.js';
+import { readLastBytes } from '#nodeagent/files/regular-file.js';
 import type { ReferencedObjects } from '#nodeagent/objects/referenced-objects.js';
-import { writeAtomically } from '#nodeagent/volumes/atomic-writer.js';
-import { type Payload, volumePayload } from '#nodeagent/volumes/payload.js';
+import { dataName, expectedMode, versionPrefix, writeAtomically } from '#nodeagent/volumes/atomic-writer.js';
+import { type Payload, type PayloadFile, volumePayload } from '#nodeagent/volumes/payload.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import type { TokenManager } from '#nodeagent/volumes/tokens.js';
 import {
@@ -28,7 +31,6 @@ import {
   type VolumeToMount,
   volumeToMount,
 } from '#nodeagent/volumes/volume-to-mount.js';
-import { hasFiles } from '#nodeagent/volumes/written-files.js';
 
 export interface PodVolumesOptions {
   readonly clock: Clock;
@@ -225,4 +227,37 @@ function digest(payload: Payload): string {
   for (const [path, file] of payload.files)
     hash.update(JSON.stringify([path, file.mode, file.user, file.data.length])).update(file.data);
   return hash.digest('hex');
+}
+
+/**
+ * Whether a volume's files are those that are wanted: an agent that comes after another leaves them alone then.
+ * Files, contents, modes and owners as `writeAtomically` would make them. Never rejects: what cannot be read is to be
+ * written.
+ */
+async function hasFiles(dir: string, files: ReadonlyMap<string, PayloadFile>, group?: number): Promise<boolean> {
+  try {
+    const version = await readlink(join(dir, dataName));
+    if (!version.startsWith(versionPrefix) || version.includes('/')) return false;
+    const root = join(dir, version);
+    const present = (await readdir(root, { recursive: true, withFileTypes: true })).filter(
+      (entry) => !entry.isDirectory(),
+    );
+    if (present.length !== files.size) return false;
+    const visible = (await readdir(dir)).filter((name) => !name.startsWith('..'));
+    const wanted = new Set([...files.keys()].map((path) => path.split('/')[0] ?? path));
+    if (visible.length !== wanted.size || visible.some((name) => !wanted.has(name))) return false;
+    for (const [path, file] of files) if (!(await isFile(join(root, path), file, group))) return false;
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function isFile(path: string, file: PayloadFile, group: number | undefined): Promise<boolean> {
+  const { data, user = 0 } = file;
+  const stats = await lstat(path);
+  if (stats.size !== data.length || stats.uid !== user || (stats.mode & 0o7777) !== expectedMode(file, group))
+    return false;
+  if (group !== undefined && stats.gid !== group) return false;
+  return (await readLastBytes(path, data.length))?.equals(data) === true;
 }

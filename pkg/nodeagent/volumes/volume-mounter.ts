@@ -1,16 +1,18 @@
 /** Makes one volume of a pod be there: each kind in its way. */
-import { mkdir, open, stat } from 'node:fs/promises';
+
+import { mkdir, open, rmdir, stat } from 'node:fs/promises';
+import { isIPv6 } from 'node:net';
 import { dirname } from 'node:path';
 import { matchesNodeSelector } from '#api/core/v1/affinity/node-selector.js';
-import type { Node, Pod } from '#api/core/v1/types.gen.js';
+import type { NFSVolumeSource, Node, Pod } from '#api/core/v1/types.gen.js';
 import { mountOptionsAnnotation } from '#api/core/v1/volume/storage-class.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { PodEvents } from '#nodeagent/events/pod-events.js';
+import { runMount } from '#nodeagent/files/mount-command.js';
 import { mountsOn } from '#nodeagent/files/mounts.js';
 import { makeEmptyDir, memoryVolumeBytes } from '#nodeagent/volumes/empty-dir.js';
 import { checkHostPath } from '#nodeagent/volumes/host-path.js';
 import { LocalVolumes, localDevice } from '#nodeagent/volumes/local-volume.js';
-import { mountNFS } from '#nodeagent/volumes/nfs-volume.js';
 import { giveToGroup } from '#nodeagent/volumes/ownership.js';
 import type { PodDirectories } from '#nodeagent/volumes/pod-directories.js';
 import { VolumeError } from '#nodeagent/volumes/volume-error.js';
@@ -220,6 +222,35 @@ async function exists(path: string): Promise<boolean> {
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false;
+    throw error;
+  }
+}
+
+interface NFSMount {
+  readonly source: NFSVolumeSource;
+  readonly readOnly: boolean;
+  readonly options: readonly string[];
+  readonly dir: string;
+  /** A program that mounts in place of mount(8). */
+  readonly mounter?: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Directories of NFS servers, mounted by the node's own mount(8) and its helper for nfs. Mounts it at `dir`, unless
+ * something is mounted there. Throws as `runMount`.
+ */
+async function mountNFS({ source, readOnly, options, dir, signal, mounter }: NFSMount): Promise<void> {
+  if ((await mountsOn(dir)).length > 0) return;
+  await mkdir(dir, { recursive: true, mode: 0o750 });
+  const server = isIPv6(source.server) ? `[${source.server}]` : source.server;
+  const all = [...new Set([...options, ...(readOnly ? ['ro'] : [])])];
+  try {
+    const request = { type: 'nfs', source: `${server}:${source.path}`, target: dir, options: all };
+    await runMount({ ...request, ...(mounter && { mounter }) }, signal);
+  } catch (error) {
+    // Nothing is to look like a volume that is there.
+    await rmdir(dir);
     throw error;
   }
 }

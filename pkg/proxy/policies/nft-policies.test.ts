@@ -1,7 +1,7 @@
 import t from 'tap';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import { podTable } from '#proxy/policies/nft-policies.js';
-import { type PolicyContext, planPod } from '#proxy/policies/pod-plan.js';
+import { type PolicyContext, planPod } from '#proxy/policies/policy-rules.js';
 import { contextOf as context, samplePod as pod, samplePolicy as policy } from '#proxy/policies/testing/samples.js';
 
 function table(subject: Pod, where: PolicyContext) {

@@ -21,7 +21,6 @@ import {
   type ServiceRoutes,
   serviceRoutes,
 } from '#proxy/services/routes.js';
-import { assignSlots } from '#proxy/services/slots.js';
 import type { ProxySettings } from '#proxy/services/view.js';
 
 export interface TableContext {
@@ -169,4 +168,21 @@ export function frontendKey({ address, port, protocol }: Pick<Frontend, 'address
 /** Names the places of a frontend's endpoints in a map: those of all nodes, or of this one. */
 export function slotsKey(map: string, key: string, first: number): string {
   return `${map} ${key} . ${first}`;
+}
+
+/**
+ * The places of endpoints in a list from which one is picked by its number. Whoever stays keeps its place, so that a
+ * change costs no more than two elements of the kernel's map for each endpoint.
+ * @param previous The places before.
+ * @param wanted Each once.
+ */
+function assignSlots(previous: readonly string[], wanted: readonly string[]): string[] {
+  const missing = new Set(wanted);
+  const slots: (string | undefined)[] = [];
+  for (let place = 0; place < wanted.length; place++) {
+    const before = previous[place];
+    slots.push(before !== undefined && missing.delete(before) ? before : undefined);
+  }
+  const rest = missing.values();
+  return slots.map((slot) => slot ?? (rest.next().value as string));
 }

@@ -5,7 +5,7 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import { podInfo } from '#scheduler/cluster/pod-info.js';
-import type { PluginScores } from '#scheduler/decision/pod-scores.js';
+import type { PluginScores } from '#scheduler/decision/plans.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import { diskKinds } from '#scheduler/plugins/disk-limits.js';
 import { defaultProfile, profileOf } from '#scheduler/plugins/profiles.js';

@@ -1,21 +1,29 @@
 /** Why a pod is where it is, or nowhere: the scheduler's own decision on a copy of its state, told in full. */
-
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
 import { type PodInfo, podInfo } from '#scheduler/cluster/pod-info.js';
 import { hopelessNodes } from '#scheduler/decision/extenders.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
-import type { Explanation, NodeRefusal, Outcome, Remedy } from '#scheduler/explain/explanation.js';
+import type {
+  Explanation,
+  NodeRefusal,
+  Outcome,
+  PreemptionCandidate,
+  PreemptionReport,
+  Remedy,
+} from '#scheduler/explain/explanation.js';
 import { type AskedExtenders, Inquiry } from '#scheduler/explain/extenders.js';
 import { factsOf } from '#scheduler/explain/facts.js';
-import { preemptionOf } from '#scheduler/explain/preemption.js';
+import type { Fix } from '#scheduler/explain/fix.js';
+import { fixesFor } from '#scheduler/explain/fixes.js';
 import { RefusalGroups, refusalOf } from '#scheduler/explain/refusals.js';
-import { remediesFor } from '#scheduler/explain/remedies.js';
 import { scoresOf } from '#scheduler/explain/scores.js';
 import { type ClusterCopy, fitError } from '#scheduler/explain/snapshot.js';
-import { manifestOf } from '#scheduler/explain/trial.js';
+import { manifestOf, Trial } from '#scheduler/explain/trial.js';
 import type { Profile } from '#scheduler/framework/profile.js';
+import { chosen, Preemption } from '#scheduler/preemption/preemption.js';
+import type { Victims } from '#scheduler/preemption/victims.js';
 
 export interface ExplainOptions {
   readonly copy: ClusterCopy;
@@ -196,4 +204,102 @@ function detailsOf(
     items: page.map(item),
     ...(names.length > page.length && last !== undefined ? { continue: last } : {}),
   };
+}
+
+/** Candidates that are told of, at most. */
+const shownCandidates = 10;
+
+/** What evicting pods would do for a pod that fits nowhere. `hopeless`: nodes of which extenders say: nothing. */
+async function preemptionOf(
+  copy: ClusterCopy,
+  pod: PodInfo,
+  profile: Profile,
+  hopeless: ReadonlySet<string>,
+): Promise<PreemptionReport> {
+  const { cluster, nominator, pace } = copy;
+  if (profile.preemption === undefined) {
+    return { message: 'no plugin of the profile evicts pods', tried: 0, candidates: [], refused: [] };
+  }
+  const filters = copy.filters(pod, profile);
+  const candidates: PreemptionCandidate[] = [];
+  const refused = new RefusalGroups();
+  // The same on every call: this is told, not done.
+  const preemption = new Preemption({ cluster, nominator, random: () => 0 });
+  const ineligible = preemption.ineligible(pod, filters);
+  if (ineligible !== undefined) return { message: ineligible, tried: 0, candidates: [], refused: [] };
+  const steps = preemption.steps(pod, filters, profile.preemption, hopeless);
+  let tried = 0;
+  let step = steps.next();
+  for (; step.done !== true; step = steps.next()) {
+    const { node, result } = step.value;
+    tried++;
+    if ('reasons' in result) {
+      refused.add({ node: node.name, plugin: 'DefaultPreemption', reasons: result.reasons, resolvable: true });
+    } else if (candidates.length < shownCandidates) candidates.push(candidateOf(node, result));
+    await pace.step();
+  }
+  const found = chosen(step.value);
+  const end = 'message' in found ? { message: found.message } : { node: found.node.name };
+  return { ...end, tried, candidates, refused: refused.list() };
+}
+
+function candidateOf({ name }: NodeInfo, { budgets, pods, violations }: Victims): PreemptionCandidate {
+  const victims = pods.map(({ namespace, pod, priority }) => ({
+    namespace,
+    name: pod.metadata.name ?? '',
+    priority,
+  }));
+  return { node: name, victims, protected: violations, budgets };
+}
+
+/** Changes that one remedy has, at most; what needs more is no small change. */
+const maxSteps = 4;
+/** Combinations that are tried on a node, at most. */
+const maxPaths = 24;
+const maxRemedies = 5;
+
+/**
+ * The smallest changes that make a pod fit, found by making them on a copy and deciding again. On the nodes, which
+ * stand for others that refuse the pod alike.
+ */
+async function remediesFor(
+  copy: ClusterCopy,
+  dialect: Dialect,
+  pod: PodInfo,
+  profile: Profile,
+  nodes: readonly string[],
+): Promise<Remedy[]> {
+  const found: Remedy[] = [];
+  for (const node of nodes) {
+    /** Each a list of fixes; a longer one follows from a shorter one that was not enough. */
+    const paths: (readonly Fix[])[] = [[]];
+    for (let tried = 0; tried < maxPaths; tried++) {
+      const path = paths.shift();
+      if (path === undefined) break;
+      const trial = new Trial(copy, dialect, profile, pod.pod, node);
+      try {
+        const texts = path.map((fix) => fix(trial));
+        const refusal = trial.refusal();
+        if (refusal === undefined) {
+          if (path.length > 0) found.push({ text: texts.join('; '), node, changes: trial.changes, checked: true });
+        } else if (path.length < maxSteps) {
+          for (const fix of fixesFor(refusal, trial)) paths.push([...path, fix]);
+        }
+      } finally {
+        trial.undo();
+      }
+      await copy.pace.step();
+    }
+  }
+  const texts = new Set<string>();
+  return found
+    .sort((a, b) => a.changes.length - b.changes.length || cost(a) - cost(b))
+    .filter(({ text }) => !texts.has(text) && texts.add(text))
+    .slice(0, maxRemedies);
+}
+
+/** In place before anew, nothing lost before something deleted. */
+function cost({ changes }: Remedy): number {
+  const of = { patch: 1, create: 1, replace: 2, delete: 3 };
+  return changes.reduce((sum, { action }) => sum + of[action], 0);
 }

@@ -1,16 +1,19 @@
 /** The state that a decision is made from, and a copy of it to try things on. */
+
 import { setImmediate } from 'node:timers/promises';
-import type { Node } from '#api/core/v1/types.gen.js';
+import type { Node, PersistentVolume, PersistentVolumeClaim, Pod } from '#api/core/v1/types.gen.js';
+import type { CSINode, CSIStorageCapacity, StorageClass } from '#api/storage/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
+import { keyOf } from '#apimachinery/object-key.js';
+import type { LabelSelector } from '#apimachinery/selectors/labels.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
 import type { NodeInfo } from '#scheduler/cluster/node-info.js';
-import type { ClusterObjects } from '#scheduler/cluster/objects.js';
+import type { Budget, ClusterObjects, StorageObjects } from '#scheduler/cluster/objects.js';
 import type { PodInfo } from '#scheduler/cluster/pod-info.js';
 import { checkWithNominated } from '#scheduler/decision/nominated.js';
 import { Plans } from '#scheduler/decision/plans.js';
 import type { Refusal } from '#scheduler/decision/prepared-filter.js';
-import { ChangedObjects } from '#scheduler/explain/changed-objects.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { Profile } from '#scheduler/framework/profile.js';
 import { Nominator } from '#scheduler/queue/nominator.js';
@@ -118,4 +121,74 @@ export function fitError(nodes: number, refusals: Iterable<Refusal>): FitError {
   const counts = new Map<Refusal, number>();
   for (const refusal of refusals) counts.set(refusal, (counts.get(refusal) ?? 0) + 1);
   return new FitError(nodes, counts);
+}
+
+/** Objects as they are, with claims and volumes that are tried. */
+class ChangedObjects implements ClusterObjects {
+  readonly storage: ChangedStorage;
+  readonly #base: ClusterObjects;
+
+  constructor(base: ClusterObjects) {
+    this.#base = base;
+    this.storage = new ChangedStorage(base.storage);
+  }
+
+  namespaceLabels = (namespace: string): Readonly<Record<string, string>> | undefined =>
+    this.#base.namespaceLabels(namespace);
+
+  spreadSelector(pod: Pod): LabelSelector {
+    return this.#base.spreadSelector(pod);
+  }
+
+  budgets(): readonly Budget[] {
+    return this.#base.budgets();
+  }
+}
+
+class ChangedStorage implements StorageObjects {
+  readonly #base: StorageObjects;
+  readonly #claims = new Map<string, PersistentVolumeClaim>();
+  readonly #volumes = new Map<string, PersistentVolume>();
+
+  constructor(base: StorageObjects) {
+    this.#base = base;
+  }
+
+  setClaim(claim: PersistentVolumeClaim): void {
+    this.#claims.set(keyOf(claim), claim);
+  }
+
+  setVolume(volume: PersistentVolume): void {
+    this.#volumes.set(volume.metadata.name ?? '', volume);
+  }
+
+  /** All is as it really is again. */
+  reset(): void {
+    this.#claims.clear();
+    this.#volumes.clear();
+  }
+
+  claim(key: string): PersistentVolumeClaim | undefined {
+    return this.#claims.get(key) ?? this.#base.claim(key);
+  }
+
+  volume(name: string): PersistentVolume | undefined {
+    return this.#volumes.get(name) ?? this.#base.volume(name);
+  }
+
+  volumesFor(claim: PersistentVolumeClaim): readonly PersistentVolume[] {
+    return [...this.#volumes.values(), ...this.#base.volumesFor(claim)];
+  }
+
+  storageClass(name: string): StorageClass | undefined {
+    return this.#base.storageClass(name);
+  }
+
+  csiNode(name: string): CSINode | undefined {
+    return this.#base.csiNode(name);
+  }
+
+  capacities(storageClass: StorageClass): readonly CSIStorageCapacity[] | undefined {
+    return this.#base.capacities(storageClass);
+  }
 }

@@ -9,7 +9,6 @@ import type { Refusal } from '#scheduler/decision/prepared-filter.js';
 import { FitError } from '#scheduler/framework/fit-error.js';
 import type { PreemptionArgs, Rejection } from '#scheduler/framework/plugin.js';
 import { type Candidate, leastMissed } from '#scheduler/preemption/choice.js';
-import { Trials } from '#scheduler/preemption/trials.js';
 import { selectVictims, type Victims } from '#scheduler/preemption/victims.js';
 import type { Nominator } from '#scheduler/queue/nominator.js';
 
@@ -176,4 +175,30 @@ function count(refusals: Map<Refusal, number>, rejection: Rejection): void {
     return;
   }
   refusals.set({ plugin: name, rejection }, 1);
+}
+
+type Result = Victims | Rejection;
+
+/** Whom pods of one kind and priority would evict from nodes: known until a node or a budget changes. */
+class Trials {
+  readonly priority: number;
+  readonly budgets: readonly Budget[];
+  readonly #nominator: Nominator;
+  /** By slot. */
+  readonly #results: ({ readonly generation: number; readonly result: Result } | undefined)[] = [];
+
+  constructor(priority: number, budgets: readonly Budget[], nominator: Nominator) {
+    this.priority = priority;
+    this.budgets = budgets;
+    this.#nominator = nominator;
+  }
+
+  get({ generation, name, slot }: NodeInfo): Result | undefined {
+    const kept = this.#results[slot];
+    return kept?.generation === generation && this.#nominator.on(name).length === 0 ? kept.result : undefined;
+  }
+
+  set({ generation, name, slot }: NodeInfo, result: Result): void {
+    if (this.#nominator.on(name).length === 0) this.#results[slot] = { generation, result };
+  }
 }

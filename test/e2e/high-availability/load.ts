@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseKubeconfig } from '#client/kubeconfig/file.js';
-import { pointAt } from '#cmd/orch/servers/point-at.js';
+import { pointAt } from '#cmd/orch/servers/open-way.js';
 import { eventually, Running, root } from '#test/e2e/harness.js';
 import type { Machines } from '#test/e2e/high-availability/machines.js';
 import type { Host } from '#test/e2e/hosts.js';

@@ -8,7 +8,7 @@ import { orchDialect } from '#apimachinery/dialect.js';
 import type { Container, ContainerStatus, CRI, PodSandbox, PodSandboxStatus } from '#nodeagent/cri/cri.js';
 import { CRIError, type CRIErrorCode } from '#nodeagent/cri/errors.js';
 import { RuntimeLabels } from '#nodeagent/runtime/labels.js';
-import { SimulatedChecker } from '#nodeagent/simulated/checker.js';
+import { SimulatedChecker } from '#nodeagent/simulated/node.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
 import { testPod } from '#nodeagent/testing/agent-fixture.js';
 import { virtualAgent } from '#nodeagent/testing/virtual-agent.js';

@@ -1,12 +1,15 @@
 import { pods } from '#api/core/v1/resources.gen.js';
 import type { Pod, PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import { statusOf } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
+import { type Api, collectionPath, failureOf, objectPath, withQuery } from '#cmd/orchctl/api/api.js';
+import { objectName } from '#cmd/orchctl/api/resources.js';
+import { fieldManager } from '#cmd/orchctl/commands/apply.js';
 import type { Invocation } from '#cmd/orchctl/commands/command.js';
 import { type Manifest, readManifests } from '#cmd/orchctl/commands/manifests.js';
-import type { Verdict } from '#cmd/orchctl/commands/why/refusal.js';
+import { stepOf, type Verdict, warningsIn, webhooksIn } from '#cmd/orchctl/commands/why/refusal.js';
 import { type State, stateOf } from '#cmd/orchctl/commands/why/state.js';
 import { copiesText, explanationText, leavingText, verdictText } from '#cmd/orchctl/commands/why/text.js';
-import { verdictOf } from '#cmd/orchctl/commands/why/verdict.js';
 import { objectText } from '#cmd/orchctl/print/object.js';
 import { CommandError, UsageError } from '#cmd/orchctl/terminal/errors.js';
 import { notAdmitted } from '#scheduler/explain/admission.js';
@@ -178,4 +181,31 @@ function textOf(explanation: Explanation): string {
     'fits' in item ? `  ${item.node}: takes it` : `  ${item.node}: ${item.plugin}: ${item.reasons.join(', ')}`,
   );
   return `${explanationText(explanation)}\nNode by node:\n${lines.join('\n')}\n`;
+}
+
+/**
+ * What the API server says of an object, asked by a dry run that changes nothing. As though it were applied, whoever
+ * manages its fields.
+ */
+async function verdictOf(api: Api, { object, resource, namespace }: Manifest): Promise<Verdict> {
+  const { name = '' } = object.metadata;
+  const query = { fieldManager, dryRun: 'All', fieldValidation: 'Strict' };
+  const text = toJSONText(object);
+  const answer = await (name === ''
+    ? api.answer('POST', withQuery(collectionPath(resource, { namespace }), query), text, {
+        'content-type': 'application/json',
+      })
+    : api.answer('PATCH', withQuery(objectPath(resource, name, { namespace }), { ...query, force: 'true' }), text, {
+        'content-type': 'application/apply-patch+yaml',
+      }));
+  const { status, headers } = answer;
+  const told = {
+    object: objectName(resource, name === '' ? `${object.metadata.generateName ?? ''}…` : name),
+    webhooks: webhooksIn(headers['server-timing']),
+    warnings: warningsIn(headers['warning']),
+  };
+  if (status < 400) return { ...told, outcome: 'Accepted' };
+  const failure = failureOf(status, answer.text).status;
+  const { message = '' } = failure;
+  return { ...told, outcome: 'Refused', step: stepOf(failure), message };
 }

@@ -7,8 +7,7 @@ import { OptionsError } from '#daemon/options/errors.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { configFields } from '#nodeagent/options/config/fields.js';
-import { applyConfig, applyConfigFile } from '#nodeagent/options/config/file.js';
-import { configOnlyFields } from '#nodeagent/options/config/rules.js';
+import { applyConfig, applyConfigFile, configOnlyFields } from '#nodeagent/options/config/file.js';
 import { type NodeAgentOptionTable, nodeAgentOptionTable } from '#nodeagent/options/options.js';
 
 const head = { apiVersion: 'nodeagent.config.orch.io/v1beta1', kind: 'NodeAgentConfiguration' };

@@ -2,18 +2,19 @@
  * The configuration file, of kind NodeAgentConfiguration (or KubeletConfiguration, whose fields are the same under the
  * other dialect's names). What it says lies under the command line.
  */
+
 import { readFile } from 'node:fs/promises';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { parseDuration } from '#apimachinery/duration.js';
 import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
 import { OptionsError } from '#daemon/options/errors.js';
-import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
+import { FeatureGates, idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
 import { configFields } from '#nodeagent/options/config/fields.js';
 import { configApiVersion, configKind, fieldName, inOptionForm } from '#nodeagent/options/config/forms.js';
-import { configOnlyErrors, configOnlyFields } from '#nodeagent/options/config/rules.js';
-import { nodeAgentGates } from '#nodeagent/options/gates.js';
+import { type NodeAgentGates, nodeAgentGates } from '#nodeagent/options/gates.js';
 
 /** A file's defaults where they are stricter than those of the options of the same meaning. */
 const stricterDefaults: Plain = {
@@ -138,4 +139,59 @@ export async function applyConfigFile<T extends OptionTable>(
     throw new OptionsError([`--config: cannot read ${config.path}: ${(error as Error).message}`]);
   }
   return applyConfig(table, options, { text, source: config.path, dialect: config.dialect });
+}
+
+/**
+ * Fields of the configuration file that no option stands for: what 1.24 refuses about them. Nothing acts on any of
+ * them yet.
+ */
+export const configOnlyFields: readonly string[] = [
+  'showHiddenMetricsForVersion',
+  'shutdownGracePeriod',
+  'shutdownGracePeriodByPodPriority',
+  'shutdownGracePeriodCriticalPods',
+];
+
+const secondMs = 1000;
+
+/** `fields`: decoded, in the table's names. `gates`: the feature gates in force. */
+function configOnlyErrors(fields: Plain, gates: Readonly<Record<string, boolean>>): string[] {
+  const enabled = new FeatureGates(gates);
+  return [...shutdownErrors(fields, enabled), ...choiceErrors(fields, 'showHiddenMetricsForVersion', ['', '1.23'])];
+}
+
+function shutdownErrors(fields: Plain, gates: NodeAgentGates): string[] {
+  const messages: string[] = [];
+  const names = ['shutdownGracePeriod', 'shutdownGracePeriodCriticalPods'] as const;
+  const [totalMs = 0, criticalMs = 0] = names.map((name) => {
+    const text = fields[name];
+    return typeof text === 'string' ? parseDuration(text) : 0;
+  });
+  for (const [i, ms] of [totalMs, criticalMs].entries()) {
+    if (ms !== 0 && ms < secondMs) messages.push(`${names[i]} must be either zero or otherwise >= 1 sec`);
+  }
+  if (criticalMs > totalMs) messages.push(`${names[1]} must be less than ${names[0]}`);
+  const set = totalMs > 0 || criticalMs > 0;
+  if (set && !gates.enabled('GracefulNodeShutdown')) {
+    messages.push(`${names.join(' and ')} require feature gate GracefulNodeShutdown`);
+  }
+  const byPriority = fields['shutdownGracePeriodByPodPriority'];
+  if (Array.isArray(byPriority) && byPriority.length > 0) {
+    if (set) messages.push(`shutdownGracePeriodByPodPriority must not be combined with ${names.join(' or ')}`);
+    for (const gate of ['GracefulNodeShutdown', 'GracefulNodeShutdownBasedOnPodPriority'] as const) {
+      if (!gates.enabled(gate)) messages.push(`shutdownGracePeriodByPodPriority requires feature gate ${gate}`);
+    }
+    const priorities = byPriority.map((entry: { readonly priority: number }) => entry.priority);
+    if (new Set(priorities).size < priorities.length) {
+      messages.push('shutdownGracePeriodByPodPriority: a priority is given more than once');
+    }
+  }
+  return messages;
+}
+
+function choiceErrors(fields: Plain, name: string, choices: readonly string[]): string[] {
+  const value = fields[name];
+  if (value === undefined || choices.includes(String(value))) return [];
+  const shown = choices.map((choice) => JSON.stringify(choice)).join(', ');
+  return [`${name} ${JSON.stringify(value)} must be one of: ${shown}`];
 }

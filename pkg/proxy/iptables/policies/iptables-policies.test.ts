@@ -3,7 +3,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { setText } from '#proxy/ipset/ipset.js';
 import { parseListing } from '#proxy/iptables/listing.js';
 import { IptablesPolicies, type PolicyCommands } from '#proxy/iptables/policies/iptables-policies.js';
-import { planPod } from '#proxy/policies/pod-plan.js';
+import { planPod } from '#proxy/policies/policy-rules.js';
 import { contextOf, samplePod, samplePolicy } from '#proxy/policies/testing/samples.js';
 
 const where = contextOf(

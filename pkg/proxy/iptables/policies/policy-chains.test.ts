@@ -3,7 +3,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Chain } from '#proxy/iptables/chain.js';
 import { ownSets, type PolicyChainContext, podChains } from '#proxy/iptables/policies/policy-chains.js';
 import type { Direction } from '#proxy/policies/model.js';
-import { type PolicyContext, planPod } from '#proxy/policies/pod-plan.js';
+import { type PolicyContext, planPod } from '#proxy/policies/policy-rules.js';
 import { contextOf, samplePod, samplePolicy } from '#proxy/policies/testing/samples.js';
 import type { Family } from '#proxy/services/view.js';
 

@@ -2,7 +2,7 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { NetworkPolicy } from '#api/networking/v1/types.gen.js';
 import { compilePolicy } from '#proxy/policies/compile.js';
-import type { PolicyContext } from '#proxy/policies/pod-plan.js';
+import type { PolicyContext } from '#proxy/policies/policy-rules.js';
 
 const namespace = 'shop';
 

@@ -2,9 +2,9 @@
  * The scheduler's options and its configuration file, brought together as in release 1.24: with a file, options that
  * are deprecated in its favor are ignored, and those of leader election still win over it.
  */
+
 import { dirname, resolve as resolvePath } from 'node:path';
-import type { Dialect } from '#apimachinery/dialect.js';
-import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
 import { OptionsError } from '#daemon/options/errors.js';
@@ -12,6 +12,7 @@ import { debuggingOptions } from '#daemon/options/groups/debugging.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
 import { defaultValue } from '#daemon/options/value.js';
+import { type NamedPlugin, type PluginSet, type PluginSets, pluginPoints } from '#scheduler/framework/plugin-sets.js';
 import { extendersOf } from '#scheduler/options/config/extenders.js';
 import {
   clientConfigField,
@@ -19,12 +20,11 @@ import {
   isOldConfig,
   schedulerConfigFields,
 } from '#scheduler/options/config/fields.js';
-import { profilesOf } from '#scheduler/options/config/profiles.js';
 import { configErrors } from '#scheduler/options/config/rules.js';
 import { defaultSettings, type SchedulerSettings } from '#scheduler/options/config/settings.js';
 import { ignoredWithConfig, type SchedulerOptionTable } from '#scheduler/options/options.js';
 import { loadPluginModules } from '#scheduler/plugins/modules.js';
-import { oldDefaultPlugins } from '#scheduler/plugins/profiles.js';
+import { oldDefaultPlugins, type ProfileSettings } from '#scheduler/plugins/profiles.js';
 import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';
 
 export interface ResolvedScheduler {
@@ -193,4 +193,81 @@ function innerPoints(config: Plain, source: string): string[] {
         ([point, outer]) => `${source}: field profiles[${i}].plugins.${point} has no effect: it comes with ${outer}`,
       ),
   );
+}
+
+const points = [...pluginPoints, 'multiPoint'] as const;
+
+/**
+ * The profiles of a scheduler's configuration file. `config` is decoded by the table of fields; `kinds`: the plugins
+ * that there are. Adds what is wrong to `errors`, each with the field's path in front.
+ */
+function profilesOf(
+  config: Plain,
+  defaultName: string,
+  kinds: readonly PluginKind[],
+  errors: string[],
+): ProfileSettings[] {
+  return profilesIn(config).map((profile, i) => ({
+    schedulerName: typeof profile['schedulerName'] === 'string' ? profile['schedulerName'] : defaultName,
+    sets: setsOf(profile['plugins'], `profiles[${i}].plugins`, kinds, errors),
+    args: argsOf(profile['pluginConfig'], `profiles[${i}].pluginConfig`, kinds, errors),
+  }));
+}
+
+const profilesIn = (config: Plain): Plain[] =>
+  Array.isArray(config['profiles']) ? config['profiles'].filter(isPlain) : [];
+
+function listOf(set: unknown, which: 'enabled' | 'disabled'): readonly NamedPlugin[] {
+  const list = isPlain(set) ? set[which] : undefined;
+  return Array.isArray(list) ? (list as NamedPlugin[]) : [];
+}
+
+function setsOf(plugins: unknown, path: string, kinds: readonly PluginKind[], errors: string[]): PluginSets {
+  const known = new Set(kinds.map(({ name }) => name));
+  if (!isPlain(plugins)) return {};
+  const sets: Partial<Record<(typeof points)[number], PluginSet>> = {};
+  for (const point of points) {
+    if (plugins[point] === undefined) continue;
+    const enabled = listOf(plugins[point], 'enabled');
+    const seen = new Set<string>();
+    for (const [i, { name }] of enabled.entries()) {
+      const at = `${path}.${point}.enabled[${i}].name`;
+      if (seen.has(name)) errors.push(`${at}: Duplicate value: ${JSON.stringify(name)}`);
+      else if (!known.has(name)) {
+        errors.push(`${at}: Invalid value: ${JSON.stringify(name)}: does not exist`);
+      }
+      seen.add(name);
+    }
+    sets[point] = {
+      enabled,
+      disabled: listOf(plugins[point], 'disabled').map(({ name }) => name),
+    };
+  }
+  return sets;
+}
+
+function argsOf(configs: unknown, path: string, kinds: readonly PluginKind[], errors: string[]): Record<string, Plain> {
+  const result: Record<string, Plain> = {};
+  for (const [i, config] of (Array.isArray(configs) ? configs : []).entries()) {
+    if (!isPlain(config)) continue;
+    const at = `${path}[${i}]`;
+    const { args, name } = config;
+    const kind = kinds.find((each) => each.name === name);
+    if (kind?.args === undefined) {
+      const why = kind === undefined ? 'does not exist' : 'takes no arguments';
+      errors.push(`${at}.name: Invalid value: ${JSON.stringify(name)}: ${why}`);
+      continue;
+    }
+    if (result[kind.name] !== undefined) errors.push(`${at}.name: Duplicate value: ${JSON.stringify(name)}`);
+    if (!isPlain(args)) {
+      if (args !== undefined) errors.push(`${at}.args: Invalid value: ${JSON.stringify(args)}: must be an object`);
+      continue;
+    }
+    const wrong: string[] = [];
+    const decoded = decodeFields({ ...kind.args, apiVersion: 'string', kind: 'string' }, args, wrong, `${at}.args.`);
+    if (wrong.length === 0) wrong.push(...(kind.errors?.(decoded) ?? []).map((error) => `${at}.args.${error}`));
+    errors.push(...wrong);
+    result[kind.name] = decoded;
+  }
+  return result;
 }

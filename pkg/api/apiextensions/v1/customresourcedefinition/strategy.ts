@@ -1,17 +1,124 @@
 /** What is particular to definitions of custom resources. */
-
 import { withCondition } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
-import { dropDisabledValidations } from '#api/apiextensions/v1/customresourcedefinition/gated-validations.js';
 import { validateNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
-import { upgradedDefinition } from '#api/apiextensions/v1/customresourcedefinition/stored-v1beta1.js';
+import { childrenOf } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
 import { validateDefinition } from '#api/apiextensions/v1/customresourcedefinition/validation.js';
 import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
-import type { CustomResourceDefinition, CustomResourceDefinitionStatus } from '#api/apiextensions/v1/types.gen.js';
+import { extensionsOf } from '#api/apiextensions/v1/structural/schema-extensions.js';
+import { isMembers } from '#api/apiextensions/v1/structural/structural.js';
+import type {
+  CustomResourceDefinition,
+  CustomResourceDefinitionStatus,
+  JSONSchemaProps,
+} from '#api/apiextensions/v1/types.gen.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
-import type { Strategy } from '#api/strategy/strategy.js';
+import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import { tooMany } from '#apimachinery/codec/json/size-limit.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
+import { toJSONText } from '#apimachinery/json-text.js';
+import { perDialect } from '#apimachinery/memo/per-dialect.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
+
+type Members = Record<string, unknown>;
+
+/** Beginnings of stored definitions, by which those of v1beta1 are told. */
+const startsOf = perDialect((dialect) => {
+  const [old, now] = ['v1beta1', 'v1'].map((version) => dialect.apiVersion('apiextensions', version));
+  const kind = '"kind":"CustomResourceDefinition"';
+  const apiVersion = `"apiVersion":"${old}"`;
+  const starts = [`{${kind},${apiVersion},`, `{${apiVersion},${kind},`].map((text) => Buffer.from(text));
+  return { starts, apiVersion: now };
+});
+
+/**
+ * Definitions that were stored as v1beta1, which no version serves any more, as those of v1. What v1beta1 says once
+ * for all versions, v1 says of each. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/
+ * {v1beta1/defaults.go,v1beta1/conversion.go,v1/conversion.go}. The stored bytes as those of v1; the very same ones
+ * where they are. Throws a SyntaxError for malformed ones.
+ */
+function upgradedDefinition(stored: Buffer, dialect: Dialect): Buffer {
+  const { starts, apiVersion } = startsOf(dialect);
+  if (!starts.some((start) => stored.subarray(0, start.length).equals(start))) return stored;
+  const { kind, metadata, spec, status } = parseJSONText(stored.toString('utf8')) as Members;
+  const upgraded = { kind, apiVersion, metadata, spec: isMembers(spec) ? upgradedSpec(spec) : spec, status };
+  return Buffer.from(toJSONText(upgraded));
+}
+
+function upgradedSpec(spec: Members): Members {
+  const { validation, subresources, additionalPrinterColumns, version, conversion, names, ...rest } = spec;
+  const given = Array.isArray(spec.versions) ? (spec.versions as readonly unknown[]).filter(isMembers) : [];
+  const all = given.length > 0 ? given : [{ name: version, served: true, storage: true }];
+  const forAll = present({ schema: validation, subresources, additionalPrinterColumns });
+  const versions = all.map((one) => {
+    const merged: Members = { ...one, ...forAll };
+    const columns = merged.additionalPrinterColumns;
+    return Array.isArray(columns) ? { ...merged, additionalPrinterColumns: columns.map(upgradedColumn) } : merged;
+  });
+  return {
+    ...rest,
+    scope: rest.scope ?? 'Namespaced',
+    names: isMembers(names) ? namesWithDefaults(names) : names,
+    versions,
+    conversion: upgradedConversion(isMembers(conversion) ? conversion : {}),
+    preserveUnknownFields: rest.preserveUnknownFields ?? true,
+  };
+}
+
+function upgradedColumn(column: unknown): unknown {
+  if (!isMembers(column)) return column;
+  const { JSONPath, ...rest } = column;
+  return { ...rest, jsonPath: JSONPath };
+}
+
+function namesWithDefaults(names: Members): Members {
+  const kind = typeof names.kind === 'string' ? names.kind : '';
+  return { ...names, singular: names.singular || kind.toLowerCase(), listKind: names.listKind || `${kind}List` };
+}
+
+function upgradedConversion({ strategy = 'None', webhookClientConfig, conversionReviewVersions }: Members): Members {
+  if (strategy !== 'Webhook') return { strategy };
+  const versions = conversionReviewVersions ?? ['v1beta1'];
+  return { strategy, webhook: present({ clientConfig: webhookClientConfig, conversionReviewVersions: versions }) };
+}
+
+function present(members: Members): Members {
+  return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== undefined && value !== null));
+}
+
+/**
+ * Validation expressions in schemas, which exist only while their feature gate is on. Removes the expressions in
+ * place while the gate is off, unless the stored definition has some.
+ */
+function dropDisabledValidations(
+  object: CustomResourceDefinition,
+  old: CustomResourceDefinition | undefined,
+  { dialect, gate }: StrategyContext,
+): void {
+  if (gate('CustomResourceValidationExpressions')) return;
+  if (old !== undefined && schemasOf(old).some((schema) => extensionsOf(schema, dialect).validations.length > 0))
+    return;
+  const member = `${dialect.extensionPrefix}validations`;
+  // To delete what is not there takes long, too.
+  for (const schema of schemasOf(object)) if (Object.hasOwn(schema, member)) Reflect.deleteProperty(schema, member);
+}
+
+/** Each takes at least fifty bytes in a store of 1.24, and its managers as many again: 1.5 MB hold fewer. */
+const maxSchemas = 32_000;
+
+/** All schemas of all versions, however deep. Throws 413 for more than any definition has. */
+function schemasOf(object: CustomResourceDefinition): JSONSchemaProps[] {
+  const found: JSONSchemaProps[] = [];
+  const pending = (object.spec.versions ?? []).flatMap((version) => version.schema?.openAPIV3Schema ?? []);
+  for (let schema = pending.pop(); schema !== undefined; schema = pending.pop()) {
+    found.push(schema);
+    if (found.length > maxSchemas) throw tooMany('schemas', maxSchemas);
+    for (const [child] of childrenOf(schema, FieldPath.of())) pending.push(child);
+  }
+  return found;
+}
 
 export const customResourceDefinitionStrategy: Strategy<CustomResourceDefinition> =
   kindStrategy<CustomResourceDefinition>(customresourcedefinitions, {

@@ -1,7 +1,6 @@
 /** Rules of definitions of custom resources, and of what may change in them. */
-import { isReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
-import { validateConversion } from '#api/apiextensions/v1/customresourcedefinition/conversion-validation.js';
-import { definitionValues } from '#api/apiextensions/v1/customresourcedefinition/go-values.js';
+import { validateClientConfig } from '#api/admissionregistration/v1/webhook/client-config.js';
+import { isReviewVersion, reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import { checkLabel, validateRequiredNames } from '#api/apiextensions/v1/customresourcedefinition/names-validation.js';
 import { childrenOf } from '#api/apiextensions/v1/customresourcedefinition/schema-validation.js';
 import {
@@ -12,14 +11,20 @@ import {
   validateVersion,
   validateVersionSchema,
 } from '#api/apiextensions/v1/customresourcedefinition/version-validation.js';
-import { declaration as declared } from '#api/apiextensions/v1/customresourcedefinition.js';
+import {
+  declaration,
+  declaration as declared,
+  declaration as schema,
+} from '#api/apiextensions/v1/customresourcedefinition.js';
 import type {
+  CustomResourceConversion,
   CustomResourceDefinition,
   CustomResourceDefinitionSpec,
   CustomResourceDefinitionVersion,
   JSONSchemaProps,
 } from '#api/apiextensions/v1/types.gen.js';
 import { PatternMatcher } from '#api/apiextensions/v1/values/pattern.js';
+import { goValuesOf } from '#api/go/go-values.js';
 import { isConditionTrue } from '#api/meta/v1/condition/conditions.js';
 import { validateImmutable } from '#api/meta/v1/objectmeta/validation.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
@@ -27,9 +32,16 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { Patterns } from '#apimachinery/patterns/pattern.js';
-import { checkEnum } from '#apimachinery/validation/checks.js';
-import { addAll, goNil, invalidValue, required } from '#apimachinery/validation/failure.js';
-import { dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
+import { checkEnum, repeatedAt } from '#apimachinery/validation/checks.js';
+import {
+  addAll,
+  forbiddenField,
+  goNil,
+  invalidEach,
+  invalidValue,
+  required,
+} from '#apimachinery/validation/failure.js';
+import { dns1035LabelErrors, dns1123SubdomainErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 const specPath = FieldPath.of('spec');
@@ -250,3 +262,47 @@ function validateDefinitionUpdate(object: CustomResourceDefinition, old: CustomR
     ...validateImmutable(spec.names?.plural, old.spec.names?.plural, specPath.child('names', 'plural')),
   ];
 }
+
+/**
+ * Rules of how versions of a custom resource become each other. `anyReview`: the stored definition knows none of the
+ * server's reviews either, and may stay so.
+ */
+function validateConversion(
+  conversion: CustomResourceConversion | undefined,
+  anyReview: boolean,
+  path: FieldPath,
+): readonly FieldFailure[] {
+  if (conversion === undefined) return [];
+  const { strategy, webhook } = conversion;
+  const failures = [...checkEnum(path.child('strategy'), strategy, schema.enums.ConversionStrategyType)];
+  const configPath = path.child('webhookClientConfig');
+  const versionsPath = path.child('conversionReviewVersions');
+  const versions = webhook?.conversionReviewVersions ?? [];
+  if (strategy !== 'Webhook') {
+    const text = 'should not be set when strategy is not set to Webhook';
+    if (webhook?.clientConfig !== undefined) failures.push(forbiddenField(configPath, text));
+    if (versions.length > 0) failures.push(forbiddenField(versionsPath, text));
+    return failures;
+  }
+  if (webhook?.clientConfig === undefined) {
+    failures.push(required(configPath, 'required when strategy is set to Webhook'));
+  } else addAll(failures, validateClientConfig(webhook.clientConfig, configPath));
+  return [...failures, ...validateReviewVersions(versions, anyReview, versionsPath)];
+}
+
+function validateReviewVersions(versions: readonly string[], anyReview: boolean, path: FieldPath): FieldFailure[] {
+  if (versions.length === 0) return [required(path)];
+  const failures: FieldFailure[] = [];
+  const repeated = repeatedAt(versions);
+  versions.forEach((version, i) => {
+    if (repeated.has(i)) failures.push(invalidValue(path.index(i), version, 'duplicate version'));
+    else addAll(failures, invalidEach(path.index(i), version, dns1035LabelErrors(version)));
+  });
+  if (!anyReview && !versions.some(isReviewVersion)) {
+    failures.push(invalidValue(path, versions, `must include at least one of ${reviewVersions.join(', ')}`));
+  }
+  return failures;
+}
+
+/** Values of definitions as messages show them. */
+const definitionValues = goValuesOf('apiextensions', 'v1', [declaration]);

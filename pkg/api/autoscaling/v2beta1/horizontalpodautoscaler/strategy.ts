@@ -1,15 +1,71 @@
 /** What is particular to horizontal pod autoscalers of version 2beta1. */
-
+import {
+  newMetric,
+  newStatus,
+  oldMetric,
+  oldStatus,
+} from '#api/autoscaling/v2/horizontalpodautoscaler/older-metrics.js';
+import {
+  behaviorOf,
+  behaviorText,
+  withoutRoundTrip,
+  withRoundTrip,
+} from '#api/autoscaling/v2/horizontalpodautoscaler/round-trip.js';
 import {
   defaultCPUPercent,
   horizontalPodAutoscalerStrategy,
 } from '#api/autoscaling/v2/horizontalpodautoscaler/strategy.js';
 import type { HorizontalPodAutoscaler as Stored } from '#api/autoscaling/v2/types.gen.js';
-import { autoscalerV2beta1Conversion } from '#api/autoscaling/v2beta1/horizontalpodautoscaler/conversion.js';
 import { horizontalpodautoscalers } from '#api/autoscaling/v2beta1/resources.gen.js';
 import type { HorizontalPodAutoscaler } from '#api/autoscaling/v2beta1/types.gen.js';
+import type { Conversion } from '#api/strategy/conversion.js';
 import { convertedStrategy } from '#api/strategy/converted-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
+
+/** Autoscalers of version 2beta1: metrics in their older form, and the behavior in an annotation. */
+const autoscalerV2beta1Conversion: Conversion<HorizontalPodAutoscaler, Stored> = {
+  toStored({ metadata, spec, status, ...rest }, scheme) {
+    const { dialect } = scheme;
+    const { metrics, ...common } = spec;
+    const { currentMetrics, ...statusRest } = status ?? {};
+    const behavior = behaviorOf(metadata.annotations, scheme);
+    return {
+      ...rest,
+      apiVersion: dialect.apiVersion('autoscaling', 'v2'),
+      metadata: withoutRoundTrip(metadata, dialect),
+      spec: {
+        ...common,
+        ...(metrics && { metrics: metrics.map(newMetric) }),
+        ...(behavior && { behavior }),
+      },
+      ...(status && {
+        status: {
+          desiredReplicas: 0,
+          ...statusRest,
+          ...(currentMetrics && { currentMetrics: currentMetrics.map(newStatus) }),
+        },
+      }),
+    };
+  },
+  fromStored({ metadata, spec, status, ...rest }, { dialect }) {
+    const { metrics, behavior, ...common } = spec;
+    const { currentMetrics, ...statusRest } = status ?? {};
+    return {
+      ...rest,
+      apiVersion: dialect.apiVersion('autoscaling', 'v2beta1'),
+      metadata: withRoundTrip(metadata, behaviorText(behavior, dialect), dialect),
+      spec: { ...common, ...(metrics && { metrics: metrics.map(oldMetric) }) },
+      ...(status && {
+        status: {
+          currentReplicas: 0,
+          desiredReplicas: 0,
+          ...statusRest,
+          ...(currentMetrics && { currentMetrics: currentMetrics.map(oldStatus) }),
+        },
+      }),
+    };
+  },
+};
 
 export const horizontalPodAutoscalerV2beta1Strategy: Strategy<HorizontalPodAutoscaler> = convertedStrategy<
   HorizontalPodAutoscaler,

@@ -1,14 +1,57 @@
 /** What is particular to disruption budgets of version 1beta1. */
-
+import type { LabelSelector } from '#api/meta/v1/types.gen.js';
+import { deprecatedSelectorLabel } from '#api/policy/v1/poddisruptionbudget/selector.js';
 import { budgetRules, validateBudgetConditions } from '#api/policy/v1/poddisruptionbudget/strategy.js';
 import { poddisruptionbudgets } from '#api/policy/v1/resources.gen.js';
 import type { PodDisruptionBudget as Stored } from '#api/policy/v1/types.gen.js';
-import { podDisruptionBudgetV1beta1Conversion } from '#api/policy/v1beta1/poddisruptionbudget/conversion.js';
 import { poddisruptionbudgets as betaBudgets } from '#api/policy/v1beta1/resources.gen.js';
 import type { PodDisruptionBudget } from '#api/policy/v1beta1/types.gen.js';
+import type { Conversion } from '#api/strategy/conversion.js';
 import { convertedStrategy } from '#api/strategy/converted-strategy.js';
 import { kindStrategy } from '#api/strategy/kind-strategy.js';
 import type { Strategy } from '#api/strategy/strategy.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import { semanticEqual } from '#apimachinery/equality.js';
+
+const empty: LabelSelector = {};
+
+/** Selects nothing in version 1 with `Exists`, and everything in version 1beta1 with `DoesNotExist`. */
+function byLabel(operator: 'Exists' | 'DoesNotExist', dialect: Dialect): LabelSelector {
+  return { matchExpressions: [{ key: deprecatedSelectorLabel(dialect), operator }] };
+}
+
+/** Selectors that are said in different words: those of version 1beta1, those of version 1. */
+function pairs(dialect: Dialect): readonly (readonly [beta: LabelSelector, stable: LabelSelector])[] {
+  return [
+    [empty, byLabel('Exists', dialect)],
+    [byLabel('DoesNotExist', dialect), empty],
+  ];
+}
+
+/**
+ * Disruption budgets of version 1beta1, in which an empty selector selects nothing; in version 1 it selects
+ * everything. What one version has no plain words for is said by a label that nobody has.
+ */
+const podDisruptionBudgetV1beta1Conversion: Conversion<PodDisruptionBudget, Stored> = {
+  toStored(budget, { dialect }) {
+    const { selector } = budget.spec;
+    const other = pairs(dialect).find(([beta]) => selector !== undefined && semanticEqual(selector, beta))?.[1];
+    return {
+      ...budget,
+      apiVersion: dialect.apiVersion('policy', 'v1'),
+      spec: other === undefined ? budget.spec : { ...budget.spec, selector: other },
+    };
+  },
+  fromStored(budget, { dialect }) {
+    const { selector } = budget.spec;
+    const other = pairs(dialect).find(([, stable]) => selector !== undefined && semanticEqual(selector, stable))?.[0];
+    return {
+      ...budget,
+      apiVersion: dialect.apiVersion('policy', 'v1beta1'),
+      spec: other === undefined ? budget.spec : { ...budget.spec, selector: other },
+    };
+  },
+};
 
 export const podDisruptionBudgetV1beta1Strategy: Strategy<PodDisruptionBudget> = convertedStrategy<
   PodDisruptionBudget,
