@@ -4,7 +4,6 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import { groupVersions } from '#api/scheme.gen.js';
 import { strategyFor } from '#api/strategies.js';
 import { testContext } from '#api/testing/strategy-table.js';
-import { outlineOf } from '#apimachinery/codec/outline.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import type { FieldDeclaration, MessageDeclaration, ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
@@ -155,20 +154,6 @@ t.test('no object that decodes makes a strategy throw', (t) => {
         });
         break;
       }
-    }
-  }
-  t.end();
-});
-
-t.test('fields for selectors are found in the outline of an object', (t) => {
-  const random = seededRandom(20240601);
-  for (const resource of objects) {
-    const { selectableFields } = strategyFor(resource);
-    for (let i = 0; selectableFields !== undefined && i < 30; i++) {
-      const object = anyObject(resource, random);
-      const outline = outlineOf(Buffer.from(JSON.stringify(object))) as ApiObjectShape | undefined;
-      t.strictSame(outline && selectableFields(outline), selectableFields(object), resource.kind);
-      t.strictSame(outline?.metadata.labels, object.metadata.labels);
     }
   }
   t.end();

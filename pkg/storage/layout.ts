@@ -6,6 +6,7 @@
  * Stored: `{"kind":"Pod","apiVersion":"v1","metadata":{"name":"web-0",…`
  * Served: `{"kind":"Pod","apiVersion":"v1","metadata":{"resourceVersion":"17","name":"web-0",…`
  */
+import { closeBrace, comma, JSONCursor, openBrace, quote } from '#apimachinery/codec/json/cursor.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Revision } from '#storage/store.js';
 
@@ -17,13 +18,7 @@ export interface StorableObject {
 }
 
 const metadataStart = Buffer.from('"metadata":{');
-const headMembers = [Buffer.from('"kind":"'), Buffer.from('"apiVersion":"')] as const;
-const quotationMark = '"'.charCodeAt(0);
-const comma = ','.charCodeAt(0);
-/** In so many bytes the start of metadata is found by a plain loop, as long as apiVersion and kind are no longer than usual. */
-const headBytes = 256;
-const openingBrace = '{'.charCodeAt(0);
-const closingBrace = '}'.charCodeAt(0);
+const headMembers = [Buffer.from('"kind":'), Buffer.from('"apiVersion":')] as const;
 const lineFeed = '\n'.charCodeAt(0);
 
 /** What the text of an object says more than the object in memory. */
@@ -53,36 +48,28 @@ type Metadata = NonNullable<StorableObject['metadata']>;
 
 /** True for what can be an object as this program and 1.24 store it in JSON; does not parse. */
 export function isStoredLayout(bytes: Buffer): boolean {
-  if (bytes[0] !== openingBrace || !startsWithHead(bytes)) return false;
+  if (bytes[0] !== openBrace || metadataOffset(bytes) < 0) return false;
   // 1.24 ends the JSON of its objects with a line feed.
   const last = bytes[bytes.length - 1] === lineFeed ? bytes.length - 2 : bytes.length - 1;
-  return bytes[last] === closingBrace;
+  return bytes[last] === closeBrace;
 }
 
-/** Whether nothing but `kind` and `apiVersion` is before the metadata: others may have a part of that name in them. */
-function startsWithHead(bytes: Buffer): boolean {
-  let at = 1;
-  for (let i = 0; i < headMembers.length && !isMetadataStart(bytes, at); i++) {
+/**
+ * Where `{` of the object's metadata ends; -1 where more than `kind` and `apiVersion` is before it, as others may have a part of that
+ * name in them.
+ */
+function metadataOffset(bytes: Buffer): number {
+  const cursor = new JSONCursor(bytes);
+  if (!cursor.take(openBrace)) return -1;
+  for (let members = 0; members <= headMembers.length; members++) {
+    const { at } = cursor;
+    if (isAt(bytes, at, metadataStart)) return at + metadataStart.length;
     const member = headMembers.find((start) => isAt(bytes, at, start));
-    if (member === undefined) return false;
-    // Names of kinds and versions have no quotes in them.
-    const end = bytes.indexOf(quotationMark, at + member.length);
-    if (end < 0 || bytes[end + 1] !== comma) return false;
-    at = end + 2;
+    if (member === undefined) return -1;
+    cursor.at = at + member.length;
+    if (cursor.advance() !== quote || !cursor.take(comma)) return -1;
   }
-  return isMetadataStart(bytes, at);
-}
-
-/** Where `{` of the object's metadata ends; -1 when the bytes are not in the stored layout. */
-function spliceOffset(bytes: Buffer): number {
-  const end = Math.min(bytes.length - metadataStart.length, headBytes);
-  for (let at = 1; at <= end; at++) if (isMetadataStart(bytes, at)) return at + metadataStart.length;
-  const at = bytes.indexOf(metadataStart);
-  return at < 0 ? -1 : at + metadataStart.length;
-}
-
-function isMetadataStart(bytes: Buffer, from: number): boolean {
-  return isAt(bytes, from, metadataStart);
+  return -1;
 }
 
 function isAt(bytes: Buffer, from: number, part: Buffer): boolean {
@@ -95,9 +82,9 @@ function isAt(bytes: Buffer, from: number, part: Buffer): boolean {
  * memory of their own. Bytes that are not in the stored layout come back as they are.
  */
 export function splice(stored: Buffer, revision: Revision, memory?: Buffer): Buffer {
-  const cut = spliceOffset(stored);
+  const cut = metadataOffset(stored);
   if (cut < 0) return stored;
-  const text = `"resourceVersion":"${revision}"${stored[cut] === closingBrace ? '' : ','}`;
+  const text = `"resourceVersion":"${revision}"${stored[cut] === closeBrace ? '' : ','}`;
   const length = stored.length + text.length;
   const served =
     memory !== undefined && length <= memory.length ? memory.subarray(0, length) : Buffer.allocUnsafe(length);
@@ -109,8 +96,8 @@ export function splice(stored: Buffer, revision: Revision, memory?: Buffer): Buf
 
 /** The stored bytes again, out of served ones of that revision. */
 export function unsplice(served: Buffer, revision: Revision): Buffer {
-  const at = spliceOffset(served);
+  const at = metadataOffset(served);
   if (at < 0) return served;
   const start = at + `"resourceVersion":"${revision}"`.length;
-  return Buffer.concat([served.subarray(0, at), served.subarray(served[start] === closingBrace ? start : start + 1)]);
+  return Buffer.concat([served.subarray(0, at), served.subarray(served[start] === closeBrace ? start : start + 1)]);
 }

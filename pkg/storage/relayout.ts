@@ -2,21 +2,13 @@
  * Objects that others have stored, in the layout that this program reads: their members may be in any order, as they are
  * where 1.24 stores custom objects, by the alphabet. Nothing is parsed, so that every value stays as it was written.
  */
+import { closeBrace, comma, JSONCursor, openBrace } from '#apimachinery/codec/json/cursor.js';
 import { isStoredLayout } from '#storage/layout.js';
 
 interface Member {
   readonly name: string;
   readonly value: Buffer;
 }
-
-const quote = 0x22;
-const backslash = 0x5c;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
 
 /** The value in the stored layout: itself where it is, undefined where it is no object in JSON. */
 export function laidOut(value: Buffer): Buffer | undefined {
@@ -39,90 +31,27 @@ export function laidOut(value: Buffer): Buffer | undefined {
 
 /** An object without blanks behind its brace: the resource version is put there. */
 function trimmed(object: Buffer): Buffer {
-  let at = 1;
-  while (isBlank(object[at])) at++;
-  return at === 1 ? object : Buffer.concat([object.subarray(0, 1), object.subarray(at)]);
+  const cursor = new JSONCursor(object, 1);
+  cursor.next();
+  return cursor.at === 1 ? object : Buffer.concat([object.subarray(0, 1), object.subarray(cursor.at)]);
 }
 
 function membersOf(json: Buffer): readonly Member[] | undefined {
-  const scan = new Scan(json);
-  if (!scan.take(openBrace)) return undefined;
+  const cursor = new JSONCursor(json);
   const members: Member[] = [];
-  if (!scan.take(closeBrace)) {
-    do {
-      const name = scan.value();
-      if (name?.[0] !== quote || !scan.take(colon)) return undefined;
-      const value = scan.value();
-      const text = textOf(name);
-      if (value === undefined || text === undefined) return undefined;
-      members.push({ name: text, value });
-    } while (scan.take(comma));
-    if (!scan.take(closeBrace)) return undefined;
-  }
-  return scan.isAtEnd() ? members : undefined;
-}
-
-function textOf(name: Buffer): string | undefined {
+  if (!cursor.take(openBrace)) return undefined;
   try {
-    return JSON.parse(name.toString('utf8')) as string;
-  } catch {
-    // Malformed, so that there is no object.
-    return undefined;
-  }
-}
-
-function isBlank(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
-}
-
-class Scan {
-  readonly #json: Buffer;
-  #at = 0;
-
-  constructor(json: Buffer) {
-    this.#json = json;
-  }
-
-  take(byte: number): boolean {
-    this.#skipBlanks();
-    if (this.#json[this.#at] !== byte) return false;
-    this.#at++;
-    return true;
-  }
-
-  isAtEnd(): boolean {
-    this.#skipBlanks();
-    return this.#at === this.#json.length;
-  }
-
-  /** The bytes of a value of which only the ends are looked for; undefined where there is none. */
-  value(): Buffer | undefined {
-    this.#skipBlanks();
-    const start = this.#at;
-    let depth = 0;
-    while (this.#at < this.#json.length) {
-      const byte = this.#json[this.#at] as number;
-      const isEnd = depth === 0 && this.#at > start;
-      if (isEnd && (byte === comma || byte === closeBrace || byte === colon || isBlank(byte))) break;
-      if (byte === quote) this.#skipText();
-      else this.#at++;
-      if (byte === openBrace || byte === openBracket) depth++;
-      else if (byte === closeBrace || byte === closeBracket) depth--;
-      if (depth < 0) return undefined;
-      if (depth === 0 && (byte === quote || byte === closeBrace || byte === closeBracket)) break;
+    if (cursor.next() !== closeBrace) {
+      do {
+        const name = cursor.name();
+        const { at } = cursor;
+        cursor.skipWhole();
+        members.push({ name, value: json.subarray(at, cursor.at) });
+      } while (cursor.take(comma));
     }
-    return depth === 0 && this.#at > start ? this.#json.subarray(start, this.#at) : undefined;
+  } catch (error) {
+    if (error instanceof SyntaxError) return undefined;
+    throw error;
   }
-
-  #skipText(): void {
-    this.#at++;
-    while (this.#at < this.#json.length && this.#json[this.#at] !== quote) {
-      this.#at += this.#json[this.#at] === backslash ? 2 : 1;
-    }
-    this.#at++;
-  }
-
-  #skipBlanks(): void {
-    while (isBlank(this.#json[this.#at])) this.#at++;
-  }
+  return cursor.take(closeBrace) && cursor.next() < 0 ? members : undefined;
 }

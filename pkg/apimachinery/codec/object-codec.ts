@@ -5,18 +5,16 @@ import { isFormerKind } from '#apimachinery/codec/former-versions.js';
 import { DecodeError, decodeFailure } from '#apimachinery/codec/json/decode-error.js';
 import {
   type Decoded,
-  decodeJSON,
-  decodeParsedSteps,
+  decodeJSONSteps,
   decodeValue,
   encodeJSON,
   type FieldValidation,
   type ParsedValue,
-  parseForSteps,
+  typeMetaFault,
   unrecognized,
+  withReplacements,
 } from '#apimachinery/codec/json/json.js';
-import { withReplacements } from '#apimachinery/codec/json/octets.js';
-import { parseJSONText } from '#apimachinery/codec/json/text.js';
-import { typeMetaFault } from '#apimachinery/codec/json/type-meta.js';
+import { parseJSONSteps } from '#apimachinery/codec/json/text.js';
 import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';
 import {
@@ -91,35 +89,19 @@ export class ObjectCodec {
   }
 
   /** Reads an object. Throws 400 BadRequest. */
-  decode(given: Buffer, options: DecodeOptions): DecodedObject {
-    const bytes = options.encoding === 'json' ? withReplacements(given) : given;
-    if (options.encoding === 'protobuf') {
-      requireMessage(bytes, options.expected);
-      const { kind, object } = decodeProtobuf(this.scheme, bytes, options.expected, this.#shared);
-      this.#check(kind, options.expected, object);
-      return { object, kind, warnings: [] };
-    }
-    if (options.encoding === 'yaml') {
-      const document = textOfYAML(bytes, options);
-      return this.#yaml(document.text, allSteps(documentOf(document.text, document.options)), document.options);
-    }
-    const text = bytes.toString('utf8');
-    if (options.expected !== undefined) {
-      const { expected } = options;
-      // The kind is only known once the text is parsed, and nearly always it is the expected one.
-      return this.#expected(() => text, decodeJSON(text, expected.type, options.validation), expected);
-    }
-    return this.decodeValue(parseJSON(text), options);
+  decode(bytes: Buffer, options: DecodeOptions): DecodedObject {
+    return allSteps(this.decodeSteps(bytes, options));
   }
 
   /** The same step by step: each takes a time that goes with the size of the text, and others may run in between. */
-  *decodeSteps(given: Buffer, options: DecodeOptions): Generator<undefined, DecodedObject> {
+  *decodeSteps(bytes: Buffer, options: DecodeOptions): Steps<DecodedObject> {
     const { encoding, expected, validation } = options;
-    if (expected === undefined) return this.decode(given, options);
-    const bytes = encoding === 'json' ? withReplacements(given) : given;
     if (encoding === 'protobuf') {
       requireMessage(bytes, expected);
-      const { kind, object } = yield* decodeProtobufSteps(this.scheme, bytes, expected, this.#shared);
+      const { kind, object } =
+        expected === undefined
+          ? decodeProtobuf(this.scheme, bytes, expected, this.#shared)
+          : yield* decodeProtobufSteps(this.scheme, bytes, expected, this.#shared);
       this.#check(kind, expected, object);
       return { object, kind, warnings: [] };
     }
@@ -129,11 +111,10 @@ export class ObjectCodec {
       yield;
       return this.#yaml(document.text, parsed, document.options);
     }
-    const text = bytes.toString('utf8');
-    const parsed = yield* parseForSteps(expected.type, text);
-    yield;
-    const decoded = yield* decodeParsedSteps(text, parsed, expected.type, validation);
-    return this.#expected(() => text, decoded, expected);
+    const json = withReplacements(bytes);
+    if (expected === undefined) return this.decodeValue(yield* parsedJSON(json), options);
+    // The kind is only known once the text is parsed, and nearly always it is the expected one.
+    return this.#expected(() => json.toString(), yield* decodeJSONSteps(json, expected.type, validation), expected);
   }
 
   #yaml(document: string, { value, repeated }: ReadYAML, options: DecodeOptions): DecodedObject {
@@ -303,9 +284,9 @@ function* documentOf(text: string, { expected, yamlFault }: DecodeOptions): Step
   }
 }
 
-function parseJSON(text: string): unknown {
+function* parsedJSON(json: Buffer): Steps<unknown> {
   try {
-    return parseJSONText(text, 'literals');
+    return yield* parseJSONSteps(json, 'literals');
   } catch (error) {
     const reason = messageOf(error);
     throw badRequest(`couldn't get version/kind; json parse error: ${reason}`, error);

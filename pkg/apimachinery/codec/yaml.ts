@@ -7,9 +7,8 @@
 import { Document, visit } from 'yaml';
 import { allSteps, type Steps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
-import { repeatedKey, repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
-import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
+import { duplicateKeys, repeatedKey, repeatedKeysError } from '#apimachinery/codec/json/duplicates.js';
+import { parseJSONSteps } from '#apimachinery/codec/json/text.js';
 import { checkDepth } from '#apimachinery/codec/json/walk.js';
 import { jsonValue } from '#apimachinery/codec/yaml/json-value.js';
 import { maxYamlDepth, parseDocument } from '#apimachinery/codec/yaml/nodes.js';
@@ -33,16 +32,17 @@ function isAlsoYAML(text: string): boolean {
  */
 function* valueOfJSON(text: string): Steps<unknown> {
   if (!/^\s*\{/.test(text) || !isAlsoYAML(text)) return undefined;
+  const json = Buffer.from(text);
   let value: unknown;
   try {
-    value = yield* parseJSONSteps(text);
+    value = yield* parseJSONSteps(json);
     yield;
     checkDepth(value, maxYamlDepth);
   } catch {
     return undefined;
   }
   yield;
-  return duplicateKeys(text, 1).length === 0 ? value : undefined;
+  return (yield* duplicateKeys(json, 1)).length === 0 ? value : undefined;
 }
 
 /** Whether a document is JSON and thus read as fast as that. */

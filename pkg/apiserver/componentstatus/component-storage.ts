@@ -3,7 +3,7 @@
 import { componentstatuses } from '#api/core/v1/resources.gen.js';
 import type { ComponentStatus } from '#api/core/v1/types.gen.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import { withNulls } from '#apimachinery/codec/json/nulls.js';
+import { withNulls } from '#apimachinery/codec/json/empty-members.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { Component } from '#apiserver/componentstatus/component.js';

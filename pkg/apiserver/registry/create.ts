@@ -2,7 +2,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { dropEmpties } from '#apimachinery/codec/json/field-places.js';
+import { dropEmpties } from '#apimachinery/codec/json/empty-members.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {
   alreadyExists,

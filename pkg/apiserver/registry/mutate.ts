@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import type { PartUpdate, StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
-import { dropEmpties } from '#apimachinery/codec/json/field-places.js';
+import { dropEmpties } from '#apimachinery/codec/json/empty-members.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {

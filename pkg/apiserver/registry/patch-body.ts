@@ -3,12 +3,11 @@
 import { inSteps, type MaybePromise, type Steps } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { countKeys, duplicateKeys } from '#apimachinery/codec/json/duplicate-keys.js';
+import { duplicateKeys, repeatedKeysError } from '#apimachinery/codec/json/duplicates.js';
+import { withNulls } from '#apimachinery/codec/json/empty-members.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
-import { withNulls } from '#apimachinery/codec/json/nulls.js';
-import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
 import { jsonSyntaxError } from '#apimachinery/codec/json/syntax-error.js';
-import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
+import { parseJSONSteps } from '#apimachinery/codec/json/text.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
 import { copyJsonSteps } from '#apimachinery/collections/copy.js';
@@ -33,6 +32,8 @@ export interface Patch {
   readonly body: unknown;
   /** What it was read from. */
   readonly text: string;
+  /** Of others than server-side apply: paths of members that repeat. */
+  readonly duplicates: readonly string[];
   /** Of server-side apply: what the configuration says twice (`ReadYAML`). */
   readonly repeatedKeys: readonly string[];
 }
@@ -77,8 +78,9 @@ export function patchKind(context: RequestContext, kinds: readonly PatchKind[]):
 
 function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Steps<Patch> {
   const kind = patchKind(context, kinds);
-  const text = context.request.body.toString();
-  const { value: body, repeated } = yield* kind === 'apply' ? yaml(text) : json(text, kind);
+  const { body: bytes } = context.request;
+  const text = bytes.toString();
+  const { value: body, repeated } = yield* kind === 'apply' ? yaml(text) : json(bytes, kind);
   // What is no object at all: 1.24 says it of other patches where it carries them out.
   if (kind === 'merge' && (typeof body !== 'object' || body === null)) throw badRequest(notMergePatch);
   if (kind === 'apply' && body !== null && !isObject(body)) {
@@ -86,17 +88,18 @@ function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Step
     throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   }
   context.audit?.requestedValue(body);
-  return { kind, body, text, repeatedKeys: context.request.repeatedKeys ?? repeated };
+  const duplicates = kind === 'apply' ? [] : yield* duplicateKeys(bytes, maxFindings);
+  return { kind, body, text, duplicates, repeatedKeys: context.request.repeatedKeys ?? repeated };
 }
 
 const notMergePatch = 'Invalid JSON Patch';
 
 /** 1.24 reads a strategic patch as values, and puts the text of numbers of the others into its document. */
-function* json(text: string, kind: PatchKind): Steps<ReadYAML> {
+function* json(bytes: Buffer, kind: PatchKind): Steps<ReadYAML> {
   try {
-    return { value: yield* parseJSONSteps(text, kind === 'strategic' ? 'values' : 'literals'), repeated: [] };
+    return { value: yield* parseJSONSteps(bytes, kind === 'strategic' ? 'values' : 'literals'), repeated: [] };
   } catch (error) {
-    const why = jsonSyntaxError(Buffer.from(text)) ?? messageOf(error);
+    const why = jsonSyntaxError(bytes) ?? messageOf(error);
     throw badRequest(kind === 'merge' ? notMergePatch : why, error);
   }
 }
@@ -119,12 +122,9 @@ const operationMembers: ReadonlySet<string> = new Set(['op', 'path', 'from', 'va
  * What a patch other than one of server-side apply says twice, of which only the last counts, and what operations of a JSON
  * patch say that means nothing, as 1.24 tells it; unless all that is to be ignored.
  */
-export function patchFindings({ kind, body, text }: Patch, validation: FieldValidation): string[] {
+export function patchFindings({ kind, body, duplicates }: Patch, validation: FieldValidation): string[] {
   if (kind === 'apply' || validation === 'Ignore') return [];
-  const repeats = countKeys(text) !== memberCount(body);
-  const repeated = (repeats ? duplicateKeys(text, maxFindings) : []).map(
-    (path) => `duplicate field ${JSON.stringify(path)}`,
-  );
+  const repeated = duplicates.map((path) => `duplicate field ${JSON.stringify(path)}`);
   if (kind !== 'json') return repeated;
   return [...unknownMembers(body), ...repeated].slice(0, maxFindings).map((finding) => `json patch ${finding}`);
 }
@@ -148,20 +148,6 @@ export function tellRepeatedKeys(context: RequestContext, { repeatedKeys }: Patc
     throw badRequest(`error strict decoding YAML: ${toJSON}${repeatedKeysError(repeatedKeys)}`);
   }
   for (const text of repeatedKeys) warn(context, text);
-}
-
-/** Of all objects in the value, which may be nested deeper than calls may be. */
-function memberCount(value: unknown): number {
-  let count = 0;
-  const left = [value];
-  while (left.length > 0) {
-    const part = left.pop();
-    if (typeof part !== 'object' || part === null) continue;
-    const inside: readonly unknown[] = Array.isArray(part) ? part : Object.values(part);
-    if (!Array.isArray(part)) count += inside.length;
-    for (const each of inside) if (typeof each === 'object') left.push(each);
-  }
-  return count;
 }
 
 /**

@@ -6,7 +6,7 @@ import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import { leastBytes } from '#apimachinery/apply/least-bytes.js';
 import { entriesFault } from '#apimachinery/apply/managers.js';
 import type { MaybePromise, Pause } from '#apimachinery/async/steps.js';
-import { withoutEmpties } from '#apimachinery/codec/json/field-places.js';
+import { withoutEmpties } from '#apimachinery/codec/json/empty-members.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { hasReason, requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';

@@ -1,6 +1,5 @@
 /** Label and field selectors of a request as one test of entries. */
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { outlineOf } from '#apimachinery/codec/outline.js';
 import { badRequest, StatusError } from '#apimachinery/errors/status.js';
 import { FieldSelector, type FieldValues } from '#apimachinery/selectors/fields.js';
 import { parseLabelSelector } from '#apimachinery/selectors/label-parser.js';
@@ -120,13 +119,7 @@ function fieldsOf(resource: ServedResource, object: ApiObjectShape): FieldValues
 
 function selectableOf(resource: ServedResource, entry: Entry): Selectable {
   // All versions look at the stored form, so that what is kept with the entry serves them all.
-  return entry.attributes((same) => extract(resource, selectedFrom(same)));
-}
-
-/** As much of the object as selectors look at. */
-function selectedFrom(entry: Entry): ApiObjectShape {
-  const outline = outlineOf(entry.json());
-  return (typeof outline?.['metadata'] === 'object' ? outline : entry.object()) as ApiObjectShape;
+  return entry.attributes((same) => extract(resource, same.object() as ApiObjectShape));
 }
 
 function extract(resource: ServedResource, object: ApiObjectShape): Selectable {

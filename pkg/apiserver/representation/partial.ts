@@ -1,6 +1,6 @@
 /** PartialObjectMetadata: an object reduced to its metadata. */
 import type { ApiObjectShape } from '#api/meta/object.js';
-import { nullsOf } from '#apimachinery/codec/json/nulls.js';
+import { nullsOf } from '#apimachinery/codec/json/empty-members.js';
 import { notAcceptableAs, type StatusError, unclassified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { Transform } from '#apiserver/http/media-type.js';

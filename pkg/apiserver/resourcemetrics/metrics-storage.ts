@@ -1,6 +1,5 @@
 /** The storages of the metrics API: what nodes and pods use, put together when it is read. Nothing is kept. */
 import { nodes, pods } from '#api/metrics/v1beta1/resources.gen.js';
-import { outlineOf } from '#apimachinery/codec/outline.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Scraper } from '#apiserver/resourcemetrics/scraper.js';
 import { momentOf, nodeUsage, podUsage, quantitiesOf, type Usage } from '#apiserver/resourcemetrics/usage.js';
@@ -104,6 +103,5 @@ function earliest(usages: readonly Usage[]): Usage {
 }
 
 function subjectOf(entry: Entry): Subject {
-  const outline = outlineOf(entry.stored);
-  return (typeof outline?.['metadata'] === 'object' ? outline : entry.object()) as Subject;
+  return entry.once((same) => same.object()) as Subject;
 }

@@ -2,8 +2,8 @@
 
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { withNulls } from '#apimachinery/codec/json/empty-members.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
-import { withNulls } from '#apimachinery/codec/json/nulls.js';
 import { maxObjects } from '#apimachinery/codec/json/size-limit.js';
 import { complete, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Encoding } from '#apimachinery/codec/negotiate.js';

@@ -4,9 +4,8 @@ import type { Strategy } from '#api/strategy/strategy.js';
 import type { OtherVersions } from '#apimachinery/apply/conversions.js';
 import { andThen, inSteps, type MaybePromise, type Pause, type Steps } from '#apimachinery/async/steps.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
-import { nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/nulls.js';
-import { parseJSONText } from '#apimachinery/codec/json/text.js';
-import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
+import { nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/empty-members.js';
+import { parseJSONSteps, parseJSONText } from '#apimachinery/codec/json/text.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, pathNotFound, type Qualified } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
@@ -67,7 +66,7 @@ export class TransientEntry implements Entry {
 
   /** The same in steps. */
   *objectSteps(): Steps<ApiObjectShape> {
-    return this.#shaped(yield* parseJSONSteps(this.json().toString()));
+    return this.#shaped(yield* parseJSONSteps(this.json()));
   }
 
   #shaped(value: unknown): ApiObjectShape {

@@ -7,7 +7,7 @@ import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { hasNulls, withoutNulls } from '#apimachinery/codec/json/nulls.js';
+import { hasNulls, withoutNulls } from '#apimachinery/codec/json/empty-members.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';

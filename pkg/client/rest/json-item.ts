@@ -2,15 +2,11 @@
  * Reads the items of lists in JSON. What managers own is often half of the text and the same for all objects of one maker,
  * so it is taken out before the rest is parsed, and each text of it is parsed once.
  */
+import { comma, JSONCursor, openBrace } from '#apimachinery/codec/json/cursor.js';
 import { type SharedValue, SharedValues } from '#apimachinery/codec/json/shared-values.js';
 import { jsonIn, parseJson } from '#client/rest/response.js';
 
 const marker = Buffer.from('"fieldsV1":');
-const quote = 0x22;
-const comma = 0x2c;
-const backslash = 0x5c;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 
 /** Objects of one maker follow each other in lists; a status has a manager of its own. */
 const maxRecent = 8;
@@ -44,10 +40,10 @@ export class JsonItemReader {
     const index = this.#recent.findIndex((known) => beginsWith(bytes, start, known.bytes));
     let value = this.#recent[index];
     if (value === undefined) {
-      const end = objectEnd(bytes, start);
-      if (end === undefined) return undefined;
+      const cursor = new JSONCursor(bytes, start);
+      if (!cursor.skip()) return undefined;
       try {
-        value = this.#values.entry(bytes.subarray(start, end), parseJson);
+        value = this.#values.entry(bytes.subarray(start, cursor.at), parseJson);
       } catch {
         // The whole text, with that in it, tells what is wrong.
         return undefined;
@@ -70,21 +66,6 @@ function isMember(bytes: Buffer, at: number): boolean {
 function beginsWith(bytes: Buffer, start: number, known: Buffer): boolean {
   const end = start + known.length;
   return end <= bytes.length && bytes.compare(known, 0, known.length, start, end) === 0;
-}
-
-/** The index behind the object that begins at `start`; undefined when it does not end. */
-function objectEnd(bytes: Buffer, start: number): number | undefined {
-  let depth = 0;
-  for (let at = start; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (byte === openBrace) depth++;
-    else if (byte === closeBrace) {
-      if (--depth === 0) return at + 1;
-    } else if (byte === quote) {
-      for (at++; at < bytes.length && bytes[at] !== quote; at++) if (bytes[at] === backslash) at++;
-    }
-  }
-  return undefined;
 }
 
 interface Managed {

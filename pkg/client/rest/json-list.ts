@@ -5,18 +5,12 @@
  * Only as much of the text is looked at as it takes to find the items; a list that is laid out in an odd way is read at
  * its end, as a whole.
  */
+import { closeBracket, comma, JSONCursor, openBrace } from '#apimachinery/codec/json/cursor.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonIn, parseJson } from '#client/rest/response.js';
 import { TransportError } from '#http/client/transport-error.js';
 
-const quote = 0x22;
-const comma = 0x2c;
-const backslash = 0x5c;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 /** Of the opening of the items, as programs write it; whoever indents says it with blanks. */
 const opening = Buffer.from('"items":[');
 /** The items come behind the metadata of the list, which is small. */
@@ -29,17 +23,13 @@ const initialBytes = 64 * 1024;
 export class JsonListReader {
   readonly #read: (item: Buffer) => unknown;
   readonly #items: unknown[] = [];
-  /** What has arrived and is not read yet lies between `#at` and `#end`. */
-  #buffer: Buffer = Buffer.allocUnsafe(0);
+  /** Over what has arrived; up to it, all has been looked at. */
+  readonly #cursor = new JSONCursor(Buffer.allocUnsafe(0));
+  /** What is not read yet begins here. */
   #at = 0;
-  #end = 0;
   #state: 'head' | 'first' | 'item' | 'between' | 'comma' | 'tail' | 'whole' = 'head';
   /** The text before the items. */
   #head = '';
-  /** How far the present item has been looked at, and what was found there. */
-  #seen = 0;
-  #depth = 0;
-  #inString = false;
 
   /** `read` is given each item that is an object; the bytes are used again afterwards. What it returns stands in the list. */
   constructor(read: (item: Buffer) => unknown) {
@@ -55,7 +45,7 @@ export class JsonListReader {
 
   /** The whole list. Throws TransportError when it is not whole. */
   finish(): unknown {
-    const rest = this.#buffer.subarray(this.#at, this.#end);
+    const rest = this.#cursor.bytes.subarray(this.#at, this.#cursor.end);
     if (this.#state === 'head' || this.#state === 'whole') return this.#whole(parseJson(rest));
     if (this.#state !== 'tail') throw new TransportError('Protocol', 'the list has no end');
     const list = jsonIn(this.#head + rest.toString()) as { items?: unknown };
@@ -74,26 +64,28 @@ export class JsonListReader {
 
   /** Into the same memory over and over, as long as it is read in between. */
   #append(chunk: Buffer): void {
-    const pending = this.#end - this.#at;
-    if (pending + chunk.length > this.#buffer.length) {
-      const larger = Buffer.allocUnsafeSlow(Math.max(initialBytes, 2 * (pending + chunk.length)));
-      this.#buffer.copy(larger, 0, this.#at, this.#end);
-      this.#buffer = larger;
-    } else if (this.#end + chunk.length > this.#buffer.length) this.#buffer.copyWithin(0, this.#at, this.#end);
-    else {
-      this.#end += chunk.copy(this.#buffer, this.#end);
+    const cursor = this.#cursor;
+    const { bytes, end } = cursor;
+    const pending = end - this.#at;
+    if (end + chunk.length <= bytes.length) {
+      cursor.end += chunk.copy(bytes, end);
       return;
     }
-    this.#seen -= this.#at;
+    if (pending + chunk.length > bytes.length) {
+      cursor.bytes = Buffer.allocUnsafeSlow(Math.max(initialBytes, 2 * (pending + chunk.length)));
+      bytes.copy(cursor.bytes, 0, this.#at, end);
+    } else bytes.copyWithin(0, this.#at, end);
+    cursor.at -= this.#at;
     this.#at = 0;
-    this.#end = pending + chunk.copy(this.#buffer, pending);
+    cursor.end = pending + chunk.copy(cursor.bytes, pending);
   }
 
   #readHead(): void {
-    const text = this.#buffer.subarray(0, this.#end);
+    const { bytes, end } = this.#cursor;
+    const text = bytes.subarray(0, end);
     const at = text.indexOf(opening);
     if (at < 0 || at > maxHeadBytes) {
-      if (this.#end > maxHeadBytes + opening.length) this.#state = 'whole';
+      if (end > maxHeadBytes + opening.length) this.#state = 'whole';
       return;
     }
     const start = at + opening.length;
@@ -103,71 +95,39 @@ export class JsonListReader {
       return;
     }
     this.#head = head;
-    this.#at = start;
-    this.#state = 'first';
+    this.#goOn(start, 'first');
+  }
+
+  #goOn(at: number, state: 'first' | 'between' | 'comma'): void {
+    this.#at = at;
+    this.#cursor.seek(at);
+    this.#state = state;
   }
 
   /** False when more has to arrive. */
   #readNext(): boolean {
     if (this.#state === 'item') return this.#readItem();
-    while (this.#at < this.#end && isBlank(this.#buffer[this.#at])) this.#at++;
-    if (this.#at === this.#end) return false;
-    const byte = this.#buffer[this.#at];
+    const byte = this.#cursor.next();
+    this.#at = this.#cursor.at;
+    if (byte < 0) return false;
     if (byte === closeBracket && this.#state !== 'comma') this.#state = 'tail';
-    else if (byte === comma && this.#state === 'between') {
-      this.#at++;
-      this.#state = 'comma';
-    } else if (byte === openBrace && this.#state !== 'between') {
-      this.#state = 'item';
-      this.#seen = this.#at;
-    } else throw new TransportError('Protocol', 'the answer is not a list of objects');
+    else if (byte === comma && this.#state === 'between') this.#goOn(this.#at + 1, 'comma');
+    else if (byte === openBrace && this.#state !== 'between') this.#state = 'item';
+    else throw new TransportError('Protocol', 'the answer is not a list of objects');
     return true;
   }
 
   #readItem(): boolean {
-    const end = this.#endOfItem();
-    if (end === undefined) {
-      if (this.#end - this.#at <= maxItemBytes) return false;
-      throw new TransportError('Protocol', `an item of ${this.#end - this.#at} bytes is too large`);
+    const cursor = this.#cursor;
+    if (!cursor.skip()) {
+      const arrived = cursor.end - this.#at;
+      if (arrived <= maxItemBytes) return false;
+      throw new TransportError('Protocol', `an item of ${arrived} bytes is too large`);
     }
-    this.#items.push(this.#read(this.#buffer.subarray(this.#at, end)));
-    this.#at = end;
-    this.#state = 'between';
+    this.#items.push(this.#read(cursor.bytes.subarray(this.#at, cursor.at)));
+    this.#goOn(cursor.at, 'between');
     return true;
   }
-
-  /** The index behind the object that begins at `#at`; undefined until it has arrived. */
-  #endOfItem(): number | undefined {
-    const buffer = this.#buffer;
-    const end = this.#end;
-    let at = this.#seen;
-    let depth = this.#depth;
-    let inString = this.#inString;
-    while (at < end) {
-      const byte = buffer[at] as number;
-      if (inString) {
-        // The byte behind it may not have arrived.
-        if (byte === backslash && at + 1 === end) break;
-        if (byte === backslash) at++;
-        else if (byte === quote) inString = false;
-      } else if (byte === quote) inString = true;
-      else if (byte === openBrace || byte === openBracket) depth++;
-      else if ((byte === closeBrace || byte === closeBracket) && --depth <= 0) {
-        this.#depth = 0;
-        this.#inString = false;
-        return at + 1;
-      }
-      at++;
-    }
-    this.#seen = at;
-    this.#depth = depth;
-    this.#inString = inString;
-    return undefined;
-  }
-}
-
-function isBlank(byte: number | undefined): boolean {
-  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 /** Whether it ends with the member of that name of the list itself. */

@@ -1,5 +1,5 @@
 /** In which form objects travel between client and server. */
-import { withoutNulls } from '#apimachinery/codec/json/nulls.js';
+import { withoutNulls } from '#apimachinery/codec/json/empty-members.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';

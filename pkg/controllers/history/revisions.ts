@@ -5,7 +5,7 @@ import type { PodTemplateSpec } from '#api/core/v1/types.gen.js';
 import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { RawExtension } from '#api/runtime/types.gen.js';
 import { schemeFor } from '#api/scheme.js';
-import { withNulls } from '#apimachinery/codec/json/nulls.js';
+import { withNulls } from '#apimachinery/codec/json/empty-members.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { goJson } from '#apimachinery/go-json.js';
 import { compareInt64, successor } from '#apimachinery/int64.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
-import { hasNulls, nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/nulls.js';
+import { hasNulls, nullsOf, withNulls, withoutNulls } from '#apimachinery/codec/json/empty-members.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 

@@ -3,6 +3,15 @@
  * messages, each of which is checked, given its defaults and written again at ten times its size. No object that a store
  * takes (1.5 MB, where each entry of a map also has a manager) comes near these.
  */
+import {
+  closeBrace,
+  closeBracket,
+  colon,
+  JSONCursor,
+  openBrace,
+  openBracket,
+  quote,
+} from '#apimachinery/codec/json/cursor.js';
 import { badRequest, requestEntityTooLarge, type StatusError } from '#apimachinery/errors/status.js';
 
 /** Messages, that is objects of JSON. */
@@ -24,14 +33,6 @@ const maxDepth = 10_000;
 /** Smaller texts have no room for too much. */
 const smallBytes = 256 * 1024;
 
-const quote = 0x22;
-const backslash = 0x5c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-
 /** 413 that says of what there is too much. */
 export function tooMany(parts: string, limit: number): StatusError {
   return requestEntityTooLarge(`limit is ${limit} ${parts}`);
@@ -42,9 +43,13 @@ export function checkEntries(count: number): void {
   if (count > maxEntries) throw tooMany('elements of one list or map', maxEntries);
 }
 
-/** Throws 413 for a JSON text of too many parts, and 400 for one that nests absurdly deeply, before it is parsed. What is no JSON passes: the parser refuses it. */
-export function checkSize(text: Buffer): void {
-  if (text.length < smallBytes) return;
+/**
+ * Throws 413 for a JSON text of too many parts, and 400 for one that nests absurdly deeply, before it is parsed. What is no JSON
+ * passes: the parser refuses it.
+ */
+export function checkSize(json: Buffer): void {
+  if (json.length < smallBytes) return;
+  const cursor = new JSONCursor(json);
   let objects = 0;
   let members = 0;
   /** Members of the objects around the one that is being read. */
@@ -53,15 +58,12 @@ export function checkSize(text: Buffer): void {
   let lists = 0;
   let strings = 0;
   let isLong = false;
-  let end = 0;
   let mapEntries = 0;
-  for (let at = 0; at < text.length; at++) {
-    switch (text[at]) {
+  for (let byte = cursor.advance(); byte >= 0; byte = cursor.advance()) {
+    switch (byte) {
       case quote:
-        end = endOfString(text, at);
-        isLong = end - at > 2;
+        isLong = cursor.at - cursor.start > 3;
         if (isLong && ++strings > maxTexts) throw tooMany('strings', maxTexts);
-        at = end;
         break;
       case colon:
         // It was a name.
@@ -87,14 +89,4 @@ export function checkSize(text: Buffer): void {
         break;
     }
   }
-}
-
-/** Index of the quote that ends the string which starts at `at`, or of the text's end. */
-function endOfString(text: Buffer, at: number): number {
-  for (let end = text.indexOf(quote, at + 1); end >= 0; end = text.indexOf(quote, end + 1)) {
-    let slashes = 0;
-    while (text[end - 1 - slashes] === backslash) slashes++;
-    if (slashes % 2 === 0) return end;
-  }
-  return text.length;
 }

@@ -3,14 +3,19 @@
  * parser of the runtime, so that only texts which that one refused come here.
  * Source: encoding/json/scanner.go.
  */
+import {
+  backslash,
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  JSONCursor,
+  openBrace,
+  openBracket,
+  quote,
+} from '#apimachinery/codec/json/cursor.js';
 
 const unexpectedEnd = 'unexpected end of JSON input';
-const quote = 0x22;
-const openBracket = 0x5b;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
-const backslash = 0x5c;
 
 /** A scan holds everything else up: longer texts are not looked at. */
 const maxBytes = 65_536;
@@ -19,111 +24,95 @@ const maxBytes = 65_536;
 const maxNesting = 10_000;
 
 /** Undefined where nothing is wrong, and for texts that are longer than the scanner follows. Pure. */
-export function jsonSyntaxError(bytes: Uint8Array): string | undefined {
+export function jsonSyntaxError(bytes: Buffer): string | undefined {
   if (bytes.length > maxBytes) return undefined;
   try {
     new Scanner(bytes).document();
     return undefined;
   } catch (error) {
     if (error instanceof SyntaxFailure) return error.message;
-    if (error instanceof RangeError) return tooDeep(bytes);
     throw error;
   }
-}
-
-/** Of a text that nests too deep for the scanner. */
-function tooDeep(bytes: Uint8Array): string | undefined {
-  let depth = 0;
-  let isString = false;
-  for (let at = 0; at < bytes.length; at++) {
-    const byte = bytes[at];
-    if (isString && byte === backslash) at++;
-    else if (byte === quote) isString = !isString;
-    else if (isString || byte === undefined) continue;
-    else if (byte === openBrace || byte === openBracket) {
-      depth++;
-      if (depth > maxNesting) return `invalid character '${String.fromCharCode(byte)}' exceeded max depth`;
-    } else if (byte === closeBrace || byte === closeBracket) depth--;
-  }
-  return undefined;
 }
 
 class SyntaxFailure extends Error {}
 
 class Scanner {
-  readonly #bytes: Uint8Array;
-  #at = 0;
+  readonly #cursor: JSONCursor;
+  /** What lists and objects that are not over yet begin with. */
+  readonly #open: number[] = [];
 
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+  constructor(bytes: Buffer) {
+    this.#cursor = new JSONCursor(bytes);
   }
 
   document(): void {
-    this.#value();
-    this.#space();
-    if (this.#at < this.#bytes.length) throw this.#wrong('after top-level value');
-  }
-
-  #value(orEnd?: number): boolean {
-    this.#space();
-    const byte = this.#peek();
-    if (orEnd !== undefined && byte === orEnd) return false;
-    const char = String.fromCharCode(byte);
-    if (char === '{') this.#members();
-    else if (char === '[') this.#elements();
-    else if (char === '"') this.#string();
-    else if (char === '-' || isDigit(byte)) this.#number();
-    else if (char in literals) this.#literal(literals[char] ?? '');
-    else throw this.#wrong('looking for beginning of value');
-    return true;
-  }
-
-  #members(): void {
-    this.#at++;
-    this.#space();
-    if (this.#takes('}')) return;
     do {
-      this.#space();
-      if (this.#peek() !== quote) throw this.#wrong('looking for beginning of object key string');
-      this.#string();
-      this.#space();
-      if (!this.#takes(':')) throw this.#wrong('after object key');
-      this.#value();
-      this.#space();
-    } while (this.#takes(','));
-    if (!this.#takes('}')) throw this.#wrong('after object key:value pair');
+      if (this.#opens()) continue;
+      while (this.#open.length > 0 && !this.#goesOn());
+    } while (this.#open.length > 0);
+    if (this.#cursor.next() >= 0) throw this.#wrong('after top-level value');
   }
 
-  #elements(): void {
-    this.#at++;
-    if (!this.#value(0x5d)) {
-      this.#at++;
-      return;
+  /** Goes behind a value; true where that has opened a list or an object, in which another value is to come. */
+  #opens(): boolean {
+    const byte = this.#next();
+    if (byte === openBrace || byte === openBracket) {
+      if (this.#open.length === maxNesting) throw this.#wrong('exceeded max depth');
+      this.#cursor.at++;
+      const first = this.#next();
+      if (first === (byte === openBrace ? closeBrace : closeBracket)) {
+        this.#cursor.at++;
+        return false;
+      }
+      this.#open.push(byte);
+      if (byte === openBrace) this.#key();
+      return true;
     }
-    this.#space();
-    while (this.#takes(',')) {
-      this.#value();
-      this.#space();
+    const word = literals.get(byte);
+    if (byte === quote) this.#string();
+    else if (byte === minus || isDigit(byte)) this.#number();
+    else if (word !== undefined) this.#literal(word);
+    else throw this.#wrong('looking for beginning of value');
+    return false;
+  }
+
+  /** Behind a value: true where another one is to come, false where the innermost list or object is over. */
+  #goesOn(): boolean {
+    const isObject = this.#open.at(-1) === openBrace;
+    const byte = this.#next();
+    if (byte !== comma && byte !== (isObject ? closeBrace : closeBracket)) {
+      throw this.#wrong(isObject ? 'after object key:value pair' : 'after array element');
     }
-    if (!this.#takes(']')) throw this.#wrong('after array element');
+    this.#cursor.at++;
+    if (byte !== comma) this.#open.pop();
+    else if (isObject) this.#key();
+    return byte === comma;
+  }
+
+  #key(): void {
+    if (this.#next() !== quote) throw this.#wrong('looking for beginning of object key string');
+    this.#string();
+    if (this.#next() !== colon) throw this.#wrong('after object key');
+    this.#cursor.at++;
   }
 
   #string(): void {
-    for (this.#at++; ; this.#at++) {
+    for (this.#cursor.at++; ; this.#cursor.at++) {
       const byte = this.#peek();
       if (byte === quote) break;
       if (byte < 0x20) throw this.#wrong('in string literal');
       if (byte === backslash) this.#escape();
     }
-    this.#at++;
+    this.#cursor.at++;
   }
 
   #escape(): void {
-    this.#at++;
+    this.#cursor.at++;
     const char = String.fromCharCode(this.#peek());
     if (char === 'u') {
       for (let digits = 0; digits < 4; digits++) {
-        this.#at++;
+        this.#cursor.at++;
         if (!/[0-9a-fA-F]/.test(String.fromCharCode(this.#peek()))) {
           throw this.#wrong('in \\u hexadecimal character escape');
         }
@@ -143,30 +132,32 @@ class Scanner {
 
   #digits(where: string): void {
     if (!isDigit(this.#peek())) throw this.#wrong(where);
-    while (isDigit(this.#bytes[this.#at] ?? 0)) this.#at++;
+    while (isDigit(this.#cursor.bytes[this.#cursor.at] ?? 0)) this.#cursor.at++;
   }
 
   #literal(text: string): void {
     for (const char of text) {
       if (this.#peek() !== char.charCodeAt(0)) throw this.#wrong(`in literal ${text} (expecting '${char}')`);
-      this.#at++;
+      this.#cursor.at++;
     }
   }
 
-  #space(): void {
-    while ([0x20, 0x09, 0x0a, 0x0d].includes(this.#bytes[this.#at] ?? 0)) this.#at++;
+  /** The byte of the next token, which there must be. */
+  #next(): number {
+    this.#cursor.next();
+    return this.#peek();
   }
 
-  /** The next byte, which there must be. */
+  /** The byte at the cursor, which there must be. */
   #peek(): number {
-    const byte = this.#bytes[this.#at];
+    const byte = this.#cursor.bytes[this.#cursor.at];
     if (byte === undefined) throw new SyntaxFailure(unexpectedEnd);
     return byte;
   }
 
   #takes(char: string): boolean {
-    if (this.#bytes[this.#at] !== char.charCodeAt(0)) return false;
-    this.#at++;
+    if (this.#cursor.bytes[this.#cursor.at] !== char.charCodeAt(0)) return false;
+    this.#cursor.at++;
     return true;
   }
 
@@ -175,7 +166,8 @@ class Scanner {
   }
 }
 
-const literals: Readonly<Record<string, string>> = { t: 'true', f: 'false', n: 'null' };
+const literals = new Map(['true', 'false', 'null'].map((word) => [word.charCodeAt(0), word]));
+const minus = 0x2d;
 
 function isDigit(byte: number): boolean {
   return byte >= 0x30 && byte <= 0x39;

@@ -1,17 +1,16 @@
-/** JSON texts into values, as Go reads them. */
+/** JSON texts into values, as Go reads them: at once, or in steps, for which large texts are cut into pieces. */
+import type { Steps } from '#apimachinery/async/steps.js';
+import {
+  closeBrace,
+  closeBracket,
+  colon,
+  comma,
+  JSONCursor,
+  openBrace,
+  openBracket,
+} from '#apimachinery/codec/json/cursor.js';
+import { setMember } from '#apimachinery/collections/set-member.js';
 import { NumberLiteral, numberOf } from '#apimachinery/json-text.js';
-
-const backslash = 0x5c;
-
-/** Index behind the string of a JSON text that starts at `at`; undefined where it has no end. */
-export function endOfString(text: string, at: number): number | undefined {
-  for (let end = text.indexOf('"', at + 1); end >= 0; end = text.indexOf('"', end + 1)) {
-    let slashes = 0;
-    while (text.charCodeAt(end - 1 - slashes) === backslash) slashes++;
-    if (slashes % 2 === 0) return end + 1;
-  }
-  return undefined;
-}
 
 /** True where `JSON.parse` loses nothing: of `text`, which is a number of JSON. */
 function isPlain(text: string): boolean {
@@ -111,4 +110,127 @@ const literal = (text: string) => new NumberLiteral(text);
 
 function withoutHalves(text: string): string {
   return text.replace(escapes, (whole: string, half: string | undefined) => (half === undefined ? whole : '\\ufffd'));
+}
+
+export interface PieceSizes {
+  /** Bytes of a text that is worth it. */
+  readonly largeText: number;
+  /** Bytes that are parsed in one step, some milliseconds. */
+  readonly piece: number;
+}
+
+const usualSizes: PieceSizes = { largeText: 512 * 1024, piece: 128 * 1024 };
+
+/** Lists and objects further inside are parsed as a whole: each level costs a look at a piece of text. */
+const maxLevels = 12;
+
+/** The value of the text in steps, since the parser itself knows no pause: that of `parseJSONText`, and the same SyntaxError. */
+export function* parseJSONSteps(
+  bytes: Buffer,
+  numbers: Numbers = 'values',
+  sizes: PieceSizes = usualSizes,
+): Steps<unknown> {
+  if (bytes.length < sizes.largeText) return parseJSONText(bytes.toString(), numbers);
+  try {
+    return yield* new Pieces(bytes, numbers, sizes.piece).root();
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    // Says where in the whole text it is wrong.
+    yield;
+    return parseJSONText(bytes.toString(), numbers);
+  }
+}
+
+type Container = Record<string, unknown> | unknown[];
+
+class Pieces {
+  readonly #bytes: Buffer;
+  readonly #numbers: Numbers;
+  readonly #piece: number;
+  readonly #cursor: JSONCursor;
+
+  constructor(bytes: Buffer, numbers: Numbers, piece: number) {
+    this.#bytes = bytes;
+    this.#numbers = numbers;
+    this.#piece = piece;
+    this.#cursor = new JSONCursor(bytes);
+  }
+
+  *root(): Steps<unknown> {
+    const value = yield* this.#value(0);
+    if (this.#cursor.next() >= 0) throw new SyntaxError('something follows the value');
+    return value;
+  }
+
+  *#value(level: number): Steps<unknown> {
+    const cursor = this.#cursor;
+    const first = cursor.next();
+    const start = cursor.at;
+    if (level < maxLevels && (first === openBrace || first === openBracket) && !this.#skipShort()) {
+      cursor.seek(start + 1);
+      yield;
+      return yield* this.#parts(first === openBrace ? {} : [], level + 1);
+    }
+    cursor.seek(start);
+    cursor.skipWhole();
+    return parseJSONText(this.#bytes.toString('utf8', start, cursor.at), this.#numbers);
+  }
+
+  /** Of a list or object whose inside begins here: those that are no larger than a piece are parsed together. */
+  *#parts(target: Container, level: number): Steps<Container> {
+    const cursor = this.#cursor;
+    const close = Array.isArray(target) ? closeBracket : closeBrace;
+    /** Where the parts that are not parsed yet begin and end. */
+    let from = cursor.at;
+    let to = from;
+    if (cursor.take(close)) return target;
+    do {
+      if (to - from >= this.#piece) {
+        this.#put(target, from, to);
+        from = cursor.at;
+        yield;
+      }
+      const name = Array.isArray(target) ? undefined : cursor.name();
+      if (isEnd(cursor.next())) throw new SyntaxError('a value is missing');
+      const start = cursor.at;
+      if (this.#skipShort()) to = cursor.at;
+      else {
+        cursor.seek(start);
+        if (to > from) this.#put(target, from, to);
+        const value = yield* this.#value(level);
+        if (name === undefined) (target as unknown[]).push(value);
+        else setMember(target as Record<string, unknown>, name, value);
+        // Behind the comma, if there is one.
+        from = cursor.next() === comma ? cursor.at + 1 : cursor.at;
+        to = from;
+      }
+    } while (cursor.take(comma));
+    if (!cursor.take(close)) throw new SyntaxError('a comma is missing');
+    if (to > from) this.#put(target, from, to);
+    return target;
+  }
+
+  /** Adds the parts whose text is there. */
+  #put(target: Container, from: number, to: number): void {
+    const text = this.#bytes.toString('utf8', from, to);
+    if (Array.isArray(target)) {
+      for (const part of parseJSONText(`[${text}]`, this.#numbers) as unknown[]) target.push(part);
+      return;
+    }
+    const members = parseJSONText(`{${text}}`, this.#numbers) as Record<string, unknown>;
+    for (const name of Object.keys(members)) setMember(target, name, members[name]);
+  }
+
+  /** Goes behind the value that begins here; false where it is larger than a piece. */
+  #skipShort(): boolean {
+    const cursor = this.#cursor;
+    cursor.end = Math.min(this.#bytes.length, cursor.at + this.#piece);
+    const isShort = cursor.skip();
+    cursor.end = this.#bytes.length;
+    return isShort;
+  }
+}
+
+function isEnd(byte: number): boolean {
+  return byte < 0 || byte === comma || byte === colon || byte === closeBrace || byte === closeBracket;
 }

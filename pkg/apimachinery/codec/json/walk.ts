@@ -26,8 +26,6 @@ export const maxDepth = 500;
 export class JsonWalk {
   /** Paths of members that no field describes, undefined when nobody asks. */
   readonly unknown: string[] | undefined;
-  /** All members of all objects that were seen. */
-  members = 0;
   readonly #limit: number;
   readonly #keepZeros: boolean;
   /** What becomes of null. */
@@ -85,7 +83,7 @@ export class JsonWalk {
         throw this.#mismatch(value, 'int32');
       case 'rawJSON':
         if (value instanceof NumberLiteral) return doubleOr64Bits(value);
-        this.members += checkDepth(value, maxDepth - this.#path.length);
+        checkDepth(value, maxDepth - this.#path.length);
         return value;
       case 'bareList':
         return this.#list(type.fields[0], value, `${type.goName}`);
@@ -118,7 +116,6 @@ export class JsonWalk {
     let dropped = false;
     for (const key in object) {
       const member = object[key];
-      this.members++;
       if (this.#canonical?.has(member) === true) continue;
       const field = type.byName.get(key);
       this.#owner = type;
@@ -145,7 +142,6 @@ export class JsonWalk {
     this.#owner = type;
     for (const key of Object.keys(object)) {
       const member = object[key];
-      this.members++;
       this.#path.push(key);
       if (key === 'apiVersion' || key === 'kind') object[key] = this.#undeclared(type, key, member);
       else if (key === 'metadata') {
@@ -154,7 +150,7 @@ export class JsonWalk {
         const field = type.byName.get(key);
         object[key] = member === null || field === undefined ? undefined : this.#metadata(field, member);
       } else if (member instanceof NumberLiteral) object[key] = doubleOr64Bits(member);
-      else this.members += checkDepth(member, maxDepth - 1);
+      else checkDepth(member, maxDepth - 1);
       this.#path.pop();
     }
     const result = withoutUndefined(object);
@@ -175,9 +171,7 @@ export class JsonWalk {
     if (this.#keepZeros || field.type === undefined) return this.#field(field, value);
     const walk = new JsonWalk({ collectUnknown: false, limit: 0, canonical: this.#canonical });
     if (this.#canonical?.has(value) === true) return value;
-    const metadata = walk.root(field.type, value);
-    this.members += walk.members;
-    return metadata;
+    return walk.root(field.type, value);
   }
 
   #undeclared(type: TypeInfo, key: string, member: unknown): unknown {
@@ -188,7 +182,7 @@ export class JsonWalk {
     }
     if (member instanceof NumberLiteral && type.preserveUnknown) return doubleOr64Bits(member);
     // Also of what is dropped: deep input is refused wherever it stands.
-    this.members += checkDepth(member, maxDepth - this.#path.length);
+    checkDepth(member, maxDepth - this.#path.length);
     if (type.preserveUnknown) return member;
     if (this.unknown !== undefined && this.unknown.length < this.#limit) this.unknown.push(this.#pathText());
     return undefined;
@@ -196,19 +190,14 @@ export class JsonWalk {
 
   /** A member's value, undefined when it says nothing. */
   #field(field: FieldInfo, value: unknown): unknown {
-    const before = this.members;
-    const result =
-      field.container === 'list'
-        ? this.#list(field, value)
-        : field.container === 'map'
-          ? this.#map(field, value)
-          : field.scalar === undefined
-            ? field.type === undefined
-              ? value
-              : this.#message(field.type, value)
-            : this.#scalar(field.scalar, value, field.goType);
-    // To ask a map of many entries whether it is empty takes as long as to read it.
-    if (this.#keepZeros || (field.container === 'map' && this.members > before)) return result;
+    if (field.container === 'map') return this.#map(field, value);
+    if (field.container === 'list') return this.#unlessSilent(field, this.#list(field, value));
+    if (field.scalar !== undefined) return this.#unlessSilent(field, this.#scalar(field.scalar, value, field.goType));
+    return this.#unlessSilent(field, field.type === undefined ? value : this.#message(field.type, value));
+  }
+
+  #unlessSilent(field: FieldInfo, result: unknown): unknown {
+    if (this.#keepZeros) return result;
     // An empty list of managers says something: all of them are to be forgotten.
     if (field.name === 'managedFields' && Array.isArray(result)) return result;
     return saysNothing(field, result) && !(field.keepsEmpty === true && result !== undefined) ? undefined : result;
@@ -230,12 +219,15 @@ export class JsonWalk {
     return value;
   }
 
-  #map(field: FieldInfo, value: unknown): JsonObject {
+  /** Undefined where it is empty and that says nothing. */
+  #map(field: FieldInfo, value: unknown): unknown {
     if (!isJsonObject(value)) throw this.#mismatch(value, field.goType ?? `map[string]${elementName(field)}`);
     const map = value;
-    for (const key of Object.keys(map)) {
+    const keys = Object.keys(map);
+    // To ask a map of many entries whether it is empty takes as long as to read it.
+    if (keys.length === 0) return this.#unlessSilent(field, map);
+    for (const key of keys) {
       const element = map[key];
-      this.members++;
       if (typeof element === 'string' && field.scalar === 'string') continue;
       this.#path.push(key);
       const next = this.#element(field, element);
@@ -452,29 +444,26 @@ export function complete(type: TypeInfo, object: JsonObject): void {
 }
 
 /**
- * How many members the objects in the value have. NumberLiterals in it become their values. Throws a DecodeError for a value
- * nested deeper than `left`, and for numbers too large for JSON's writers.
+ * Throws a DecodeError for a value nested deeper than `left`, and for numbers too large for JSON's writers. NumberLiterals in it
+ * become their values.
  */
-export function checkDepth(value: unknown, left: number): number {
+export function checkDepth(value: unknown, left: number): void {
   if (typeof value === 'number' && !Number.isFinite(value)) {
     throw new DecodeError('json: cannot unmarshal number into Go value of type float64');
   }
-  if (typeof value !== 'object' || value === null || value instanceof NumberLiteral) return 0;
+  if (typeof value !== 'object' || value === null || value instanceof NumberLiteral) return;
   if (left <= 0) throw new DecodeError('exceeded max depth');
-  let members = 0;
   if (Array.isArray(value)) {
     for (let i = 0; i < value.length; i++) {
       const element: unknown = value[i];
       if (element instanceof NumberLiteral) value[i] = doubleOr64Bits(element);
-      else members += checkDepth(element, left - 1);
+      else checkDepth(element, left - 1);
     }
-    return members;
+    return;
   }
   for (const key of Object.keys(value)) {
     const member = (value as JsonObject)[key];
     if (member instanceof NumberLiteral) setMember(value as JsonObject, key, doubleOr64Bits(member));
-    else members += checkDepth(member, left - 1);
-    members++;
+    else checkDepth(member, left - 1);
   }
-  return members;
 }

@@ -8,7 +8,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { repeatedKeysError } from '#apimachinery/codec/json/repeated-keys.js';
+import { repeatedKeysError } from '#apimachinery/codec/json/duplicates.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { encodeYAML, parseYAML, readYAML } from '#apimachinery/codec/yaml.js';
 import { toJSONText } from '#apimachinery/json-text.js';

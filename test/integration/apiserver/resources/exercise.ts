@@ -4,7 +4,7 @@ import type { Test } from 'tap';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { schemeFor } from '#api/scheme.js';
 import { strategyFor } from '#api/strategies.js';
-import { withoutNulls } from '#apimachinery/codec/json/nulls.js';
+import { withoutNulls } from '#apimachinery/codec/json/empty-members.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft as Mutable } from '#apimachinery/draft.js';

@@ -1,7 +1,6 @@
 import t, { type Test } from 'tap';
 import { allSteps } from '#apimachinery/async/steps.js';
-import { parseJSONText } from '#apimachinery/codec/json/text.js';
-import { parseJSONSteps } from '#apimachinery/codec/json/text-steps.js';
+import { parseJSONSteps, parseJSONText } from '#apimachinery/codec/json/text.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
 /** So small that texts of a line are cut in many ways. */
@@ -20,7 +19,7 @@ function outcome(parse: () => unknown): unknown {
 function same(t: Test, text: string): void {
   const wanted = outcome(() => parseJSONText(text));
   t.strictSame(
-    outcome(() => allSteps(parseJSONSteps(text, 'values', sizes))),
+    outcome(() => allSteps(parseJSONSteps(Buffer.from(text), 'values', sizes))),
     wanted,
     text,
   );
@@ -102,7 +101,7 @@ t.test('of any text', async (t) => {
 
 t.test('pauses between pieces', async (t) => {
   const text = JSON.stringify({ a: { b: Array.from({ length: 100 }, (_, i) => `text ${i}`) } });
-  const steps = parseJSONSteps(text, 'values', { largeText: 100, piece: 50 });
+  const steps = parseJSONSteps(Buffer.from(text), 'values', { largeText: 100, piece: 50 });
   let pauses = 0;
   while (steps.next().done !== true) pauses++;
   t.ok(pauses > 15, `${pauses} pauses`);

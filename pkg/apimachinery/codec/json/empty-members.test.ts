@@ -1,6 +1,6 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
-import { dropEmpties, withoutEmpties } from '#apimachinery/codec/json/field-places.js';
+import { dropEmpties, withoutEmpties } from '#apimachinery/codec/json/empty-members.js';
 import { decodeValue } from '#apimachinery/codec/json/json.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 

@@ -1,7 +1,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { allSteps } from '#apimachinery/async/steps.js';
-import { mergedMembers } from '#apimachinery/codec/json/merged-members.js';
+import { mergedMembers } from '#apimachinery/codec/json/duplicates.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
@@ -11,7 +11,7 @@ const scheme = schemeFor(kubernetesDialect);
 const pod = scheme.type('core.v1.Pod');
 
 function merged(text: string): unknown {
-  return allSteps(mergedMembers(text, pod));
+  return allSteps(mergedMembers(Buffer.from(text), pod));
 }
 
 t.test('a text without members that repeat is what the parser makes of it', async (t) => {
@@ -48,6 +48,6 @@ t.test('members that repeat', async (t) => {
 t.test('a large text is read in steps', async (t) => {
   const text = `{"metadata":{"labels":{${'"a":"b",'.repeat(50_000)}"c":"d"}}}`;
   let steps = 0;
-  for (const _ of mergedMembers(text, pod)) steps++;
+  for (const _ of mergedMembers(Buffer.from(text), pod)) steps++;
   t.ok(steps > 5, `${steps} steps`);
 });

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { withReplacements } from '#apimachinery/codec/json/octets.js';
+import { withReplacements } from '#apimachinery/codec/json/json.js';
 import { yamlText } from '#apimachinery/codec/yaml/octets.js';
 
 const octets = (hex: string): Buffer => Buffer.from(hex, 'hex');
