@@ -12,13 +12,16 @@ export const closeBracket = 0x5d;
 export const openBrace = 0x7b;
 export const closeBrace = 0x7d;
 
+const other = 0;
 const blank = 1;
 const mark = 2;
+const blanks: ReadonlySet<number> = new Set([0x20, 0x09, 0x0a, 0x0d]);
+const marks: ReadonlySet<number> = new Set([quote, comma, colon, openBracket, closeBracket, openBrace, closeBrace]);
 
-/** What a byte is outside of strings: 0 for those of numbers and words. */
-const kinds = new Uint8Array(256);
-for (const byte of [0x20, 0x09, 0x0a, 0x0d]) kinds[byte] = blank;
-for (const byte of [quote, comma, colon, openBracket, closeBracket, openBrace, closeBrace]) kinds[byte] = mark;
+/** What a byte is outside of strings; numbers and words are of the others. */
+const kinds = Uint8Array.from({ length: 256 }, (_, byte) =>
+  blanks.has(byte) ? blank : marks.has(byte) ? mark : other,
+);
 
 export class JSONCursor {
   /** Where the next token is looked for. */
@@ -140,6 +143,6 @@ function endOfString(bytes: Buffer, from: number, end: number): number {
 /** The index behind the number or word that begins there. */
 function endOfWord(bytes: Buffer, start: number, end: number): number {
   let at = start + 1;
-  while (at < end && kinds[bytes[at] as number] === 0) at++;
+  while (at < end && kinds[bytes[at] as number] === other) at++;
   return at;
 }
