@@ -119,7 +119,7 @@ function fieldsOf(resource: ServedResource, object: ApiObjectShape): FieldValues
 
 function selectableOf(resource: ServedResource, entry: Entry): Selectable {
   // All versions look at the stored form, so that what is kept with the entry serves them all.
-  return entry.attributes((same) => extract(resource, same.object() as ApiObjectShape));
+  return entry.attributes((same) => extract(resource, same.outline() as ApiObjectShape));
 }
 
 function extract(resource: ServedResource, object: ApiObjectShape): Selectable {

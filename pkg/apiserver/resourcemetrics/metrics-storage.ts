@@ -103,5 +103,5 @@ function earliest(usages: readonly Usage[]): Usage {
 }
 
 function subjectOf(entry: Entry): Subject {
-  return entry.object() as Subject;
+  return entry.outline() as Subject;
 }
