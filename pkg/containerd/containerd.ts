@@ -170,24 +170,31 @@ async function launch(options: Pick<ContainerdOptions, 'dir' | 'detached'>, path
 export async function startContainerd(options: ContainerdOptions): Promise<Containerd> {
   const clock = options.clock ?? realClock;
   const paths = containerdPaths(options.dir, options.bridge);
-  let pid = await runningContainerd(options.dir);
-  if (pid === undefined) {
+  const start = async () => {
     await writeConfiguration(options, paths);
     await makeCgroupRoot(paths.cgroupRoot, clock);
     await rm(paths.socket, { force: true });
-    pid = await launch(options, paths);
-  }
+    return launch(options, paths);
+  };
+  const running = await runningContainerd(options.dir);
+  let pid = running ?? (await start());
   const deadline = clock.monotonic() + (options.startTimeoutMs ?? defaultStartTimeoutMs);
-  const found = pid;
   const stop = () => stopContainerd(options.dir, clock);
   try {
     const network = (await lastPodCIDR(options.dir)) !== undefined;
-    await waitUntilReady(paths, found, { clock, deadline, signal: options.signal, network });
+    const wait = { clock, deadline, signal: options.signal, network };
+    let isReady = await becomesReady(paths, pid, wait);
+    if (!isReady && running !== undefined && !(await processAlive(running))) {
+      // It was about to end when it was found.
+      pid = await start();
+      isReady = await becomesReady(paths, pid, wait);
+    }
+    if (!isReady) throw await notReady(paths);
   } catch (error) {
     await stop();
     throw error;
   }
-  return { endpoint: `unix://${paths.socket}`, socket: paths.socket, pid: found, bridge: paths.bridge, stop };
+  return { endpoint: `unix://${paths.socket}`, socket: paths.socket, pid, bridge: paths.bridge, stop };
 }
 
 /**
@@ -201,23 +208,26 @@ export async function resumeContainerd(dir: string, clock: Clock = realClock): P
   const pid = await launch({ dir, detached: true }, paths);
   const deadline = clock.monotonic() + defaultStartTimeoutMs;
   const network = (await lastPodCIDR(dir)) !== undefined;
-  await waitUntilReady(paths, pid, { clock, deadline, signal: undefined, network });
+  if (!(await becomesReady(paths, pid, { clock, deadline, signal: undefined, network }))) throw await notReady(paths);
 }
 
-async function waitUntilReady(
+/** False: the process has ended, or the time is over. */
+async function becomesReady(
   paths: ContainerdPaths,
   pid: number,
   wait: { clock: Clock; deadline: number; signal: AbortSignal | undefined; network: boolean },
-): Promise<void> {
+): Promise<boolean> {
   for (;;) {
     wait.signal?.throwIfAborted();
-    if ((await socketAnswers(paths.socket)) && (await criAnswers(paths.socket, wait))) return;
-    if (!(await processAlive(pid)) || wait.clock.monotonic() > wait.deadline) {
-      const log = await readFile(paths.logFile, 'utf8').catch(() => '');
-      throw new Error(`containerd did not become ready: ${log.trim().split('\n').slice(-5).join('\n')}`);
-    }
+    if ((await socketAnswers(paths.socket)) && (await criAnswers(paths.socket, wait))) return true;
+    if (!(await processAlive(pid)) || wait.clock.monotonic() > wait.deadline) return false;
     await wait.clock.sleep(50, wait.signal);
   }
+}
+
+async function notReady({ logFile }: ContainerdPaths): Promise<Error> {
+  const log = await readFile(logFile, 'utf8').catch(() => '');
+  return new Error(`containerd did not become ready: ${log.trim().split('\n').slice(-5).join('\n')}`);
 }
 
 async function criAnswers(socket: string, { clock, network }: { clock: Clock; network: boolean }): Promise<boolean> {
