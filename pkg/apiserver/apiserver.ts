@@ -28,8 +28,8 @@ import { CustomResources } from '#apiserver/customresources/custom-resources.js'
 import type { HealthCheck } from '#apiserver/discovery/health.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiHandler, ApiResponse, PromptHandler } from '#apiserver/http/exchange.js';
-import { MessageSender } from '#apiserver/http/message-sender.js';
 import { RequestMetrics } from '#apiserver/http/metrics.js';
+import { MessageSender } from '#apiserver/http/websocket.js';
 import { StorageObjectReader } from '#apiserver/objects/storage-object-reader.js';
 import { type Endpoint, Pipeline } from '#apiserver/pipeline/pipeline.js';
 import { ManagedFields } from '#apiserver/registry/managed-fields.js';

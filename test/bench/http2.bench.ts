@@ -8,8 +8,8 @@ import { connect as connectHttp2, createServer } from 'node:http2';
 import { type AddressInfo, connect } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import { deferred } from '#apimachinery/async/deferred.js';
+import { Http2Session } from '#http/http2/client-session.js';
 import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
-import { Http2Session } from '#http/http2/session.js';
 import { figure, machineLine } from '#test/bench/report.js';
 
 const calls = 20_000;

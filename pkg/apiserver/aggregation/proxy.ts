@@ -15,7 +15,7 @@ import { userHeaders } from '#apiserver/aggregation/user-headers.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { isLongRunning } from '#apiserver/http/request-info.js';
-import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
 import { type Backend, forwardedFor, forwardedHeaders } from '#apiserver/streaming/backend.js';
 import { bodyToPass, proxyRequest } from '#apiserver/streaming/http-proxy.js';

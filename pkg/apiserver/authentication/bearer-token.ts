@@ -9,7 +9,7 @@ import type { Authenticator } from '#apiserver/authentication/authenticator.js';
 import type { TokenCacheMetrics } from '#apiserver/authentication/metrics.js';
 import type { TokenAuthenticator } from '#apiserver/authentication/token.js';
 import type { ApiRequest, UserInfo } from '#apiserver/http/exchange.js';
-import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 
 export interface BearerTokenOptions {
   readonly dialect: Dialect;

@@ -1,7 +1,7 @@
 /** What the verbs of the generic registry stand on: what each of their helpers asks for, and what only verbs use. */
 import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import type { MessageSender } from '#apiserver/http/message-sender.js';
 import type { RequestMetrics } from '#apiserver/http/metrics.js';
+import type { MessageSender } from '#apiserver/http/websocket.js';
 import type { Admission } from '#apiserver/registry/admit.js';
 import type { BodyReader } from '#apiserver/registry/body.js';
 import type { LeaseServer } from '#apiserver/registry/leader-condition.js';

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream';
 import { type WebSocket, WebSocketServer } from 'ws';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { badRequest } from '#apimachinery/errors/status.js';
-import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { negotiateWatch, openWatch } from '#apiserver/registry/watch.js';
 

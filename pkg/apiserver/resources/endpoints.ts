@@ -4,7 +4,7 @@ import type { ApiObjectShape } from '#api/meta/object.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import type { MessageSender } from '#apiserver/http/message-sender.js';
+import type { MessageSender } from '#apiserver/http/websocket.js';
 
 export interface VirtualRequest {
   /** The decoded body. */

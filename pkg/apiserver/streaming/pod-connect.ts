@@ -5,7 +5,7 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import { flag } from '#apiserver/http/request-info.js';
-import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import type { PodStreamOptions } from '#apiserver/streaming/pod-log.js';
 import { chooseContainer, findPod, nodeOfPod } from '#apiserver/streaming/pod-target.js';

@@ -6,7 +6,7 @@ import { badRequest, type FieldFailure, internalError, invalid, StatusError } fr
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
-import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import { authority } from '#apiserver/service-routing/address.js';

@@ -7,7 +7,7 @@ import { badRequest, notFound, serviceUnavailable } from '#apimachinery/errors/s
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
-import { tokenSubprotocolPrefix } from '#apiserver/http/token-subprotocol.js';
+import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
 import { authority } from '#apiserver/service-routing/address.js';

@@ -9,9 +9,8 @@ import { checkServerIdentity, connect as connectTls, createSecureContext, type S
 import type { Clock } from '#apimachinery/clock.js';
 import { trusted } from '#apimachinery/net/trusted.js';
 import type { TlsMaterial } from '#http/client/credentials.js';
-import { socks5 } from '#http/client/socks5.js';
+import { socks5, tunnel } from '#http/client/proxy-tunnel.js';
 import { TransportError } from '#http/client/transport-error.js';
-import { tunnel } from '#http/client/tunnel.js';
 
 export interface DialerOptions {
   readonly server: URL;

@@ -1,10 +1,9 @@
 /** One request over HTTP/2 and its answer. */
 import { Readable } from 'node:stream';
 import { type ChannelRequest, type ChannelResponse, UnsentError } from '#http/client/channel.js';
+import type { Http2Session, Http2Stream, StreamFailure, StreamHandler } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import type { HeaderField } from '#http/http2/hpack.js';
-import type { Http2Session } from '#http/http2/session.js';
-import type { Http2Stream, StreamFailure, StreamHandler } from '#http/http2/stream.js';
 
 export interface Http2ExchangeOptions {
   readonly session: Http2Session;

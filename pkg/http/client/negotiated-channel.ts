@@ -10,9 +10,9 @@ import {
 } from '#http/client/channel.js';
 import type { TlsMaterial } from '#http/client/credentials.js';
 import { type ApplicationProtocol, Dialer } from '#http/client/dialer.js';
-import { Http1Channel } from '#http/client/http1.js';
-import { Http2Channel } from '#http/client/http2.js';
-import { proxyAuthorization } from '#http/client/tunnel.js';
+import { Http1Channel } from '#http/client/http1-channel.js';
+import { Http2Channel } from '#http/client/http2-channel.js';
+import { proxyAuthorization } from '#http/client/proxy-tunnel.js';
 
 export interface NegotiatedChannelOptions {
   readonly server: URL;

@@ -4,9 +4,9 @@
  * the side to say.
  */
 import type { Duplex } from 'node:stream';
-import { ConnectionError } from '#http/http2/connection-error.js';
 import { FrameWriter, type WriteBuffers } from '#http/http2/frame-writer.js';
 import {
+  ConnectionError,
   FrameParser,
   farewellFrame,
   frame,
@@ -15,17 +15,16 @@ import {
   maxStreamId,
   maxWindow,
   numberFrame,
+  type PeerSettings,
   pongFrame,
+  readSettings,
   requireLength,
   requireNoStream,
   resetCode,
   unpadded,
 } from '#http/http2/frames.js';
-import { HeaderBlock } from '#http/http2/header-block.js';
 import { HeaderDecoder, type HeaderField } from '#http/http2/hpack.js';
-import { Outgoing, type OutgoingStream } from '#http/http2/outgoing.js';
-import { type PeerSettings, readSettings } from '#http/http2/peer-settings.js';
-import { ClosedStreams, StreamTable } from '#http/http2/stream-table.js';
+import { ClosedStreams, Outgoing, type OutgoingStream, StreamTable } from '#http/http2/streams.js';
 
 /** What comes in on a stream. */
 export interface FrameStream extends OutgoingStream {
@@ -324,4 +323,38 @@ export interface ReceivedHeaders {
   /** Nothing follows them on their stream. */
   readonly ends: boolean;
   readonly listBytes: number;
+}
+
+/** Frames that continue one block: it may be long, but need not come in crumbs. */
+const maxContinuations = 64;
+
+/** A block of headers that comes in several frames (RFC 9113, 6.10). */
+class HeaderBlock {
+  readonly streamId: number;
+  /** Nothing follows it on its stream. */
+  readonly ends: boolean;
+  readonly #maxBytes: number;
+  #bytes: Buffer;
+  #continuations = 0;
+
+  /** `maxBytes`: over all its frames. */
+  constructor(streamId: number, ends: boolean, bytes: Buffer, maxBytes: number) {
+    this.#maxBytes = maxBytes;
+    this.streamId = streamId;
+    this.ends = ends;
+    this.#bytes = bytes;
+  }
+
+  get bytes(): Buffer {
+    return this.#bytes;
+  }
+
+  /** Throws a ConnectionError when it becomes too much. */
+  add(bytes: Buffer): void {
+    this.#bytes = Buffer.concat([this.#bytes, bytes]);
+    this.#continuations++;
+    if (this.#bytes.length > this.#maxBytes || this.#continuations > maxContinuations) {
+      throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'headers are too long');
+    }
+  }
 }

@@ -1,8 +1,7 @@
 /** Sends frames, those of one turn of the event loop in one write. */
 import type { Duplex } from 'node:stream';
 import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';
-import { ConnectionError } from '#http/http2/connection-error.js';
-import { resetCode } from '#http/http2/frames.js';
+import { ConnectionError, resetCode } from '#http/http2/frames.js';
 
 /**
  * What is sent is put together into writes of up to so many bytes, four full TLS records; copying costs less than writing

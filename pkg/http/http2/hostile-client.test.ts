@@ -2,9 +2,11 @@
  * What a client may send that it must not, or need not (RFC 9113): the server-side cases of h2spec by their sections, floods,
  * and clients that do not read. Over a pair of streams in memory, so that all that the server says is seen.
  */
+
 import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
 import { realClock } from '#apimachinery/clock.js';
+import type { StreamFailure } from '#http/http2/client-session.js';
 import {
   frame,
   frameFlag,
@@ -18,7 +20,6 @@ import {
 import { encodeHeaders, HeaderDecoder, type HeaderField } from '#http/http2/hpack.js';
 import { ServerSession } from '#http/http2/server-session.js';
 import type { ServerStream } from '#http/http2/server-stream.js';
-import type { StreamFailure } from '#http/http2/stream.js';
 import { framesSaid, lastSaid, type Said } from '#http/http2/testing/frames-said.js';
 import { socketPair } from '#http/http2/testing/socket-pair.js';
 

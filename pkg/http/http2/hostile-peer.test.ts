@@ -2,9 +2,11 @@
  * What a server may send that it must not, or need not (RFC 9113): the client-side cases of h2spec by their sections, and
  * floods. Over a pair of streams in memory, so that all that the client says is seen.
  */
+
 import type { Duplex } from 'node:stream';
 import t, { type Test } from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
+import { Http2Session, type Http2Stream, type StreamFailure } from '#http/http2/client-session.js';
 import {
   frame,
   frameFlag,
@@ -16,8 +18,6 @@ import {
   settingsFrame,
 } from '#http/http2/frames.js';
 import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
-import { Http2Session } from '#http/http2/session.js';
-import type { Http2Stream, StreamFailure } from '#http/http2/stream.js';
 import { framesSaid, lastSaid, type Said } from '#http/http2/testing/frames-said.js';
 import { socketPair } from '#http/http2/testing/socket-pair.js';
 

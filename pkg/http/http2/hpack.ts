@@ -1,6 +1,5 @@
 /** Header blocks of HTTP/2 (RFC 7541): read in full; written without the table that makes repeated headers short. */
-import { ConnectionError } from '#http/http2/connection-error.js';
-import { resetCode } from '#http/http2/frames.js';
+import { ConnectionError, resetCode } from '#http/http2/frames.js';
 import { decodeHuffman } from '#http/http2/huffman.js';
 
 export type HeaderField = readonly [name: string, value: string];

@@ -7,10 +7,10 @@
  */
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { ConnectionError } from '#http/http2/connection-error.js';
 import { FrameSession, type ReceivedHeaders } from '#http/http2/frame-session.js';
 import type { WriteBuffers } from '#http/http2/frame-writer.js';
 import {
+  ConnectionError,
   defaultWindowBytes,
   farewellFrame,
   frameType,
@@ -23,7 +23,6 @@ import {
 import type { HeaderField } from '#http/http2/hpack.js';
 import { RequestForm, type RequestTarget } from '#http/http2/message-form.js';
 import { ServerStream, type ServerStreamOwner } from '#http/http2/server-stream.js';
-import { TokenBucket } from '#http/http2/token-bucket.js';
 
 /** A request whose headers are all there. */
 export interface RequestHead {
@@ -301,4 +300,36 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
 
 function tooMuch(): ConnectionError {
   return new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');
+}
+
+/** Lets so many through at once, and so many more each second. Time comes in with each. */
+interface TokenBucketOptions {
+  readonly burst: number;
+  readonly perSecond: number;
+}
+
+class TokenBucket {
+  readonly #options: TokenBucketOptions;
+  #tokens: number;
+  #sinceMs: number | undefined;
+
+  constructor(options: TokenBucketOptions) {
+    this.#options = options;
+    this.#tokens = options.burst;
+  }
+
+  /** Takes one; false when there is none. `nowMs`: of a clock that does not go back, asked only when it matters. */
+  take(nowMs: () => number): boolean {
+    if (this.#tokens < 1) this.#refill(nowMs());
+    else this.#sinceMs ??= nowMs();
+    if (this.#tokens < 1) return false;
+    this.#tokens -= 1;
+    return true;
+  }
+
+  #refill(nowMs: number): void {
+    const { burst, perSecond } = this.#options;
+    this.#tokens = Math.min(burst, this.#tokens + ((nowMs - (this.#sinceMs ?? nowMs)) / 1000) * perSecond);
+    this.#sinceMs = nowMs;
+  }
 }

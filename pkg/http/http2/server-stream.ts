@@ -1,8 +1,9 @@
 /** One request and its answer, as a stream of an HTTP/2 connection, on the server's side. */
+
+import type { StreamFailure } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import type { RequestForm } from '#http/http2/message-form.js';
-import { OutgoingStream } from '#http/http2/outgoing.js';
-import type { StreamFailure } from '#http/http2/stream.js';
+import { OutgoingStream } from '#http/http2/streams.js';
 
 /** Told what becomes of a stream. */
 export interface ServerStreamHandler {

@@ -21,24 +21,25 @@ export abstract class LongBody implements AsyncIterable<Buffer> {
    * depends on others, and is limited neither in time nor by the budget.
    */
   readonly held: number | undefined = undefined;
-  #listeners: BodyListener[] | undefined;
+  /** Absent: none, as with nearly all watches. */
+  listeners: BodyListener[] | undefined;
 
   /** To be called before the body is taken. */
   follow(listener: BodyListener): void {
-    this.#listeners ??= [];
-    this.#listeners.push(listener);
+    this.listeners ??= [];
+    this.listeners.push(listener);
   }
 
-  /** For the taker: a piece is passed on. */
+  /** For the taker of a body that has listeners: a piece is passed on. */
   passed(bytes: Buffer): void {
-    if (this.#listeners !== undefined) for (const { part } of this.#listeners) part?.(bytes);
+    for (const { part } of this.listeners ?? []) part?.(bytes);
   }
 
   /** For the taker: nothing more is taken. Idempotent. */
   over(): void {
-    const listeners = this.#listeners;
-    this.#listeners = undefined;
-    if (listeners !== undefined) for (const listener of listeners) listener.ended();
+    const { listeners = [] } = this;
+    this.listeners = undefined;
+    for (const listener of listeners) listener.ended();
   }
 
   /** For readers in this process. */

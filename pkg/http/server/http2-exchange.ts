@@ -2,12 +2,12 @@
 import { Readable } from 'node:stream';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
+import type { StreamFailure } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import { encodeField, type HeaderField } from '#http/http2/hpack.js';
 import type { ResponseHeads } from '#http/http2/response-heads.js';
 import type { RequestHead } from '#http/http2/server-session.js';
 import type { ServerStream, ServerStreamHandler } from '#http/http2/server-stream.js';
-import type { StreamFailure } from '#http/http2/stream.js';
 import type { Connection } from '#http/server/connections.js';
 import {
   BodyTooLargeError,

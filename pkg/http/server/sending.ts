@@ -101,7 +101,7 @@ export class Sending implements ExchangeListener, BodySink {
   /** For the body. */
   part(bytes: Buffer): boolean {
     if (this.#settle === undefined) return false;
-    this.#body?.passed(bytes);
+    if (this.#body?.listeners !== undefined) this.#body.passed(bytes);
     if (this.#exchange.write(bytes)) return true;
     this.#full = true;
     this.#drains = true;

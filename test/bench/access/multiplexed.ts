@@ -2,9 +2,9 @@
 import { once } from 'node:events';
 import { connect } from 'node:tls';
 import { deferred } from '#apimachinery/async/deferred.js';
+import { Http2Session } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import { encodeHeaders } from '#http/http2/hpack.js';
-import { Http2Session } from '#http/http2/session.js';
 import { Arrivals } from '#test/bench/access/arrivals.js';
 import type { RunningServer } from '#test/bench/access/servers.js';
 

@@ -6,9 +6,9 @@
 
 import type { Duplex } from 'node:stream';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
+import { Http2Session } from '#http/http2/client-session.js';
 import { frameType, preface, resetCode } from '#http/http2/frames.js';
 import { encodeHeaders } from '#http/http2/hpack.js';
-import { Http2Session } from '#http/http2/session.js';
 import { socketPair } from '#http/http2/testing/socket-pair.js';
 import { callStream } from '#storage/etcd/grpc/call.js';
 import { GrpcError } from '#storage/etcd/grpc/status.js';

@@ -2,10 +2,9 @@
 
 import type { Deadlines, Expiring } from '#apimachinery/async/deadlines.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
+import type { Http2Session, Http2Stream, StreamFailure, StreamHandler } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import type { HeaderField } from '#http/http2/hpack.js';
-import type { Http2Session } from '#http/http2/session.js';
-import type { Http2Stream, StreamFailure, StreamHandler } from '#http/http2/stream.js';
 import { decodeMessage, GrpcError, grpcStatus, statusOfHttp } from '#storage/etcd/grpc/status.js';
 
 export interface UnaryCall {

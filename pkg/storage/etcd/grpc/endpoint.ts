@@ -7,8 +7,8 @@ import { Backoff } from '#apimachinery/backoff/backoff.js';
 import type { Cancellation } from '#apimachinery/cancellation.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { trusted } from '#apimachinery/net/trusted.js';
+import { Http2Session } from '#http/http2/client-session.js';
 import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
-import { Http2Session } from '#http/http2/session.js';
 import { callStream, callUnary, type GrpcStream, type UnaryCall } from '#storage/etcd/grpc/call.js';
 import { GrpcError, grpcStatus } from '#storage/etcd/grpc/status.js';
 

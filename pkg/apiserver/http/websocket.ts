@@ -1,6 +1,7 @@
-/** Messages to clients over WebSocket, one at a time, and only as long as the client takes what it is sent. */
+/** What all of the server's WebSocket connections have in common. */
 import { WebSocket } from 'ws';
 import type { Clock, Timer } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 
 export interface MessageSenderOptions {
   readonly clock: Clock;
@@ -8,6 +9,7 @@ export interface MessageSenderOptions {
   readonly stallMs: number;
 }
 
+/** Messages to clients, one at a time, and only as long as the client takes what it is sent. */
 export class MessageSender {
   readonly #options: MessageSenderOptions;
 
@@ -34,3 +36,7 @@ export class MessageSender {
     });
   }
 }
+
+/** How a WebSocket subprotocol begins that is no protocol but a token. It is never answered with. */
+export const tokenSubprotocolPrefix = (dialect: Dialect): string =>
+  `base64url.bearer.authorization.${dialect.apiDomain}.`;

@@ -3,6 +3,7 @@ import { createServer as createHttp2Server, type ServerHttp2Stream } from 'node:
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { deferred } from '#apimachinery/async/deferred.js';
+import { Http2Session, type Http2Stream, type SessionOptions, type StreamFailure } from '#http/http2/client-session.js';
 import {
   frame,
   frameFlag,
@@ -14,8 +15,6 @@ import {
   settingsFrame,
 } from '#http/http2/frames.js';
 import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
-import { Http2Session, type SessionOptions } from '#http/http2/session.js';
-import type { Http2Stream, StreamFailure } from '#http/http2/stream.js';
 
 const nothing = Buffer.alloc(0);
 
