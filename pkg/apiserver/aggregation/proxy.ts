@@ -14,7 +14,7 @@ import { type RemoteService, rootOf } from '#apiserver/aggregation/remote-servic
 import { userHeaders } from '#apiserver/aggregation/user-headers.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { isLongRunning } from '#apiserver/http/request-info.js';
+import { discoveredVersion, isLongRunning } from '#apiserver/http/request-info.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import { type Address, authority, type ServicePlace } from '#apiserver/service-routing/address.js';
 import { type Backend, forwardedFor, forwardedHeaders } from '#apiserver/streaming/backend.js';
@@ -61,12 +61,12 @@ export class AggregationProxy {
   }
 
   /** Who answers the request in this server's place; undefined: nobody. */
-  find({ info, request }: Pick<RequestContext, 'info' | 'request'>): RemoteService | undefined {
+  find({ info }: Pick<RequestContext, 'info'>): RemoteService | undefined {
     const { apiServices } = this.#options;
-    const { group, version } = info.resourceRequest ? info : discovered(info.path);
+    const { group, version } = info.resourceRequest ? info : discoveredVersion(info);
     const remote = apiServices.find(group, version);
     // What was authorized is the decoded path; only where that is the very same is it safe to pass on.
-    return remote !== undefined && isBelow(request.url, rootOf(remote)) ? remote : undefined;
+    return remote !== undefined && isBelow(info.path, rootOf(remote)) ? remote : undefined;
   }
 
   /** Throws 429 when the server holds too many requests already; all other failures are plain answers, as from 1.24. */
@@ -174,19 +174,8 @@ export class AggregationProxy {
   }
 }
 
-/** Group and version of a path that only names these. */
-function discovered(path: string): Pick<RemoteService, 'group' | 'version'> {
-  const [root, first = '', second = ''] = path.split('/', 4).filter((part) => part !== '');
-  if (root === 'api') return { group: '', version: first };
-  return root === 'apis' && second !== '' ? { group: first, version: second } : nowhere;
-}
-
-const nowhere = { group: '', version: '' };
-
-function isBelow(url: string, root: string): boolean {
-  if (!url.startsWith(root)) return false;
-  const next = url[root.length];
-  return next === undefined || next === '/' || next === '?';
+function isBelow(path: string, root: string): boolean {
+  return path === root || path.startsWith(`${root}/`);
 }
 
 function isRedirect({ status, headers }: ApiResponse): boolean {

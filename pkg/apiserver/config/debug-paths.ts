@@ -27,11 +27,11 @@ export function debugPaths(
     },
   };
   for (const path of debug?.paths ?? []) {
-    const answer: Answer = async ({ request, signal }) => {
+    const answer: Answer = async ({ request, info, signal }) => {
       const response = await debug?.respond({
         method: request.method,
         path,
-        query: new URLSearchParams(request.url.split('?')[1] ?? ''),
+        query: info.query,
         accept: String(request.headers['accept'] ?? ''),
         body: () => Promise.resolve(request.body.toString('utf8')),
         signal,

@@ -40,7 +40,7 @@ export class Discovery {
 
   /** Undefined for paths that are none of discovery's. Throws 404 for groups and versions that are not served. */
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
-    const [root, ...rest] = context.info.path.split('/').filter((part) => part !== '');
+    const [root, ...rest] = context.info.segments;
     if (root !== 'api' && root !== 'apis') return undefined;
     return root === 'api' ? this.#answer(context, root, rest) : this.#newest(context, rest);
   }

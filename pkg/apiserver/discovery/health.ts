@@ -29,7 +29,7 @@ export class Health {
 
   /** Undefined for other paths. Throws 404 for a check that does not exist. */
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
-    const [root = '', ...steps] = context.info.path.split('/').filter((part) => part !== '');
+    const [root = '', ...steps] = context.info.segments;
     const endpoint = endpoints.find((known) => known === root);
     if (endpoint === undefined) return undefined;
     // Names may have slashes.

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
+import { discoveredVersion, type RequestInfo, requestInfo } from '#apiserver/http/request-info.js';
 
 type Row = [method: string, url: string, expected: Partial<RequestInfo>];
 
@@ -79,4 +79,22 @@ t.test('what paths and methods ask for', async (t) => {
 
 t.test('malformed percent-encoding is refused', async (t) => {
   t.throws(() => requestInfo({ method: 'GET', url: '/api/v1/namespaces/%zz/pods' }), { code: 400 });
+});
+
+t.test('the parts that discovery, documents and proxies go by', async (t) => {
+  t.match(requestInfo({ method: 'GET', url: '//openapi//v3/apis%2Fapps/v1/?hash=a?b' }), {
+    path: '//openapi//v3/apis%2Fapps/v1/',
+    segments: ['openapi', 'v3', 'apis%2Fapps', 'v1'],
+    search: '?hash=a?b',
+    query: new URLSearchParams([['hash', 'a?b']]),
+  });
+  for (const [url, group, version] of [
+    ['/api', '', ''],
+    ['/api/v1', '', 'v1'],
+    ['/apis', '', ''],
+    ['/apis/apps', '', ''],
+    ['/apis/apps/v1/', 'apps', 'v1'],
+    ['/version', '', ''],
+  ] as const)
+    t.same(discoveredVersion(requestInfo({ method: 'GET', url })), { group, version }, url);
 });

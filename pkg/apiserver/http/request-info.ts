@@ -1,5 +1,6 @@
 /**
- * What a request's path and method ask for (specification 1, 4.1). Pure: no table of resources is consulted.
+ * What a request's URL and method ask for (specification 1, 4.1): all that looks at the URL goes by this one description. Pure: no
+ * table of resources is consulted.
  *
  *     GET /apis/apps/v1/namespaces/web/deployments/front/scale
  *     → { verb: 'get', group: 'apps', version: 'v1', namespace: 'web', resource: 'deployments', name: 'front', subresource: 'scale' }
@@ -19,6 +20,10 @@ export function isLongRunning(info: Pick<RequestInfo, 'resourceRequest' | 'verb'
 export interface RequestInfo {
   /** Without the query, percent-encoding as received. */
   readonly path: string;
+  /** Its parts that are not empty, percent-encoding as received. */
+  readonly segments: readonly string[];
+  /** The query as received, with its question mark; empty where there is none. */
+  readonly search: string;
   readonly query: URLSearchParams;
   /** `get list watch create update patch delete deletecollection` for resources, the lower-case method for other paths. */
   readonly verb: string;
@@ -33,6 +38,8 @@ export interface RequestInfo {
   readonly name: string;
   /** Decoded path segments behind the subresource: what `…/proxy/a/b` passes on. */
   readonly rest: readonly string[];
+  /** The same as received, with the slashes before and behind: `/a/b`, or nothing. */
+  readonly tail: string;
   /** Where the resource stands in the path, which `namespace` and `name` alone do not tell. */
   readonly address: Address;
   /** The field selector of a request for several objects, or why it is none; everything for all other requests. */
@@ -82,18 +89,24 @@ export function integer(query: URLSearchParams, name: string): number | undefine
   return Number(value);
 }
 
-/** Splits `url` (path and query). Throws 400 for malformed percent-encoding. */
-export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>): RequestInfo {
-  const mark = request.url.indexOf('?');
-  const path = mark < 0 ? request.url : request.url.slice(0, mark);
-  const query = new URLSearchParams(mark < 0 ? '' : request.url.slice(mark + 1));
-  const parts = segments(path);
+/** Path and query of a URL, as received. */
+export function splitURL(url: string): { readonly path: string; readonly search: string } {
+  const mark = url.indexOf('?');
+  return mark < 0 ? { path: url, search: '' } : { path: url.slice(0, mark), search: url.slice(mark) };
+}
+
+/** Throws 400 for malformed percent-encoding. */
+export function requestInfo({ method, url }: Pick<ApiRequest, 'method' | 'url'>): RequestInfo {
+  const { path, search } = splitURL(url);
+  const encoded = segmentsOf(path);
+  const segments = path.includes('//') ? encoded.filter((segment) => segment !== '') : encoded;
+  const plain = { path, segments, search, query: new URLSearchParams(search) };
+  const parts = path.includes('%') ? decoded(encoded) : encoded;
   const groupless = parts[0] === 'api';
   if ((!groupless && parts[0] !== 'apis') || parts.length < (groupless ? 3 : 4)) {
     return {
-      path,
-      query,
-      verb: request.method.toLowerCase(),
+      ...plain,
+      verb: method.toLowerCase(),
       resourceRequest: false,
       group: '',
       version: '',
@@ -102,6 +115,7 @@ export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>): Reques
       subresource: '',
       name: '',
       rest: nothing,
+      tail: '',
       address: nowhere,
       fields: everyField,
     };
@@ -109,19 +123,25 @@ export function requestInfo(request: Pick<ApiRequest, 'method' | 'url'>): Reques
   const group = groupless ? '' : (parts[1] ?? '');
   const version = parts[groupless ? 1 : 2] ?? '';
   const brokenRoot = path.startsWith('//') || version === '' || (!groupless && group === '');
-  return resourceInfo({ path, query, group, version, brokenRoot }, request.method, parts.slice(groupless ? 2 : 3));
+  return resourceInfo({ ...plain, group, version, brokenRoot, parts }, method);
 }
 
-interface Root extends Pick<RequestInfo, 'path' | 'query' | 'group' | 'version'> {
+/** Group and version of a path that only names these, as discovery does. */
+export function discoveredVersion({ segments }: Pick<RequestInfo, 'segments'>): Pick<RequestInfo, 'group' | 'version'> {
+  const [root, first = '', second = ''] = segments;
+  if (root === 'api') return { group: '', version: first };
+  return root === 'apis' && second !== '' ? { group: first, version: second } : { group: '', version: '' };
+}
+
+interface Root extends Pick<RequestInfo, 'path' | 'segments' | 'search' | 'query' | 'group' | 'version'> {
   readonly brokenRoot: boolean;
+  /** Decoded, with empty ones. */
+  readonly parts: readonly string[];
 }
 
-function resourceInfo(
-  { path, query, group, version, brokenRoot }: Root,
-  method: string,
-  segmentsBelow: string[],
-): RequestInfo {
-  let parts = segmentsBelow;
+function resourceInfo({ brokenRoot, parts: all, ...root }: Root, method: string): RequestInfo {
+  const { path, query } = root;
+  let parts = all.slice(all[0] === 'api' ? 2 : 3);
   let verb = methodVerbs[method] ?? '';
   // The old form of a watch: `/api/v1/watch/…`.
   const oldWatch = parts[0] === 'watch' && parts.length > 1;
@@ -150,22 +170,9 @@ function resourceInfo(
   // A list or watch that selects one name is authorized as one for that name.
   if (name === '' && verb !== 'deletecollection') name = selectedName(fields);
   const rest = parts.length > 3 ? parts.slice(3) : nothing;
+  const tail = rest.length > 0 || subresource === 'proxy' ? behindSegments(path, all.length - rest.length) : '';
   const address = { inNamespace, named, broken: broken || brokenRoot };
-  return {
-    path,
-    query,
-    verb,
-    resourceRequest: true,
-    group,
-    version,
-    namespace,
-    resource,
-    subresource,
-    name,
-    rest,
-    address,
-    fields,
-  };
+  return { ...root, verb, resourceRequest: true, namespace, resource, subresource, name, rest, tail, address, fields };
 }
 
 function selectedFields(query: URLSearchParams): FieldSelector | StatusError {
@@ -192,16 +199,26 @@ const nowhere: Address = { inNamespace: false, named: false, broken: false };
 const nothing: readonly string[] = [];
 const slash = '/'.charCodeAt(0);
 
-function segments(path: string): string[] {
+/** Without those at both ends that are empty. */
+function segmentsOf(path: string): string[] {
   let start = 0;
   let end = path.length;
   while (start < end && path.charCodeAt(start) === slash) start++;
   while (end > start && path.charCodeAt(end - 1) === slash) end--;
-  if (start === end) return [];
-  const parts = path.slice(start, end).split('/');
-  if (!path.includes('%')) return parts;
+  return start === end ? [] : path.slice(start, end).split('/');
+}
+
+/** What is behind so many segments, as `segmentsOf` counts them. */
+function behindSegments(path: string, count: number): string {
+  let at = 0;
+  while (path.charCodeAt(at) === slash) at++;
+  for (let i = 0; i < count && at >= 0; i++) at = path.indexOf('/', i === 0 ? at : at + 1);
+  return at < 0 ? '' : path.slice(at);
+}
+
+function decoded(segments: readonly string[]): string[] {
   try {
-    return parts.map(decodeURIComponent);
+    return segments.map(decodeURIComponent);
   } catch (error) {
     throw badRequest('the request path is not valid percent-encoding', error);
   }

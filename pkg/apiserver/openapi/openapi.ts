@@ -75,7 +75,7 @@ export class OpenApi {
 
   /** Undefined for other paths. Throws 404 for group versions that are not served. */
   serve(context: RequestContext): Promise<ApiResponse> | undefined {
-    const [root, version, ...rest] = context.info.path.split('/').filter((part) => part !== '');
+    const [root, version, ...rest] = context.info.segments;
     if (root !== 'openapi') return undefined;
     const index = this.#current();
     if (version === 'v2' && rest.length === 0) return this.#document(context, index, '', index.v2, 2);

@@ -2,6 +2,7 @@
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { ApiRequest, ApiResponse } from '#apiserver/http/exchange.js';
+import { splitURL } from '#apiserver/http/request-info.js';
 import type { SpanOutcome, Tracer } from '#daemon/tracing/tracer.js';
 
 interface Tracing {
@@ -19,7 +20,7 @@ export function traced(
     // `KubernetesAPI` in the release.
     name: `${dialect.displayName}API`,
     // Not the query: `portforward` and `exec` have commands in it.
-    attributes: { 'http.method': method, 'http.target': url.split('?', 1)[0] ?? '' },
+    attributes: { 'http.method': method, 'http.target': splitURL(url).path },
     traceparent: headers['traceparent'],
   };
   return tracer.serve(span, work, outcomeOf);

@@ -10,7 +10,7 @@ import { requestInfo } from '#apiserver/http/request-info.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 import { RequestScope } from '#apiserver/pipeline/request-scope.js';
 import { NodeAgents } from '#apiserver/streaming/node-agents.js';
-import { proxies, targetPath } from '#apiserver/streaming/proxies.js';
+import { proxies } from '#apiserver/streaming/proxies.js';
 import { staticTls } from '#http/client/credentials.js';
 
 /** A server of this machine, the objects that lead to it, and a way to ask. */
@@ -188,7 +188,7 @@ t.test("a node's agent may be on this machine, and its name is resolved once", a
 });
 
 t.test('what is passed on is what stands behind the subresource', async (t) => {
-  for (const [url, path, query] of [
+  for (const [url, tail, search] of [
     ['/api/v1/nodes/n/proxy', '', ''],
     ['/api/v1/nodes/n/proxy/', '/', ''],
     ['/api/v1/nodes/n/proxy?a=/b', '', '?a=/b'],
@@ -199,6 +199,6 @@ t.test('what is passed on is what stands behind the subresource', async (t) => {
     ['/api/v1/namespaces/services/services/proxy/proxy/a', '/a', ''],
     ['/api/v1/namespaces/pods/pods/pods/proxy/pods/pods/proxy', '/pods/pods/proxy', ''],
   ] as const) {
-    t.same(targetPath(url, requestInfo({ method: 'GET', url })), { path, query }, url);
+    t.match(requestInfo({ method: 'GET', url }), { tail, search }, url);
   }
 });

@@ -6,7 +6,6 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { badRequest, notFound, serviceUnavailable } from '#apimachinery/errors/status.js';
 import type { RequestContext } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import type { RequestInfo } from '#apiserver/http/request-info.js';
 import { tokenSubprotocolPrefix } from '#apiserver/http/websocket.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ConnectEndpoint } from '#apiserver/resources/endpoints.js';
@@ -47,23 +46,22 @@ function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: strin
     subresource: 'proxy',
     async connect(context): Promise<ApiResponse> {
       const { request, info, signal } = context;
-      const { path, query } = targetPath(request.url, info);
+      const { tail, search } = info;
       const backend = await locate(context);
       // Relative links of a page work only below a path that ends with a slash.
-      if (path === '' && (request.method === 'GET' || request.method === 'HEAD'))
-        return { status: 301, headers: { location: `${request.url.split('?')[0]}/${query}` }, body: undefined };
-      const target = path === '' ? '/' : path;
-      const prefix = info.path.slice(0, info.path.length - path.length).replace(/\/+$/, '');
+      if (tail === '' && (request.method === 'GET' || request.method === 'HEAD'))
+        return { status: 301, headers: { location: `${info.path}/${search}` }, body: undefined };
+      const prefix = info.path.slice(0, info.path.length - tail.length).replace(/\/+$/, '');
       const headers = {
         ...forwardedHeaders(request.headers),
         'x-forwarded-for': forwardedFor(request),
-        'x-forwarded-uri': prefix + path,
+        'x-forwarded-uri': prefix + tail,
       };
       return proxyRequest({
         links: { prefix, hosts: [authority(backend), request.headers['host'] ?? ''] },
         backend,
         method: request.method,
-        path: target + query,
+        path: (tail || '/') + search,
         headers,
         body: await bodyToPass(request),
         signal,
@@ -72,14 +70,12 @@ function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: strin
     },
     async upgrade(context, { socket, head }) {
       const { request, info } = context;
-      const { path, query } = targetPath(request.url, info);
       const backend = await locate(context);
       const tokenProtocolPrefix = tokenSubprotocolPrefix(dialect);
-      const target = (path === '' ? '/' : path) + query;
       return upgradeBackend({
         backend,
         request,
-        path: target,
+        path: (info.tail || '/') + info.search,
         tokenProtocolPrefix,
         socket,
         head,
@@ -88,27 +84,6 @@ function proxyEndpoint({ dialect, clock, tracer }: ProxyOptions, resource: strin
       });
     },
   };
-}
-
-/**
- * What stands behind the subresource, still encoded; the query begins with its question mark. It is found by counting
- * segments, as they were counted for what the request is.
- */
-export function targetPath(url: string, { path, rest }: Pick<RequestInfo, 'path' | 'rest'>): TargetPath {
-  const query = url.slice(path.length);
-  const from = path.replace(/^\/+/, '');
-  let ahead = from.replace(/\/+$/, '').split('/').length - rest.length;
-  let at = -1;
-  do {
-    at = from.indexOf('/', at + 1);
-    ahead -= 1;
-  } while (ahead > 0 && at >= 0);
-  return { path: at < 0 ? '' : from.slice(at), query };
-}
-
-interface TargetPath {
-  readonly path: string;
-  readonly query: string;
 }
 
 /** A port of a node other than its agent's is some other server's there, and gets nothing of this one's. */
