@@ -1,8 +1,13 @@
 /** Checks of single fields that many kinds share. An absent field counts as empty. */
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, invalidEach, invalidValue, none, notSupported, required } from '#apimachinery/validation/failure.js';
-import { portNameErrors, portNumberErrors } from '#apimachinery/validation/identifiers.js';
-import { dns1123LabelErrors, dns1123SubdomainErrors, qualifiedNameErrors } from '#apimachinery/validation/names.js';
+import {
+  dns1123LabelErrors,
+  dns1123SubdomainErrors,
+  portNameErrors,
+  portNumberErrors,
+  qualifiedNameErrors,
+} from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Must be set, and to one of a closed set. */

@@ -2,19 +2,17 @@ import t from 'tap';
 import {
   cIdentifierErrors,
   configKeyErrors,
-  envVarNameErrors,
-  percentErrors,
-  portNameErrors,
-  portNumberErrors,
-} from '#apimachinery/validation/identifiers.js';
-import {
   dns1035LabelErrors,
   dns1123LabelErrors,
   dns1123SubdomainErrors,
+  envVarNameErrors,
   labelValueErrors,
   maskTrailingDash,
   type NameValidator,
   pathSegmentErrors,
+  percentErrors,
+  portNameErrors,
+  portNumberErrors,
   qualifiedNameErrors,
   wildcardSubdomainErrors,
 } from '#apimachinery/validation/names.js';

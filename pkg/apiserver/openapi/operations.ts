@@ -6,7 +6,7 @@ import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import type { OperationDocument, ParameterDocument, PathDocument, SchemaDocument } from '#apiserver/openapi/model.js';
 import { extend } from '#apiserver/openapi/names.js';
 import type { OpenApiVersion, SchemaCollector } from '#apiserver/openapi/schemas.js';
-import { fieldValidationGate } from '#apiserver/registry/write-options.js';
+import { fieldValidationGate } from '#apiserver/registry/write-request.js';
 import type { DescribedResource } from '#apiserver/resources/served-resource.js';
 
 interface Verb {

@@ -18,17 +18,20 @@ import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
-import { readBody } from '#apiserver/registry/body.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
-import { dropClusterName, dropRepeatedOwners } from '#apiserver/registry/object-metadata.js';
+import {
+  dropClusterName,
+  dropRepeatedOwners,
+  initialVersion,
+  objectVersion,
+} from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { initialVersion, objectVersion } from '#apiserver/registry/resource-version.js';
 import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
-import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
+import { readBody, type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
 import {
   formOf,
   keyOf,

@@ -9,10 +9,9 @@ import { FieldPath } from '#apimachinery/validation/path.js';
 import { type RequestContext, warn } from '#apiserver/http/context.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import { flag, integer } from '#apiserver/http/request-info.js';
-import { type BodyReader, bodyEncoding } from '#apiserver/registry/body.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { invalidOptions } from '#apiserver/registry/request-errors.js';
-import { dryRunFailures } from '#apiserver/registry/write-options.js';
+import { type BodyReader, bodyEncoding, dryRunFailures } from '#apiserver/registry/write-request.js';
 
 export type PropagationPolicy = 'Orphan' | 'Background' | 'Foreground';
 

@@ -5,8 +5,8 @@ import { forbiddenField, notSupported } from '#apimachinery/validation/failure.j
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { flag, integer } from '#apiserver/http/request-info.js';
 import { type ContinueToken, decodeContinue } from '#apiserver/registry/continue-token.js';
+import { requestedVersion, storedVersion } from '#apiserver/registry/object-metadata.js';
 import { invalidCombination, invalidOptions } from '#apiserver/registry/request-errors.js';
-import { requestedVersion, storedVersion } from '#apiserver/registry/resource-version.js';
 import type { ReadVersion } from '#storage/resource-storage.js';
 
 export interface ListRequest {

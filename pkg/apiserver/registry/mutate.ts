@@ -20,14 +20,13 @@ import { warn } from '#apiserver/http/context.js';
 import { type AdmissionCall, type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
-import { dropClusterName, dropRepeatedOwners } from '#apiserver/registry/object-metadata.js';
+import { dropClusterName, dropRepeatedOwners, objectVersion } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
-import { objectVersion } from '#apiserver/registry/resource-version.js';
 import { type StartingPoint, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
 import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
-import type { WriteOptions } from '#apiserver/registry/write-options.js';
+import type { WriteOptions } from '#apiserver/registry/write-request.js';
 import {
   converted,
   formOf,

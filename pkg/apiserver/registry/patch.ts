@@ -31,7 +31,7 @@ import {
 import { tooLargeToStore } from '#apiserver/registry/record-managers.js';
 import { pauseOf } from '#apiserver/registry/steps.js';
 import { requireOwnName } from '#apiserver/registry/update.js';
-import { type WriteOptions, writeOptions } from '#apiserver/registry/write-options.js';
+import { type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
 import type { Decoded, TypeRef } from '#apiserver/resources/codec.js';
 
 /**

@@ -3,7 +3,6 @@ import type { ObjectMeta } from '#api/meta/v1/types.gen.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { badRequest, conflict } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
-import { readBody } from '#apiserver/registry/body.js';
 import { createInstead } from '#apiserver/registry/create.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import type { ObjectName } from '#apiserver/registry/get.js';
@@ -11,7 +10,7 @@ import { mutate, type UpdateProfile } from '#apiserver/registry/mutate.js';
 import { dropRepeatedOwners } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { failedPrecondition } from '#apiserver/registry/request-errors.js';
-import { writeOptions } from '#apiserver/registry/write-options.js';
+import { readBody, writeOptions } from '#apiserver/registry/write-request.js';
 import { keyOf, type ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 

@@ -8,13 +8,12 @@ import type { Draft } from '#apimachinery/draft.js';
 import { badRequest, type FieldFailure, unclassified } from '#apimachinery/errors/status.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
-import { readBody } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import { annotateSpan } from '#apiserver/registry/entry-response.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { requireStored } from '#apiserver/registry/update.js';
-import { writeOptions } from '#apiserver/registry/write-options.js';
+import { readBody, writeOptions } from '#apiserver/registry/write-request.js';
 import { subresourceType } from '#apiserver/resources/subresource-type.js';
 
 /** Sets the pod's node once and for all. Throws 409 when it has one or is being deleted. */

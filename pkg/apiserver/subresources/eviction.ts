@@ -10,7 +10,6 @@ import { compileSelector } from '#apimachinery/selectors/labels.js';
 import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { runAdmission } from '#apiserver/registry/admit.js';
-import { bodyEncoding } from '#apiserver/registry/body.js';
 import { requireNamespace } from '#apiserver/registry/create.js';
 import { remove } from '#apiserver/registry/delete.js';
 import { type DeleteOptions, requireValid } from '#apiserver/registry/delete-options.js';
@@ -18,7 +17,7 @@ import { readEntry } from '#apiserver/registry/get.js';
 import { mutate } from '#apiserver/registry/mutate.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { statusProfile } from '#apiserver/registry/profiles.js';
-import { writeOptions } from '#apiserver/registry/write-options.js';
+import { bodyEncoding, writeOptions } from '#apiserver/registry/write-request.js';
 import { objectOf } from '#apiserver/resources/served-resource.js';
 import { subresourceType } from '#apiserver/resources/subresource-type.js';
 

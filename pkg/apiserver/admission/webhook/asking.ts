@@ -1,7 +1,5 @@
 /** One webhook asked about one request: what both kinds of webhooks have in common. */
 import { reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
-import type { Clock } from '#apimachinery/clock.js';
-import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { internalError, StatusError, timeout } from '#apimachinery/errors/status.js';
 import { type Outcome, recordFailedOpen, recordOwn, recordTime } from '#apiserver/admission/webhook/annotations.js';
@@ -10,26 +8,9 @@ import { type Invocation, isNamespace } from '#apiserver/admission/webhook/invoc
 import { optionsText } from '#apiserver/admission/webhook/options-text.js';
 import { type Answer, readAnswer, reviewText } from '#apiserver/admission/webhook/review.js';
 import type { Subject } from '#apiserver/admission/webhook/subject.js';
-import type { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
-import { nameOf } from '#apiserver/admission/webhook/webhook-source.js';
+import { nameOf, type WebhookEnvironment } from '#apiserver/admission/webhook/webhook-source.js';
 import { timed } from '#apiserver/http/context.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { WebhookCallError } from '#apiserver/webhooks/call-error.js';
-import type { WebhookCredentials } from '#apiserver/webhooks/credentials.js';
-import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
-import type { Logger } from '#daemon/log/logger.js';
-
-export interface WebhookEnvironment {
-  readonly dialect: Dialect;
-  readonly reader: ObjectReader;
-  readonly client: WebhookClient;
-  /** As whom webhooks are asked; absent: as nobody. */
-  readonly credentials?: WebhookCredentials | undefined;
-  readonly clock: Clock;
-  readonly log: Logger;
-  readonly metrics: WebhookMetrics;
-  readonly newUID: () => string;
-}
 
 /** Clients are told of webhooks that take longer. */
 const slowMs = 1000;

@@ -13,7 +13,7 @@ import { type Invocation, invocationOf } from '#apiserver/admission/webhook/invo
 import { patched, patchFrom } from '#apiserver/admission/webhook/patched.js';
 import type { Subject } from '#apiserver/admission/webhook/subject.js';
 import { isWholeOf, Views } from '#apiserver/admission/webhook/views.js';
-import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-plugin.js';
+import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-source.js';
 import { type Scale, specReplicas, withValue } from '#apiserver/resources/scale-of.js';
 
 export class MutatingWebhooks extends WebhookPlugin<MutatingWebhookConfiguration> implements AdmissionPlugin {

@@ -6,7 +6,7 @@ import { ask, underPolicy } from '#apiserver/admission/webhook/asking.js';
 import { type Invocation, invocationOf } from '#apiserver/admission/webhook/invocation.js';
 import type { Subject } from '#apiserver/admission/webhook/subject.js';
 import { Views } from '#apiserver/admission/webhook/views.js';
-import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-plugin.js';
+import { WebhookPlugin } from '#apiserver/admission/webhook/webhook-source.js';
 
 export class ValidatingWebhooks extends WebhookPlugin<ValidatingWebhookConfiguration> implements AdmissionPlugin {
   readonly name = 'ValidatingAdmissionWebhook';

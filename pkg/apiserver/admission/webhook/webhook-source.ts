@@ -3,17 +3,23 @@
  * configurations and of the served resources, so that a request that no webhook concerns costs a look into a map.
  */
 import type { Clock } from '#apimachinery/clock.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import type { ResourceDeclaration, ResourceType } from '#apimachinery/schema/schema.js';
-import type { AdmissionScope } from '#apiserver/admission/admission.js';
+import type { AdmissionAttributes, AdmissionScope } from '#apiserver/admission/admission.js';
+import { refusal } from '#apiserver/admission/refusal.js';
 import {
   type CompiledWebhook,
   compileConfiguration,
   type WebhookConfiguration,
 } from '#apiserver/admission/webhook/compiled-webhook.js';
+import { isExempt } from '#apiserver/admission/webhook/exempt.js';
 import { concernsResource, type ResourceName } from '#apiserver/admission/webhook/rules.js';
+import type { WebhookMetrics } from '#apiserver/admission/webhook/webhook-metrics.js';
 import { Mirror } from '#apiserver/objects/mirror.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
+import type { WebhookCredentials } from '#apiserver/webhooks/credentials.js';
+import type { WebhookClient } from '#apiserver/webhooks/webhook-client.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface WebhookSourceOptions {
@@ -141,4 +147,42 @@ function isSame(a: ServedResource, b: ServedResource): boolean {
 
 export function nameOf({ group, declaration }: ServedResource): ResourceName {
   return { group, version: declaration.version, resource: declaration.resource };
+}
+
+export interface WebhookEnvironment {
+  readonly dialect: Dialect;
+  readonly reader: ObjectReader;
+  readonly client: WebhookClient;
+  /** As whom webhooks are asked; absent: as nobody. */
+  readonly credentials?: WebhookCredentials | undefined;
+  readonly clock: Clock;
+  readonly log: Logger;
+  readonly metrics: WebhookMetrics;
+  readonly newUID: () => string;
+}
+
+/** What the plugins of both kinds of webhooks have in common. */
+export abstract class WebhookPlugin<T extends WebhookConfiguration> {
+  protected readonly environment: WebhookEnvironment;
+  readonly #source: WebhookSource<T>;
+
+  constructor(source: WebhookSource<T>, environment: WebhookEnvironment) {
+    this.#source = source;
+    this.environment = environment;
+  }
+
+  start(signal: AbortSignal): void {
+    this.#source.start(signal);
+  }
+
+  handles(attributes: AdmissionAttributes): boolean {
+    const { scope } = attributes;
+    return scope !== undefined && this.#source.mayConcern(scope) && !isExempt(attributes);
+  }
+
+  /** Throws 403 while it is not known which webhooks there are. */
+  protected async concerned(attributes: AdmissionAttributes, scope: AdmissionScope): Promise<Concerned> {
+    if (await this.#source.waitReady()) return this.#source.concerned(scope);
+    throw refusal(attributes, this.environment.dialect, 'not yet ready to handle request');
+  }
 }

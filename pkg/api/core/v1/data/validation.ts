@@ -2,7 +2,7 @@
 import { semanticEqual } from '#apimachinery/equality.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { addAll, forbiddenField, invalidEach, none } from '#apimachinery/validation/failure.js';
-import { configKeyErrors } from '#apimachinery/validation/identifiers.js';
+import { configKeyErrors } from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 
 /** All values together. */

@@ -6,7 +6,7 @@ import type { Draft } from '#apimachinery/draft.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkDNSLabel, checkDNSSubdomain } from '#apimachinery/validation/checks.js';
 import { addAll, forbiddenField, invalidEach, invalidValue, required } from '#apimachinery/validation/failure.js';
-import { configKeyErrors } from '#apimachinery/validation/identifiers.js';
+import { configKeyErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 
 /** Nobody gets a source any more. In place. */

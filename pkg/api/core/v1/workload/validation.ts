@@ -26,7 +26,7 @@ import {
   notSupported,
   required,
 } from '#apimachinery/validation/failure.js';
-import { percentErrors } from '#apimachinery/validation/identifiers.js';
+import { percentErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 

@@ -29,8 +29,12 @@ import {
   required,
   Strings,
 } from '#apimachinery/validation/failure.js';
-import { portNameErrors } from '#apimachinery/validation/identifiers.js';
-import { dns1035LabelErrors, dns1123SubdomainErrors, wildcardSubdomainErrors } from '#apimachinery/validation/names.js';
+import {
+  dns1035LabelErrors,
+  dns1123SubdomainErrors,
+  portNameErrors,
+  wildcardSubdomainErrors,
+} from '#apimachinery/validation/names.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 import { oneMember } from '#apimachinery/validation/unions.js';

@@ -30,7 +30,7 @@ import {
   notSupported,
   required,
 } from '#apimachinery/validation/failure.js';
-import { portNameErrors } from '#apimachinery/validation/identifiers.js';
+import { portNameErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 import { clashOf } from '#apimachinery/validation/unions.js';

@@ -22,8 +22,12 @@ import {
   notSupported,
   required,
 } from '#apimachinery/validation/failure.js';
-import { configKeyErrors, envVarNameErrors } from '#apimachinery/validation/identifiers.js';
-import { dns1123SubdomainErrors, maskTrailingDash } from '#apimachinery/validation/names.js';
+import {
+  configKeyErrors,
+  dns1123SubdomainErrors,
+  envVarNameErrors,
+  maskTrailingDash,
+} from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { listWording, membersOf, oneMember } from '#apimachinery/validation/unions.js';
 

@@ -4,7 +4,7 @@ import type { Container, Lifecycle, Probe, ProbeHandler } from '#api/core/v1/typ
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { checkEnum, checkPortNumberOrName, checkRequired } from '#apimachinery/validation/checks.js';
 import { addAll, invalidEach, invalidValue, none, required } from '#apimachinery/validation/failure.js';
-import { httpHeaderNameErrors } from '#apimachinery/validation/identifiers.js';
+import { httpHeaderNameErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 import { exactlyOne } from '#apimachinery/validation/unions.js';

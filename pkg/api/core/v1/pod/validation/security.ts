@@ -18,7 +18,7 @@ import {
   notSupported,
   required,
 } from '#apimachinery/validation/failure.js';
-import { userOrGroupErrors } from '#apimachinery/validation/identifiers.js';
+import { userOrGroupErrors } from '#apimachinery/validation/names.js';
 import type { FieldPath } from '#apimachinery/validation/path.js';
 import { rangesOf } from '#apimachinery/validation/ranges.js';
 

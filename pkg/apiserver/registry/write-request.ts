@@ -1,11 +1,19 @@
-/** Query parameters that all writes share. */
+/** What a write's request says: the query parameters that all writes share, and the object in its body. */
+import type { ApiObjectShape } from '#api/meta/object.js';
+import { andThen, inSteps, type MaybePromise } from '#apimachinery/async/steps.js';
+import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
+import { type Encoding, requestEncoding } from '#apimachinery/codec/negotiate.js';
+import type { Dialect } from '#apimachinery/dialect.js';
+import type { Draft } from '#apimachinery/draft.js';
 import { isPrintable, quoted } from '#apimachinery/errors/shown.js';
 import type { FieldFailure } from '#apimachinery/errors/status.js';
 import { invalidValue, notSupported, tooLong } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
 import { invalidOptions, type OptionsKind } from '#apiserver/registry/request-errors.js';
+import { pauseOf } from '#apiserver/registry/steps.js';
+import type { Codec, Decoded, TypeRef } from '#apiserver/resources/codec.js';
 import type { StrategyEnvironment } from '#apiserver/resources/strategy-context.js';
 
 export interface WriteOptions {
@@ -85,4 +93,38 @@ export function dryRunFailures(values: readonly string[]): FieldFailure[] {
 function defaultManager(userAgent: string | undefined): string {
   const name = (userAgent ?? '').split('/', 1)[0]?.trim() ?? '';
   return name === '' ? 'unknown' : name.slice(0, maxFieldManager);
+}
+
+export interface BodyReader {
+  readonly dialect: Dialect;
+  readonly codec: Codec;
+  /** For bodies that are long work to read. */
+  readonly turns: TurnQueue;
+}
+
+/** The body's encoding; JSON where the request does not say. Throws 415. */
+export function bodyEncoding({ dialect }: Pick<BodyReader, 'dialect'>, context: RequestContext): Encoding {
+  return requestEncoding(context.request.headers['content-type'], dialect);
+}
+
+/**
+ * The body as an object of `expected`. Throws 415 for its media type, 400 for what cannot be decoded, for another kind,
+ * and (with fieldValidation=Strict) for unknown and repeated fields, which otherwise become warnings.
+ */
+export function readBody(
+  reader: BodyReader,
+  context: RequestContext,
+  expected: TypeRef,
+  fieldValidation: FieldValidation,
+): MaybePromise<Draft<ApiObjectShape>> {
+  const encoding = bodyEncoding(reader, context);
+  const { body, repeatedKeys, yamlFault } = context.request;
+  const read = ({ object, warnings }: Decoded): Draft<ApiObjectShape> => {
+    context.audit?.requested(object);
+    for (const text of warnings) warn(context, text);
+    return object;
+  };
+  const options = { validation: fieldValidation, repeatedKeys, yamlFault };
+  const steps = reader.codec.decodeSteps(body, encoding, expected, options);
+  return andThen(inSteps(steps, pauseOf({ registry: reader, context })), read);
 }
