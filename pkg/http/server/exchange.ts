@@ -2,6 +2,7 @@
 import type { Duplex, Readable } from 'node:stream';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
+import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import type { HeaderField } from '#http/http2/hpack.js';
 import type { Body } from '#http/server/body.js';
 
@@ -188,13 +189,50 @@ export const headSent = new Error('the answer has no body');
 /** Why the work for a request is stopped whose client is gone; one for all, since making errors is not cheap. */
 export const clientGone = new Error('the client went away');
 
-/** A request's body has more bytes than are read. */
-export class BodyTooLargeError extends Error {
-  override readonly name = 'BodyTooLargeError';
-}
-
 export function brokenOff(): Error {
   return new Error('the request was broken off');
+}
+
+/**
+ * The whole body. Throws 413 as soon as more than `maxBytes` are announced or arrive, after `refuse` was called, and 400 when
+ * it does not come to its end: what goes wrong on the way is the client's doing.
+ */
+export function readBody(
+  { source, length = 0 }: Pick<StreamedBody, 'source' | 'length'>,
+  maxBytes: number,
+  refuse: () => void,
+): Promise<Buffer> {
+  return new Promise((resolve, reject) => {
+    const parts: Buffer[] = [];
+    let size = 0;
+    let over = false;
+    const tooLarge = () => {
+      over = true;
+      parts.length = 0;
+      source.pause();
+      refuse();
+      reject(requestEntityTooLarge(`limit is ${maxBytes}`));
+    };
+    const broken = (error: unknown) => {
+      if (!over) reject(badRequest(String(error), error));
+      over = true;
+    };
+    if (length > maxBytes) return tooLarge();
+    if (source.destroyed) return broken(brokenOff());
+    source.on('data', (part: Buffer) => {
+      size += part.length;
+      if (size <= maxBytes) parts.push(part);
+      else if (!over) tooLarge();
+    });
+    source.on('end', () => {
+      if (over) return;
+      over = true;
+      const [only] = parts;
+      resolve(parts.length === 1 && only !== undefined ? only : Buffer.concat(parts, size));
+    });
+    source.on('error', broken);
+    source.on('close', () => broken(brokenOff()));
+  });
 }
 
 /** Serves what a connection brings; resolves, or returns, when the answer has been handed over, or is not wanted any more. */

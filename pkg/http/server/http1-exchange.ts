@@ -2,17 +2,14 @@
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import type { Readable } from 'node:stream';
 import type { TLSSocket } from 'node:tls';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import type { Clock } from '#apimachinery/clock.js';
-import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import {
-  BodyTooLargeError,
-  brokenOff,
   type Exchange,
   type ExchangeListener,
   type Peer,
+  readBody,
   ServerRequest,
   type StreamedBody,
 } from '#http/server/exchange.js';
@@ -219,19 +216,19 @@ export class Http1Exchange implements Exchange {
     return { source: raw, length: length === undefined ? undefined : Number(length), leave };
   }
 
-  /** The whole body; what went wrong on the way is the client's doing. */
+  /** The whole body. */
   async #readBody(): Promise<Buffer> {
+    const raw = this.#raw;
+    const announced = raw.headers['content-length'];
     const { maxBodyBytes } = this.#options;
-    if (Number(this.#raw.headers['content-length'] ?? 0) <= maxBodyBytes) this.#goOn();
-    try {
-      return await readWhole(this.#raw, maxBodyBytes);
-    } catch (error) {
-      if (!(error instanceof BodyTooLargeError)) throw badRequest(String(error), error);
+    const length = Number(announced ?? 0);
+    if (length <= maxBodyBytes) this.#goOn();
+    if (announced === undefined && (raw.method === 'GET' || raw.method === 'HEAD')) return nothing;
+    return readBody({ source: raw, length }, maxBodyBytes, () => {
       // What the client still sends is not wanted, but it is to read the answer.
       this.closes = true;
-      lingerAfterAnswer(this.#raw, this.#lingering);
-      throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
-    }
+      lingerAfterAnswer(raw, this.#lingering);
+    });
   }
 }
 
@@ -239,42 +236,6 @@ export class Http1Exchange implements Exchange {
 function bodyFollows({ method, headers }: IncomingMessage): boolean {
   if (method !== 'GET' && method !== 'HEAD') return true;
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-}
-
-/** Throws a BodyTooLargeError as soon as more than `maxBytes` are announced or arrive. */
-function readWhole(
-  request: Readable & { readonly method?: string | undefined; readonly headers: Record<string, unknown> },
-  maxBytes: number,
-): Promise<Buffer> {
-  const announced = request.headers['content-length'];
-  if (announced === undefined && (request.method === 'GET' || request.method === 'HEAD'))
-    return Promise.resolve(nothing);
-  if (announced !== undefined && Number(announced) > maxBytes) return Promise.reject(new BodyTooLargeError());
-  if (request.destroyed) return Promise.reject(brokenOff());
-  return new Promise((resolve, reject) => {
-    const parts: Buffer[] = [];
-    let size = 0;
-    let ended = false;
-    request.on('data', (part: Buffer) => {
-      size += part.length;
-      if (size <= maxBytes) {
-        parts.push(part);
-        return;
-      }
-      ended = true;
-      parts.length = 0;
-      request.pause();
-      reject(new BodyTooLargeError());
-    });
-    request.on('end', () => {
-      ended = true;
-      resolve(parts.length === 1 ? (parts[0] ?? nothing) : Buffer.concat(parts, size));
-    });
-    request.on('error', reject);
-    request.on('close', () => {
-      if (!ended) reject(brokenOff());
-    });
-  });
 }
 
 interface LingerOptions {

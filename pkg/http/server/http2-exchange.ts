@@ -1,7 +1,6 @@
 /** One request over HTTP/2, and where its answer goes. */
 import { Readable } from 'node:stream';
 import { LazyAbort } from '#apimachinery/cancellation.js';
-import { badRequest, requestEntityTooLarge } from '#apimachinery/errors/status.js';
 import type { StreamFailure } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import { encodeField, type HeaderField } from '#http/http2/hpack.js';
@@ -10,11 +9,11 @@ import type { RequestHead } from '#http/http2/server-session.js';
 import type { ServerStream, ServerStreamHandler } from '#http/http2/server-stream.js';
 import type { Connection } from '#http/server/connections.js';
 import {
-  BodyTooLargeError,
   brokenOff,
   clientGone,
   type Exchange,
   type ExchangeListener,
+  readBody,
   ServerRequest,
   type StreamedBody,
 } from '#http/server/exchange.js';
@@ -127,20 +126,20 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
     this.#body?.end(true);
   }
 
-  /** The body as the pipeline asks for it; what went wrong on the way is the client's doing. */
   async #readBody(): Promise<Buffer> {
     const { maxBodyBytes } = this.#options;
     if ((this.#stream.form.length ?? 0) <= maxBodyBytes) this.#goOn();
-    try {
-      return (await this.#body?.read(maxBodyBytes)) ?? nothing;
-    } catch (error) {
-      if (error instanceof BodyTooLargeError) throw requestEntityTooLarge(`limit is ${maxBodyBytes}`);
-      throw badRequest(String(error), error);
-    }
+    const body = this.#opened();
+    // The rest of a larger one stays with the client: its window does not grow any more.
+    return readBody(body, maxBodyBytes, body.leave);
   }
 
   #openBody(): StreamedBody {
     this.#goOn();
+    return this.#opened();
+  }
+
+  #opened(): StreamedBody {
     this.#body ??= new RequestBody(this.#stream);
     return this.#body.open();
   }
@@ -151,22 +150,13 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
   }
 }
 
-interface Reading {
-  readonly maxBytes: number;
-  readonly resolve: (body: Buffer) => void;
-  readonly reject: (error: Error) => void;
-}
-
 /** The body of a request, as it comes in: held back by the stream's window until it is read. */
 class RequestBody {
   readonly #stream: ServerStream;
   #parts: Buffer[] = [];
-  #size = 0;
   #ended = false;
   #broken = false;
   #refused = false;
-  #reading: Reading | undefined;
-  /** For who takes it part by part. */
   #source: Readable | undefined;
   /** The source has room. */
   #wanted = false;
@@ -179,11 +169,7 @@ class RequestBody {
   add(chunk: Buffer): void {
     if (this.#refused) return;
     this.#parts.push(chunk);
-    this.#size += chunk.length;
-    if (this.#source !== undefined) return this.#pass();
-    if (this.#reading === undefined) return;
-    this.#stream.took(chunk.length);
-    this.#look();
+    this.#pass();
   }
 
   /** For the stream: nothing follows; `broken`: although it is not the end. */
@@ -191,18 +177,7 @@ class RequestBody {
     if (this.#ended) return;
     this.#ended = true;
     this.#broken = broken;
-    if (this.#source !== undefined) this.#pass();
-    else this.#look();
-  }
-
-  /** The whole body; once. Rejects with a BodyTooLargeError as soon as more than `maxBytes` are announced or have come. */
-  read(maxBytes: number): Promise<Buffer> {
-    if ((this.#stream.form.length ?? 0) > maxBytes) return Promise.reject(new BodyTooLargeError());
-    return new Promise((resolve, reject) => {
-      this.#reading = { maxBytes, resolve, reject };
-      this.#stream.took(this.#size);
-      this.#look();
-    });
+    this.#pass();
   }
 
   /** The body part by part; once. */
@@ -234,21 +209,6 @@ class RequestBody {
     }
     if (this.#broken) source.destroy(brokenOff());
     else if (this.#ended && this.#parts.length === 0) source.push(null);
-  }
-
-  #look(): void {
-    const reading = this.#reading;
-    if (reading === undefined) return;
-    if (this.#size > reading.maxBytes) {
-      // The rest stays with the client: its window does not grow any more.
-      this.#refused = true;
-      this.#parts = [];
-      reading.reject(new BodyTooLargeError());
-    } else if (this.#broken) reading.reject(brokenOff());
-    else if (this.#ended) {
-      const [only = nothing] = this.#parts;
-      reading.resolve(this.#parts.length <= 1 ? only : Buffer.concat(this.#parts, this.#size));
-    }
   }
 }
 
