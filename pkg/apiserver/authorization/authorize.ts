@@ -1,6 +1,8 @@
-/** The authorization step of the pipeline. */
+/** The authorization step of the pipeline, and what authorizers are put together of. */
+import { deferred } from '#apimachinery/async/deferred.js';
 import { andThen, type MaybePromise } from '#apimachinery/async/steps.js';
-import { forbidden } from '#apimachinery/errors/status.js';
+import type { Clock } from '#apimachinery/clock.js';
+import { forbidden, tooManyRequests } from '#apimachinery/errors/status.js';
 import type {
   AuthorizationAttributes,
   AuthorizationDecision,
@@ -52,4 +54,119 @@ function denial(a: AuthorizationAttributes): string {
   const resource = a.subresource === '' ? a.resource : `${a.resource}/${a.subresource}`;
   const where = a.namespace === '' ? 'at the cluster scope' : `in the namespace ${JSON.stringify(a.namespace)}`;
   return `${who} resource ${JSON.stringify(resource)} in API group ${JSON.stringify(a.group)} ${where}`;
+}
+
+export interface PatientAuthorizerOptions {
+  readonly authorizer: Authorizer;
+  readonly clock: Clock;
+  /** How long a request waits for a decision. */
+  readonly waitMs?: number;
+}
+
+/** As long as reads wait for their cache. */
+const defaultWaitMs = 3000;
+
+/**
+ * Passes on what is allowed at once. As long as `known` has not been called, everything else waits, and is answered 429
+ * when that takes too long. Release 1.24 answers 403, which clients that come back after a restart take for an end.
+ */
+export class PatientAuthorizer implements Authorizer {
+  readonly mode: string;
+  readonly #options: PatientAuthorizerOptions;
+  readonly #known = deferred();
+  #isKnown = false;
+
+  constructor(options: PatientAuthorizerOptions) {
+    this.mode = options.authorizer.mode;
+    this.#options = options;
+  }
+
+  /** The authorizer knows all that it decides by. */
+  known(): void {
+    this.#isKnown = true;
+    this.#known.resolve();
+  }
+
+  authorize(attributes: AuthorizationAttributes): ReturnType<Authorizer['authorize']> {
+    const { authorizer } = this.#options;
+    return this.#isKnown ? authorizer.authorize(attributes) : this.#early(attributes);
+  }
+
+  async #early(attributes: AuthorizationAttributes): Promise<AuthorizationDecision> {
+    const { authorizer, clock, waitMs = defaultWaitMs } = this.#options;
+    const answer = await authorizer.authorize(attributes);
+    if (answer.decision === 'allow') return answer;
+    const waiting = deferred();
+    const timer = clock.setTimer(waiting.resolve, waitMs);
+    await Promise.race([this.#known.promise, waiting.promise]);
+    timer.cancel();
+    if (!this.#isKnown) throw tooManyRequests('the server has not read the roles yet', 1);
+    return authorizer.authorize(attributes);
+  }
+}
+
+/** Asks each in turn until one allows or denies; collects the reasons of those without an opinion. */
+export class UnionAuthorizer implements Authorizer {
+  readonly mode: string;
+  readonly #members: readonly Authorizer[];
+
+  constructor(members: readonly Authorizer[]) {
+    this.#members = members;
+    this.mode = members.map((member) => member.mode).join(',');
+  }
+
+  authorize(attributes: AuthorizationAttributes): MaybePromise<AuthorizationDecision> {
+    return this.#ask(attributes, 0, noOpinion);
+  }
+
+  /** Asks the members from that place on; `before` has the reasons of those before it. */
+  #ask(
+    attributes: AuthorizationAttributes,
+    place: number,
+    before: AuthorizationDecision,
+  ): MaybePromise<AuthorizationDecision> {
+    const member = this.#members[place];
+    if (member === undefined || before.decision !== 'noOpinion') return before;
+    return andThen(member.authorize(attributes), (answer) =>
+      this.#ask(attributes, place + 1, withReasons(answer, before)),
+    );
+  }
+}
+
+const noOpinion: AuthorizationDecision = { decision: 'noOpinion', reason: '' };
+
+function withReasons(answer: AuthorizationDecision, { reason }: AuthorizationDecision): AuthorizationDecision {
+  if (reason === '') return answer;
+  return { ...answer, reason: answer.reason === '' ? reason : `${reason}\n${answer.reason}` };
+}
+
+/** Everything is allowed to the members of these groups, whatever the other authorizers say. */
+export class PrivilegedGroupAuthorizer implements Authorizer {
+  readonly mode = 'PrivilegedGroups';
+  readonly #groups: ReadonlySet<string>;
+
+  constructor(groups: readonly string[]) {
+    this.#groups = new Set(groups);
+  }
+
+  authorize({ user }: AuthorizationAttributes): AuthorizationDecision {
+    const member = user.groups.some((group) => this.#groups.has(group));
+    return { decision: member ? 'allow' : 'noOpinion', reason: '' };
+  }
+}
+
+export class AlwaysAllowAuthorizer implements Authorizer {
+  readonly mode = 'AlwaysAllow';
+
+  authorize(): AuthorizationDecision {
+    return { decision: 'allow', reason: '' };
+  }
+}
+
+export class AlwaysDenyAuthorizer implements Authorizer {
+  readonly mode = 'AlwaysDeny';
+
+  authorize(): AuthorizationDecision {
+    return { decision: 'noOpinion', reason: 'Everything is forbidden.' };
+  }
 }

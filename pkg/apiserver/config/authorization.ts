@@ -1,18 +1,18 @@
 /** From options to the server's authorizer. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import type { Authorizer } from '#apiserver/authorization/authorizer.js';
-import { NodeAuthorizer } from '#apiserver/authorization/node/node-authorizer.js';
-import { NodeGraph } from '#apiserver/authorization/node/node-graph.js';
-import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
-import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import {
   AlwaysAllowAuthorizer,
   AlwaysDenyAuthorizer,
   PatientAuthorizer,
   PrivilegedGroupAuthorizer,
   UnionAuthorizer,
-} from '#apiserver/authorization/union.js';
+} from '#apiserver/authorization/authorize.js';
+import type { Authorizer } from '#apiserver/authorization/authorizer.js';
+import { NodeAuthorizer } from '#apiserver/authorization/node/node-authorizer.js';
+import { NodeGraph } from '#apiserver/authorization/node/node-graph.js';
+import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js';
+import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import { nodeRules } from '#apiserver/bootstrap/cluster-roles.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 import { OptionsError } from '#daemon/options/errors.js';

@@ -54,6 +54,7 @@ export function objectVersion(text = ''): Revision {
 
 /** The same for an object to be created, where 1.24 takes what is no number for none. */
 export function initialVersion(text = ''): Revision {
+  if (text === '') return 0n;
   const revision = parseRevision(text);
   return typeof revision === 'string' ? 0n : revision;
 }

@@ -1,8 +1,8 @@
 import t from 'tap';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
+import { PatientAuthorizer, PrivilegedGroupAuthorizer, UnionAuthorizer } from '#apiserver/authorization/authorize.js';
 import type { AuthorizationAttributes } from '#apiserver/authorization/authorizer.js';
-import { PatientAuthorizer, PrivilegedGroupAuthorizer, UnionAuthorizer } from '#apiserver/authorization/union.js';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
 
 const attributes = (groups: readonly string[]): AuthorizationAttributes => ({
