@@ -32,7 +32,7 @@ export function entryContext(decode: Decode = decodeJson): EntryContext {
 }
 
 /** Bytes of the entries of a cache whose objects are kept. */
-const maxParsedBytes = 512 * 1024;
+const maxParsedBytes = 256 * 1024;
 
 /**
  * The entries whose objects are at hand: the newest, as many as fit. A parsed form is several times larger than the bytes,
