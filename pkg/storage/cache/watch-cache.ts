@@ -11,10 +11,9 @@ import {
   type EntryContext,
   ParsedEntries,
 } from '#storage/cache/cache-entry.js';
-import { Feed } from '#storage/cache/feed.js';
 import { CacheReads } from '#storage/cache/reads.js';
 import { type SelfCheckOptions, selfCheck, selfCheckRegularly } from '#storage/cache/self-check.js';
-import { CacheState } from '#storage/cache/state.js';
+import { CacheState, Feed } from '#storage/cache/state.js';
 import { type WatchEnvironment, WatchSession } from '#storage/cache/watch-session.js';
 import { CacheWrites } from '#storage/cache/writes.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';
