@@ -94,7 +94,7 @@ export class RequestMetrics {
     };
   }
 
-  /** Remembers that somebody asked for what will go away; `removed` is the release that has it no more, if that is known. */
+  /** Remembers a request for what will go away; `removed` is the release that has it no more, if that is known. */
   deprecated({ group, version, resource, subresource }: RequestInfo, removed: string): void {
     this.#deprecated.labels(group, version, resource, subresource, removed).value = 1;
   }

@@ -32,7 +32,7 @@ export function staticToken(token: string): TokenSource {
 /** How long a file's content is trusted before it is read again (client-go re-reads token files every minute). */
 const fileFreshMs = 60_000;
 
-/** A token in a file that somebody else rotates. */
+/** A token in a file that is rotated from outside. */
 export class FileToken implements TokenSource {
   readonly #path: string;
   readonly #clock: Clock;
@@ -73,7 +73,7 @@ export function staticTls(material: TlsMaterial): TlsSource {
   return { current: () => Promise.resolve(material) };
 }
 
-/** TLS material whose parts are given inline or in files that somebody else rotates. */
+/** TLS material whose parts are given inline or in files that are rotated from outside. */
 export class FileTls implements TlsSource {
   readonly #files: CertificateFiles;
   readonly #clock: Clock;

@@ -144,7 +144,7 @@ function portOf(url: URL): number {
 
 function opening<S extends Socket>(socket: S, event: 'connect' | 'secureConnect', opened: Socket[]): Promise<S> {
   opened.push(socket);
-  // Between two owners nobody listens; the next one sees that the connection is closed.
+  // Between two owners there is no listener; the next one sees that the connection is closed.
   socket.on('error', () => undefined);
   return new Promise((resolve, reject) => {
     const failed = (error: Error) => reject(error);

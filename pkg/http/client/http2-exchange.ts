@@ -85,7 +85,7 @@ export class Http2Exchange implements StreamHandler {
   }
 }
 
-/** Holds the server back, by the stream's window, when nobody reads. */
+/** Holds the server back, by the stream's window, when the body is not read. */
 class AnswerBody extends Readable {
   readonly #took: (bytes: number) => void;
   #held = 0;
@@ -93,7 +93,7 @@ class AnswerBody extends Readable {
   constructor(took: (bytes: number) => void) {
     super();
     this.#took = took;
-    // Who reads it is told; a failure after that is nobody's.
+    // Its reader is told; a failure after that has no listener.
     this.on('error', () => undefined);
   }
 

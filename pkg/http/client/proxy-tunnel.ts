@@ -1,4 +1,7 @@
-/** Ways through proxies: HTTP's CONNECT method (RFC 9110, 9.3.6), and SOCKS 5 (RFC 1928) with a user and password where its address names them (RFC 1929). */
+/**
+ * Ways through proxies: HTTP's CONNECT method (RFC 9110, 9.3.6), and SOCKS 5 (RFC 1928), with a user and password where the
+ * proxy's address names them (RFC 1929).
+ */
 import type { Socket } from 'node:net';
 import { hostPort } from '#apimachinery/net/host-port.js';
 import { addressBytes } from '#apimachinery/net/ip.js';

@@ -1,7 +1,7 @@
 /** There was no answer from the server, or it broke off. */
 
 export type TransportErrorReason =
-  /** Nobody listens, the host is unknown or unreachable: the request was never sent. */
+  /** No server listens, the host is unknown or unreachable: the request was never sent. */
   | 'ConnectionRefused'
   /** The connection broke; the server may have acted on the request. */
   | 'ConnectionReset'

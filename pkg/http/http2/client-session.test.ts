@@ -204,7 +204,7 @@ void t.test('pings that are answered later', async (t) => {
   while (waiting.length === 0) await new Promise(setImmediate);
   session.destroy(undefined);
   waiting.shift()?.();
-  t.pass('nobody is left to be answered');
+  t.pass('no caller is left');
 });
 
 void t.test('no more is sent than the windows allow', async (t) => {
@@ -259,9 +259,9 @@ void t.test('peers that break the rules are left', async (t) => {
   const many = (count: number, bytes: Buffer) => Buffer.concat(Array.from({ length: count }, () => bytes));
   const rows: Record<string, Buffer> = {
     'a frame that is too large': frame(DATA, 0, 1, Buffer.alloc(16_385)),
-    'data for nobody': frame(DATA, 0, 3, nothing),
+    'data for no stream': frame(DATA, 0, 3, nothing),
     'data for a stream of its own': frame(DATA, 0, 2, nothing),
-    'headers for nobody': frame(HEADERS, END_HEADERS, 3, ok),
+    'headers for no stream': frame(HEADERS, END_HEADERS, 3, ok),
     'headers that cannot be read': frame(HEADERS, END_HEADERS, 1, Buffer.from([0x80])),
     'more padding than there is': frame(HEADERS, END_HEADERS | PADDED, 1, Buffer.from([9, 0])),
     'more padding than data': frame(DATA, PADDED, 1, Buffer.from([9, 0])),

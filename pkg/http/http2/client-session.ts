@@ -328,7 +328,7 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
       sent: false,
       cause: undefined,
     };
-    // Before anybody can try again: not here.
+    // Before a caller tries again: not here.
     this.#drain();
     for (const stream of this.streams.values()) {
       if (stream.id <= last) continue;

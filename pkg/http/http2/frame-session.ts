@@ -30,7 +30,7 @@ import { ClosedStreams, Outgoing, type OutgoingStream, StreamTable } from '#http
 export interface FrameStream extends OutgoingStream {
   readonly form: { data(length: number): string | undefined; dataEnd(): string | undefined };
   received(chunk: Buffer): void;
-  /** Padding has come with it, which nobody reads. */
+  /** Padding has come with it, which is not read. */
   padded(length: number): void;
   /** What came breaks the rules for streams, the connection goes on (RFC 9113, 5.4.2). */
   fail(code: number, why: string): void;

@@ -51,7 +51,7 @@ void t.test('much leaves at once, and behind the end nothing', async (t) => {
 });
 
 void t.test(
-  'there is one write at a time, of whole TLS records; whoever gave bytes hears when they are written',
+  'there is one write at a time, of whole TLS records; the sender of bytes hears when they are written',
   async (t) => {
     const written: Buffer[] = [];
     const done: ((error?: Error) => void)[] = [];

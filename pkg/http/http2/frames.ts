@@ -212,7 +212,10 @@ export function requireNoStream(streamId: number, what: string): void {
   if (streamId !== 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, `a ${what} for a stream`);
 }
 
-/** What a SETTINGS frame says (RFC 9113, 6.5.2), as far as it matters where nothing is pushed and headers are written without the table. */
+/**
+ * What a SETTINGS frame says (RFC 9113, 6.5.2), as far as it matters where nothing is pushed and headers are written without
+ * the table.
+ */
 export interface PeerSettings {
   /** Streams at once. */
   readonly maxStreams?: number;

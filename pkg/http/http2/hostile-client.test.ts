@@ -289,7 +289,7 @@ void t.test('what comes behind an answer is not wanted, and breaks nothing', asy
   t.equal(its.said(GOAWAY), undefined);
 });
 
-void t.test('a body that nobody reads stays with the client', async (t) => {
+void t.test('a body that is not read stays with the client', async (t) => {
   const its = scene(t, { reads: false });
   its.peer.write(begun);
   for (let i = 0; i < 7; i++) its.peer.write(frame(DATA, 0, 1, Buffer.alloc(16_384)));
@@ -305,26 +305,29 @@ void t.test('a body that nobody reads stays with the client', async (t) => {
   t.equal(its.said(GOAWAY)?.payload.readUInt32BE(4), FLOW_CONTROL_ERROR);
 });
 
-void t.test('an answer goes as far as the windows allow, and one that nobody takes is given up', async (t) => {
-  const its = scene(t);
-  its.peer.write(all(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 0]]), asked, head(get, END_STREAM, 3)));
-  await answered(its);
-  for (const { stream } of its.streams.values()) {
-    stream.head(encodeHeaders([[':status', '200']]));
-    stream.end(Buffer.from('answer'));
-  }
-  its.peer.write(numberFrame(WINDOW_UPDATE, 1, 2));
-  await answered(its);
-  t.equal(its.said(DATA, 1)?.payload.toString(), 'an');
-  its.peer.write(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 4]]));
-  await answered(its);
-  t.match(its.said(DATA, 1), { payload: Buffer.from('swer'), flags: END_STREAM });
-  t.equal(its.streams.get(1)?.over, 'well');
-  its.session.resetStalled(realClock.monotonic());
-  await answered(its);
-  t.equal(its.said(RST_STREAM, 3)?.payload.readUInt32BE(0), CANCEL);
-  t.ok(its.streams.get(3)?.over);
-});
+void t.test(
+  'an answer goes as far as the windows allow, and one that the client does not take is given up',
+  async (t) => {
+    const its = scene(t);
+    its.peer.write(all(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 0]]), asked, head(get, END_STREAM, 3)));
+    await answered(its);
+    for (const { stream } of its.streams.values()) {
+      stream.head(encodeHeaders([[':status', '200']]));
+      stream.end(Buffer.from('answer'));
+    }
+    its.peer.write(numberFrame(WINDOW_UPDATE, 1, 2));
+    await answered(its);
+    t.equal(its.said(DATA, 1)?.payload.toString(), 'an');
+    its.peer.write(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 4]]));
+    await answered(its);
+    t.match(its.said(DATA, 1), { payload: Buffer.from('swer'), flags: END_STREAM });
+    t.equal(its.streams.get(1)?.over, 'well');
+    its.session.resetStalled(realClock.monotonic());
+    await answered(its);
+    t.equal(its.said(RST_STREAM, 3)?.payload.readUInt32BE(0), CANCEL);
+    t.ok(its.streams.get(3)?.over);
+  },
+);
 
 void t.test('a client with a smaller table is told that none is used', async (t) => {
   const its = scene(t);

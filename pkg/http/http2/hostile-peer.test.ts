@@ -294,7 +294,7 @@ const harmless: Record<string, Buffer> = {
     [setting.INITIAL_WINDOW_SIZE, 2 ** 31 - 1],
     [setting.INITIAL_WINDOW_SIZE, 1],
   ]),
-  '6.5.3 an acknowledgement that nobody waits for': frame(SETTINGS, ACK, 0, nothing),
+  '6.5.3 an acknowledgement of nothing': frame(SETTINGS, ACK, 0, nothing),
   '6.7 an acknowledged PING that was not sent': frame(PING, ACK, 0, Buffer.from('12345678')),
   '8.1 informational headers': many(
     3,

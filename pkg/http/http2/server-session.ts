@@ -1,9 +1,9 @@
 /**
  * The server's side of one HTTP/2 connection (RFC 9113). Requests are told to a handler; an answer is headers and data of
  * a `ServerStream`. What a client may take of the server is bounded: streams at once, bytes of headers, bytes of bodies that
- * nobody has read, requests given up before they are answered, and frames that ask for nothing.
+ * have not been read, requests given up before they are answered, and frames that ask for nothing.
  *
- * Why not Node.js's own: see `session.ts`; here a request is two or three objects and its answer a part of one write.
+ * Why not Node.js's own: see `client-session.ts`; here a request is two or three objects and its answer a part of one write.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
@@ -58,7 +58,7 @@ export interface ServerSessionOptions {
   readonly buffers?: WriteBuffers;
 }
 
-/** Requests given up by the client before they were answered: work that nobody wants (CVE-2023-44487). */
+/** Requests given up by the client before they were answered: work without use (CVE-2023-44487). */
 const resets = { burst: 1000, perSecond: 33 };
 /** Frames that ask for no work of a request. */
 const idleFrames = { burst: 10_000, perSecond: 1000 };
@@ -138,7 +138,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
 
   pump(stream: ServerStream): void {
     this.outgoing.pump(stream);
-    // Whoever makes an answer in parts looks after a client that does not read by itself.
+    // An answer in parts is watched over by its writer.
     if (stream.ends && !stream.done) stream.waitingSinceMs = this.#nowMs();
   }
 
@@ -168,7 +168,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   protected took(length: number, stream: ServerStream | undefined): void {
     this.#receiveWindow -= length;
     if (this.#receiveWindow < 0) throw tooMuch();
-    // Nobody will read it.
+    // It has no reader any more.
     if (stream === undefined) return this.#giveBackAll(length);
     const room = this.#options.streamWindowBytes - stream.unread - stream.taken;
     if (length <= room && !stream.inputEnded) return;
@@ -257,7 +257,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   #forget(stream: ServerStream): void {
     this.outgoing.forget(stream);
     if (!this.streams.delete(stream.id)) return;
-    // Nobody reads it any more.
+    // It has no reader any more.
     if (stream.unread > 0) this.#giveBackAll(stream.unread);
     stream.unread = 0;
     if (this.draining) this.#leaveWhenIdle();

@@ -44,7 +44,7 @@ async function sent(bytes: Buffer, left?: () => void, frameBytes = 16_384, windo
 
 const bytes = Buffer.from(Array.from({ length: 1_300_000 }, (_, i) => (i * 7919) % 256));
 
-void t.test('much of somebody who hears when it has left goes in large writes', async (t) => {
+void t.test('much whose sender hears when it has left goes in large writes', async (t) => {
   let left = 0;
   const { payloads, sizes } = await sent(bytes, () => left++);
   t.ok(Buffer.concat(payloads).equals(bytes));

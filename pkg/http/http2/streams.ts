@@ -1,4 +1,4 @@
-/** The streams of a connection, and the data that one side sends on them, as far as the peer's windows and the socket have room. */
+/** The streams of a connection, and what is sent on them, as far as the peer's windows and the socket have room. */
 import type { Duplex } from 'node:stream';
 import type { FrameWriter } from '#http/http2/frame-writer.js';
 import {

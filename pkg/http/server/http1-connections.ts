@@ -82,14 +82,14 @@ export class Http1Connections {
   refuse({ code = '' }: NodeJS.ErrnoException, socket: TLSSocket): void {
     const { clock, connections, lingerMs } = this.#options;
     const busy = (connections.get(socket)?.open ?? 0) > 0;
-    // Whoever waits for the answer to an earlier request would take this one for it.
+    // A client that waits for the answer to an earlier request would take this one for it.
     if (busy || !socket.writable) {
       socket.destroy();
       return;
     }
     const status = failureStatus[code] ?? 400;
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
-    // Closed with bytes that nobody has read, the connection would be reset and the answer lost.
+    // Closed with unread bytes, the connection would be reset and the answer lost.
     socket.removeAllListeners('data');
     socket.resume();
     socket.once('end', () => socket.destroy());
@@ -156,7 +156,7 @@ export class Http1Connections {
     });
   }
 
-  /** Whether a request is served now; else it waits, has been answered, or there is nobody to answer any more. */
+  /** Whether a request is served now; else it waits, has been answered, or its client is gone. */
   #admit(
     raw: IncomingMessage,
     response: ServerResponse,

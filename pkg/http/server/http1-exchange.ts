@@ -161,7 +161,7 @@ export class Http1Exchange implements Exchange {
     return true;
   }
 
-  /** Nobody waits any more for the chunks before these to leave. */
+  /** Without waiting for the chunks before these to leave. */
   #writeRest(): void {
     const rest = this.#rest;
     if (rest.length === 0) return;

@@ -24,7 +24,7 @@ export interface Http2ConnectionOptions {
   readonly goAway?: (() => boolean) | undefined;
 }
 
-/** Of bodies that nobody has read: most are smaller than that (the figure of 1.24). */
+/** Of bodies that have not been read: most are smaller than that (the figure of 1.24). */
 const streamWindowBytes = 256 * 1024;
 const sessionWindowBytes = 1024 * 1024;
 

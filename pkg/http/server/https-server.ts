@@ -197,7 +197,7 @@ export class HttpsServer {
       (request, response) => http1.serve(request, response, false),
     );
     server.setTimeout(0);
-    // Whoever asks first whether to send a body is told to when the body is wanted.
+    // A client that asks first whether to send a body is told to when the body is read.
     server.on('checkContinue', (request, response) => http1.serve(request, response, true));
     server.on('upgrade', (request, socket, head) => void http1.upgrade(request, socket, head));
     server.on('clientError', (error, socket) => http1.refuse(error, socket as TLSSocket));
@@ -261,7 +261,7 @@ class RequestServer implements ExchangeServer {
     if (strictTransportSecurity !== '') answer.headers['strict-transport-security'] = strictTransportSecurity;
     const headOnly = request.method === 'HEAD';
     const writing = writer.write(exchange, answer, headOnly, gone);
-    // A watch, or an answer that is passed on, which nobody reads.
+    // A watch, or an answer that is passed on, has no reader then.
     const headOver = () => gone.abort(headSent);
     if (writing instanceof Promise) return headOnly ? writing.then(headOver) : writing;
     if (headOnly) headOver();

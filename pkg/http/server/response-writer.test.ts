@@ -73,7 +73,7 @@ const bodies: Record<string, () => HttpResponse['body']> = {
   'separated parts of a long list': () => new PartsBody(longList, { length: longText.length }),
   'separated parts of a mixed list': () => new PartsBody(mixedList, { length: mixedText.length }),
   'separated parts of a large mixed list': () => new PartsBody(mixedList, { isLarge: true }),
-  'separated parts whose length nobody has asked for': () => new PartsBody(list, { isLarge: true }),
+  'separated parts of a large list whose length is not computed': () => new PartsBody(list, { isLarge: true }),
   'parts of unknown length': () => new PartsBody([...list]),
   'parts made as they are written': () =>
     new IterableBody(

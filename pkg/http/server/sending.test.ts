@@ -82,7 +82,7 @@ test('parts are passed on as long as there is room, and the end', async (t) => {
   const { client, body, over } = given(2);
   t.equal(body.sink?.part(part('a')), true);
   client.listener?.drained();
-  t.equal(body.resumed, 0, 'nobody waits');
+  t.equal(body.resumed, 0, 'the body does not wait');
   t.equal(body.sink?.part(part('b')), false);
   client.room = 2;
   client.listener?.drained();
@@ -125,7 +125,7 @@ test('a client that goes, before or after', async (t) => {
 test('a client that does not read is cut off', async (t) => {
   const { client, body, over } = given(1, 1);
   body.sink?.part(part('a'));
-  // The timer of its patience keeps no process alive.
+  // The timer of a wait keeps no process alive.
   const alive = setInterval(() => undefined, 1000);
   await t.rejects(over, { name: 'ConnectionLostError' });
   clearInterval(alive);

@@ -69,7 +69,7 @@ export class Sending implements ExchangeListener, BodySink {
     this.#exchange.listener = undefined;
   }
 
-  /** Gives bytes to the exchange, the last ones where `ends`; only when those before have left. Their memory is free when these have. */
+  /** Gives bytes to the exchange, when those before have `left`: the last ones where `ends`. Their memory is free when these have. */
   give(bytes: Buffer, ends = false): void {
     this.#full = true;
     if (ends) this.#exchange.end(bytes, () => this.#left(true));
