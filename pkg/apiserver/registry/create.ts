@@ -1,21 +1,12 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { StrategyContext } from '#api/strategy/strategy.js';
-import { andThen, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
+import type { MaybePromise, Pause } from '#apimachinery/async/steps.js';
 import { formatTime } from '#apimachinery/clock.js';
 import { dropEmpties } from '#apimachinery/codec/json/empty-members.js';
 import type { Draft } from '#apimachinery/draft.js';
-import {
-  alreadyExists,
-  badRequest,
-  conflict,
-  type FieldFailure,
-  invalid,
-  StatusError,
-  unclassified,
-} from '#apimachinery/errors/status.js';
+import { alreadyExists, badRequest, conflict, StatusError, unclassified } from '#apimachinery/errors/status.js';
 import { generateName } from '#apimachinery/generate-name.js';
 import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
-import { warn } from '#apiserver/http/context.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
@@ -29,7 +20,7 @@ import {
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
-import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
+import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
 import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
 import { readBody, type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
 import {
@@ -176,21 +167,11 @@ function measure(creation: Creation): void {
   creation.tooLarge = tooLargeToFit(operation.context, object, { tracked: trackFields });
 }
 
-/** Throws 422 for an object that is not valid, and 413 for one that is too large; a promise where finding out takes a while. */
 function validate({ operation, object, rules, tooLarge }: Creation): MaybePromise<void> {
-  const { registry, context, resource } = operation;
-  const { strategy, group, declaration } = resource;
-  const check = (failures: readonly FieldFailure[]): void => {
-    const { name, generateName: base = '' } = object.metadata;
-    if (failures.length > 0) {
-      throw invalid({ group: declaration.refusedIn ?? group, kind: declaration.kind }, name ?? base, failures);
-    }
-    for (const text of strategy.warnings?.(object, undefined, rules) ?? []) warn(context, text);
-    strategy.canonicalize?.(object, rules);
-    if (tooLarge !== undefined) throw tooLarge;
-  };
-  const found = strategy.validateCreate?.(object, rules) ?? [];
-  return andThen(withRules(registry, strategy, { object, old: undefined, found, asked: rules }), check);
+  const failures = operation.resource.strategy.validateCreate?.(object, rules) ?? [];
+  const { name, generateName: base = '' } = object.metadata;
+  const candidate = { object, old: undefined, name: name ?? base, rules, tooLarge };
+  return endValidation(operation, candidate, failures, { warns: true });
 }
 
 async function admitResult(creation: Creation): Promise<void> {

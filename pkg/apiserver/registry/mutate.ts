@@ -3,20 +3,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
 import type { PartUpdate, StrategyContext } from '#api/strategy/strategy.js';
-import { andThen, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
+import type { MaybePromise, Pause } from '#apimachinery/async/steps.js';
 import { dropEmpties } from '#apimachinery/codec/json/empty-members.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import type { Draft } from '#apimachinery/draft.js';
-import {
-  conflict,
-  type FieldFailure,
-  invalid,
-  notFound,
-  optimisticLockMessage,
-  type StatusError,
-} from '#apimachinery/errors/status.js';
+import { conflict, invalid, notFound, optimisticLockMessage, type StatusError } from '#apimachinery/errors/status.js';
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
-import { warn } from '#apiserver/http/context.js';
 import { type AdmissionCall, type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
 import { leaderCondition } from '#apiserver/registry/leader-condition.js';
@@ -24,7 +16,7 @@ import { dropClusterName, dropRepeatedOwners, objectVersion } from '#apiserver/r
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import { type StartingPoint, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
-import { pauseOf, type Step, takeSteps, withRules } from '#apiserver/registry/steps.js';
+import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
 import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-request.js';
 import {
@@ -214,23 +206,11 @@ function measure(change: Change): void {
   change.tooLarge = tooLargeToFit(operation.context, object, { tracked, stored: known });
 }
 
-/** Throws 422 for an object that is not valid, and 413 for one that is too large; a promise where finding out takes a while. */
 function validate({ operation, mutation, object, start, rules, tooLarge }: Prepared): MaybePromise<void> {
-  const { registry, context, resource } = operation;
-  const { profile } = mutation;
-  const { strategy, declaration, group } = resource;
-  const old = start.object;
-  const check = (failures: readonly FieldFailure[]): void => {
-    if (failures.length > 0) {
-      throw invalid({ group: declaration.refusedIn ?? group, kind: declaration.kind }, mutation.name, failures);
-    }
-    const warnings = profile.subresource === '' ? strategy.warnings?.(object, old, rules) : undefined;
-    for (const text of warnings ?? []) warn(context, text);
-    strategy.canonicalize?.(object, rules);
-    if (tooLarge !== undefined) throw tooLarge;
-  };
-  const found = profile.validate(object, old, rules);
-  return andThen(withRules(registry, strategy, { object, old, found, asked: rules }), check);
+  const { profile, name } = mutation;
+  const failures = profile.validate(object, start.object, rules);
+  const candidate = { object, old: start.object, name, rules, tooLarge };
+  return endValidation(operation, candidate, failures, { warns: profile.subresource === '' });
 }
 
 async function admitResult(change: Prepared): Promise<void> {

@@ -1,32 +1,45 @@
 /** A write of something large does each of its steps in a turn of its own, so that nobody waits for all of them. */
-import type { ApiObjectShape } from '#api/meta/object.js';
-import type { Strategy, StrategyContext } from '#api/strategy/strategy.js';
+import type { ApiObjectShape, OwnMetadata } from '#api/meta/object.js';
+import type { StrategyContext } from '#api/strategy/strategy.js';
 import { andThen, inSteps, type MaybePromise, type Pause } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
-import type { FieldFailure } from '#apimachinery/errors/status.js';
-import type { RequestContext } from '#apiserver/http/context.js';
+import { type FieldFailure, invalid, type StatusError } from '#apimachinery/errors/status.js';
+import { none } from '#apimachinery/validation/failure.js';
+import { type RequestContext, warn } from '#apiserver/http/context.js';
+import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { Entry } from '#storage/resource-storage.js';
 
-/** Rules that take longer than the rest of an object's validation. */
-export interface Validated {
-  readonly object: ApiObjectShape;
+/** An object before it is written. */
+interface Candidate {
+  readonly object: OwnMetadata;
   /** Undefined: there was none. */
   readonly old: ApiObjectShape | undefined;
-  /** By the rest of the validation. */
-  readonly found: readonly FieldFailure[];
-  readonly asked: StrategyContext;
+  /** For messages. */
+  readonly name: string;
+  readonly rules: StrategyContext;
+  /** For the store, however small its managers are. */
+  readonly tooLarge: StatusError | undefined;
 }
 
-/** All that is wrong with the object. Others have their turns meanwhile. */
-export function withRules(
-  { turns }: SteppedWork['registry'],
-  strategy: Strategy,
-  { object, old, found, asked }: Validated,
-): MaybePromise<readonly FieldFailure[]> {
-  const rules = strategy.rules?.(object, old, found, asked);
-  if (rules === undefined) return found;
-  const more = inSteps(rules, () => turns.pause());
-  return andThen(more, (all) => (all.length === 0 ? found : [...found, ...all]));
+/**
+ * Ends a validation that has found `failures` so far. Throws 422 for an object that is not valid, and 413 for one that is too
+ * large; a promise where rules of its kind take a while, between whose steps other requests have their turns.
+ */
+export function endValidation(
+  { registry, context, resource }: SteppedWork & { readonly resource: ServedResource },
+  { object, old, name, rules, tooLarge }: Candidate,
+  failures: readonly FieldFailure[],
+  { warns }: { readonly warns: boolean },
+): MaybePromise<void> {
+  const { strategy, group, declaration } = resource;
+  const more = strategy.rules?.(object, old, failures, rules);
+  return andThen(more === undefined ? none : inSteps(more, () => registry.turns.pause()), (others) => {
+    const all = [...failures, ...others];
+    if (all.length > 0) throw invalid({ group: declaration.refusedIn ?? group, kind: declaration.kind }, name, all);
+    for (const text of (warns ? strategy.warnings?.(object, old, rules) : undefined) ?? []) warn(context, text);
+    strategy.canonicalize?.(object, rules);
+    if (tooLarge !== undefined) throw tooLarge;
+  });
 }
 
 /** Steps of what is smaller take a millisecond or two. */
