@@ -108,11 +108,21 @@ const cookies = ['a=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT', 'b=2'];
 function answering(body: () => HttpResponse['body']) {
   const { budget, writer: responses } = writer();
   const outcomes: Promise<void>[] = [];
+  /** Bytes of each body that its listener heard of, when it was over. */
+  const heard: number[] = [];
   const answer = (target: Exchange) => {
-    const response = { status: 200, headers: { 'content-type': 'application/json' }, cookies, body: body() };
+    const made = body();
+    const response = { status: 200, headers: { 'content-type': 'application/json' }, cookies, body: made };
+    if (made !== undefined && !Buffer.isBuffer(made)) {
+      let bytes = 0;
+      const part = (piece: Buffer) => {
+        bytes += piece.length;
+      };
+      made.follow({ part, ended: () => heard.push(bytes) });
+    }
     outcomes.push(Promise.resolve(responses.write(target, response, false, new LazyAbort())));
   };
-  return { budget, outcomes, answer };
+  return { budget, outcomes, heard, answer };
 }
 
 function serveHttp2(socket: Socket, answer: (target: Exchange) => void): Connection {
@@ -140,7 +150,7 @@ function serveHttp2(socket: Socket, answer: (target: Exchange) => void): Connect
 
 for (const [name, body] of Object.entries(bodies)) {
   t.test(`${name} arrive whole, and their end is no loss of the connection`, async (t) => {
-    const { budget, outcomes, answer } = answering(body);
+    const { budget, outcomes, heard, answer } = answering(body);
     const http1 = createServer((request, response) =>
       answer(new Http1Exchange(request, response, false, options)),
     ).listen(0, host);
@@ -173,6 +183,7 @@ for (const [name, body] of Object.entries(bodies)) {
       Array(4).fill('fulfilled'),
     );
     t.equal(budget.used, 0);
+    if (name !== 'one buffer') t.same(heard, Array(4).fill(expected.length));
   });
 }
 

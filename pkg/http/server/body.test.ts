@@ -1,0 +1,61 @@
+import t from 'tap';
+import { type Body, type BodySink, IterableBody, PartsBody, SourceBody } from '#http/server/body.js';
+
+const parts = ['a', 'bc', 'def'].map((text) => Buffer.from(text));
+
+class Given extends SourceBody {
+  start(sink: BodySink): void {
+    for (const part of parts) sink.part(part);
+    sink.ended();
+  }
+
+  resume(): void {}
+
+  stop(): void {}
+}
+
+async function* items(): AsyncGenerator<Buffer> {
+  yield* parts;
+}
+
+const bodies: Record<string, () => Exclude<Body, Buffer>> = {
+  'parts at hand': () => new PartsBody(parts),
+  'pieces that come': () => new Given(),
+  'items of an iterable': () => new IterableBody(items()),
+};
+
+for (const [name, body] of Object.entries(bodies)) {
+  t.test(`${name}: listeners hear what a reader in this process gets, and once that it is over`, async (t) => {
+    const followed = body();
+    const heard: string[] = [];
+    let ends = 0;
+    followed.follow({ part: (bytes) => heard.push(String(bytes)), ended: () => ends++ });
+    followed.follow({ ended: () => ends++ });
+    const read: string[] = [];
+    for await (const piece of followed) read.push(String(piece));
+    t.equal(read.join(''), 'abcdef');
+    t.same(heard, read);
+    t.equal(ends, 2);
+
+    const left = body();
+    left.follow({ ended: () => ends++ });
+    for await (const _ of left) break;
+    t.equal(ends, 3, 'also when the reader leaves');
+  });
+}
+
+t.test('a body that fails is over, too', async (t) => {
+  const broken = new IterableBody(
+    (async function* () {
+      yield* parts;
+      throw new Error('broken');
+    })(),
+  );
+  let ends = 0;
+  broken.follow({ ended: () => ends++ });
+  const read = async () => {
+    for await (const _ of broken);
+  };
+  await t.rejects(read(), { message: 'broken' });
+  t.equal(ends, 1);
+});
