@@ -8,13 +8,13 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { schemeFor } from '#api/scheme.js';
 import type { Clock } from '#apimachinery/clock.js';
+import { isJsonObject } from '#apimachinery/codec/json/walk.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { encodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import { isObject } from '#apimachinery/patch/json-values.js';
 import type { KindInfo } from '#apimachinery/schema/scheme.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
@@ -194,9 +194,9 @@ function unnamed(value: Record<string, unknown>, type: TypeInfo): Record<string,
 /** What a field holds: one value, or a list or a map of them. */
 function unnamedMember(member: unknown, { container, type }: FieldInfo): unknown {
   if (type?.shape !== 'struct') return member;
-  const one = (value: unknown) => (isObject(value) ? unnamed(value, type) : value);
+  const one = (value: unknown) => (isJsonObject(value) ? unnamed(value, type) : value);
   if (Array.isArray(member)) return member.map(one);
-  if (container !== 'map' || !isObject(member)) return one(member);
+  if (container !== 'map' || !isJsonObject(member)) return one(member);
   return Object.fromEntries(Object.entries(member).map(([key, value]) => [key, one(value)]));
 }
 

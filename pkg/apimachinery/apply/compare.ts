@@ -2,6 +2,7 @@
  * What changed between two versions of an object, as sets of paths. What one piece is to server-side apply is compared
  * as a whole. Rules of structured-merge-diff as of release 1.24. Parts that both versions share are not looked at.
  */
+
 import { AmbiguousElementError, checkEdge, fieldEdge } from '#apimachinery/apply/edges.js';
 import { emptySet, type FieldSet, inOrder, memberOnly, sorted, unionBelow } from '#apimachinery/apply/field-set.js';
 import {
@@ -24,7 +25,8 @@ import {
 } from '#apimachinery/apply/structure.js';
 import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
 import { checkEntries } from '#apimachinery/codec/json/size-limit.js';
-import { isObject, jsonEqual, member } from '#apimachinery/patch/json-values.js';
+import { isJsonObject } from '#apimachinery/codec/json/walk.js';
+import { jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 type Node = Record<string, FieldSet>;
@@ -38,7 +40,7 @@ function* addedValue(value: unknown, declared: Structure, budget: StepBudget): S
   if (structure.kind !== 'struct' && hasNoParts(value)) return memberOnly;
   switch (structure.kind) {
     case 'struct':
-      return hasNoParts(value) && !isObject(value)
+      return hasNoParts(value) && !isJsonObject(value)
         ? memberOnly
         : yield* addedMessage(structure.members, asObject(value), budget);
     case 'map':
@@ -252,7 +254,7 @@ class Comparer {
     if (left === undefined) return { touched: yield* addedValue(right, declared, this.#budget), removed: undefined };
     if (isRemade(declared, left, right)) {
       const touched = yield* addedValue(right, declared, this.#budget);
-      const removed = isObject(left) ? (yield* this.#difference(left, null, declared))?.removed : undefined;
+      const removed = isJsonObject(left) ? (yield* this.#difference(left, null, declared))?.removed : undefined;
       return { touched, removed };
     }
     const structure = comparedAs(declared, left, right);
@@ -260,7 +262,7 @@ class Comparer {
     if (hasNoParts(left) && hasNoParts(right)) {
       // With a message without members its nulls are gone.
       if (right === undefined) {
-        const isMessage = structure.kind === 'struct' && isObject(left);
+        const isMessage = structure.kind === 'struct' && isJsonObject(left);
         const removed = isMessage ? yield* addedValue(left, structure, this.#budget) : memberOnly;
         return { touched: undefined, removed };
       }
@@ -329,14 +331,14 @@ type List = readonly unknown[];
 /** What both are compared as: where types are deduced, null is an object without members to another object. */
 function comparedAs(declared: Structure, left: unknown, right: unknown): DefiniteStructure {
   if (declared.kind !== 'deduced') return declared;
-  const [value, other] = isObject(left) ? [left, right] : [right, left];
-  return structureFor(declared, isObject(other) || (other ?? null) === null ? value : undefined);
+  const [value, other] = isJsonObject(left) ? [left, right] : [right, left];
+  return structureFor(declared, isJsonObject(other) || (other ?? null) === null ? value : undefined);
 }
 
 /** Where types are deduced: whether an object with members has taken the place of something else, or the other way. */
 function isRemade(declared: Structure, left: unknown, right: unknown): boolean {
   if (declared.kind !== 'deduced' || (left ?? null) === null || (right ?? null) === null) return false;
-  return isObject(left) ? !isObject(right) && !hasNoParts(left) : isObject(right) && !hasNoParts(right);
+  return isJsonObject(left) ? !isJsonObject(right) && !hasNoParts(left) : isJsonObject(right) && !hasNoParts(right);
 }
 
 /** Longer lists are compared by their edges. */

@@ -1,4 +1,5 @@
 /** How large an object is at least once it is stored as JSON, found out in a fraction of the time that storing it takes. */
+
 import {
   asObject,
   type ElementsStructure,
@@ -10,7 +11,8 @@ import {
   structOf,
   structureFor,
 } from '#apimachinery/apply/structure.js';
-import { isObject, jsonEqual } from '#apimachinery/patch/json-values.js';
+import { isJsonObject } from '#apimachinery/codec/json/walk.js';
+import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
@@ -108,7 +110,7 @@ class Count {
 
 /** One piece that is what an empty message has in its place. */
 function isAsEmpty({ structure, whenEmpty }: Member, value: object): boolean {
-  return structure.kind === 'leaf' && isObject(whenEmpty) && jsonEqual(value, whenEmpty);
+  return structure.kind === 'leaf' && isJsonObject(whenEmpty) && jsonEqual(value, whenEmpty);
 }
 
 /** A key that says nothing is no member of its element. */

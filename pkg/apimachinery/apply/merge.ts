@@ -15,8 +15,8 @@ import {
   structureFor,
 } from '#apimachinery/apply/structure.js';
 import { StepBudget, type Steps } from '#apimachinery/async/steps.js';
+import { isJsonObject } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
-import { isObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /**
@@ -116,7 +116,7 @@ class Merge {
 /** Where types are deduced, two objects are merged, and an applied null leaves an object with members as it is. */
 function mergedAs(declared: Structure, live: unknown, applied: unknown): DefiniteStructure {
   if (declared.kind !== 'deduced') return declared;
-  const areMerged = !hasNoParts(live) && (applied === null || isObject(applied));
+  const areMerged = !hasNoParts(live) && (applied === null || isJsonObject(applied));
   return structureFor(declared, areMerged ? live : undefined);
 }
 

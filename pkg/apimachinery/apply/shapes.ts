@@ -2,9 +2,8 @@
 import { keyDefault } from '#apimachinery/apply/edges.js';
 import { pathText } from '#apimachinery/apply/field-set.js';
 import { asObject, elementOf, type ListStructure, memberStructure } from '#apimachinery/apply/structure.js';
-import { maxDepth } from '#apimachinery/codec/json/walk.js';
+import { isJsonObject, type JsonObject, maxDepth } from '#apimachinery/codec/json/walk.js';
 import { goSyntax, goText, goTypeOf } from '#apimachinery/errors/go-value.js';
-import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -54,7 +53,7 @@ class Check {
     if (value === null || value === undefined) return;
     if (field.container === 'single') this.#value(field, value);
     else if (field.container === 'map') {
-      if (!isObject(value)) this.#unexpected('map', value);
+      if (!isJsonObject(value)) this.#unexpected('map', value);
       else for (const [key, part] of Object.entries(value)) this.#part(field, `f:${key}`, part);
     } else if (!Array.isArray(value)) this.#unexpected('list', value);
     else {
@@ -62,7 +61,7 @@ class Check {
       const seen = new Set<string>();
       const hasEdges = structure?.kind === 'list' || structure?.kind === 'set';
       for (const [i, part] of value.entries()) {
-        if (structure?.kind === 'list' && !isObject(part)) {
+        if (structure?.kind === 'list' && !isJsonObject(part)) {
           const what = part === null ? 'a null element' : 'non-map elements';
           this.#fault(`element ${i}: associative list with keys may not have ${what}`);
           return;
@@ -94,10 +93,10 @@ class Check {
     if (value === null || value === undefined) return;
     if (scalar !== undefined) this.#scalar(scalar, value);
     else if (type?.shape === 'struct') {
-      if (isObject(value)) this.members(type, asObject(value));
+      if (isJsonObject(value)) this.members(type, asObject(value));
       else this.#unexpected('map', value);
     } else if (type?.shape === 'duration') this.#scalar('string', value);
-    else if (type?.shortName === 'FieldsV1' && !isObject(value)) this.#unexpected('map', value);
+    else if (type?.shortName === 'FieldsV1' && !isJsonObject(value)) this.#unexpected('map', value);
   }
 
   #scalar(scalar: Scalar, value: unknown): void {
@@ -130,5 +129,5 @@ function missingKey({ keys, type }: ListStructure, element: Readonly<JsonObject>
 }
 
 function isWrongNumber(value: unknown): boolean {
-  return typeof value === 'string' || typeof value === 'boolean' || isObject(value) || Array.isArray(value);
+  return typeof value === 'string' || typeof value === 'boolean' || isJsonObject(value) || Array.isArray(value);
 }

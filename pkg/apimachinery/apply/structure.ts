@@ -8,9 +8,8 @@ import {
   zeroOf,
 } from '#apimachinery/apply/edges.js';
 import { at, emptySet, type FieldSet, isEmptySet } from '#apimachinery/apply/field-set.js';
-import { complete, saysNothing } from '#apimachinery/codec/json/walk.js';
+import { complete, isJsonObject, saysNothing } from '#apimachinery/codec/json/walk.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
-import { isObject } from '#apimachinery/patch/json-values.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -220,7 +219,7 @@ const atomicRawType = 'RawExtension';
 /** What the structure is for that value. */
 export function structureFor(structure: Structure, value: unknown): DefiniteStructure {
   if (structure.kind !== 'deduced') return structure;
-  return isObject(value) ? structure.asMap : leaf;
+  return isJsonObject(value) ? structure.asMap : leaf;
 }
 
 function structureOf(field: FieldInfo): Structure {
@@ -338,7 +337,7 @@ function edgesOf({ listKind, listMapKeys, type }: FieldInfo): ((element: unknown
   if (listKind === 'set') return valueEdge;
   if (listKind !== 'map' || type?.shape !== 'struct') return undefined;
   const edges = new ElementEdges(type, listMapKeys);
-  return (element) => edges.edge(isObject(element) ? element : {});
+  return (element) => edges.edge(isJsonObject(element) ? element : {});
 }
 
 function typeCheck(type: TypeInfo, outer: ReadonlySet<TypeInfo>): PartsCheck | undefined {
@@ -352,11 +351,11 @@ function typeCheck(type: TypeInfo, outer: ReadonlySet<TypeInfo>): PartsCheck | u
   });
   if (checks.length === 0) return undefined;
   return (value) => {
-    if (!isObject(value)) return;
+    if (!isJsonObject(value)) return;
     for (const { name, check } of checks) if (value[name] !== undefined) check(value[name]);
   };
 }
 
 function checkMap(value: unknown): void {
-  if ((value ?? null) !== null && !isObject(value)) throw new AmbiguousElementError('no map');
+  if ((value ?? null) !== null && !isJsonObject(value)) throw new AmbiguousElementError('no map');
 }

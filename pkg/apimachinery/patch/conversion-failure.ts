@@ -2,10 +2,11 @@
  * Why the outcome of a strategic merge patch is no object of its type, in the words of 1.24, which converts such outcomes
  * instead of decoding them (apimachinery/pkg/runtime/converter.go).
  */
+
 import { canonicalBase64 } from '#apimachinery/codec/json/base64.js';
+import { isJsonObject } from '#apimachinery/codec/json/walk.js';
 import { goTypeOf, jsonName } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { isObject } from '#apimachinery/patch/json-values.js';
 import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
@@ -21,7 +22,7 @@ const decoded: Readonly<Partial<Record<TypeInfo['shape'], string>>> = {
 export function conversionFailure(type: TypeInfo, value: unknown): string | undefined {
   if (value === null || value === undefined) return undefined;
   if (type.shape === 'struct')
-    return isObject(value) ? structFailure(type, value) : notRestored('struct', value, 'from:');
+    return isJsonObject(value) ? structFailure(type, value) : notRestored('struct', value, 'from:');
   const into = decoded[type.shape];
   const fits = typeof value === 'string' || (into === 'int32' && typeof value === 'number');
   return into === undefined || fits
@@ -44,7 +45,7 @@ function fieldFailure(field: FieldInfo, value: unknown): string | undefined {
   if (field.container === 'list') {
     return Array.isArray(value) ? firstFailure(field, value) : notRestored('slice', value, 'from');
   }
-  return isObject(value) ? firstFailure(field, Object.values(value)) : notRestored('map', value, 'from');
+  return isJsonObject(value) ? firstFailure(field, Object.values(value)) : notRestored('map', value, 'from');
 }
 
 function firstFailure(field: FieldInfo, values: readonly unknown[]): string | undefined {
@@ -69,7 +70,7 @@ function notRestored(into: string, value: unknown, word: string): string {
 /** Go's kind of a JSON value. */
 function kindOf(value: unknown): string {
   if (Array.isArray(value)) return 'slice';
-  return isObject(value) ? 'map' : goTypeOf(value);
+  return isJsonObject(value) ? 'map' : goTypeOf(value);
 }
 
 const numbers: ReadonlySet<string> = new Set(['int32', 'int64', 'uint32', 'uint64', 'float32', 'float64']);

@@ -8,12 +8,13 @@
  */
 
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { jsonName } from '#apimachinery/errors/go-value.js';
 import { quoted } from '#apimachinery/errors/shown.js';
 import { badRequest, requestEntityTooLarge, unprocessable } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
-import { checkValueDepth, isObject, type JsonObject, jsonEqual, member } from '#apimachinery/patch/json-values.js';
+import { checkValueDepth, jsonEqual, member } from '#apimachinery/patch/json-values.js';
 
 /** More operations than that in one patch are refused. */
 const maxOperations = 10_000;
@@ -28,7 +29,7 @@ const maxShifted = 100_000_000;
 type Container = JsonObject | unknown[];
 
 function isContainer(value: unknown): value is Container {
-  return Array.isArray(value) || isObject(value);
+  return Array.isArray(value) || isJsonObject(value);
 }
 
 /** What stands in an operation; absent members differ from those that are null. */
@@ -304,7 +305,7 @@ function operationsOf(patch: unknown): readonly Operation[] {
   if (!Array.isArray(patch))
     throw badRequest(`json: cannot unmarshal ${jsonName(patch)} into Go value of type jsonpatch.Patch`);
   return patch.map((operation: unknown) => {
-    if (isObject(operation)) return operation;
+    if (isJsonObject(operation)) return operation;
     if (operation === null) return {};
     throw badRequest(`json: cannot unmarshal ${jsonName(operation)} into Go value of type jsonpatch.Operation`);
   });

@@ -1,16 +1,11 @@
 /** What the patch languages share: JSON values, compared and changed without touching the originals. */
 
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { badRequest } from '#apimachinery/errors/status.js';
 import { NumberLiteral } from '#apimachinery/json-text.js';
 
-export type JsonObject = Record<string, unknown>;
-
 /** Nesting of patches; deeper ones are refused. */
 const maxPatchDepth = 500;
-
-export function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof NumberLiteral);
-}
 
 /** An own member; what every object inherits is no member of a document. */
 export function member(object: Readonly<JsonObject>, key: string): unknown {
@@ -20,7 +15,7 @@ export function member(object: Readonly<JsonObject>, key: string): unknown {
 /** The value at a path of members; undefined where there is none. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   let found = value;
-  for (const name of path) found = isObject(found) ? member(found, name) : undefined;
+  for (const name of path) found = isJsonObject(found) ? member(found, name) : undefined;
   return found;
 }
 
@@ -32,7 +27,7 @@ export function jsonEqual(a: unknown, b: unknown): boolean {
   if (Array.isArray(a)) {
     return Array.isArray(b) && a.length === b.length && a.every((element, i) => jsonEqual(element, b[i]));
   }
-  if (!isObject(a) || !isObject(b)) return false;
+  if (!isJsonObject(a) || !isJsonObject(b)) return false;
   let members = 0;
   for (const key in a) {
     const value = a[key];

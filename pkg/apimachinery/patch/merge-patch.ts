@@ -2,8 +2,9 @@
  * JSON merge patch (RFC 7386): members replace members, null removes, anything but an object replaces the whole. As with 1.24,
  * objects inside of lists lose their nulls, too, unless the list takes the place of an object.
  */
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
-import { checkPatchDepth, isObject, type JsonObject, member } from '#apimachinery/patch/json-values.js';
+import { checkPatchDepth, member } from '#apimachinery/patch/json-values.js';
 
 /** The patched value. Parts that the patch leaves alone are shared with `target`. Throws 400 for hostile nesting. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
@@ -11,10 +12,10 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 }
 
 function merge(target: unknown, patch: unknown, depth: number): unknown {
-  if (Array.isArray(patch) && !isObject(target)) return pruned(patch, depth);
-  if (!isObject(patch)) return patch;
+  if (Array.isArray(patch) && !isJsonObject(target)) return pruned(patch, depth);
+  if (!isJsonObject(patch)) return patch;
   checkPatchDepth(depth);
-  const result: JsonObject = isObject(target) ? { ...target } : {};
+  const result: JsonObject = isJsonObject(target) ? { ...target } : {};
   for (const key of Object.keys(patch)) {
     const value = patch[key];
     if (value === null) delete result[key];
@@ -24,7 +25,7 @@ function merge(target: unknown, patch: unknown, depth: number): unknown {
 }
 
 function pruned(value: unknown, depth: number): unknown {
-  if (isObject(value)) return merge(undefined, value, depth);
+  if (isJsonObject(value)) return merge(undefined, value, depth);
   if (!Array.isArray(value)) return value;
   checkPatchDepth(depth);
   return value.map((element) => pruned(element, depth + 1));

@@ -3,18 +3,12 @@
  * `$patch: replace|delete`, `$retainKeys`, `$deleteFromPrimitiveList/<list>` and `$setElementOrder/<list>`. Semantics
  * of release 1.24 (apimachinery/pkg/util/strategicpatch/patch.go).
  */
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { goText, goTypeOf, jsonName } from '#apimachinery/errors/go-value.js';
 import { badRequest, type StatusError, unclassified, unprocessable } from '#apimachinery/errors/status.js';
 import { Identities } from '#apimachinery/patch/identities.js';
-import {
-  checkPatchDepth,
-  checkValueDepth,
-  isObject,
-  type JsonObject,
-  jsonEqual,
-  member,
-} from '#apimachinery/patch/json-values.js';
+import { checkPatchDepth, checkValueDepth, jsonEqual, member } from '#apimachinery/patch/json-values.js';
 import { identity, inOrder } from '#apimachinery/patch/strategic-order.js';
 import { memberSchema, type PatchSchema, schemaOfType, unknownSchema } from '#apimachinery/patch/strategic-schema.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -32,11 +26,11 @@ const orderPrefix = '$setElementOrder/';
  */
 export function strategicMergePatch(target: unknown, patch: unknown, type: TypeInfo | undefined): unknown {
   if (patch === null) return target;
-  if (!isObject(patch)) {
+  if (!isJsonObject(patch)) {
     throw badRequest(`json: cannot unmarshal ${jsonName(patch)} into Go value of type map[string]interface {}`);
   }
   checkValueDepth(patch);
-  return mergeObject(isObject(target) ? target : {}, patch, schemaOfType(type), 0);
+  return mergeObject(isJsonObject(target) ? target : {}, patch, schemaOfType(type), 0);
 }
 
 function mergeObject(target: JsonObject, patch: JsonObject, schema: PatchSchema, depth: number): JsonObject {
@@ -86,7 +80,8 @@ function deleteFromList(result: JsonObject, key: string, value: unknown): void {
 
 function mergeValue(target: unknown, patch: unknown, schema: PatchSchema, depth: number): unknown {
   checkPatchDepth(depth);
-  if (isObject(patch) && isObject(target)) return schema.replace ? patch : mergeObject(target, patch, schema, depth);
+  if (isJsonObject(patch) && isJsonObject(target))
+    return schema.replace ? patch : mergeObject(target, patch, schema, depth);
   if (Array.isArray(patch) && Array.isArray(target)) {
     return schema.mergeList ? mergeList(target, patch, schema, depth) : patch;
   }
@@ -96,7 +91,7 @@ function mergeValue(target: unknown, patch: unknown, schema: PatchSchema, depth:
 
 function withoutNulls(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(withoutNulls);
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const result: JsonObject = {};
   for (const key of Object.keys(value)) if (value[key] !== null) setMember(result, key, withoutNulls(value[key]));
   return result;
@@ -141,7 +136,7 @@ function checkOrder(changes: readonly unknown[], order: readonly unknown[], merg
   if (order.length === 0) return;
   let at = 0;
   for (const change of changes) {
-    if (isObject(change) && member(change, patchDirective) !== undefined) continue;
+    if (isJsonObject(change) && member(change, patchDirective) !== undefined) continue;
     const wanted = identity(change, mergeKey);
     while (at < order.length && !jsonEqual(identity(order[at], mergeKey), wanted)) at++;
     if (at === order.length) {
@@ -160,7 +155,7 @@ function mergeList(
 ): unknown[] {
   const { mergeKey } = schema;
   checkElements(target, patch);
-  if (![...target, ...patch].some(isObject)) {
+  if (![...target, ...patch].some(isJsonObject)) {
     const merged = [...target];
     const identities = new Identities();
     const known = new Set(target.map((element) => identities.keyOf(element)));
@@ -200,7 +195,7 @@ function checkElements(target: readonly unknown[], patch: readonly unknown[]): v
 }
 
 function keyOf(element: unknown, mergeKey: string): unknown {
-  const key = isObject(element) ? member(element, mergeKey) : undefined;
+  const key = isJsonObject(element) ? member(element, mergeKey) : undefined;
   if (key === undefined) {
     throw unclassified(`map: ${goText(element)} does not contain declared merge key: ${mergeKey}`);
   }
@@ -218,7 +213,7 @@ function applyElementDirectives(
   const gone = new Set<unknown>();
   let replace = false;
   for (const element of patch) {
-    const directive = isObject(element) ? member(element, patchDirective) : undefined;
+    const directive = isJsonObject(element) ? member(element, patchDirective) : undefined;
     if (directive === undefined) changes.push(element);
     else if (directive === 'replace') replace = true;
     else if (directive === 'delete') gone.add(identities.keyOf(keyOf(element, mergeKey)));

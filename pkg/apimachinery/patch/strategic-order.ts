@@ -1,10 +1,10 @@
 /** The order of merged lists: elements that the patch names in the patch's order, all others in their own. */
+import { isJsonObject } from '#apimachinery/codec/json/walk.js';
 import { Identities } from '#apimachinery/patch/identities.js';
-import { isObject } from '#apimachinery/patch/json-values.js';
 
 /** What tells two elements of a list apart: the value of the merge key, or a scalar itself. */
 export function identity(element: unknown, mergeKey: string | undefined): unknown {
-  return mergeKey !== undefined && isObject(element) ? element[mergeKey] : element;
+  return mergeKey !== undefined && isJsonObject(element) ? element[mergeKey] : element;
 }
 
 interface Placed {

@@ -1,4 +1,5 @@
 /** Random later versions of objects, for tests that hold for all changes. */
+
 import { AmbiguousElementError } from '#apimachinery/apply/edges.js';
 import {
   elementOf,
@@ -7,13 +8,13 @@ import {
   type Structure,
   structOf,
 } from '#apimachinery/apply/structure.js';
-import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** The object on the way to another one of the same type; it shares with both what it has of them. */
 export function changed<T>(object: T, other: T, random: () => number): T {
   if (random() < 0.3) return object;
-  if (isObject(object) && isObject(other)) {
+  if (isJsonObject(object) && isJsonObject(other)) {
     const result: JsonObject = { ...object };
     for (const [name, value] of Object.entries(other)) {
       if (!Object.hasOwn(object, name)) {
@@ -71,7 +72,7 @@ function isTyped({ check }: LeafStructure, value: unknown): boolean {
 }
 
 function mapMembers(value: unknown, map: (name: string, part: unknown) => unknown): unknown {
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   const members = Object.entries(value).map(([name, part]) => [name, map(name, part)] as const);
   if (members.every(([name, part]) => part === value[name])) return value;
   return Object.fromEntries(members.filter(([, part]) => part !== undefined));

@@ -2,12 +2,14 @@
  * Questions to conversion webhooks and their answers, as JSON (`ConversionReview` of `apiextensions.…/v1` and `v1beta1`).
  * Pure. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apiserver/conversion/webhook_converter.go.
  */
+
 import type { ReviewVersion } from '#api/admissionregistration/v1/webhook/review-versions.js';
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { validateAnnotations, validateLabels } from '#api/meta/v1/objectmeta/validation.js';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { goTypeOf } from '#apimachinery/errors/go-value.js';
-import { checkValueDepth, isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
+import { checkValueDepth } from '#apimachinery/patch/json-values.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
 import { kindText, textOf } from '#apiserver/webhooks/review.js';
 
@@ -35,7 +37,7 @@ export function convertedObjects(
   answer: unknown,
   { version, uid }: Pick<ConversionQuestion, 'version' | 'uid'>,
 ): readonly unknown[] {
-  const review = isObject(answer) ? answer : {};
+  const review = isJsonObject(answer) ? answer : {};
   // Answers of v1beta1 were never asked what they are.
   if (version === 'v1') {
     const expected = kindText(dialect.apiVersion('apiextensions', version), 'ConversionReview');
@@ -43,11 +45,11 @@ export function convertedObjects(
     if (given !== expected) throw new Error(`expected webhook response of ${expected}, got ${given}`);
   }
   const response = review['response'];
-  if (!isObject(response)) throw new Error('no response provided');
+  if (!isJsonObject(response)) throw new Error('no response provided');
   if (version === 'v1' && response['uid'] !== uid) {
     throw new Error(`expected response.uid=${JSON.stringify(uid)}, got ${JSON.stringify(textOf(response['uid']))}`);
   }
-  const result = isObject(response['result']) ? response['result'] : {};
+  const result = isJsonObject(response['result']) ? response['result'] : {};
   if (result['status'] !== 'Success') {
     const message = textOf(result['message'], maxMessageChars);
     throw new Error(
@@ -80,7 +82,7 @@ export function wrongText({ part, message }: WrongConversion, index: number | un
  * WrongConversion for an object that is none, of another version, or another object.
  */
 export function restored(original: ApiObjectShape, converted: unknown, desiredAPIVersion: string): ApiObjectShape {
-  if (!isObject(converted)) throw new WrongConversion('object', 'it is not an object');
+  if (!isJsonObject(converted)) throw new WrongConversion('object', 'it is not an object');
   checkDepth(converted);
   const { apiVersion, kind } = converted;
   if (apiVersion !== desiredAPIVersion) {
@@ -92,7 +94,7 @@ export function restored(original: ApiObjectShape, converted: unknown, desiredAP
   }
   const { metadata } = converted;
   if (metadata === undefined) throw new WrongConversion('metadata', 'missing metadata in converted object');
-  if (!isObject(metadata)) throw ofWrongType('metadata', metadata);
+  if (!isJsonObject(metadata)) throw ofWrongType('metadata', metadata);
   const before = original.metadata as unknown as JsonObject;
   for (const name of ['name', 'namespace', 'uid']) {
     const [was, is] = [before[name] ?? '', metadata[name] ?? ''];
@@ -118,7 +120,7 @@ const validateTexts = { labels: validateLabels, annotations: validateAnnotations
 function textsIn(metadata: JsonObject, name: 'labels' | 'annotations'): JsonObject {
   const value = metadata[name];
   if (value === undefined || value === null) return {};
-  if (!isObject(value)) throw ofWrongType(`metadata.${name}`, value);
+  if (!isJsonObject(value)) throw ofWrongType(`metadata.${name}`, value);
   for (const key of Object.keys(value)) {
     if (typeof value[key] === 'string') continue;
     const why = `metadata.${name}[${textOf(key)}] must be a string, but is ${goTypeOf(value[key])} in converted object`;

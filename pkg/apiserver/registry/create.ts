@@ -10,7 +10,6 @@ import { attributesOf, authorize } from '#apiserver/authorization/authorize.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import { entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
-import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import {
   dropClusterName,
   dropRepeatedOwners,
@@ -21,7 +20,7 @@ import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
-import { beginCreate, undoAll } from '#apiserver/registry/write-hooks.js';
+import { beginCreate, leaderCondition, undoAll } from '#apiserver/registry/write-hooks.js';
 import { readBody, type WriteOptions, writeOptions } from '#apiserver/registry/write-request.js';
 import {
   formOf,

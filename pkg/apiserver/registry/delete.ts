@@ -6,11 +6,10 @@ import { type DeleteOptions, deleteOptionsFor } from '#apiserver/registry/delete
 import { planDeletion } from '#apiserver/registry/deletion-plan.js';
 import { annotateSpan, entryResponse, negotiateObject } from '#apiserver/registry/entry-response.js';
 import { type ObjectName, readEntry } from '#apiserver/registry/get.js';
-import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { failedPrecondition } from '#apiserver/registry/request-errors.js';
 import { pauseOf } from '#apiserver/registry/steps.js';
-import { deleted } from '#apiserver/registry/write-hooks.js';
+import { deleted, leaderCondition } from '#apiserver/registry/write-hooks.js';
 import {
   converted,
   formOf,

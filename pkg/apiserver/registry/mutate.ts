@@ -11,13 +11,12 @@ import { conflict, invalid, notFound, optimisticLockMessage, type StatusError } 
 import { jsonEqual } from '#apimachinery/patch/json-values.js';
 import { type AdmissionCall, type MutatingCall, runAdmission } from '#apiserver/registry/admit.js';
 import { removesOnUpdate } from '#apiserver/registry/deletion-plan.js';
-import { leaderCondition } from '#apiserver/registry/leader-condition.js';
 import { dropClusterName, dropRepeatedOwners, objectVersion } from '#apiserver/registry/object-metadata.js';
 import type { Operation } from '#apiserver/registry/operation.js';
 import { admitChanges, recordManagers, tooLargeToFit, writeFitting } from '#apiserver/registry/record-managers.js';
 import { type StartingPoint, shareUnchanged, startingPoint } from '#apiserver/registry/starting-point.js';
 import { endValidation, pauseOf, type Step, takeSteps } from '#apiserver/registry/steps.js';
-import { beginUpdate, deleted, undoAll, updated } from '#apiserver/registry/write-hooks.js';
+import { beginUpdate, deleted, leaderCondition, undoAll, updated } from '#apiserver/registry/write-hooks.js';
 import type { WriteOptions } from '#apiserver/registry/write-request.js';
 import {
   converted,

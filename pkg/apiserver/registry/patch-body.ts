@@ -8,6 +8,7 @@ import { withNulls } from '#apimachinery/codec/json/empty-members.js';
 import type { FieldValidation } from '#apimachinery/codec/json/json.js';
 import { jsonSyntaxError } from '#apimachinery/codec/json/syntax-error.js';
 import { parseJSONSteps } from '#apimachinery/codec/json/text.js';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { bareMediaType } from '#apimachinery/codec/negotiate.js';
 import { type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
 import { copyJsonSteps } from '#apimachinery/collections/copy.js';
@@ -17,7 +18,6 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { badRequest, unsupportedMediaType } from '#apimachinery/errors/status.js';
 import { toJSONText } from '#apimachinery/json-text.js';
 import { jsonPatch } from '#apimachinery/patch/json-patch.js';
-import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
 import { mergePatch } from '#apimachinery/patch/merge-patch.js';
 import { strategicMergePatch } from '#apimachinery/patch/strategic-merge-patch.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -83,7 +83,7 @@ function* patchSteps(context: RequestContext, kinds: readonly PatchKind[]): Step
   const { value: body, repeated } = yield* kind === 'apply' ? yaml(text) : json(bytes, kind);
   // What is no object at all: 1.24 says it of other patches where it carries them out.
   if (kind === 'merge' && (typeof body !== 'object' || body === null)) throw badRequest(notMergePatch);
-  if (kind === 'apply' && body !== null && !isObject(body)) {
+  if (kind === 'apply' && body !== null && !isJsonObject(body)) {
     const why = `json: cannot unmarshal ${jsonName(body)} into Go value of type map[string]interface {}`;
     throw badRequest(`error decoding YAML: error unmarshaling JSON: while decoding JSON: ${why}`);
   }
@@ -132,7 +132,7 @@ export function patchFindings({ kind, body, duplicates }: Patch, validation: Fie
 function unknownMembers(operations: unknown): string[] {
   const found: string[] = [];
   for (const [i, operation] of (Array.isArray(operations) ? operations : []).entries()) {
-    if (!isObject(operation)) continue;
+    if (!isJsonObject(operation)) continue;
     for (const name of Object.keys(operation)) {
       if (found.length === maxFindings) return found;
       if (!operationMembers.has(name)) found.push(`unknown field ${JSON.stringify(`[${i}].${name}`)}`);
@@ -171,7 +171,7 @@ export function* applyPatchKnowing(patch: Patch, object: object, type: TypeInfo)
   const patched = patchedBy(patch, object, type);
   yield;
   const unchanged = new Set<unknown>();
-  if (!isObject(patched)) {
+  if (!isJsonObject(patched)) {
     return { value: patched === undefined ? undefined : yield* copyJsonSteps(patched), unchanged };
   }
   const value: JsonObject = {};
@@ -189,11 +189,11 @@ export function* applyPatchKnowing(patch: Patch, object: object, type: TypeInfo)
 
 /** What managers have that the patch leaves alone stays shared, since nobody writes into it. */
 function* ownMetadata(metadata: unknown, before: unknown, unchanged: Set<unknown>): Steps<unknown> {
-  if (!isObject(metadata) || !isObject(before)) return yield* copyJsonSteps(metadata);
+  if (!isJsonObject(metadata) || !isJsonObject(before)) return yield* copyJsonSteps(metadata);
   const { managedFields, ...others } = metadata;
   if (!Array.isArray(managedFields) || managedFields !== before['managedFields']) return yield* copyJsonSteps(metadata);
   const own = yield* copyJsonSteps(others);
-  const entries = (managedFields as readonly unknown[]).map((entry) => (isObject(entry) ? { ...entry } : entry));
+  const entries = (managedFields as readonly unknown[]).map((entry) => (isJsonObject(entry) ? { ...entry } : entry));
   unchanged.add(entries);
   own['managedFields'] = entries;
   return own;
@@ -201,8 +201,8 @@ function* ownMetadata(metadata: unknown, before: unknown, unchanged: Set<unknown
 
 /** The outcome of a JSON patch or of a merge patch as 1.24 has it in messages: its members in the order of their names. */
 export function shownOutcome({ kind }: Patch, object: unknown, type: TypeInfo): string {
-  const whole = kind === 'merge' && isObject(object) ? withNulls(type, object) : object;
-  if (!isObject(whole)) return toJSONText(whole);
+  const whole = kind === 'merge' && isJsonObject(object) ? withNulls(type, object) : object;
+  if (!isJsonObject(whole)) return toJSONText(whole);
   return toJSONText(Object.fromEntries(Object.entries(whole).sort(([a], [b]) => (a < b ? -1 : 1))));
 }
 

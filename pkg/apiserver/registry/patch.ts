@@ -1,12 +1,12 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { inSteps } from '#apimachinery/async/steps.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
+import { isJsonObject } from '#apimachinery/codec/json/walk.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { goText } from '#apimachinery/errors/go-value.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { type FieldFailure, invalid, statusOf } from '#apimachinery/errors/status.js';
 import { conversionFailure } from '#apimachinery/patch/conversion-failure.js';
-import { isObject } from '#apimachinery/patch/json-values.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
 import { forbiddenField, invalidValue, required } from '#apimachinery/validation/failure.js';
 import { FieldPath } from '#apimachinery/validation/path.js';
@@ -179,7 +179,7 @@ export function patchedObject(
     return invalid({ group: '', kind: '' }, '', [invalidValue(FieldPath.of('patch'), shown, why)]);
   };
   // 1.24 converts what comes of a strategic patch, and does not ask it what it is.
-  if (strategic && isObject(object)) Object.assign(object, type);
+  if (strategic && isJsonObject(object)) Object.assign(object, type);
   const strict = options.fieldValidation === 'Strict';
   let decoded: Decoded;
   try {

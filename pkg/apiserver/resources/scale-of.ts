@@ -4,9 +4,10 @@ import { type Nested, nestedInteger, nestedString } from '#api/apiextensions/v1/
 import type { ApiObjectShape } from '#api/meta/object.js';
 import type { LabelSelector } from '#api/meta/v1/types.gen.js';
 import type { ScaleParts } from '#api/strategy/strategy.js';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { setMember } from '#apimachinery/collections/set-member.js';
 import { unclassified } from '#apimachinery/errors/status.js';
-import { isObject, type JsonObject, valueAt } from '#apimachinery/patch/json-values.js';
+import { valueAt } from '#apimachinery/patch/json-values.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { TypeRef } from '#apiserver/resources/codec.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
@@ -91,7 +92,7 @@ function selectorText({ strategy }: ServedResource, object: Scalable): string {
 
 /** A copy of the object, as far as it changes, with that value at the path. */
 export function withValue(object: unknown, [name, ...rest]: readonly string[], value: unknown): JsonObject {
-  const copy: JsonObject = isObject(object) ? { ...object } : {};
+  const copy: JsonObject = isJsonObject(object) ? { ...object } : {};
   if (name !== undefined) setMember(copy, name, rest.length === 0 ? value : withValue(copy[name], rest, value));
   return copy;
 }

@@ -3,6 +3,7 @@
 import type { ApiObjectShape } from '#api/meta/object.js';
 import { readApplied } from '#apimachinery/apply/apply.js';
 import { allSteps, inSteps, type Pause } from '#apimachinery/async/steps.js';
+import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { copyJson } from '#apimachinery/collections/copy.js';
 import type { Draft } from '#apimachinery/draft.js';
 import {
@@ -14,7 +15,6 @@ import {
   optimisticLockMessage,
   statusOf,
 } from '#apimachinery/errors/status.js';
-import type { JsonObject } from '#apimachinery/patch/json-values.js';
 import type { ApiResponse } from '#apiserver/http/exchange.js';
 import { flag } from '#apiserver/http/request-info.js';
 import { readEntry } from '#apiserver/registry/get.js';

@@ -2,9 +2,11 @@
  * What the metrics APIs answer. Their servers are strangers: nothing of their answers is taken on trust. Pure; throws
  * where an answer is not what it should be, as the decoders of 1.24 do.
  */
+
 import { parseTime } from '#apimachinery/clock.js';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 import { parseDuration } from '#apimachinery/duration.js';
-import { isObject, type JsonObject, member } from '#apimachinery/patch/json-values.js';
+import { member } from '#apimachinery/patch/json-values.js';
 import { milliValue } from '#apimachinery/quantity.js';
 import type { PodMetric, PodMetrics } from '#controllers/horizontalpodautoscaling/pods.js';
 
@@ -81,7 +83,7 @@ function listIn(object: JsonObject, field: string): readonly unknown[] {
 }
 
 function objectIn(value: unknown, field: string): JsonObject {
-  if (!isObject(value)) throw new TypeError(`${field} is not an object`);
+  if (!isJsonObject(value)) throw new TypeError(`${field} is not an object`);
   return value;
 }
 

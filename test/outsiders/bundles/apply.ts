@@ -1,8 +1,9 @@
 /** Applies a bundle of manifests twice to a server of its own, as its users do. */
+
 import { mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { realClock } from '#apimachinery/clock.js';
-import { isObject } from '#apimachinery/patch/json-values.js';
+import { isJsonObject } from '#apimachinery/codec/json/walk.js';
 import { type RunResult, run } from '#test/e2e/harness.js';
 import { type Command, startApiServer } from '#test/integration/peers/implementations.js';
 import { manifestTexts, objectsIn, unknownKinds } from '#test/outsiders/bundles/manifests.js';
@@ -101,7 +102,7 @@ async function objectsOf(ask: Ask, path: string, scratch: string): Promise<Map<s
   const { stdout } = missing.size === 0 ? all : await known();
   if (stdout === '') return new Map();
   const answer: unknown = JSON.parse(stdout);
-  const items = isObject(answer) && Array.isArray(answer['items']) ? answer['items'] : [answer];
+  const items = isJsonObject(answer) && Array.isArray(answer['items']) ? answer['items'] : [answer];
   return new Map(items.map((item) => [nameOf(item), item]));
 }
 

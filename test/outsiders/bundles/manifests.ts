@@ -1,8 +1,9 @@
 /** What manifests of a bundle say, where kubectl takes all or nothing. */
+
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
-import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 
 const manifestFile = /\.(ya?ml|json)$/;
 const unknownKind = /no matches for kind "([^"]+)" in version "([^"]+)"/g;
@@ -17,8 +18,8 @@ export function objectsIn(text: string, without: ReadonlySet<string>): JsonObjec
   const documents = parseAllDocuments(text, { merge: true });
   const values: unknown[] = Array.isArray(documents) ? documents.map((document) => document.toJS()) : [];
   return values
-    .filter(isObject)
-    .flatMap((value) => (Array.isArray(value['items']) ? value['items'].filter(isObject) : [value]))
+    .filter(isJsonObject)
+    .flatMap((value) => (Array.isArray(value['items']) ? value['items'].filter(isJsonObject) : [value]))
     .filter(({ apiVersion, kind }) => !without.has(`${String(apiVersion)} ${String(kind)}`));
 }
 

@@ -1,6 +1,7 @@
 /** Objects as two servers have them after the same requests: what may differ is taken out. Pure. */
+
 import { isDeepStrictEqual } from 'node:util';
-import { isObject, type JsonObject } from '#apimachinery/patch/json-values.js';
+import { isJsonObject, type JsonObject } from '#apimachinery/codec/json/walk.js';
 
 /** Chosen by each server for itself. */
 const ownToMetadata = ['uid', 'resourceVersion', 'creationTimestamp'];
@@ -59,12 +60,12 @@ function entryName(entry: unknown): string {
 function replaceTexts(value: unknown, pattern: RegExp, by: string): unknown {
   if (typeof value === 'string') return pattern.test(value) ? by : value;
   if (Array.isArray(value)) return value.map((item) => replaceTexts(item, pattern, by));
-  if (!isObject(value)) return value;
+  if (!isJsonObject(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, replaceTexts(item, pattern, by)]));
 }
 
 function compare(one: unknown, other: unknown, path: string, out: string[]): void {
-  if (isObject(one) && isObject(other)) {
+  if (isJsonObject(one) && isJsonObject(other)) {
     for (const key of new Set([...Object.keys(one), ...Object.keys(other)]))
       compare(one[key], other[key], `${path}.${key}`, out);
   } else if (Array.isArray(one) && Array.isArray(other) && one.length === other.length) {
