@@ -32,39 +32,9 @@ function ambiguous(): AmbiguousElementError {
   return new AmbiguousElementError('elements of a list cannot be told apart');
 }
 
-/**
- * Edges by the texts they are made of. The same names come again with each object, and an edge that is known need not
- * be joined, hashed and looked up among all the names of the program to become a member's name.
- */
-class EdgeCache {
-  readonly #edges = new Map<string, string>();
-  readonly #make: (text: string) => string;
-
-  constructor(make: (text: string) => string) {
-    this.#make = make;
-  }
-
-  edge(text: string): string {
-    const known = this.#edges.get(text);
-    if (known !== undefined) return known;
-    const edge = this.#make(text);
-    if (text.length > maxCachedText) return edge;
-    // Names that are still in use come back at once.
-    if (this.#edges.size >= maxCachedEdges) this.#edges.clear();
-    this.#edges.set(text, edge);
-    return edge;
-  }
-}
-
-const maxCachedEdges = 1000;
-/** In UTF-16 units. */
-const maxCachedText = 100;
-
-const fieldEdges = new EdgeCache((name) => `f:${name}`);
-
 /** The edge to a member of a map. */
 export function fieldEdge(name: string): string {
-  return fieldEdges.edge(name);
+  return `f:${name}`;
 }
 
 /** The edge to an element of a set. */
@@ -97,23 +67,14 @@ export function zeroOf(scalar: Scalar | undefined): unknown {
 /** Edges to the elements of a list of messages: their keys with their defaults, in the order of their names. */
 export class ElementEdges {
   readonly #keys: readonly ListKey[];
-  /** The only key; undefined when there are more. */
-  readonly #key: string | undefined;
-  /** Of elements that are told apart by one text. */
-  readonly #byText: EdgeCache;
 
   constructor(type: TypeInfo, names: readonly string[]) {
     this.#keys = [...names]
       .sort()
       .map((name) => ({ name, text: `${JSON.stringify(name)}:`, default: keyDefault(type.byName.get(name)) }));
-    const [only, ...others] = this.#keys;
-    this.#key = others.length === 0 ? only?.name : undefined;
-    this.#byText = new EdgeCache((text) => `k:{${only?.text}${JSON.stringify(text)}}`);
   }
 
   edge(element: Element): string {
-    const only = this.#key === undefined ? undefined : element[this.#key];
-    if (typeof only === 'string') return this.#byText.edge(only);
     let text = '';
     for (const key of this.#keys) {
       // Null is a value of a configuration that is applied.

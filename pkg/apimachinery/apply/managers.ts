@@ -6,14 +6,12 @@ import {
   type FieldSet,
   formOf,
   isEmptySet,
-  type SetForm,
   setsEqual,
   sorted,
   union,
 } from '#apimachinery/apply/field-set.js';
 import { asObject, type JsonObject } from '#apimachinery/apply/structure.js';
 import { formatTime } from '#apimachinery/clock.js';
-import { oncePer } from '#apimachinery/memo/once-per.js';
 
 /** metav1.ManagedFieldsEntry. */
 export interface ManagedFieldsEntry {
@@ -58,17 +56,6 @@ export function isReset(entries: readonly ManagedFieldsEntry[] | undefined): boo
   return entries?.length === 0 || (entries?.length === 1 && Object.keys(entries[0] ?? {}).length === 0);
 }
 
-/**
- * What is written again and again keeps the sets of those who do not write it, which are large and, by then, no longer in
- * the processor's caches.
- */
-const formOfObject = oncePer(formOf);
-
-/** A client may send anything. */
-function formOfFields(fields: unknown): SetForm {
-  return typeof fields === 'object' && fields !== null ? formOfObject(fields) : formOf(fields);
-}
-
 export function entriesOf(object: JsonObject | undefined): ManagedFieldsEntry[] | undefined {
   const entries = asObject(object?.metadata).managedFields;
   return Array.isArray(entries) ? (entries as ManagedFieldsEntry[]) : undefined;
@@ -90,7 +77,7 @@ export function entriesFault(entries: readonly ManagedFieldsEntry[] | undefined)
     if (fieldsType === '') return `missing fieldsType in managed fields entry ${i}`;
     if (fieldsType !== 'FieldsV1')
       return `invalid fieldsType ${JSON.stringify(fieldsType)} in managed fields entry ${i}`;
-    if (formOfFields(fieldsV1) === 'none') return `error decoding set in managed fields entry ${i}`;
+    if (formOf(fieldsV1) === 'none') return `error decoding set in managed fields entry ${i}`;
   }
   return undefined;
 }
@@ -108,7 +95,7 @@ export function readManagers(entries: readonly ManagedFieldsEntry[] | undefined)
       subresource,
       time,
       fields: fieldsV1 as FieldSet,
-      inOrder: formOfFields(fieldsV1) === 'ordered',
+      inOrder: formOf(fieldsV1) === 'ordered',
       entry,
     });
   }

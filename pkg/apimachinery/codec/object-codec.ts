@@ -24,8 +24,7 @@ import {
   envelopeOf,
   type KindNames,
 } from '#apimachinery/codec/protobuf/protobuf.js';
-import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
-import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import type { ReadOptions } from '#apimachinery/codec/protobuf/reader.js';
 import { yamlText } from '#apimachinery/codec/yaml/octets.js';
 import { encodeYAML, type ReadYAML, readYAMLSteps } from '#apimachinery/codec/yaml.js';
 import type { GroupKey } from '#apimachinery/dialect.js';
@@ -76,15 +75,15 @@ function textOf(value: unknown): string {
 
 export class ObjectCodec {
   readonly scheme: Scheme;
-  readonly #shared: SharedParts;
+  readonly #reading: ReadOptions;
   readonly #custom: Pick<Scheme, 'kind'> | undefined;
 
   /**
-   * `shared`: what Protobuf objects have in common; strings unless told. `custom`: kinds that are not of the scheme.
+   * `reading`: how Protobuf is read. `custom`: kinds that are not of the scheme.
    */
-  constructor(scheme: Scheme, shared: SharedParts = { texts: new SharedTexts() }, custom?: Pick<Scheme, 'kind'>) {
+  constructor(scheme: Scheme, reading: ReadOptions = {}, custom?: Pick<Scheme, 'kind'>) {
     this.scheme = scheme;
-    this.#shared = shared;
+    this.#reading = reading;
     this.#custom = custom;
   }
 
@@ -100,8 +99,8 @@ export class ObjectCodec {
       requireMessage(bytes, expected);
       const { kind, object } =
         expected === undefined
-          ? decodeProtobuf(this.scheme, bytes, expected, this.#shared)
-          : yield* decodeProtobufSteps(this.scheme, bytes, expected, this.#shared);
+          ? decodeProtobuf(this.scheme, bytes, expected, this.#reading)
+          : yield* decodeProtobufSteps(this.scheme, bytes, expected, this.#reading);
       this.#check(kind, expected, object);
       return { object, kind, warnings: [] };
     }

@@ -11,7 +11,6 @@ import { type DecodedObject, ObjectCodec } from '#apimachinery/codec/object-code
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import { envelopeAround } from '#apimachinery/codec/protobuf/envelope.js';
 import { encodeProtobuf, itemsNumber, protobufListEnds } from '#apimachinery/codec/protobuf/protobuf.js';
-import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeWatchFrame, watchFrameHead } from '#apimachinery/codec/watch-frames.js';
 import type { Draft } from '#apimachinery/draft.js';
 import { badRequest, notAcceptable } from '#apimachinery/errors/status.js';
@@ -51,8 +50,7 @@ export class Codec {
   constructor(scheme: Scheme, custom?: CustomKinds) {
     this.scheme = scheme;
     this.#custom = custom;
-    const shared = { texts: new SharedTexts(), maxParts: maxObjects };
-    this.#objects = new ObjectCodec(scheme, shared, custom);
+    this.#objects = new ObjectCodec(scheme, { maxParts: maxObjects }, custom);
   }
 
   /** One object of the expected kind, which is also taken for what does not name its kind. Throws 400. */

@@ -1,11 +1,12 @@
 /** Lets decoded objects have in common what is equal in them. */
+import { isShared } from '#apimachinery/freeze.js';
 
 /** Deeper parts stay apart. */
 const maxDepth = 32;
 
 /**
  * `value` with every part of it that equals the one at the same place in `like` replaced, in place, by that one; `like`
- * itself where all is equal. Parts that are frozen are shared already and stay as they are.
+ * itself where all is equal. Parts that are shared already stay as they are.
  */
 export function shareEqual<T>(value: T, like: unknown, depth = 0): T {
   if (!isPart(value) || !isPart(like) || value === like || depth === maxDepth) return value;
@@ -18,7 +19,7 @@ type Part = Record<string, unknown>;
 function isAll(value: Part, like: Part, depth: number): boolean {
   if (Array.isArray(value) !== Array.isArray(like)) return false;
   const keys = Object.keys(value);
-  const fixed = Object.isFrozen(value);
+  const fixed = isShared(value);
   let same = true;
   for (const key of keys) {
     if (!Object.hasOwn(like, key)) {

@@ -10,7 +10,6 @@ import type { EventHandler, HandlerOptions, Informer, InformerOptions, ObjectKey
 import { noReflectorMetrics, type ReflectorMetrics } from '#client/informer/metrics.js';
 import { Reflector, type ReflectorSink } from '#client/informer/reflector.js';
 import { shareEqual } from '#client/informer/share-equal.js';
-import { Siblings } from '#client/informer/siblings.js';
 import { type IndexFunction, Store } from '#client/informer/store.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -46,7 +45,8 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
   readonly #metrics: ReflectorMetrics;
   readonly #reflector: Reflector<T>;
   readonly #synced: Deferred<void> = deferred();
-  readonly #siblings = new Siblings<T>();
+  /** The object that was read last: lists are in the order of names, and those of one controller follow each other. */
+  #last: T | undefined;
   readonly #peers: readonly Peer[];
   /** What was taken of a state that is not in the store yet: peers may be reading the same one. */
   #taken = new Map<ObjectKey, T>();
@@ -214,9 +214,8 @@ export class SharedInformer<T extends ApiObject> implements Informer<T>, Reflect
       const same = peer === this ? undefined : peer.newest(key);
       if (same !== undefined && sameVersion(same, object)) return shareEqual(object, same);
     }
-    const like = known ?? this.#siblings.get(key);
-    this.#siblings.set(key, object);
-    return like === undefined ? object : shareEqual(object, like);
+    this.#last = shareEqual(object, known ?? this.#last);
+    return this.#last;
   }
 
   /** `last`: the state at the deletion, where the watch told it. */

@@ -3,18 +3,14 @@
  * so it is taken out before the rest is parsed, and each text of it is parsed once.
  */
 import { comma, JSONCursor, openBrace } from '#apimachinery/codec/json/cursor.js';
-import { type SharedValue, SharedValues } from '#apimachinery/codec/json/shared-values.js';
+import { InternTable } from '#apimachinery/intern-table.js';
 import { jsonIn, parseJson } from '#client/rest/response.js';
 
 const marker = Buffer.from('"fieldsV1":');
-
-/** Objects of one maker follow each other in lists; a status has a manager of its own. */
-const maxRecent = 8;
+const fieldsType = { name: 'fieldsV1' };
 
 export class JsonItemReader {
-  readonly #values = new SharedValues();
-  /** The last ones that were found, the latest first. */
-  readonly #recent: SharedValue[] = [];
+  readonly #table = new InternTable();
 
   /** The object; values of `fieldsV1` are frozen and shared with other objects. Throws TransportError for nonsense. */
   read(bytes: Buffer): unknown {
@@ -23,37 +19,21 @@ export class JsonItemReader {
     let done = 0;
     for (let at = bytes.indexOf(marker); at >= 0; at = bytes.indexOf(marker, done)) {
       const start = at + marker.length;
-      const value = isMember(bytes, at) && bytes[start] === openBrace ? this.#valueAt(bytes, start) : undefined;
-      if (value === undefined) return parseJson(bytes);
+      const cursor = new JSONCursor(bytes, start);
+      if (!isMember(bytes, at) || bytes[start] !== openBrace || !cursor.skip()) return parseJson(bytes);
       // Its number stands for it; numbers that stand for themselves were given up on above.
       rest += `${bytes.toString('utf8', done, start)}${values.length}`;
-      values.push(value.value);
-      done = start + value.bytes.length;
+      done = cursor.at;
+      try {
+        values.push(this.#table.of(fieldsType, bytes, start, done, () => parseJson(bytes.subarray(start, done))));
+      } catch {
+        // The whole text, with that in it, tells what is wrong.
+        return parseJson(bytes);
+      }
     }
     if (values.length === 0) return parseJson(bytes);
     const object = jsonIn(rest + bytes.toString('utf8', done));
     return putBack(object, values) ? object : parseJson(bytes);
-  }
-
-  /** Undefined for what is no JSON, and for what is too long to share. */
-  #valueAt(bytes: Buffer, start: number): SharedValue | undefined {
-    const index = this.#recent.findIndex((known) => beginsWith(bytes, start, known.bytes));
-    let value = this.#recent[index];
-    if (value === undefined) {
-      const cursor = new JSONCursor(bytes, start);
-      if (!cursor.skip()) return undefined;
-      try {
-        value = this.#values.entry(bytes.subarray(start, cursor.at), parseJson);
-      } catch {
-        // The whole text, with that in it, tells what is wrong.
-        return undefined;
-      }
-      if (value === undefined) return undefined;
-      if (this.#recent.length === maxRecent) this.#recent.pop();
-    } else if (index === 0) return value;
-    else this.#recent.splice(index, 1);
-    this.#recent.unshift(value);
-    return value;
   }
 }
 
@@ -61,11 +41,6 @@ export class JsonItemReader {
 function isMember(bytes: Buffer, at: number): boolean {
   const before = bytes[at - 1];
   return before === openBrace || before === comma;
-}
-
-function beginsWith(bytes: Buffer, start: number, known: Buffer): boolean {
-  const end = start + known.length;
-  return end <= bytes.length && bytes.compare(known, 0, known.length, start, end) === 0;
 }
 
 interface Managed {

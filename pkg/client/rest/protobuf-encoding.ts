@@ -1,14 +1,12 @@
 /** Protobuf for the kinds of a scheme, JSON for all others. */
 
-import { SharedValues } from '#apimachinery/codec/json/shared-values.js';
 import { ObjectCodec } from '#apimachinery/codec/object-codec.js';
 import { ProtobufListReader } from '#apimachinery/codec/protobuf/list-reader.js';
-import type { SharedParts } from '#apimachinery/codec/protobuf/reader.js';
-import { SharedMessages } from '#apimachinery/codec/protobuf/shared-messages.js';
-import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
+import type { ReadOptions } from '#apimachinery/codec/protobuf/reader.js';
 import { WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { StatusError } from '#apimachinery/errors/status.js';
+import { InternTable } from '#apimachinery/intern-table.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { Scheme } from '#apimachinery/schema/scheme.js';
 import {
@@ -36,14 +34,13 @@ export class ProtobufEncoding implements ObjectEncoding {
   readonly #cached: ObjectCodec;
   readonly #mediaType: string;
   readonly #json: JsonEncoding;
-  readonly #shared: SharedParts;
+  readonly #caching: ReadOptions;
 
   constructor(scheme: Scheme, { withoutManagers = false }: ProtobufOptions = {}) {
-    const shared = { texts: new SharedTexts(), values: new SharedValues(), withoutManagers };
-    this.#shared = { ...shared, messages: new SharedMessages() };
+    this.#caching = { table: new InternTable(), withoutManagers };
     this.#json = new JsonEncoding(scheme);
-    this.#codec = new ObjectCodec(scheme, shared);
-    this.#cached = new ObjectCodec(scheme, this.#shared);
+    this.#codec = new ObjectCodec(scheme, { withoutManagers });
+    this.#cached = new ObjectCodec(scheme, this.#caching);
     this.#mediaType = scheme.dialect.protobufMediaType;
   }
 
@@ -69,7 +66,7 @@ export class ProtobufEncoding implements ObjectEncoding {
 
   async list(contentType: string | undefined, body: AsyncIterable<Buffer>, options: ListReading): Promise<unknown> {
     if (!this.#speaksProtobuf(contentType)) return this.#json.list(contentType, body, options);
-    const reader = new ProtobufListReader(this.#codec.scheme, this.#shared, options.take);
+    const reader = new ProtobufListReader(this.#codec.scheme, this.#caching, options.take);
     for await (const chunk of body) translated(() => reader.push(chunk));
     return translated(() => reader.finish());
   }

@@ -1,7 +1,8 @@
 /** Lays a daemon's config file under its command line: what the command line gave wins. */
+import { deepFreeze } from '#apimachinery/freeze.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
-import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
+import type { ParsedOptions } from '#daemon/options/parse.js';
 import { OptionValueError, parseValue } from '#daemon/options/value.js';
 
 /** The options with the file's fields (by each option's `configField`) where the command line gave none. */

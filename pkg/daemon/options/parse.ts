@@ -4,7 +4,9 @@
  * Accepted: `--name=value`, `--name value`, `--bool`, `-x value`, `-xvalue`, `-x=value`; underscores for dashes;
  * `--` ends the options. `-h`, `--help` and `--version` are always there. All errors are reported at once.
  */
+
 import { quoted } from '#apimachinery/errors/shown.js';
+import { deepFreeze } from '#apimachinery/freeze.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
 import { defaultValue, OptionValueError, parseValue } from '#daemon/options/value.js';
@@ -212,13 +214,4 @@ function editDistance(a: string, b: string, limit: number): number {
     row = next;
   }
   return row[b.length] ?? limit;
-}
-
-/** Freezes plain data through and through. */
-export function deepFreeze<V>(value: V): V {
-  if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
-    Object.freeze(value);
-    for (const item of Object.values(value)) deepFreeze(item);
-  }
-  return value;
 }

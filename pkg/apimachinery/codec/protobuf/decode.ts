@@ -1,18 +1,17 @@
 /** Objects out of Protobuf, in the same canonical form that the JSON decoder gives. */
+
+import { formatTime } from '#apimachinery/clock.js';
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import { type JsonObject, maxDepth } from '#apimachinery/codec/json/walk.js';
+import { parseJSONText } from '#apimachinery/codec/json/text.js';
+import { checkDepth, type JsonObject, maxDepth } from '#apimachinery/codec/json/walk.js';
 import { type MessageOptions, Reader } from '#apimachinery/codec/protobuf/reader.js';
-import { scalarReader } from '#apimachinery/codec/protobuf/scalar-reader.js';
-import {
-  readDuration,
-  readIntOrString,
-  readQuantity,
-  readRaw,
-  readTime,
-} from '#apimachinery/codec/protobuf/special-readers.js';
 import { type ReadValue, StructReader, type ValueReader } from '#apimachinery/codec/protobuf/struct-reader.js';
-import { wire } from '#apimachinery/codec/protobuf/writer.js';
+import { tag, wire, wireTypeOf } from '#apimachinery/codec/protobuf/writer.js';
+import { formatDurationNanos } from '#apimachinery/duration.js';
+import { messageOf } from '#apimachinery/errors/message.js';
 import { oncePer } from '#apimachinery/memo/once-per.js';
+import { canonicalQuantity, QuantityError } from '#apimachinery/quantity.js';
+import type { Scalar } from '#apimachinery/schema/schema.js';
 import type { FieldInfo, TypeInfo } from '#apimachinery/schema/type-info.js';
 
 /** The object of a message without an envelope. Throws a DecodeError. */
@@ -85,19 +84,123 @@ function valueReader(field: FieldInfo): ValueReader {
   if (field.type === undefined) throw new TypeError(`${field.protoName} has no type`);
   const { type } = field;
   const read = messageReader(type);
-  const isShared = type.shape === 'struct' && !ownParts.has(type.name);
+  const isOwn = ownParts.has(type.name);
   return {
     wireType: wire.delimited,
     read: (reader, known) => {
       const outer = reader.enterMessage();
-      const { messages } = reader;
+      const { table, at, end } = reader;
       let value: unknown;
-      // A field may come twice, and adds to what it gave before.
-      if (known !== undefined) value = read(reader, Object.isFrozen(known) ? structuredClone(known) : known);
-      else if (isShared && messages !== undefined) value = messages.of(type, reader, () => read(reader, undefined));
-      else value = read(reader, undefined);
+      // A field may come twice, and adds to what it gave before: to a copy of that where others may have it.
+      if (known !== undefined) value = read(reader, table === undefined ? known : structuredClone(known));
+      else if (isOwn || table === undefined) value = read(reader, undefined);
+      else value = table.of(type, reader.buffer, at, end, () => read(reader, undefined));
       reader.leaveMessage(outer);
       return value;
     },
   };
+}
+
+const readers: Readonly<Record<Scalar, ReadValue>> = {
+  string: (reader) => reader.string(),
+  bytes: (reader) => reader.bytes().toString('base64'),
+  bool: (reader) => reader.int64(false) !== 0,
+  int32: (reader) => reader.int32(),
+  uint32: (reader) => reader.int32() >>> 0,
+  int64: (reader) => reader.int64(true),
+  uint64: (reader) => reader.int64(false),
+  double: (reader) => finite(reader.double()),
+  float: (reader) => finite(reader.float()),
+};
+
+function scalarReader(scalar: Scalar): ValueReader {
+  return { wireType: wireTypeOf(scalar), read: readers[scalar] };
+}
+
+/** JSON has no other numbers. */
+function finite(value: number): number {
+  if (!Number.isFinite(value)) throw new DecodeError(`json: unsupported value: ${value}`);
+  return value;
+}
+
+function readDuration(reader: Reader): string {
+  let nanos: number | bigint = 0;
+  while (reader.at < reader.end) {
+    const key = reader.uint32();
+    if (key === tag(1, wire.varint)) nanos = reader.int64(true);
+    else reader.skip(key & 7);
+  }
+  return formatDurationNanos(BigInt(nanos));
+}
+
+const minSeconds = -62135596800;
+const maxSeconds = 253402300799;
+
+function readTime(reader: Reader, micro: boolean): string | undefined {
+  if (reader.at >= reader.end) return undefined;
+  let seconds = 0;
+  let nanos = 0;
+  while (reader.at < reader.end) {
+    const key = reader.uint32();
+    if (key === tag(1, wire.varint)) seconds = Number(reader.int64(true));
+    else if (key === tag(2, wire.varint)) nanos = Number(reader.int64(true));
+    else reader.skip(key & 7);
+  }
+  if (seconds < minSeconds || seconds > maxSeconds) throw new DecodeError('time out of range');
+  if (nanos < 0 || nanos > 999_999_999) throw new DecodeError('nanoseconds out of range');
+  // The first second of year one is how the zero time arrives from clients that do not leave it out.
+  if (seconds === minSeconds) return undefined;
+  const text = formatTime(seconds * 1000);
+  return micro ? `${text.slice(0, -1)}.${String(Math.floor(nanos / 1000)).padStart(6, '0')}Z` : text;
+}
+
+function readIntOrString(reader: Reader): number | string {
+  let isString = false;
+  let number = 0;
+  let text = '';
+  while (reader.at < reader.end) {
+    const key = reader.uint32();
+    if (key === tag(1, wire.varint)) isString = reader.int32() === 1;
+    else if (key === tag(2, wire.varint)) number = reader.int32();
+    else if (key === tag(3, wire.delimited)) text = reader.string();
+    else reader.skip(key & 7);
+  }
+  return isString ? text : number;
+}
+
+function readQuantity(reader: Reader): string {
+  let text = '';
+  while (reader.at < reader.end) {
+    const key = reader.uint32();
+    if (key === tag(1, wire.delimited)) text = reader.string();
+    else reader.skip(key & 7);
+  }
+  try {
+    return canonicalQuantity(text === '' ? '0' : text);
+  } catch (error) {
+    if (error instanceof QuantityError) throw new DecodeError(error.message, { cause: error });
+    throw error;
+  }
+}
+
+function readRaw(reader: Reader): unknown {
+  let bytes: Buffer | undefined;
+  while (reader.at < reader.end) {
+    const key = reader.uint32();
+    if (key === tag(1, wire.delimited)) bytes = reader.bytes();
+    else reader.skip(key & 7);
+  }
+  if (bytes === undefined || bytes.length === 0) return undefined;
+  const known = reader.raw?.(bytes, reader.depth);
+  if (known !== undefined) return known;
+  try {
+    const value = parseJSONText(bytes.toString('utf8'));
+    checkDepth(value, maxDepth);
+    return value ?? undefined;
+  } catch (error) {
+    if (error instanceof DecodeError) throw error;
+    throw new DecodeError(`raw value is not JSON: ${messageOf(error)}`, {
+      cause: error,
+    });
+  }
 }

@@ -7,7 +7,7 @@ import type { JsonObject } from '#apimachinery/codec/json/walk.js';
 import { readMessage } from '#apimachinery/codec/protobuf/decode.js';
 import { decodeEnvelope, envelopePrefix } from '#apimachinery/codec/protobuf/envelope.js';
 import { rawReader } from '#apimachinery/codec/protobuf/protobuf.js';
-import { type MessageOptions, Reader, type SharedParts } from '#apimachinery/codec/protobuf/reader.js';
+import { type MessageOptions, Reader, type ReadOptions } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import type { KindInfo, Scheme } from '#apimachinery/schema/scheme.js';
 import type { TypeInfo } from '#apimachinery/schema/type-info.js';
@@ -49,10 +49,10 @@ export class ProtobufListReader {
   readonly #items: unknown[] = [];
 
   /** `take` is given each item when it is decoded; what it returns stands in the list. */
-  constructor(scheme: Scheme, shared: SharedParts = {}, take: (item: unknown) => unknown = (item) => item) {
+  constructor(scheme: Scheme, options: ReadOptions = {}, take: (item: unknown) => unknown = (item) => item) {
     this.#scheme = scheme;
     this.#taken = take;
-    this.#options = { ...shared, raw: rawReader(scheme) };
+    this.#options = { ...options, raw: rawReader(scheme) };
     this.#reader = new Reader(this.#buffer, 0, this.#options);
   }
 

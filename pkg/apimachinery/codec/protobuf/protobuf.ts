@@ -19,7 +19,7 @@ import {
   envelopeAround,
   hasEnvelope,
 } from '#apimachinery/codec/protobuf/envelope.js';
-import type { LateEntry, MessageOptions, RawReader, SharedParts } from '#apimachinery/codec/protobuf/reader.js';
+import type { LateEntry, MessageOptions, RawReader, ReadOptions } from '#apimachinery/codec/protobuf/reader.js';
 import { tag, wire } from '#apimachinery/codec/protobuf/writer.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { badRequest } from '#apimachinery/errors/status.js';
@@ -97,10 +97,10 @@ export function decodeProtobuf(
   scheme: Scheme,
   bytes: Buffer,
   expected?: KindInfo,
-  shared: SharedParts = {},
+  options: ReadOptions = {},
 ): { kind: KindInfo; object: JsonObject } {
   try {
-    return decodeEnveloped(scheme, bytes, expected, shared);
+    return decodeEnveloped(scheme, bytes, expected, options);
   } catch (error) {
     if (!(error instanceof DecodeError)) throw error;
     throw expected === undefined ? badRequest(error.message, error) : decodeFailure(expected.type, error);
@@ -112,12 +112,12 @@ export function* decodeProtobufSteps(
   scheme: Scheme,
   bytes: Buffer,
   expected: KindInfo,
-  shared: SharedParts,
+  options: ReadOptions,
 ): Steps<{ kind: KindInfo; object: JsonObject }> {
   const late: LateEntry[] = [];
   const budget = new StepBudget();
   try {
-    const decoded = decodeEnveloped(scheme, bytes, expected, { ...shared, late });
+    const decoded = decodeEnveloped(scheme, bytes, expected, { ...options, late });
     for (const read of late) {
       if (budget.spend(1)) yield;
       read();
@@ -141,7 +141,7 @@ function decodeEnveloped(
   scheme: Scheme,
   bytes: Buffer,
   expected: KindInfo | undefined,
-  shared: SharedParts & Pick<MessageOptions, 'late'>,
+  options: ReadOptions & Pick<MessageOptions, 'late'>,
   depth?: number,
 ): { kind: KindInfo; object: JsonObject } {
   const envelope = expected === undefined ? decodeEnvelope(bytes) : envelopeOf(bytes, expected);
@@ -155,8 +155,7 @@ function decodeEnveloped(
   const info = scheme.kind(apiVersion, kind);
   if (info === undefined)
     throw new DecodeError(`no kind ${JSON.stringify(kind)} is registered for version ${JSON.stringify(apiVersion)}`);
-  const options = { ...shared, raw: rawReader(scheme), depth };
   const object: JsonObject = info.type.isKind ? { kind: info.kind, apiVersion: info.apiVersion } : {};
-  decodeInto(object, info.type, envelope.raw, options);
+  decodeInto(object, info.type, envelope.raw, { ...options, raw: rawReader(scheme), depth });
   return { kind: info, object };
 }

@@ -1,25 +1,19 @@
 /** Reads Protobuf with every bound checked. */
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
-import type { SharedValues } from '#apimachinery/codec/json/shared-values.js';
 import { tooMany } from '#apimachinery/codec/json/size-limit.js';
 import { maxDepth } from '#apimachinery/codec/json/walk.js';
-import type { SharedMessages } from '#apimachinery/codec/protobuf/shared-messages.js';
-import type { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { wire } from '#apimachinery/codec/protobuf/writer.js';
+import type { InternTable } from '#apimachinery/intern-table.js';
 
 /**
  * Reads what raw fields may hold besides JSON, `depth` messages deep; gives undefined for bytes that it does not know.
  */
 export type RawReader = (bytes: Buffer, depth: number) => unknown;
 
-/** What messages have in common and keep once. */
-export interface SharedParts {
-  /** Of strings; absent: each is its own. */
-  readonly texts?: SharedTexts | undefined;
-  /** Of raw JSON, which is frozen then; absent: each is its own. */
-  readonly values?: SharedValues | undefined;
-  /** Of messages inside of objects, which are frozen then; absent: each is its own. */
-  readonly messages?: SharedMessages | undefined;
+/** How objects are read. */
+export interface ReadOptions {
+  /** Messages inside of objects, which are shared then; absent: each is its own. */
+  readonly table?: InternTable | undefined;
   /** Passes over `metadata.managedFields`. */
   readonly withoutManagers?: boolean | undefined;
   /** Messages and entries of maps that one object may have; absent: any number. */
@@ -30,7 +24,7 @@ export interface SharedParts {
 export type LateEntry = () => void;
 
 /** What decoding one message after the other may use. */
-export interface MessageOptions extends SharedParts {
+export interface MessageOptions extends ReadOptions {
   /** Takes what is left to read of large maps, in order; absent: all is read at once. */
   readonly late?: LateEntry[] | undefined;
   readonly raw?: RawReader | undefined;
@@ -43,13 +37,9 @@ const nothing: MessageOptions = {};
 export class Reader {
   readonly buffer: Buffer;
   readonly raw: RawReader | undefined;
-  readonly texts: SharedTexts | undefined;
-  readonly values: SharedValues | undefined;
-  readonly messages: SharedMessages | undefined;
+  readonly table: InternTable | undefined;
   readonly withoutManagers: boolean;
   readonly late: LateEntry[] | undefined;
-  /** Of the buffer; there when strings are shared. */
-  readonly #view: DataView | undefined;
   /** Index of the next byte. */
   at: number;
   /** Index behind the last byte of the message that is being read. */
@@ -62,13 +52,9 @@ export class Reader {
   constructor(buffer: Buffer, start = 0, options: MessageOptions = nothing) {
     this.buffer = buffer;
     this.raw = options.raw;
-    this.texts = options.texts;
-    this.values = options.values;
-    this.messages = options.messages;
+    this.table = options.table;
     this.withoutManagers = options.withoutManagers ?? false;
     this.late = options.late;
-    this.#view =
-      options.texts === undefined ? undefined : new DataView(buffer.buffer, buffer.byteOffset, buffer.byteLength);
     this.at = start;
     this.end = buffer.length;
     this.depth = options.depth ?? 0;
@@ -196,11 +182,7 @@ export class Reader {
   string(): string {
     const size = this.uint32();
     const start = this.#take(size);
-    const { buffer, texts } = this;
-    const view = this.#view;
-    return texts === undefined || view === undefined
-      ? buffer.toString('utf8', start, start + size)
-      : texts.text(buffer, view, start, start + size);
+    return this.buffer.toString('utf8', start, start + size);
   }
 
   /** Begins a nested message: returns what to hand to `leave`. */

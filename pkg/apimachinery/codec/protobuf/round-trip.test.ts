@@ -1,10 +1,8 @@
 /** What holds for every type: JSON and Protobuf carry the same, and no input makes a decoder do more than refuse. */
 
-import { isDeepStrictEqual } from 'node:util';
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { decodeJSON } from '#apimachinery/codec/json/json.js';
-import { SharedValues } from '#apimachinery/codec/json/shared-values.js';
 import { decodeMessage } from '#apimachinery/codec/protobuf/decode.js';
 import { encodeMessage } from '#apimachinery/codec/protobuf/encode.js';
 import { decodeEnvelope } from '#apimachinery/codec/protobuf/envelope.js';
@@ -16,10 +14,9 @@ import {
   protobufItemMessage,
   protobufListEnds,
 } from '#apimachinery/codec/protobuf/protobuf.js';
-import { SharedMessages } from '#apimachinery/codec/protobuf/shared-messages.js';
-import { SharedTexts } from '#apimachinery/codec/protobuf/shared-texts.js';
 import { encodeWatchFrame, WatchFrameReader } from '#apimachinery/codec/watch-frames.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
+import { InternTable } from '#apimachinery/intern-table.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
 
@@ -27,7 +24,7 @@ const seed = Number(process.env.SEED ?? Math.floor(Math.random() * 2 ** 31));
 t.comment(`SEED=${seed}`);
 const scheme = schemeFor(orchDialect);
 
-const shared = () => ({ texts: new SharedTexts(), values: new SharedValues(), messages: new SharedMessages() });
+const shared = () => ({ table: new InternTable() });
 
 /** Types of the wire that no JSON object stands for (parts of the envelope). */
 const wireOnly = new Set(['runtime.Unknown', 'core.v1.NodeResources']);
@@ -208,39 +205,15 @@ t.test('fields in any order, in pieces and several times', (t) => {
     part({ containers: [{ name: 'b' }], nodeSelector: { y: '2' }, securityContext: { supplementalGroups: [1] } }),
     part({ securityContext: { supplementalGroups: [2], fsGroup: 3 } }),
   ]);
-  for (const texts of [undefined, new SharedTexts()]) {
-    t.match(decodeMessage(type, bytes, { texts }), {
+  const table = new InternTable();
+  for (const options of [{}, { table }, { table }, { table }]) {
+    t.match(decodeMessage(type, bytes, options), {
       containers: [{ name: 'a' }, { name: 'b' }],
       volumes: [{ name: 'v', emptyDir: {} }],
       nodeSelector: { x: '1', y: '2' },
       securityContext: { runAsUser: 7, fsGroup: 3, supplementalGroups: [1, 2] },
     });
   }
-  t.end();
-});
-
-t.test('texts that are shared are the same texts', (t) => {
-  const texts = new SharedTexts();
-  const words = ['', 'a', 'ab', 'ba', 'web-1', 'web-2', 'häuser', 'x'.repeat(96), 'x'.repeat(97), 'x'.repeat(5000)];
-  for (let i = 0; i < 40_000; i++) words.push(`word ${i}`);
-  for (let round = 0; round < 2; round++) {
-    for (const word of words) {
-      const bytes = Buffer.from(`<${word}>`);
-      const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-      if (texts.text(bytes, view, 1, bytes.length - 1) !== word) t.fail(word);
-    }
-  }
-  const values = new SharedValues();
-  const parse = (bytes: Buffer): unknown => JSON.parse(bytes.toString());
-  const first = values.of(Buffer.from('{"a":{"b":[1]}}'), parse);
-  t.equal(values.of(Buffer.from('{"a":{"b":[1]}}'), parse), first);
-  t.ok(Object.isFrozen((first as { a: { b: unknown } }).a.b));
-  for (let i = 0; i < 2000; i++) {
-    const value = { i, pad: 'x'.repeat(i * 10) };
-    if (!isDeepStrictEqual(values.of(Buffer.from(JSON.stringify(value)), parse), value)) t.fail(`value ${i}`);
-  }
-  const make = (seconds: number) => `${seconds} s`;
-  for (const seconds of [0, 1, 1024, 1025, -1, -1024, 1e10, 0]) t.equal(texts.instant(seconds, make), `${seconds} s`);
   t.end();
 });
 

@@ -1,7 +1,6 @@
 /** What each pod that is bound to a node makes it need. The pods themselves are not kept: there are many, and they are big. */
 
 import type { Pod } from '#api/core/v1/types.gen.js';
-import { indexOfNeedle, needleOf } from '#apimachinery/codec/json/needle.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { keyOf } from '#apimachinery/object-key.js';
 import { type PodReferences, podReferences } from '#apiserver/authorization/node/pod-references.js';
@@ -18,8 +17,7 @@ interface Known extends PodNeeds {
   readonly ephemeralContainers: number;
 }
 
-const nodeNameText = '"nodeName":"';
-const nodeNameMember = needleOf(nodeNameText, nodeNameText.indexOf('N'));
+const nodeNameMember = '"nodeName":"';
 
 export class PodFollower implements Follower<Pod> {
   readonly #dialect: Dialect;
@@ -34,7 +32,7 @@ export class PodFollower implements Follower<Pod> {
 
   /** A pod that is bound names its node; some that are not have such a label or annotation. */
   concerns(json: Buffer): boolean {
-    return indexOfNeedle(json, nodeNameMember) >= 0;
+    return json.includes(nodeNameMember);
   }
 
   replaced(pods: readonly Pod[]): void {

@@ -6,12 +6,13 @@
 import { readFile } from 'node:fs/promises';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { parseDuration } from '#apimachinery/duration.js';
+import { deepFreeze } from '#apimachinery/freeze.js';
 import { decodeFields, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
 import { overlayConfig } from '#daemon/options/config-file.js';
 import { OptionsError } from '#daemon/options/errors.js';
 import { FeatureGates, idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import type { OptionTable } from '#daemon/options/option.js';
-import { deepFreeze, type ParsedOptions } from '#daemon/options/parse.js';
+import type { ParsedOptions } from '#daemon/options/parse.js';
 import { configFields } from '#nodeagent/options/config/fields.js';
 import { configApiVersion, configKind, fieldName, inOptionForm } from '#nodeagent/options/config/forms.js';
 import { type NodeAgentGates, nodeAgentGates } from '#nodeagent/options/gates.js';

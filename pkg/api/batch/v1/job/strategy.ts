@@ -76,9 +76,6 @@ function defaultJob(job: Draft<Job>, dialect: Dialect): void {
   defaultPodTemplate(spec.template, dialect);
 }
 
-/** Labels of jobs that are those of their pods, because the client gave none. */
-const inherited = new WeakSet<object>();
-
 function isEmpty(labels: object | undefined): boolean {
   return labels === undefined || Object.keys(labels).length === 0;
 }
@@ -86,8 +83,8 @@ function isEmpty(labels: object | undefined): boolean {
 function inheritLabels({ spec, metadata }: Draft<Job>): void {
   const labels = spec.template?.metadata?.labels;
   if (labels === undefined) return;
-  metadata.labels = { ...labels };
-  inherited.add(metadata.labels);
+  // As in release 1.24 it is the very same map, which tells it from labels that the client gave.
+  metadata.labels = labels;
 }
 
 function isTracked(job: Job, dialect: Dialect): boolean {
@@ -122,8 +119,9 @@ function generateSelector(job: Draft<Job>): void {
   if (generateName !== '' && labels[jobLabels.name]?.startsWith(name.slice(0, -generatedLength))) {
     labels[jobLabels.name] = name;
   }
+  const isInherited = metadata.labels === spec.template.metadata?.labels;
   spec.template.metadata = { ...spec.template.metadata, labels };
-  if (metadata.labels === undefined || inherited.has(metadata.labels)) inheritLabels(job);
+  if (isInherited || metadata.labels === undefined) inheritLabels(job);
   spec.selector = {
     ...spec.selector,
     matchLabels: { [jobLabels.controllerUID]: uid, ...spec.selector?.matchLabels },
