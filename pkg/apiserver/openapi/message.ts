@@ -1,10 +1,9 @@
 /** A Protobuf message under construction: fields are appended in the order of the calls. */
+import protobuf from 'protobufjs/minimal.js';
 import { stringify } from 'yaml';
 
 export class Message {
-  /** Numbers are varints; what was added must not change any more. */
-  readonly #parts: (number | string | Buffer | Message)[] = [];
-  #size = 0;
+  readonly #writer = protobuf.Writer.create();
 
   text(field: number, value: string | undefined): this {
     return value === undefined || value === '' ? this : this.#text(field, value);
@@ -22,87 +21,43 @@ export class Message {
 
   /** The same, told where it is false too. */
   told(field: number, value: boolean): this {
-    return this.#varint(field * 8).#varint(value ? 1 : 0);
+    this.#writer.uint32(field * 8).bool(value);
+    return this;
   }
 
   /** An `int64` that is not negative. */
   count(field: number, value: number | undefined): this {
-    return value === undefined || value <= 0 ? this : this.#varint(field * 8).#varint(value);
+    if (value !== undefined && value > 0) this.#writer.uint32(field * 8).int64(value);
+    return this;
   }
 
   /** A `double`. */
   number(field: number, value: number | undefined): this {
-    if (value === undefined) return this;
-    const bytes = Buffer.alloc(8);
-    bytes.writeDoubleLE(value);
-    return this.#varint(field * 8 + 1).#push(bytes, bytes.length);
-  }
-
-  message(field: number, value: Message | undefined): this {
-    if (value === undefined) return this;
-    return this.#varint(field * 8 + 2)
-      .#varint(value.#size)
-      .#push(value, value.#size);
-  }
-
-  bytes(): Buffer {
-    const target = Buffer.allocUnsafe(this.#size);
-    this.#write(target, 0);
-    return target;
-  }
-
-  #text(field: number, value: string): this {
-    const length = Buffer.byteLength(value);
-    return this.#varint(field * 8 + 2)
-      .#varint(length)
-      .#push(value, length);
-  }
-
-  #varint(value: number): this {
-    return this.#push(value, varintLength(value));
-  }
-
-  #push(part: number | string | Buffer | Message, length: number): this {
-    this.#parts.push(part);
-    this.#size += length;
+    if (value !== undefined) this.#writer.uint32(field * 8 + 1).double(value);
     return this;
   }
 
-  /** Where the next one comes. */
-  #write(target: Buffer, at: number): number {
-    let to = at;
-    for (const part of this.#parts) {
-      if (typeof part === 'number') to = writeVarint(target, to, part);
-      else if (typeof part === 'string') to += target.write(part, to);
-      else if (part instanceof Message) to = part.#write(target, to);
-      else {
-        target.set(part, to);
-        to += part.length;
-      }
-    }
-    return to;
+  message(field: number, value: Message | undefined): this {
+    if (value !== undefined) this.#writer.uint32(field * 8 + 2).bytes(value.bytes());
+    return this;
   }
-}
 
-function varintLength(value: number): number {
-  let length = 1;
-  for (let rest = value; rest > 127; rest = Math.floor(rest / 128)) length++;
-  return length;
-}
+  bytes(): Buffer {
+    return this.#writer.finish() as Buffer;
+  }
 
-function writeVarint(target: Buffer, at: number, value: number): number {
-  let to = at;
-  let rest = value;
-  for (; rest > 127; rest = Math.floor(rest / 128)) target[to++] = (rest % 128) | 128;
-  target[to++] = rest;
-  return to;
+  #text(field: number, value: string): this {
+    this.#writer.uint32(field * 8 + 2).string(value);
+    return this;
+  }
 }
 
 /** What stands before a message of that length. */
 export function delimiter(field: number, length: number): Buffer {
-  const target = Buffer.alloc(varintLength(field * 8 + 2) + varintLength(length));
-  writeVarint(target, writeVarint(target, 0, field * 8 + 2), length);
-  return target;
+  return protobuf.Writer.create()
+    .uint32(field * 8 + 2)
+    .uint32(length)
+    .finish() as Buffer;
 }
 
 /** An entry of a map. */

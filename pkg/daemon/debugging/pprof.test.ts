@@ -5,7 +5,6 @@ import { realClock } from '#apimachinery/clock.js';
 import { cpuProfile, heapProfile } from '#daemon/debugging/inspector-profiles.js';
 import { encodeProfile } from '#daemon/debugging/pprof.js';
 import { InspectorProfilerSource, ProfilerBusyError } from '#daemon/debugging/profiler.js';
-import { ProtobufWriter } from '#daemon/debugging/protobuf-writer.js';
 
 /** The parts of github.com/google/pprof's profile.proto that are written. */
 const { root } = protobuf.parse(`syntax = "proto3";
@@ -112,17 +111,6 @@ t.test('a heap profile', async (t) => {
       'outer@/app/x.js:2': [1, 100],
     });
   }
-});
-
-t.test('numbers on the wire', async (t) => {
-  const rows: [number | bigint, string][] = [
-    [1, '0801'],
-    [300, '08ac02'],
-    [2n ** 63n - 1n, '08ffffffffffffffff7f'],
-    [-1, '08ffffffffffffffffff01'],
-    [0, ''],
-  ];
-  for (const [value, hex] of rows) t.equal(new ProtobufWriter().integer(1, value).finish().toString('hex'), hex);
 });
 
 function burnMilliseconds(ms: number): number {

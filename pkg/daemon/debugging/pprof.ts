@@ -3,7 +3,7 @@
  * Field numbers: github.com/google/pprof, proto/profile.proto.
  */
 import { gzipSync } from 'node:zlib';
-import { ProtobufWriter } from '#daemon/debugging/protobuf-writer.js';
+import protobuf from 'protobufjs/minimal.js';
 
 export interface Frame {
   /** Empty for an anonymous function. */
@@ -65,37 +65,57 @@ export function encodeProfile(profile: PprofProfile): Buffer {
   const strings = new Table<string>(0);
   const text = (value: string) => strings.id(value, value);
   text('');
-  const valueType = ({ type, unit }: ValueType) => new ProtobufWriter().integer(1, text(type)).integer(2, text(unit));
   const frames = new Table<Frame>(1);
-  const out = new ProtobufWriter();
-  for (const type of profile.sampleTypes) out.message(1, valueType(type));
+  const out = protobuf.Writer.create();
+  const number = (field: number, value: number) => out.uint32(field * 8).int64(value);
+  const begin = (field: number) => out.uint32(field * 8 + 2).fork();
+  const valueType = (field: number, { type, unit }: ValueType) => {
+    begin(field);
+    number(1, text(type));
+    number(2, text(unit)).ldelim();
+  };
+  const numbers = (field: number, values: readonly number[]) => {
+    begin(field);
+    for (const value of values) out.int64(value);
+    out.ldelim();
+  };
+  for (const type of profile.sampleTypes) valueType(1, type);
   for (const { stack, values } of profile.samples) {
-    const ids = stack.map((frame) => frames.id(JSON.stringify([frame.name, frame.file, frame.line]), frame));
-    out.message(2, new ProtobufWriter().integers(1, ids).integers(2, values));
+    begin(2);
+    numbers(
+      1,
+      stack.map((frame) => frames.id(JSON.stringify([frame.name, frame.file, frame.line]), frame)),
+    );
+    numbers(2, values);
+    out.ldelim();
   }
   // One function per location: the runtime's profiles name functions, not lines within them.
   for (const [i, { line }] of frames.items.entries()) {
-    const lines = new ProtobufWriter().integer(1, i + 1).integer(2, line);
-    out.message(4, new ProtobufWriter().integer(1, i + 1).message(4, lines));
+    begin(4);
+    number(1, i + 1);
+    begin(4);
+    number(1, i + 1);
+    number(2, line).ldelim().ldelim();
   }
   for (const [i, { name, file, line }] of frames.items.entries()) {
     const shown = text(name === '' ? '(anonymous)' : name);
-    out.message(
-      5,
-      new ProtobufWriter()
-        .integer(1, i + 1)
-        .integer(2, shown)
-        .integer(3, shown)
-        .integer(4, text(file))
-        .integer(5, line),
-    );
+    begin(5);
+    number(1, i + 1);
+    number(2, shown);
+    number(3, shown);
+    number(4, text(file));
+    number(5, line).ldelim();
   }
-  const period = valueType(profile.periodType);
-  for (const item of strings.items) out.string(6, item);
-  out
-    .integer(9, BigInt(Math.round((profile.timeMs - profile.durationMs) * 1000)) * 1000n)
-    .integer(10, BigInt(Math.round(profile.durationMs * 1000)) * 1000n)
-    .message(11, period)
-    .integer(12, profile.period);
+  valueType(11, profile.periodType);
+  for (const item of strings.items) out.uint32(6 * 8 + 2).string(item);
+  out.uint32(9 * 8).int64(nanos(profile.timeMs - profile.durationMs));
+  out.uint32(10 * 8).int64(nanos(profile.durationMs));
+  number(12, profile.period);
   return gzipSync(out.finish());
+}
+
+/** Exact to the microsecond: as a number it would not be. */
+function nanos(ms: number): protobuf.Long {
+  const exact = BigInt.asUintN(64, BigInt(Math.round(ms * 1000)) * 1000n);
+  return { low: Number(exact & 0xffff_ffffn), high: Number(exact >> 32n), unsigned: false } as protobuf.Long;
 }

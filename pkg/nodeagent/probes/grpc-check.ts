@@ -4,6 +4,7 @@
  */
 import { type ClientHttp2Session, connect, type IncomingHttpHeaders } from 'node:http2';
 import { isIPv6 } from 'node:net';
+import protobuf from 'protobufjs/minimal.js';
 import { formatDuration } from '#apimachinery/duration.js';
 import { type CheckResult, failure } from '#nodeagent/probes/check-result.js';
 
@@ -23,6 +24,8 @@ const codes =
 const statuses = ['UNKNOWN', 'SERVING', 'NOT_SERVING', 'SERVICE_UNKNOWN'];
 /** Of the answer, what is read: five bytes before the message, which has one small field. */
 const maxAnswerBytes = 64;
+
+const noBytes = Buffer.alloc(0);
 
 /** After a connection that failed, as gRPC clients do at first. */
 const reconnectMs = 1000;
@@ -113,15 +116,10 @@ class Attempt {
 
 /** A message with one text, field 1: its length in four bytes after one that says that it is not compressed. */
 function requestFor(service: string): Buffer {
-  const name = Buffer.from(service);
-  const field = name.length === 0 ? name : Buffer.concat([Buffer.from([0x0a, ...varint(name.length)]), name]);
+  const message = service === '' ? noBytes : protobuf.Writer.create().uint32(0x0a).string(service).finish();
   const prefix = Buffer.alloc(5);
-  prefix.writeUInt32BE(field.length, 1);
-  return Buffer.concat([prefix, field]);
-}
-
-function varint(value: number): number[] {
-  return value < 0x80 ? [value] : [(value & 0x7f) | 0x80, ...varint(value >>> 7)];
+  prefix.writeUInt32BE(message.length, 1);
+  return Buffer.concat([prefix, message]);
 }
 
 function resultOf(headers: IncomingHttpHeaders, answer: Buffer): CheckResult {
