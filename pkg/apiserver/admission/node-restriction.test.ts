@@ -9,8 +9,7 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { StatusError } from '#apimachinery/errors/status.js';
 import type { ResourceDeclaration } from '#apimachinery/schema/schema.js';
 import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
-import { forbiddenLabels } from '#apiserver/admission/node-labels.js';
-import { NodeRestriction } from '#apiserver/admission/node-restriction.js';
+import { forbiddenLabels, NodeRestriction } from '#apiserver/admission/node-restriction.js';
 import { MemoryObjectReader } from '#apiserver/objects/memory-object-reader.js';
 
 /** Node n1 asks; empty when it may, else what it is told after "forbidden: ", or the reason of another refusal. */

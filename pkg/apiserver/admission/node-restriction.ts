@@ -6,10 +6,9 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { semanticEqual } from '#apimachinery/equality.js';
 import { notFound, type StatusError } from '#apimachinery/errors/status.js';
 import type { AdmissionAttributes, AdmissionPlugin } from '#apiserver/admission/admission.js';
-import { mirrorPodFailure } from '#apiserver/admission/mirror-pod.js';
-import { forbiddenLabels } from '#apiserver/admission/node-labels.js';
 import { refusal } from '#apiserver/admission/refusal.js';
 import { nodeOf } from '#apiserver/authorization/node/node-identity.js';
+import { podReferences } from '#apiserver/authorization/node/pod-references.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
 
 export interface NodeRestrictionOptions {
@@ -183,3 +182,80 @@ function claimRest({ metadata, status, ...others }: PersistentVolumeClaim): obje
   const { capacity, conditions, allocatedResources, resizeStatus, ...ownStatus } = status ?? {};
   return { ...others, metadata: ownMetadata, status: ownStatus };
 }
+
+interface MirrorPodContext {
+  /** The name of the node that creates it. */
+  readonly node: string;
+  readonly dialect: Dialect;
+}
+
+/**
+ * A node may create the images of its own static pods, which must not refer to anything of the cluster. Why the pod
+ * is no such image, in the words of 1.24; `no node` where the node itself is not there.
+ */
+function mirrorPodFailure(pod: Pod, found: Node | undefined, context: MirrorPodContext): string | undefined {
+  const { node, dialect } = context;
+  const { configMirror } = dialect.annotations;
+  const who = `node ${JSON.stringify(node)}`;
+  if (pod.metadata.annotations?.[configMirror] === undefined)
+    return `pod does not have ${JSON.stringify(configMirror)} annotation, ${who} can only create mirror pods`;
+  if (pod.spec.nodeName !== node) return `${who} can only create pods with spec.nodeName set to itself`;
+  const ofOwner = ownerFailure(pod, found, node);
+  if (ofOwner !== undefined) return ofOwner;
+  const references = podReferences(pod);
+  const refers = (what: string) => `${who} can not create pods that reference ${what}`;
+  if (references.serviceAccount !== '') return refers('a service account');
+  if (references.secrets.size > 0) return refers('secrets');
+  if (references.configMaps.size > 0) return refers('configmaps');
+  return references.claims.size > 0 ? refers('persistentvolumeclaims') : undefined;
+}
+
+/** It has one owner, its node as it is now, so that it goes away with it. */
+function ownerFailure({ metadata }: Pod, found: Node | undefined, node: string): string | undefined {
+  const who = `node ${JSON.stringify(node)}`;
+  const [owner, ...more] = metadata.ownerReferences ?? [];
+  if (more.length > 0) return `${who} can only create pods with a single owner reference set to itself`;
+  if (owner?.apiVersion !== 'v1' || owner.kind !== 'Node' || owner.name !== node)
+    return `${who} can only create pods with an owner reference set to itself`;
+  if (owner.controller !== true) return `${who} can only create pods with a controller owner reference set to itself`;
+  if (owner.blockOwnerDeletion === true) return `${who} must not set blockOwnerDeletion on an owner reference`;
+  if (found === undefined) return 'no node';
+  const { uid = '' } = found.metadata;
+  return owner.uid === uid ? undefined : `${who} UID mismatch: expected ${uid} got ${owner.uid}`;
+}
+
+/**
+ * Which labels a node agent may put on its own node: pods are steered by the others. Names of labels that were added,
+ * changed or removed although the node may not.
+ */
+export function forbiddenLabels(
+  now: Readonly<Record<string, string>>,
+  before: Readonly<Record<string, string>>,
+  dialect: Dialect,
+): string[] {
+  const changed = new Set([...Object.keys(now), ...Object.keys(before)].filter((key) => now[key] !== before[key]));
+  return [...changed].filter((key) => !mayChange(key, dialect)).sort();
+}
+
+function mayChange(key: string, dialect: Dialect): boolean {
+  const slash = key.indexOf('/');
+  const domain = slash < 0 ? '' : key.slice(0, slash);
+  if (within(domain, `node-restriction.${dialect.labelDomain}`)) return false;
+  if (![dialect.labelDomain, dialect.apiDomain].some((own) => within(domain, own))) return true;
+  const { labels } = dialect;
+  const own = [labels.hostname, labels.os, labels.arch, labels.zone, labels.region, labels.instanceType];
+  const old = [
+    labels.betaOS,
+    labels.betaArch,
+    `beta.${dialect.labelDomain}/instance-type`,
+    `failure-domain.beta.${dialect.labelDomain}/zone`,
+    `failure-domain.beta.${dialect.labelDomain}/region`,
+  ];
+  if ([...own, ...old].includes(key)) return true;
+  return (
+    within(domain, `${dialect.components.nodeAgent}.${dialect.labelDomain}`) ||
+    within(domain, `node.${dialect.labelDomain}`)
+  );
+}
+
+const within = (domain: string, parent: string): boolean => domain === parent || domain.endsWith(`.${parent}`);

@@ -3,8 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t from 'tap';
 import { realClock as clock } from '#apimachinery/clock.js';
-import { LockFile } from '#apiserver/audit/lock-file.js';
-import { LogFile } from '#apiserver/audit/log-file.js';
+import { LockFile, LogFile } from '#apiserver/audit/log-file.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
 
 t.test('several writers of one file lose nothing, and put it aside once at a time', async (t) => {

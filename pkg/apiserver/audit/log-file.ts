@@ -2,12 +2,12 @@
  * Lines at the end of a file. Several processes may write one file: each write is whole lines, which the system puts at the
  * end, and a file that has become too large is put aside by one of them; the others follow.
  */
+
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, mkdir, open, rename, stat } from 'node:fs/promises';
+import { type FileHandle, mkdir, open, rename, rm, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import type { Clock } from '#apimachinery/clock.js';
 import { backupName, cleanBackups, type Retention } from '#apiserver/audit/backups.js';
-import { LockFile } from '#apiserver/audit/lock-file.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface LogFileOptions {
@@ -126,4 +126,44 @@ async function present(path: string): Promise<Stats | undefined> {
 
 function isSame(a: Stats | undefined, b: Stats): boolean {
   return a !== undefined && a.ino === b.ino && a.dev === b.dev;
+}
+
+/** Its holder has died: none needs it for so long. */
+const staleMs = 30_000;
+
+/** A file that one process at a time makes, for what several must not do at once. */
+export class LockFile {
+  readonly #path: string;
+  readonly #clock: Pick<Clock, 'now'>;
+
+  constructor(path: string, clock: Pick<Clock, 'now'>) {
+    this.#path = path;
+    this.#clock = clock;
+  }
+
+  /** False while another process has it; never waits. */
+  async take(): Promise<boolean> {
+    try {
+      await (await open(this.#path, 'wx', 0o600)).close();
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+      await this.#removeStale();
+      return false;
+    }
+  }
+
+  leave(): Promise<void> {
+    return rm(this.#path, { force: true });
+  }
+
+  async #removeStale(): Promise<void> {
+    try {
+      const { mtimeMs } = await stat(this.#path);
+      if (Math.abs(this.#clock.now() - mtimeMs) > staleMs) await this.leave();
+    } catch (error) {
+      // Its holder has just left it.
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    }
+  }
 }

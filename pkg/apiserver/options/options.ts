@@ -6,7 +6,6 @@ import type { Dialect } from '#apimachinery/dialect.js';
 import { auditOptions } from '#apiserver/options/audit.js';
 import { authenticationOptions } from '#apiserver/options/authentication.js';
 import { authorizationOptions } from '#apiserver/options/authorization.js';
-import { deprecatedOptions } from '#apiserver/options/deprecated.js';
 import { etcdOptions } from '#apiserver/options/etcd.js';
 import { genericServerOptions } from '#apiserver/options/generic.js';
 import { networkOptions } from '#apiserver/options/network.js';
@@ -56,3 +55,37 @@ export function apiServerOptions(dialect: Dialect) {
 }
 
 export type ApiServerValues = OptionValues<ReturnType<typeof apiServerOptions>>;
+
+const section = 'Deprecated';
+
+/** Options that 1.24 still accepts and that nothing needs any more. */
+const deprecatedOptions = {
+  'cloud-provider-gce-lb-src-cidrs': {
+    type: 'strings',
+    inert: true,
+    deprecated: 'use --cloud-provider-gce-l7lb-src-cidrs.',
+    section,
+    meaning: 'Sources of a cloud provider’s load balancers.',
+  },
+  'enable-logs-handler': {
+    type: 'bool',
+    default: true,
+    deprecated: 'will be removed in a future version',
+    section,
+    meaning: 'Show /var/log at /logs/.',
+  },
+  'nodeagent-https': {
+    type: 'bool',
+    default: true,
+    inert: true,
+    deprecated: 'node agents are always reached over HTTPS.',
+    section,
+    meaning: 'Reach node agents over HTTPS.',
+  },
+  'vendor-container-registry-config': {
+    type: 'string',
+    inert: true,
+    section,
+    meaning: "Configuration of a vendor's container registry.",
+  },
+} as const satisfies OptionTable;

@@ -1,5 +1,8 @@
 /** Why a connection came to nothing, in the words of 1.24. */
-import { certificateWords } from '#apiserver/service-routing/certificate-failure.js';
+
+import { isIP } from 'node:net';
+import type { PeerCertificate } from 'node:tls';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 
 /** What systems' and TLS' codes are called by the original's library, where it connects. */
 const connectWords: Readonly<Record<string, string>> = {
@@ -39,4 +42,64 @@ function tlsWords(message: string): string | undefined {
   if (reason === 'wrong version number') return 'http: server gave HTTP response to HTTPS client';
   const alert = /^\S+ alert (.+)$/.exec(reason)?.[1];
   return alert === undefined ? `tls: ${reason}` : `remote error: tls: ${alert}`;
+}
+
+const unknownAuthority = 'certificate signed by unknown authority';
+const expired = 'certificate has expired or is not yet valid';
+
+const wordsOfCodes: Readonly<Record<string, string>> = {
+  DEPTH_ZERO_SELF_SIGNED_CERT: unknownAuthority,
+  SELF_SIGNED_CERT_IN_CHAIN: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT: unknownAuthority,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: unknownAuthority,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: unknownAuthority,
+  CERT_UNTRUSTED: unknownAuthority,
+  CERT_HAS_EXPIRED: expired,
+  CERT_NOT_YET_VALID: expired,
+};
+
+/** A longer list of names is only counted. */
+const mostNames = 100;
+const alternativeName = /(DNS|IP Address):("(?:[^"\\]|\\.)*"|[^,]*)/g;
+
+/** What Node.js says of a certificate that is for other names. */
+interface NameError extends Error {
+  readonly host?: string;
+  readonly cert?: Pick<PeerCertificate, 'subjectaltname'>;
+}
+
+/**
+ * Why the certificate of a server was refused, in the words that 1.24's library has for it. Pure. Without the
+ * prefixes that all of these have in common; undefined where the certificate is not the reason.
+ */
+function certificateWords(error: NodeJS.ErrnoException): string | undefined {
+  const { code = '' } = error;
+  return code === 'ERR_TLS_CERT_ALTNAME_INVALID' ? wrongName(error) : wordsOfCodes[code];
+}
+
+function wrongName({ host = '', cert }: NameError): string {
+  const isAddress = isIP(host) !== 0;
+  const names = alternativeNames(cert?.subjectaltname ?? '', isAddress ? 'IP Address' : 'DNS');
+  if (names.length >= mostNames)
+    return `certificate is valid for ${names.length} ${isAddress ? 'IP SANs' : 'names'}, but none matched ${host}`;
+  if (names.length > 0) return `certificate is valid for ${names.join(', ')}, not ${host}`;
+  return isAddress
+    ? `cannot validate certificate for ${host} because it doesn't contain any IP SANs`
+    : `certificate is not valid for any names, but wanted to match ${host}`;
+}
+
+function alternativeNames(text: string, kind: 'DNS' | 'IP Address'): string[] {
+  return [...text.matchAll(alternativeName)]
+    .filter((match) => match[1] === kind)
+    .map(([, , name = '']) => (kind === 'DNS' ? unquoted(name) : (canonicalAddress(name) ?? name)));
+}
+
+/** Names with commas come as JSON. */
+function unquoted(name: string): string {
+  if (!name.startsWith('"')) return name;
+  try {
+    return String(JSON.parse(name));
+  } catch {
+    return name;
+  }
 }

@@ -1,12 +1,15 @@
 /** Keeps on record what this server writes and reads, from its start to its end. */
+import { isEstablished } from '#api/apiextensions/v1/customresourcedefinition/conditions.js';
+import { customresourcedefinitions } from '#api/apiextensions/v1/resources.gen.js';
+import type { CustomResourceDefinition } from '#api/apiextensions/v1/types.gen.js';
 import { aborted } from '#apimachinery/async/aborted.js';
+import { PendingNames } from '#apimachinery/async/pending-names.js';
 import type { Clock } from '#apimachinery/clock.js';
-import type { ObjectReader } from '#apiserver/objects/object-reader.js';
+import type { Follower, ObjectReader } from '#apiserver/objects/object-reader.js';
 import type { ServedResource } from '#apiserver/resources/served-resource.js';
 import type { StorageVersionBarrier } from '#apiserver/storageversions/barrier.js';
-import { CustomVersions } from '#apiserver/storageversions/custom-versions.js';
 import { VersionRecorder } from '#apiserver/storageversions/recorder.js';
-import { builtInRecords, type VersionRecord } from '#apiserver/storageversions/records.js';
+import { builtInRecords, customRecord, recordName, type VersionRecord } from '#apiserver/storageversions/records.js';
 import type { Client } from '#client/client.js';
 import type { Logger } from '#daemon/log/logger.js';
 
@@ -55,4 +58,72 @@ export class StorageVersions {
     };
     await Promise.all([custom.run(signal), again(), aborted(signal)]);
   }
+}
+
+interface CustomVersionsOptions {
+  readonly reader: ObjectReader;
+  readonly recorder: VersionRecorder;
+}
+
+/** Keeps the StorageVersions of custom resources in step with their definitions. */
+class CustomVersions implements Follower<CustomResourceDefinition> {
+  readonly #options: CustomVersionsOptions;
+  /** What is to be on record, by name. */
+  readonly #wanted = new Map<string, VersionRecord>();
+  readonly #pending = new PendingNames();
+
+  constructor(options: CustomVersionsOptions) {
+    this.#options = options;
+  }
+
+  replaced(definitions: readonly CustomResourceDefinition[]): void {
+    for (const definition of definitions) this.changed(definition);
+    this.only(new Set(definitions.map(({ metadata }) => metadata.name ?? '')));
+  }
+
+  /** Names of definitions are those of their resources, the other way around. */
+  only(names: ReadonlySet<string>): void {
+    for (const name of [...this.#wanted.keys()]) if (!names.has(definitionName(name))) this.#forget(name);
+  }
+
+  changed(definition: CustomResourceDefinition): void {
+    if (!isEstablished(definition)) return;
+    const record = customRecord(definition);
+    const old = this.#wanted.get(record.name);
+    if (old !== undefined && String(Object.values(old)) === String(Object.values(record))) return;
+    this.#wanted.set(record.name, record);
+    this.#pending.mark(record.name);
+  }
+
+  removed({ spec }: CustomResourceDefinition): void {
+    this.#forget(recordName(spec.group, spec.names.plural));
+  }
+
+  /** Writes all of them anew: somebody may have changed them. */
+  again(): void {
+    for (const name of this.#wanted.keys()) this.#pending.mark(name);
+  }
+
+  /** Runs until the signal aborts. */
+  async run(signal: AbortSignal): Promise<void> {
+    try {
+      await this.#options.reader.follow(customresourcedefinitions, this, signal);
+    } catch (error) {
+      if (!signal.aborted) throw error;
+    }
+    for await (const name of this.#pending.taken(signal)) {
+      const record = this.#wanted.get(name);
+      if (record === undefined) await this.#options.recorder.forget(name, signal);
+      else await this.#options.recorder.record(record, signal);
+    }
+  }
+
+  #forget(name: string): void {
+    if (this.#wanted.delete(name)) this.#pending.mark(name);
+  }
+}
+
+function definitionName(record: string): string {
+  const dot = record.lastIndexOf('.');
+  return `${record.slice(dot + 1)}.${record.slice(0, dot)}`;
 }

@@ -2,6 +2,7 @@
  * Spans to an OpenTelemetry collector, over OTLP and gRPC. They wait in a queue of limited length, are sent beside the work,
  * and are dropped where the collector is away or slow: no request ever waits for it.
  */
+
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { credentials } from '@grpc/grpc-js';
 import {
@@ -16,11 +17,20 @@ import {
 } from '@opentelemetry/api';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-grpc';
 import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BasicTracerProvider, ParentBasedSampler, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base';
+import {
+  BasicTracerProvider,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type ReadableSpan,
+  type SpanExporter,
+  type SpanProcessor,
+  TraceIdRatioBasedSampler,
+} from '@opentelemetry/sdk-trace-base';
+import type { Registry } from 'prom-client';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { messageOf } from '#apimachinery/errors/message.js';
+import { counter } from '#daemon/metrics/metric.js';
 import { boundOf, shareOf, TraceIds } from '#daemon/tracing/shares.js';
-import { SpanQueue } from '#daemon/tracing/span-queue.js';
 import { formatTraceparent, parseTraceparent } from '#daemon/tracing/traceparent.js';
 import type {
   CallSpan,
@@ -215,4 +225,71 @@ function remoteContext(traceparent: string | undefined): Context {
 /** The exporter takes URLs; names are looked up by DNS anyway. */
 function targetOf(endpoint: string): string {
   return endpoint.startsWith('unix:') ? endpoint : `http://${endpoint.replace(/^dns:\/+/, '')}`;
+}
+
+/** Spans that may wait; further ones are dropped. */
+const maxQueueSize = 2048;
+/** How long they wait for others to be sent with them. */
+const gatherMs = 1000;
+/** The library's results of an export. */
+const success = 0;
+
+/** What became of a span: it was sent, was dropped since too many waited, or the collector did not take it. */
+type SpanResult = 'sent' | 'dropped' | 'failed';
+
+/** The queue of spans that wait to be sent: limited in length, and counted. */
+class SpanQueue implements SpanProcessor {
+  readonly #batches: BatchSpanProcessor;
+  readonly #count: (result: SpanResult, spans: number) => void;
+  #waiting = 0;
+
+  constructor(exporter: SpanExporter, { timeoutMs, metrics }: { timeoutMs: number; metrics: Registry | undefined }) {
+    this.#count = counting(metrics);
+    this.#batches = new BatchSpanProcessor(this.#counted(exporter), {
+      maxQueueSize,
+      scheduledDelayMillis: gatherMs,
+      exportTimeoutMillis: timeoutMs,
+    });
+  }
+
+  onStart(): void {}
+
+  onEnd(span: ReadableSpan): void {
+    if (this.#waiting >= maxQueueSize) return this.#count('dropped', 1);
+    this.#waiting += 1;
+    this.#batches.onEnd(span);
+  }
+
+  forceFlush(): Promise<void> {
+    return this.#batches.forceFlush();
+  }
+
+  shutdown(): Promise<void> {
+    return this.#batches.shutdown();
+  }
+
+  #counted(exporter: SpanExporter): SpanExporter {
+    return {
+      export: (spans, told) => {
+        this.#waiting -= spans.length;
+        exporter.export(spans, (result) => {
+          this.#count(result.code === success ? 'sent' : 'failed', spans.length);
+          told(result);
+        });
+      },
+      shutdown: () => exporter.shutdown(),
+      ...(exporter.forceFlush && { forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve() }),
+    };
+  }
+}
+
+function counting(metrics: Registry | undefined): (result: SpanResult, spans: number) => void {
+  if (metrics === undefined) return () => undefined;
+  const spans = counter(metrics, {
+    name: 'tracing_spans_total',
+    help: 'Spans by what became of them: sent, dropped because too many waited, or failed because the collector did not take them',
+    labelNames: ['result'],
+  });
+  for (const result of ['sent', 'dropped', 'failed'] satisfies SpanResult[]) spans.inc({ result }, 0);
+  return (result, count) => spans.inc({ result }, count);
 }

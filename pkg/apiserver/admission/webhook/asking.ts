@@ -1,11 +1,13 @@
 /** One webhook asked about one request: what both kinds of webhooks have in common. */
 import { reviewVersions } from '#api/admissionregistration/v1/webhook/review-versions.js';
+import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { internalError, StatusError, timeout } from '#apimachinery/errors/status.js';
+import { toJSONText } from '#apimachinery/json-text.js';
+import type { AdmissionAttributes } from '#apiserver/admission/admission.js';
 import { type Outcome, recordFailedOpen, recordOwn, recordTime } from '#apiserver/admission/webhook/annotations.js';
 import { CallingWebhookError, dryRunUnsupported, WebhookDenial } from '#apiserver/admission/webhook/failures.js';
 import { type Invocation, isNamespace } from '#apiserver/admission/webhook/invocation.js';
-import { optionsText } from '#apiserver/admission/webhook/options-text.js';
 import { type Answer, readAnswer, reviewText } from '#apiserver/admission/webhook/review.js';
 import type { Subject } from '#apiserver/admission/webhook/subject.js';
 import { nameOf, type WebhookEnvironment } from '#apiserver/admission/webhook/webhook-source.js';
@@ -143,4 +145,26 @@ export async function underPolicy<T>(
       attributes.warn(`admission webhook ${JSON.stringify(name)} took ${seconds} seconds`);
     }
   }
+}
+
+const kinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
+
+/** The options of a request, as webhooks are told them. Pure. JSON; `null` for connections, which have none. */
+function optionsText(
+  dialect: Dialect,
+  { operation, dryRun, options }: Pick<AdmissionAttributes, 'operation' | 'dryRun' | 'options'>,
+  query: URLSearchParams,
+): string {
+  if (operation === 'CONNECT') return 'null';
+  const head = { kind: kinds[operation], apiVersion: dialect.apiVersion('meta', 'v1') };
+  const dry = dryRun ? { dryRun: ['All'] } : {};
+  if (operation === 'DELETE') return toJSONText({ ...head, ...options, dryRun: undefined, ...dry });
+  const fieldManager = query.get('fieldManager') ?? '';
+  const fieldValidation = query.get('fieldValidation') ?? '';
+  return toJSONText({
+    ...head,
+    ...dry,
+    ...(fieldManager === '' ? {} : { fieldManager }),
+    ...(fieldValidation === '' ? {} : { fieldValidation }),
+  });
 }
