@@ -149,25 +149,22 @@ export class SortedMap<V> {
 
 /** Index of the chunk that holds `key` or would: the last whose first key is not greater. */
 function chunkIndex(chunks: readonly Chunk<unknown>[], key: string): number {
-  let low = 0;
-  let high = chunks.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    const first = chunks[middle]?.keys[0] ?? '';
-    if (first <= key) low = middle + 1;
-    else high = middle;
-  }
-  return Math.max(0, low - 1);
+  return Math.max(0, firstIndex(chunks, ({ keys }) => (keys[0] ?? '') > key) - 1);
 }
 
 /** First position whose key is not less than `key`. */
 function lowerBound(keys: readonly string[], key: string): number {
-  let low = 0;
-  let high = keys.length;
+  return firstIndex(keys, (each) => each >= key);
+}
+
+/** The first, from the one at `from` on, of which that holds, as it does of all behind it; the length where there is none. */
+export function firstIndex<T>(items: readonly T[], holds: (item: T) => boolean, from = 0): number {
+  let low = from;
+  let high = items.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((keys[middle] ?? '') < key) low = middle + 1;
-    else high = middle;
+    if (holds(items[middle] as T)) high = middle;
+    else low = middle + 1;
   }
   return low;
 }

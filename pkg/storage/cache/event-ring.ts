@@ -2,6 +2,7 @@
 import type { Clock } from '#apimachinery/clock.js';
 import { CacheEntry, type EntryContext } from '#storage/cache/cache-entry.js';
 import type { ResourceEvent } from '#storage/resource-storage.js';
+import { firstIndex } from '#storage/sorted-map.js';
 import type { Revision, StoreEvent } from '#storage/store.js';
 
 /** Changes that happened before a cache was filled, put together from the store's history. */
@@ -145,14 +146,8 @@ export class EventRing {
 
   /** The changes after `revision`, which must not be below the floor. */
   after(revision: Revision): Change[] {
-    let low = this.#head;
-    let high = this.#recorded.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#recorded[middle] as Recorded).change.revision <= revision) low = middle + 1;
-      else high = middle;
-    }
-    return this.#recorded.slice(low).map((recorded) => recorded.change);
+    const first = firstIndex(this.#recorded, ({ change }) => change.revision > revision, this.#head);
+    return this.#recorded.slice(first).map((recorded) => recorded.change);
   }
 
   #record(into: Recorded[], change: Change, atMs: number): void {

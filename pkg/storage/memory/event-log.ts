@@ -1,4 +1,5 @@
 /** Every write since the last compaction, in revision order, and those who follow it. */
+import { firstIndex } from '#storage/sorted-map.js';
 import { type Revision, StoreError, type StoreEvent, type WatchMessage, type WatchOptions } from '#storage/store.js';
 
 /** Where the store stands. */
@@ -86,14 +87,7 @@ export class EventLog {
 
   /** Index of the first event whose revision is not below `revision`. */
   #firstFrom(revision: Revision): number {
-    let low = 0;
-    let high = this.#events.length;
-    while (low < high) {
-      const middle = (low + high) >>> 1;
-      if ((this.#events[middle] as StoreEvent).kv.modRevision < revision) low = middle + 1;
-      else high = middle;
-    }
-    return low;
+    return firstIndex(this.#events, ({ kv }) => kv.modRevision >= revision);
   }
 
   #wakeAll(): void {
