@@ -1,7 +1,7 @@
 import t from 'tap';
 import { schemeFor } from '#api/scheme.js';
 import { allSteps } from '#apimachinery/async/steps.js';
-import { mergedMembers } from '#apimachinery/codec/json/duplicates.js';
+import { duplicateKeys, mergedMembers } from '#apimachinery/codec/json/duplicates.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 import { RandomObjects } from '#apimachinery/testing/random-object.js';
@@ -49,5 +49,32 @@ t.test('a large text is read in steps', async (t) => {
   const text = `{"metadata":{"labels":{${'"a":"b",'.repeat(50_000)}"c":"d"}}}`;
   let steps = 0;
   for (const _ of mergedMembers(Buffer.from(text), pod)) steps++;
+  t.ok(steps > 5, `${steps} steps`);
+});
+
+t.test('the places of members that repeat', async (t) => {
+  const many = Array.from({ length: 100 }, (_, i) => `"key${i}":{}`).join();
+  const rows: readonly (readonly [text: string, paths: readonly string[]])[] = [
+    ['null', []],
+    ['{"a":{"b":1},"c":[{"b":"a"},{"b":{}}]}', []],
+    ['{"a":[0,{"b":1,"b":2,"b":3}],"a":{}}', ['a[1].b', 'a[1].b', 'a']],
+    // Of the same hash, and written in two ways.
+    ['{"Aa":1,"BB":2}', []],
+    ['{"Aa":1,"BB":2,"Aa":3}', ['Aa']],
+    ['{"a":1,"\\u0061":2,"\\u0062":3,"b":4}', ['a', 'b']],
+    ['{"é":1,"x":{"é":1},"é":2}', ['é']],
+    [`{${many}}`, []],
+    [`{"x":[{${many},"key0":1,"key99":1,"key100":1}]}`, ['x[0].key0', 'x[0].key99']],
+    // Where another object has been at the same depth.
+    ['[{"a":1},{"a":1},{"b":[{"a":1}],"c":{"a":1}}]', []],
+  ];
+  for (const [text, paths] of rows) t.same(allSteps(duplicateKeys(Buffer.from(text), 10)), paths, text);
+  t.equal(
+    allSteps(duplicateKeys(Buffer.from(`{${'"a":1,'.repeat(50)}"b":2}`), 10)).length,
+    10,
+    'no more than are asked for',
+  );
+  let steps = 0;
+  for (const _ of duplicateKeys(Buffer.from(`[${'{"a":"b"},'.repeat(50_000)}0]`), 10)) steps++;
   t.ok(steps > 5, `${steps} steps`);
 });
