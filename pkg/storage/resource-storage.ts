@@ -36,7 +36,7 @@ export interface Entry {
   object(): unknown;
   /**
    * The object, possibly without what its kind calls its bulk: for who looks at all objects of a kind and needs none of that.
-   * Made anew at each use.
+   * Not to be modified either.
    */
   outline(): unknown;
   /** Bytes of another representation, made once per entry by `make` and kept under `name` (bounded by the entry's life). */

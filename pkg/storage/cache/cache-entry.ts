@@ -151,7 +151,7 @@ export class CacheEntry implements Entry {
 
   outline(): unknown {
     // The object is as good.
-    return this.#object ?? this.#decoded(this.#outline ?? this.json());
+    return this.#object === undefined && this.#outline !== undefined ? this.#decoded(this.#outline) : this.object();
   }
 
   /** Throws 500 for an entry that cannot be read. */
