@@ -15,6 +15,16 @@ t.test('imports go down', (t) => {
   t.end();
 });
 
+t.test('how entries are packed is known in the room of storage only', (t) => {
+  for (const file of ['packed-bytes.ts', 'template.ts']) {
+    t.notOk(refused('pkg/storage/cache/a.ts', `pkg/storage/packing/${file}`));
+    t.ok(refused('pkg/apiserver/a.ts', `pkg/storage/packing/${file}`));
+    t.ok(refused('cmd/orch/a.ts', `pkg/storage/packing/${file}`));
+  }
+  t.notOk(refused('pkg/apiserver/a.ts', 'pkg/storage/packing/packing.ts'), 'what packs, for all caches of a server');
+  t.end();
+});
+
 t.test('programs stand alone', (t) => {
   t.notOk(refused('cmd/orchctl/main.ts', 'pkg/client/b.ts'));
   t.ok(refused('cmd/orchctl/main.ts', 'cmd/orch/b.ts'));

@@ -44,6 +44,9 @@ export function wrongSubpaths(subpaths: Subpaths): string[] {
   return [...wrong, ...Object.keys(subpaths).filter((name) => !known.has(name))];
 }
 
+/** Folders that other rooms see one file of. */
+const secrets: Readonly<Record<string, string>> = { 'pkg/storage/packing/': 'pkg/storage/packing/packing.ts' };
+
 /** The program that composes the daemons; the others stand alone. */
 const composer = 'orch';
 
@@ -55,7 +58,12 @@ export function upwardImports(imports: readonly Import[]): Import[] {
 function mayImport(from: string, to: string): boolean {
   const [tree, room = ''] = from.split('/');
   const [toTree, toRoom = ''] = to.split('/');
+  if ((tree === 'pkg' || tree === 'cmd') && room !== toRoom && isSecret(to)) return false;
   if (tree === 'pkg') return toTree === 'pkg' && (room === toRoom || below[room]?.includes(toRoom) === true);
   if (tree === 'cmd') return toTree === 'pkg' || (toTree === 'cmd' && (room === toRoom || room === composer));
   return true;
+}
+
+function isSecret(file: string): boolean {
+  return Object.entries(secrets).some(([folder, shown]) => file.startsWith(folder) && file !== shown);
 }
