@@ -1,6 +1,6 @@
 /**
  * Fails for cycles of imports among the files or the folders of each room and each program, for imports that go up, for
- * state of modules in the product, and for exports that nobody imports.
+ * state of modules and look-ups of frozen objects in the product, and for exports that nobody imports.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -51,6 +51,15 @@ function statesOfModules(sources: ReadonlyMap<string, string>): string[] {
   return [...found, ...[...unused].map((key) => `exception without its state: ${key}`)];
 }
 
+/** Types say what may be written; the one place that asks at run time has the reason. */
+function looksForFrozen(sources: ReadonlyMap<string, string>): string[] {
+  return [...sources]
+    .filter(
+      ([path, text]) => isProduct(path) && path !== 'pkg/apimachinery/freeze.ts' && text.includes('Object.isFrozen'),
+    )
+    .map(([path]) => `looks for frozen objects at run time: ${path}`);
+}
+
 const { imports: subpaths } = JSON.parse(await readFile('package.json', 'utf8')) as { imports: Subpaths };
 const [imports, sources, programs] = await Promise.all([readImports(), readSources(), readdir('cmd')]);
 const cycles = untangled(programs).flatMap((folder) => [
@@ -65,7 +74,7 @@ const unused = unusedExports(sources, {
   // Written for whoever may need it.
   isRoot: (path) => path.endsWith('.gen.ts'),
 }).map(({ path, name }) => `nobody imports ${name} of ${path}`);
-const failures = [...cycles, ...rooms, ...upward, ...states, ...unused];
+const failures = [...cycles, ...rooms, ...upward, ...states, ...unused, ...looksForFrozen(sources)];
 for (const text of failures) console.error(text);
 console.log(
   `${imports.length} imports: ${cycles.length} cycles, ${upward.length} upwards; ${states.length} states of modules; ` +
