@@ -214,8 +214,8 @@ const rates: Readonly<Record<string, { readonly qps: number; readonly burst: num
 };
 
 /**
- * How each controller talks to the API server: as whom, and how often. Clients and recorders, made once and kept from
- * one term of leading to the next.
+ * How each controller talks to the API server: as which user, and how often. Clients and recorders are made once and
+ * kept from one term of leading to the next.
  */
 function controllerClients(
   { values, dialect, clock }: ProgramContext<ControllerManagerOptionTable>,

@@ -90,7 +90,7 @@ class IngressProcess implements Daemon {
       () => {
         this.#isReady = true;
       },
-      // Whoever waits for it hears of it.
+      // Callers of `start` hear of it.
       () => undefined,
     );
     const watched = informers.start(AbortSignal.any([signal, this.#stop.signal]));
@@ -99,7 +99,7 @@ class IngressProcess implements Daemon {
 
   async close(): Promise<void> {
     const { connection, controller, recorder } = this.#parts;
-    // Whoever asks is to send requests elsewhere from now on.
+    // Load balancers are to send requests elsewhere from now on.
     this.#isReady = false;
     await controller.close();
     await recorder.close();

@@ -147,7 +147,7 @@ class ProxyProcess implements Daemon {
     await connection.close();
   }
 
-  /** Unhealthy when something has waited for two periods: whoever asks is to send traffic elsewhere. */
+  /** Unhealthy when something has waited for two periods: load balancers are to send traffic elsewhere. */
   #health(): PlainAnswer {
     const { clock, proxy, syncPeriodMs } = this.#parts;
     const { lastSync, queuedAt } = proxy.times;

@@ -184,10 +184,10 @@ async function startCluster(
 }
 
 /**
- * Opens the cluster of one machine to more servers, without an end of anything but its etcd, which is started once
- * more to listen for the others: about a second in which requests wait, once in the life of a cluster. A single
- * member listens on loopback alone, since most clusters never have another one. It is asked for by a signal, after
- * the settings say at which address: whoever may send that may do all of this anyway.
+ * Opens the cluster of one machine to more servers, without an end of anything but its etcd, which is started once more
+ * to listen for the others: about a second in which requests wait, once in the life of a cluster. A single member
+ * listens on loopback alone, since most clusters never have another one. A signal asks for it, after the settings say
+ * at which address: a process that may send that signal may do all of this anyway.
  */
 async function openOnRequest(
   context: ClusterContext,
@@ -201,7 +201,7 @@ async function openOnRequest(
     if (isOpen || server === undefined || etcdProgram === undefined) return;
     isOpen = true;
     try {
-      // Before anybody else can be there.
+      // Before another server can be there.
       await elect?.(server.name);
       await ensureEtcdPki(layout.pki, { now: clock.now(), ips: [server.address] });
       await etcdProgram.restart();
@@ -271,7 +271,7 @@ function startStoreCare(context: ClusterContext, etcd: ForeignEtcd): void {
   });
   const work = (signal: AbortSignal) => {
     const all = [backups.run(signal)];
-    // Whoever runs an etcd of his own looks after it.
+    // Operators look after an etcd of their own.
     if (start.foreignEtcd === undefined) {
       const store = openLastingStore(etcd);
       const openAdmin = async () => new (await import('#etcd-admin/admin.js')).EtcdAdmin(access());

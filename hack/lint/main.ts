@@ -1,6 +1,6 @@
 /**
  * Fails for cycles of imports among the files or the folders of each room and each program, for imports that go up, for
- * state of modules and look-ups of frozen objects in the product, and for exports that nobody imports.
+ * state of modules and look-ups of frozen objects in the product, and for exports without an import.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';

@@ -20,8 +20,8 @@ export class InternTable {
   readonly #met = new Int32Array(slots);
 
   /**
-   * What `read` makes of the bytes from `start` on and before `end`, or made of the same ones for the same type before. It is
-   * frozen once others may have it; nobody may change it from the start.
+   * What `read` makes of the bytes from `start` on and before `end`, or made of the same ones for the same type before.
+   * The value is frozen once it is shared; its reader must not change it from the start.
    */
   of(type: { readonly name: string }, buffer: Buffer, start: number, end: number, read: () => unknown): unknown {
     if (end - start > maxBytes) return read();

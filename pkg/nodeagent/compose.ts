@@ -148,7 +148,7 @@ interface EvictionInput extends Pick<PodParts, 'manager' | 'statics' | 'statuses
 }
 
 /**
- * Puts together what evicts the pods that hold more than they may. Nothing where pods have no files, or the gate
+ * What evicts the pods that hold more files than they may. Undefined where pods have no files, or the gate
  * LocalStorageCapacityIsolation is off.
  */
 function newStorageEvictor(

@@ -202,8 +202,8 @@ const lookMs = 200;
 const giveUpMs = 1023_000;
 
 /**
- * The end of `--runonce`: the static pods run, or never will. Resolves when every container of every static pod runs,
- * or `signal` aborts. Rejects when one of them cannot.
+ * The end of `--runonce`: resolves when every container of every static pod runs, or `signal` aborts. Rejects when one
+ * of them cannot.
  */
 async function untilTheyRun({ statics, statuses, clock, signal }: RunOnceInput): Promise<void> {
   const end = clock.monotonic() + giveUpMs;

@@ -99,10 +99,7 @@ function storageOf({ spec, status }: PersistentVolumeClaim): string | undefined 
   return roundUpToWhole(larger);
 }
 
-/**
- * Objects of any kind, of which quotas count nothing but how many there are. `count/jobs.batch`, `count/secrets`;
- * `group` is the name on the wire, empty for core.
- */
+/** `count/jobs.batch`, `count/secrets`; `group` is the name on the wire, empty for core. */
 function objectCountName(group: string, resource: string): string {
   return group === '' ? `count/${resource}` : `count/${resource}.${group}`;
 }

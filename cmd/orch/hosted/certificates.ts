@@ -130,7 +130,7 @@ interface SecretPlace {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The files of a PKI in a Secret. Undefined where there is no such Secret. */
+/** Undefined where there is no such Secret. */
 async function readSecret(client: Client, { name, namespace }: SecretPlace): Promise<Secret | undefined> {
   try {
     return await client.resource(secrets).get(name, { namespace });
@@ -145,7 +145,7 @@ export function filesOf(secret: Secret | undefined): Files {
   return Object.fromEntries(data.map(([name, encoded]) => [name, Buffer.from(encoded, 'base64').toString('utf8')]));
 }
 
-/** Somebody else has written the Secret meanwhile. */
+/** Another writer has changed the Secret meanwhile. */
 class SecretChangedError extends Error {
   override readonly name = 'SecretChangedError';
 }

@@ -184,12 +184,12 @@ function connected(server: string, clock: Clock): Promise<Socket | undefined> {
 
 /** A server that has been sent something answers, or acknowledges it, within this. */
 const answerMs = 1000;
-/** One that nobody asks anything may be silent for longer. */
+/** A server without requests under way may be silent for longer. */
 const idleMs = 10_000;
 
 /**
- * When a server that says nothing is to be asked whether it is still there. What was seen of one server, over all
- * connections to it. Instants are of a monotonic clock; ms.
+ * What was seen of one server over all connections to it, and when to ask a silent one whether it is still there.
+ * Instants are of a monotonic clock; ms.
  */
 export class Silence {
   #heardAtMs: number;

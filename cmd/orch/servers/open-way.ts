@@ -32,8 +32,8 @@ export async function openWay(context: ClusterContext): Promise<KnownServers> {
 }
 
 /**
- * Client configs of a machine whose way to the API servers may have another port than at its last start. Has all
- * clusters of the file at this server. No error where there is no file; throws KubeconfigErrors.
+ * Points all clusters of the client config at this server, whose port may be another than at the last start. No error
+ * where there is no file; throws KubeconfigErrors.
  */
 export function pointAt(file: string, server: string): void {
   editClientConfig(file, ({ clusters }) => {

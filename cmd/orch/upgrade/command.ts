@@ -225,8 +225,8 @@ const name = 'orch-upgrade';
 const durationSeconds = 900;
 
 /**
- * Servers of one cluster are upgraded one at a time: whoever begins takes a lease. Resolves with what gives it back.
- * Rejects with a SetupError while another server is being upgraded.
+ * Takes the lease of upgrades, since servers of one cluster are upgraded one at a time. Resolves with what gives it
+ * back. Rejects with a SetupError while another server is being upgraded.
  */
 async function takeTurn(client: Client, holder: string, clock: Clock): Promise<(client: Client) => Promise<void>> {
   const namespace = client.dialect.namespaces.system;

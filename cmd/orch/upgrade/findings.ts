@@ -200,10 +200,7 @@ interface Release {
   readonly patch: number;
 }
 
-/**
- * Releases, as `/version` and nodes name them. Pure. Of `v1.24.0` and `v1.24.0-rc.1+abc`; undefined for what is no
- * release.
- */
+/** Of `v1.24.0` and `v1.24.0-rc.1+abc`, as `/version` and nodes name releases; undefined for what is no release. */
 function parseRelease(text: string): Release | undefined {
   const [, major, minor, patch] = /^v?(\d{1,5})\.(\d{1,5})\.(\d{1,5})(?:[-+].*)?$/.exec(text) ?? [];
   if (major === undefined || minor === undefined || patch === undefined) return undefined;

@@ -176,8 +176,8 @@ interface DocumentText {
 }
 
 /**
- * YAML documents, one by one, so that one at fault can be named. Splits at the lines that begin with `---`, which no
- * document can contain (YAML 1.2, 9.1.2). Documents without a line of content are left out.
+ * Splits YAML into documents, so that one at fault can be named: at the lines that begin with `---`, which no document
+ * can contain (YAML 1.2, 9.1.2). Documents without a line of content are left out.
  */
 export function splitDocuments(text: string): DocumentText[] {
   const documents: DocumentText[] = [];

@@ -14,10 +14,7 @@ interface Usage {
   readonly limits: Readonly<Record<string, string>>;
 }
 
-/**
- * Whether what is asked for stays within one item of a LimitRange. Pure. One sentence per bound that is broken; empty
- * when all hold.
- */
+/** One sentence for each bound of one item of a LimitRange that the usage breaks; empty when all hold. Pure. */
 function limitFailures(item: LimitRangeItem, usage: Usage): string[] {
   const failures: string[] = [];
   for (const [name, min] of Object.entries(item.min ?? {})) failures.push(...minimum(item.type, name, min, usage));

@@ -190,8 +190,8 @@ interface MirrorPodContext {
 }
 
 /**
- * A node may create the images of its own static pods, which must not refer to anything of the cluster. Why the pod
- * is no such image, in the words of 1.24; `no node` where the node itself is not there.
+ * Why a pod is not the image of a static pod of its node, in the words of 1.24; `no node` where the node itself is not
+ * there. Images must not refer to anything of the cluster.
  */
 function mirrorPodFailure(pod: Pod, found: Node | undefined, context: MirrorPodContext): string | undefined {
   const { node, dialect } = context;
@@ -224,10 +224,7 @@ function ownerFailure({ metadata }: Pod, found: Node | undefined, node: string):
   return owner.uid === uid ? undefined : `${who} UID mismatch: expected ${uid} got ${owner.uid}`;
 }
 
-/**
- * Which labels a node agent may put on its own node: pods are steered by the others. Names of labels that were added,
- * changed or removed although the node may not.
- */
+/** Names of labels that were added, changed or removed although the node agent may not: pods are steered by these. */
 export function forbiddenLabels(
   now: Readonly<Record<string, string>>,
   before: Readonly<Record<string, string>>,

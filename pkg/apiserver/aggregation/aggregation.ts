@@ -119,8 +119,8 @@ const attempts = 5;
 const answerMs = 5000;
 
 /**
- * Asks an extension API server for what it must serve: the list of a version's resources. The failure, in the words
- * of 1.24, of the last of several attempts at once; undefined as soon as one has succeeded.
+ * Asks an extension API server for the list of a version's resources. The failure, in the words of 1.24, of the last of
+ * several attempts at once; undefined as soon as one has succeeded.
  */
 async function checkDiscovery(
   options: DiscoveryCheckOptions,
@@ -161,7 +161,7 @@ async function attempt(options: DiscoveryCheckOptions, remote: RemoteService, si
       backend,
       method: 'GET',
       path,
-      // Whoever is asked lets the members of that group see everything.
+      // Extension servers let the members of that group see everything.
       headers: userHeaders({ name: dialect.users.aggregator, groups: [dialect.groups.masters] }),
       signal: AbortSignal.any([signal, late.signal]),
     });

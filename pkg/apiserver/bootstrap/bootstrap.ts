@@ -164,8 +164,8 @@ async function reconcile<T extends ApiObjectShape>(
 }
 
 /**
- * What has to change in existing roles and bindings so that they hold at least the defaults. Pure. The object as it
- * should be stored; undefined when it is good as it is (or its owner turned updates off).
+ * An existing role that holds at least the defaults, as it should be stored; undefined when it is good as it is, or its
+ * owner turned updates off. Pure.
  */
 export function plannedRole<T extends Role | ClusterRole>(wanted: T, found: T, dialect: Dialect): T | undefined {
   if (isProtected(found, dialect)) return undefined;

@@ -6,8 +6,8 @@ import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { Rule } from '#daemon/options/validate.js';
 
 /**
- * What Go's URL parser refuses, in its words (`net/url`), of the texts that options have. Undefined for what it
- * takes, which is nearly everything: a host needs no dots, and a text without a scheme is a path.
+ * What Go's URL parser (`net/url`) refuses about the text of an option, in its words. Undefined for what it takes,
+ * which is nearly everything: a host needs no dots, and a text without a scheme is a path.
  */
 function goURLError(text: string): string | undefined {
   const why = problemOf(text);

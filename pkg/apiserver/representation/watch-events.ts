@@ -219,10 +219,10 @@ class Block {
 }
 
 /**
- * Encoders, and the newest frames. A change goes to all watchers of a form as the same
- * bytes. Frames of a form stand one behind the other in blocks, in the order in which they were asked for first: several
- * changes that wait for a watcher are one piece of a block, wherever it has come to. So whoever is behind costs no more
- * than others, but for the sending.
+ * Encoders, and the newest frames. A change goes to all watchers of a form as the same bytes. Frames of a form stand
+ * one behind the other in blocks, in the order in which they were asked for first: several changes that wait for a
+ * watcher are one piece of a block, wherever it has come to. So a watcher that is behind costs no more than others, but
+ * for the sending.
  */
 export class RecentFrames {
   readonly #encoders = new WeakMap<ServedResource, Map<Encoding, FrameEncoder>>();

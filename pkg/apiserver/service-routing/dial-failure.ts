@@ -69,8 +69,8 @@ interface NameError extends Error {
 }
 
 /**
- * Why the certificate of a server was refused, in the words that 1.24's library has for it. Pure. Without the
- * prefixes that all of these have in common; undefined where the certificate is not the reason.
+ * Why the certificate of a server was refused, in the words of 1.24's library, without the prefixes that all of these
+ * have in common; undefined where the certificate is not the reason. Pure.
  */
 function certificateWords(error: NodeJS.ErrnoException): string | undefined {
   const { code = '' } = error;

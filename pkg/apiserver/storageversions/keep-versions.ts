@@ -99,7 +99,7 @@ class CustomVersions implements Follower<CustomResourceDefinition> {
     this.#forget(recordName(spec.group, spec.names.plural));
   }
 
-  /** Writes all of them anew: somebody may have changed them. */
+  /** Writes all of them anew: other clients may have changed them. */
   again(): void {
     for (const name of this.#wanted.keys()) this.#pending.mark(name);
   }

@@ -138,15 +138,12 @@ export class EndpointSliceMirroringController implements Controller {
   }
 }
 
-/**
- * The endpoint slices that say the same as an Endpoints object which somebody else maintains. Pure. Value of the
- * managed-by label on the slices of this controller.
- */
+/** Value of the managed-by label on the slices of this controller. */
 function mirrorManager(dialect: Dialect): string {
   return `endpointslicemirroring-controller.${dialect.apiDomain}`;
 }
 
-/** True when nobody else makes slices for the service: it selects no pods, and its Endpoints are not a lock. */
+/** True when no other controller makes slices for the service: it selects no pods, and its Endpoints are not a lock. */
 function shouldMirror(dialect: Dialect, service: Service | undefined, endpoints: Endpoints): boolean {
   const { labels = {}, annotations = {}, deletionTimestamp } = endpoints.metadata;
   if (deletionTimestamp !== undefined || labels[dialect.labels.skipMirror] === 'true') return false;

@@ -231,10 +231,7 @@ function selectorOf(text: string): LabelSelector | { reason: string; event: stri
   }
 }
 
-/**
- * Asks for what an autoscaler's metrics are. What is measured of the metric now, or why not, in the words of release
- * 1.24. Never throws.
- */
+/** What is measured of the metric now, or why not, in the words of release 1.24. Never throws. */
 async function observe(
   client: MetricsClient,
   spec: MetricSpec,

@@ -141,9 +141,9 @@ const initialMs = 10_000;
 const maxMs = 360_000;
 
 /**
- * How long a job waits before it makes a pod in the place of one that failed. Pure, and read off the pods alone. The
- * instant (ms) before which no pod is made; 0 when there is nothing to wait for. 10 seconds after the first failure,
- * doubled with each further one up to 6 minutes; a success ends the row of failures.
+ * The instant (ms) before which no pod is made in the place of one that failed; 0 when there is nothing to wait for.
+ * Read off the pods alone: 10 seconds after the first failure, doubled with each further one up to 6 minutes; a success
+ * ends the row of failures. Pure.
  */
 function backoffUntil(pods: readonly Pod[], now: number): number {
   let lastSuccessMs = 0;
@@ -151,7 +151,7 @@ function backoffUntil(pods: readonly Pod[], now: number): number {
   for (const pod of pods) {
     const phase = pod.status?.phase;
     if (phase === 'Succeeded') lastSuccessMs = Math.max(lastSuccessMs, finishedMs(pod));
-    // A pod that somebody deletes did not fail by itself.
+    // A pod that a client deletes did not fail by itself.
     else if (phase === 'Failed' && pod.metadata.deletionTimestamp === undefined) failures.push(finishedMs(pod));
   }
   const row = failures.filter((ms) => ms > lastSuccessMs);

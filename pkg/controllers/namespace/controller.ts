@@ -169,7 +169,7 @@ async function deleteAll(
   const options = { namespace, propagationPolicy: 'Background' as const, signal };
   const found = (await resource.list({ namespace, signal })).items;
   if (found.length === 0) return [];
-  // What is being deleted already waits for somebody else; asking again would not help.
+  // What is being deleted already waits for a finalizer; asking again would not help.
   const fresh = found.filter((object) => object.metadata.deletionTimestamp === undefined);
   if (fresh.length === 0) return found;
   if (type.verbs.includes('deletecollection')) await resource.deleteCollection(options);

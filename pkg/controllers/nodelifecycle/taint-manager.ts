@@ -104,7 +104,7 @@ type EvictionPlan =
   /** After that many milliseconds under the taints; zero is at once. */
   | { readonly kind: 'leave'; readonly afterMs: number };
 
-/** When a pod has to leave its node because of the node's NoExecute taints. Pure. */
+/** The node's NoExecute taints. Pure. */
 function noExecuteTaints(node: Node | undefined): readonly Taint[] {
   return (node?.spec.taints ?? []).filter((taint) => taint.effect === 'NoExecute');
 }

@@ -225,8 +225,8 @@ interface ServiceChange {
 }
 
 /**
- * Which changes of a service are the load balancer's business, and what 1.24 tells of them. Pure. The first change
- * that the load balancer must follow; undefined when there is none.
+ * The first change of a service that the load balancer must follow, as 1.24 tells of it; undefined when there is none.
+ * Pure.
  */
 export function changeOf(old: Service, service: Service): ServiceChange | undefined {
   const [wanted, wants] = [wantsLoadBalancer(old), wantsLoadBalancer(service)];

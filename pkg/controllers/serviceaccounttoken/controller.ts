@@ -235,7 +235,7 @@ class TokenGeneration {
       written.wrote(key, accounts, updated);
     } catch (error) {
       if (made !== undefined) await this.#discard(key, made);
-      // Somebody else has changed the account, which brings the key back, or it is gone.
+      // Another client has changed the account, which brings the key back, or it is gone.
       if (!isConflict(error) && !isNotFound(error)) throw error;
     }
   }

@@ -60,8 +60,8 @@ interface TextFormatOptions {
 }
 
 /**
- * Log lines as the daemons of release 1.24 write them: `I0503 00:00:00.123456 4711 scheduler] "Message" key="value"`.
- * One record as pino hands it on, as one line with its newline.
+ * One record as pino hands it on, as a line with its newline as the daemons of release 1.24 write it: `I0503
+ * 00:00:00.123456 4711 scheduler] "Message" key="value"`.
  */
 function formatText(record: Readonly<Record<string, unknown>>, options: TextFormatOptions): string {
   const { level, time, msg, name, pid: _pid, hostname: _hostname, err, ...fields } = record;

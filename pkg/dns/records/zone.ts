@@ -210,10 +210,7 @@ function isName(labels: readonly string[]): boolean {
   }
 }
 
-/**
- * Names that are made of addresses. The address that a reverse name is of, such as `1.0.96.10.in-addr.arpa`;
- * undefined for parts of one.
- */
+/** The address that a reverse name is of, such as `1.0.96.10.in-addr.arpa`; undefined for parts of one. */
 function addressOfReverse(labels: readonly string[]): string | undefined {
   const [domain, top] = labels.slice(-2);
   if (top !== 'arpa') return undefined;

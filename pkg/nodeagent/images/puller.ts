@@ -179,7 +179,7 @@ export class ImagePuller {
   }
 }
 
-/** References of images. `busybox` → `busybox:latest`; digests and tags stay. */
+/** `busybox` → `busybox:latest`; digests and tags stay. */
 export function withDefaultTag(image: string): string {
   if (image.includes('@')) return image;
   return /:[^/]+$/.test(image) ? image : `${image}:latest`;
@@ -224,7 +224,10 @@ interface Pull {
   waiters: number;
 }
 
-/** Pulls under way: shared by all who want the same, one at a time where that is asked for, ended when nobody waits. */
+/**
+ * Pulls under way: shared by pods that want the same image, one at a time where that is asked for, ended when no pod
+ * waits.
+ */
 class Pulls {
   readonly #clock: Clock;
   readonly #serialize: boolean;
@@ -239,7 +242,7 @@ class Pulls {
 
   /**
    * Resolves when the pull of that key is done: the one under way, or `work`. Rejects with its failure, or with the
-   * signal's reason when that aborts; the pull itself is aborted when nobody waits for it any more.
+   * signal's reason when that aborts; the pull itself is aborted when no caller waits for it any more.
    */
   async join(key: string, work: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     const pull = this.#running.get(key) ?? this.#begin(key, work);

@@ -5,10 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { networkInterfaces } from 'node:os';
 import type { AddressSources } from '#nodeagent/node/address.js';
 
-/**
- * Default routes in the tables that Linux shows below `/proc/net`. Pure. Names of the interfaces with a default route
- * in the text of `/proc/net/route`, in its order.
- */
+/** Names of the interfaces with a default route in the text of `/proc/net/route`, in its order. Pure. */
 export function defaultRoutes4(text: string): string[] {
   return text.split('\n').flatMap((line) => {
     // Iface Destination Gateway Flags RefCnt Use Metric Mask MTU Window IRTT

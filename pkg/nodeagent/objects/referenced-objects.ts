@@ -147,7 +147,7 @@ class CachedObject<T extends ApiObject> {
     this.#options = options;
   }
 
-  /** What was read is too old for somebody who has just come. */
+  /** What was read is too old for a pod that has just come. */
   expire(): void {
     if (this.#last !== undefined) this.#last = { ...this.#last, at: Number.NEGATIVE_INFINITY };
   }

@@ -76,8 +76,8 @@ const table: readonly Gated[] = [
 ];
 
 /**
- * Options that need a feature gate to be on (specification 3, 2.1). 1.24 looks at this one among the flags, with
- * words of its own.
+ * This one, of the options that need a feature gate (specification 3, 2.1), 1.24 looks at among the flags, with words
+ * of its own.
  */
 const seccompRule: Rule<NodeAgentOptions> = (values) =>
   values['seccomp-default'] && !new FeatureGates(values['feature-gates']).enabled('SeccompDefault')

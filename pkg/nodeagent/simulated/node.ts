@@ -49,7 +49,7 @@ export function simulatedDependencies(options: {
   };
 }
 
-/** Checks of simulated containers: their addresses answer nobody, so that the annotations decide. */
+/** Checks of simulated containers: no process answers at their addresses, so that the annotations decide. */
 export class SimulatedChecker implements Checker {
   readonly #runtime: SimulatedRuntime;
   readonly #exec: RuntimeChecker;
@@ -66,7 +66,7 @@ export class SimulatedChecker implements Checker {
   }
 }
 
-/** The machine of a simulated node. A machine of any size; its agent is reached where this process is. */
+/** The machine of a simulated node, of any size; its agent is reached where this process is. */
 export class SimulatedMachine implements Machine {
   readonly #facts: MachineFacts;
   readonly #address: string | undefined;

@@ -282,7 +282,7 @@ function sum<T>(items: readonly T[], value: (item: T) => number): number {
   return items.reduce((total, item) => total + value(item), 0);
 }
 
-/** The cgroup that this process is in. Its path; undefined for the root, which is the machine's. */
+/** Path of the cgroup that this process is in; undefined for the root, which is the machine's. */
 async function ownCgroup(version: 1 | 2): Promise<string | undefined> {
   return parseOwnCgroup(await readFile('/proc/self/cgroup', 'utf8').catch(() => ''), version);
 }

@@ -211,7 +211,7 @@ function newer(a: Pod, b: Pod): boolean {
   return left.length === right.length ? left > right : left.length > right.length;
 }
 
-/** Fields that the node agent owns; all others of a status are somebody else's. */
+/** Fields that the node agent owns; all others of a status belong to other writers. */
 const ownedFields = [
   'phase',
   'message',
@@ -239,10 +239,7 @@ function isContainerStatus(value: unknown): boolean {
   return typeof value === 'object' && value !== null && 'restartCount' in value;
 }
 
-/**
- * The difference between two statuses, as the smallest strategic merge patch. Both together: `own` is what the node
- * agent says; conditions of other types are somebody else's.
- */
+/** Both statuses together: `own` is what the node agent says; conditions of other types belong to other writers. */
 function mergedStatus(foreign: PodStatus | undefined, own: PodStatus): PodStatus {
   const types = new Set(own.conditions?.map(({ type }) => type));
   const others = foreign?.conditions?.filter(({ type }) => !types.has(type)) ?? [];
@@ -286,9 +283,9 @@ export function statusPatch(from: PodStatus | undefined, to: PodStatus): Record<
 const starting = new Set(['ContainerCreating', 'PodInitializing']);
 
 /**
- * Which statuses of pods only tell that they are still being started. True of a status that another one will soon
- * take the place of: everything still waits for its turn, and nothing has gone wrong. Where writes are rare, such a
- * word can wait for those that somebody else may wait for. Pure.
+ * True of a status that only tells that its pod is still being started, which another one will soon take the place of:
+ * everything still waits for its turn, and nothing has gone wrong. Where writes are rare, it can wait for those that
+ * clients may wait for. Pure.
  */
 function isProgress({ phase, containerStatuses = [], initContainerStatuses = [], reason }: PodStatus): boolean {
   if (phase !== 'Pending' || reason !== undefined) return false;

@@ -230,9 +230,8 @@ function digest(payload: Payload): string {
 }
 
 /**
- * Whether a volume's files are those that are wanted: an agent that comes after another leaves them alone then.
- * Files, contents, modes and owners as `writeAtomically` would make them. Never rejects: what cannot be read is to be
- * written.
+ * Whether a volume has the files, contents, modes and owners that `writeAtomically` would make: an agent that comes
+ * after another leaves them alone then. Never rejects: what cannot be read is to be written.
  */
 async function hasFiles(dir: string, files: ReadonlyMap<string, PayloadFile>, group?: number): Promise<boolean> {
   try {

@@ -237,8 +237,8 @@ interface NFSMount {
 }
 
 /**
- * Directories of NFS servers, mounted by the node's own mount(8) and its helper for nfs. Mounts it at `dir`, unless
- * something is mounted there. Throws as `runMount`.
+ * Mounts a directory of an NFS server at `dir` by the node's own mount(8) and its helper for nfs, unless something is
+ * mounted there. Throws as `runMount`.
  */
 async function mountNFS({ source, readOnly, options, dir, signal, mounter }: NFSMount): Promise<void> {
   if ((await mountsOn(dir)).length > 0) return;

@@ -171,7 +171,7 @@ export function slotsKey(map: string, key: string, first: number): string {
 }
 
 /**
- * The places of endpoints in a list from which one is picked by its number. Whoever stays keeps its place, so that a
+ * The places of endpoints in a list from which one is picked by its number. An endpoint that stays keeps its place, so that a
  * change costs no more than two elements of the kernel's map for each endpoint.
  * @param previous The places before.
  * @param wanted Each once.

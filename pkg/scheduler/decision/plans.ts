@@ -127,7 +127,7 @@ class PodScores {
   /** What the last call gave, one for each node; used again while there are as many. */
   #totals = new Float64Array(0);
 
-  /** `local` are closed by whoever made them. */
+  /** The caller closes `local`. */
   constructor(local: readonly PreparedScore[], others: readonly PreparedScore[]) {
     this.#all = [...local, ...others];
     this.#others = others;

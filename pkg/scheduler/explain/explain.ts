@@ -259,8 +259,8 @@ const maxPaths = 24;
 const maxRemedies = 5;
 
 /**
- * The smallest changes that make a pod fit, found by making them on a copy and deciding again. On the nodes, which
- * stand for others that refuse the pod alike.
+ * The smallest changes that make a pod fit on the nodes, which stand for others that refuse it alike. They are found by
+ * making them on a copy and deciding again.
  */
 async function remediesFor(
   copy: ClusterCopy,

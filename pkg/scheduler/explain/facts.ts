@@ -56,10 +56,7 @@ function portOf({ node, pod }: Question): string | undefined {
   return `port ${port.port}/${port.protocol} is taken${holder === undefined ? '' : ` by ${holder.key}`}`;
 }
 
-/**
- * Where a pod's volumes stand in the way of a node, in numbers and names. How many volumes the node has of how many
- * that it can have.
- */
+/** How many volumes the node has of how many that it can have. */
 function limitsOf({ cluster, dialect, node, pod }: Question): string | undefined {
   const full = driverLoads(pod.pod, node, cluster.objects.storage, dialect).filter(isOverloaded);
   if (full.length === 0) return undefined;

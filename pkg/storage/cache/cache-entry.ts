@@ -211,7 +211,7 @@ export class CacheEntry implements Entry {
   }
 }
 
-/** Undefined where there is none: whoever asks for it will be told. */
+/** Undefined where there is none: reading the object tells why. */
 function readableOutline(json: Buffer, bulk: Omissions): Buffer | undefined {
   try {
     return outlineOf(json, bulk);

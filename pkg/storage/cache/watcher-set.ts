@@ -105,7 +105,7 @@ type Notify = () => void;
 /**
  * Notifies many who wait for the same thing in several turns of the event loop, so that it is not held by all at once.
  *
- * Those who are notified together are a round. Whoever has news while a round lasts comes in the next one, with all that
+ * Watchers that are notified together are a round. One that has news while a round lasts comes in the next one, with all that
  * has happened to it by then, and a round of many is followed by a rest: what comes for many many times a second reaches
  * each of them several events at a time, which costs hardly more than one. A few are always notified at once.
  */
@@ -152,7 +152,7 @@ export class NotificationQueue {
     while (this.#notified < batchSize && !this.#resting) {
       if (this.#next === this.#round.length && !this.#begin()) break;
       this.#notified++;
-      // By its number: whoever is notified may have others notified.
+      // By its number: a watcher that is notified may have others notified.
       (this.#round[this.#next++] as Notify)();
     }
     this.#running = false;
@@ -161,7 +161,7 @@ export class NotificationQueue {
     setImmediate(this.#nextTurn);
   }
 
-  /** Begins the next round; false when nobody waits, or has to wait a little longer. */
+  /** Begins the next round; false when no watcher waits, or the next round has to wait a little longer. */
   #begin(): boolean {
     const restMs =
       this.#startMs === undefined ? 0 : Math.min(maxRestMs, restFactor * (this.#clock.monotonic() - this.#startMs));

@@ -20,8 +20,9 @@ export interface WatchLogOptions {
 }
 
 /**
- * What a change means to one who selects: an object that starts or stops matching is added or deleted. Throws 500 for an
- * object that cannot be read; nobody has seen it then, so what comes after it is as if there had been none.
+ * What a change means to a watcher that selects: an object that starts or stops matching is added or deleted. Throws
+ * 500 for an object that cannot be read; no watcher has seen it then, so what comes after it is as if there had been
+ * none.
  */
 export function eventFor(change: Change, match: WatchLogOptions['match']): ResourceEvent | undefined {
   const { entry, deleted } = change;
@@ -130,7 +131,7 @@ export class WatchLog {
     }
   }
 
-  /** Forgets what all have taken; whoever is too far behind ends. */
+  /** Forgets what all watchers have taken; a watcher that is too far behind ends. */
   #trim(): void {
     const { end } = this;
     const { bufferSize } = this.#options;

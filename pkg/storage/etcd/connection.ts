@@ -177,9 +177,9 @@ export class EtcdConnection {
 const maxTurns = 4;
 
 /**
- * One read shared by all who wait for it, without ever giving anybody an answer that was asked for before he came: a read
- * that is under way may miss a write that was acknowledged a moment ago, so late comers share the next one. There is one at
- * a time, and the longer it takes, the more share the next.
+ * One read shared by all requests that wait for it. No request gets an answer to a read that began before it came: such
+ * a read may miss a write that was acknowledged a moment ago, so late comers share the next one. There is one at a
+ * time, and the longer it takes, the more share the next.
  */
 export class SharedRead<T> {
   readonly #read: () => Promise<T>;

@@ -183,10 +183,7 @@ function textOf(explanation: Explanation): string {
   return `${explanationText(explanation)}\nNode by node:\n${lines.join('\n')}\n`;
 }
 
-/**
- * What the API server says of an object, asked by a dry run that changes nothing. As though it were applied, whoever
- * manages its fields.
- */
+/** What the API server says of an object: a dry run that changes nothing, and forces the fields of other managers. */
 async function verdictOf(api: Api, { object, resource, namespace }: Manifest): Promise<Verdict> {
   const { name = '' } = object.metadata;
   const query = { fieldManager, dryRun: 'All', fieldValidation: 'Strict' };

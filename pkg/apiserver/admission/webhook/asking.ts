@@ -149,7 +149,7 @@ export async function underPolicy<T>(
 
 const kinds = { CREATE: 'CreateOptions', UPDATE: 'UpdateOptions', DELETE: 'DeleteOptions' } as const;
 
-/** The options of a request, as webhooks are told them. Pure. JSON; `null` for connections, which have none. */
+/** The options of a request as JSON, as webhooks are told them; `null` for connections, which have none. Pure. */
 function optionsText(
   dialect: Dialect,
   { operation, dryRun, options }: Pick<AdmissionAttributes, 'operation' | 'dryRun' | 'options'>,

@@ -153,7 +153,7 @@ export interface WebhookEnvironment {
   readonly dialect: Dialect;
   readonly reader: ObjectReader;
   readonly client: WebhookClient;
-  /** As whom webhooks are asked; absent: as nobody. */
+  /** As which user webhooks are asked; absent: without credentials. */
   readonly credentials?: WebhookCredentials | undefined;
   readonly clock: Clock;
   readonly log: Logger;

@@ -34,10 +34,10 @@ const startsOf = perDialect((dialect) => {
 });
 
 /**
- * Definitions that were stored as v1beta1, which no version serves any more, as those of v1. What v1beta1 says once
- * for all versions, v1 says of each. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/
- * {v1beta1/defaults.go,v1beta1/conversion.go,v1/conversion.go}. The stored bytes as those of v1; the very same ones
- * where they are. Throws a SyntaxError for malformed ones.
+ * The stored bytes of a v1beta1 definition, which no version serves any more, as those of v1; the very same bytes where
+ * they are v1 already. What v1beta1 says once for all versions, v1 says of each. Throws a SyntaxError for malformed
+ * ones. Source: 1.24, staging/src/k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/
+ * {v1beta1/defaults.go,v1beta1/conversion.go,v1/conversion.go}.
  */
 function upgradedDefinition(stored: Buffer, dialect: Dialect): Buffer {
   const { starts, apiVersion } = startsOf(dialect);
@@ -89,8 +89,8 @@ function present(members: Members): Members {
 }
 
 /**
- * Validation expressions in schemas, which exist only while their feature gate is on. Removes the expressions in
- * place while the gate is off, unless the stored definition has some.
+ * Removes the validation expressions of schemas in place while their gate is off, unless the stored definition has
+ * some.
  */
 function dropDisabledValidations(
   object: CustomResourceDefinition,

@@ -264,8 +264,8 @@ function validateDefinitionUpdate(object: CustomResourceDefinition, old: CustomR
 }
 
 /**
- * Rules of how versions of a custom resource become each other. `anyReview`: the stored definition knows none of the
- * server's reviews either, and may stay so.
+ * Rules of the conversion between versions. `anyReview`: the stored definition knows none of the server's reviews
+ * either, and may stay so.
  */
 function validateConversion(
   conversion: CustomResourceConversion | undefined,

@@ -13,7 +13,7 @@ import { orNone } from '#api/table/text.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import type { Draft } from '#apimachinery/draft.js';
 
-/** A node's row in tables. Name, status, roles, age, version, addresses, system. */
+/** A node's row in tables: name, status, roles, age, version, addresses, system. */
 function nodeCells(node: Node, dialect: Dialect, now: number): TableRowCells {
   const info = node.status?.nodeInfo;
   return [

@@ -29,8 +29,8 @@ function pairs(dialect: Dialect): readonly (readonly [beta: LabelSelector, stabl
 }
 
 /**
- * Disruption budgets of version 1beta1, in which an empty selector selects nothing; in version 1 it selects
- * everything. What one version has no plain words for is said by a label that nobody has.
+ * Disruption budgets of version 1beta1, in which an empty selector selects nothing; in version 1 it selects everything.
+ * What one version has no plain words for is said by a label that no pod has.
  */
 const podDisruptionBudgetV1beta1Conversion: Conversion<PodDisruptionBudget, Stored> = {
   toStored(budget, { dialect }) {

@@ -119,10 +119,7 @@ const expandedSearchLimits = { paths: 32, characters: 2048 } as const;
 
 const dnsPolicies = schema.enums.DNSPolicy;
 
-/**
- * Rules of a pod's name resolution. Servers and search domains of the pod's own; without a policy they are all that
- * it has.
- */
+/** Servers and search domains of the pod's own; without a DNS policy they are all that it has. */
 function validateDNSConfig(spec: PodSpec, options: PodOptions, path: FieldPath): readonly FieldFailure[] {
   const config = spec.dnsConfig;
   if (spec.dnsPolicy === 'None') {
