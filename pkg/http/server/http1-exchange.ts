@@ -184,6 +184,7 @@ export class Http1Exchange implements Exchange {
     this.listener?.closed();
     this.#options.closed();
   };
+
   /** Tells a client that waits for it to send its body. */
   #goOn(): void {
     if (!this.#asks) return;

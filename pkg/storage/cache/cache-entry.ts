@@ -2,10 +2,9 @@
 import { type Omissions, outlineOf } from '#apimachinery/codec/json/outline.js';
 import { parseJSONText } from '#apimachinery/codec/json/text.js';
 import { unreadableEntry } from '#storage/errors.js';
-import { isStoredLayout, splice, unsplice } from '#storage/layout.js';
+import { laidOut, splice, unsplice } from '#storage/layout.js';
 import { DeflatedBytes } from '#storage/packing/packed-bytes.js';
 import { ownCopy, Packing } from '#storage/packing/packing.js';
-import { laidOut } from '#storage/relayout.js';
 import type { Entry, EntryBytes } from '#storage/resource-storage.js';
 import type { KeyValue, Revision } from '#storage/store.js';
 
@@ -57,7 +56,7 @@ export class ParsedEntries {
 
 /** Stored bytes in the layout that is read; undefined where there is none. */
 function readable(stored: Buffer, { upgraded }: EntryContext): Buffer | undefined {
-  const value = isStoredLayout(stored) ? stored : laidOut(stored);
+  const value = laidOut(stored);
   if (value === undefined || upgraded === undefined) return value;
   try {
     return upgraded(value);

@@ -1,6 +1,5 @@
 import t from 'tap';
-import { encodeStored, isStoredLayout, splice } from '#storage/layout.js';
-import { laidOut } from '#storage/relayout.js';
+import { encodeStored, isStoredLayout, laidOut, splice } from '#storage/layout.js';
 
 const inOrder = '{"kind":"A","apiVersion":"v1","metadata":{"name":"a"},"spec":{"metadata":{"x":1}}}';
 
