@@ -24,8 +24,8 @@ const maxTimerMs = 2 ** 31 - 1;
 
 /** The wall clock. */
 export const realClock: Clock = {
-  now: () => Date.now(),
-  monotonic: () => performance.now(),
+  now: Date.now,
+  monotonic: performance.now.bind(performance),
   setTimer(fn, ms) {
     const timer = setTimeout(fn, Math.min(Math.max(0, ms), maxTimerMs));
     timer.unref();

@@ -15,7 +15,13 @@ import {
   resourcePlace,
 } from '#apiserver/http/request-series.js';
 import { exponentialBuckets } from '#daemon/metrics/metric.js';
-import { type HistogramSeries, PlainCounter, PlainGauge, PlainHistogram } from '#daemon/metrics/plain-series.js';
+import {
+  type CounterSeries,
+  type HistogramSeries,
+  PlainCounter,
+  PlainGauge,
+  PlainHistogram,
+} from '#daemon/metrics/plain-series.js';
 
 const eventLabels = ['group', 'version', 'kind'] as const;
 
@@ -42,6 +48,12 @@ export interface FilterSeries {
   readonly authentication: HistogramSeries;
   readonly impersonation: HistogramSeries;
   readonly authorization: HistogramSeries;
+}
+
+/** What the events of watches of one kind are counted in. */
+export interface WatchEventSeries {
+  readonly count: CounterSeries;
+  readonly sizes: HistogramSeries;
 }
 
 export class RequestMetrics {
@@ -150,13 +162,11 @@ export class RequestMetrics {
     this.#failures.handshakeFailed();
   }
 
-  /** Where a watch counts the events that it sends, with the bytes of each. */
-  watchEvents(group: string, version: string, kind: string): (sizes: readonly number[]) => void {
-    const count = this.#watchEvents.labels(group, version, kind);
-    const sizes = this.#watchEventSizes.labels(group, version, kind);
-    return (bytes) => {
-      count.inc(bytes.length);
-      for (let i = 0; i < bytes.length; i++) sizes.observe(bytes[i] as number);
+  /** The series of a watch's events: how many were sent, and the bytes of each. */
+  watchEvents(group: string, version: string, kind: string): WatchEventSeries {
+    return {
+      count: this.#watchEvents.labels(group, version, kind),
+      sizes: this.#watchEventSizes.labels(group, version, kind),
     };
   }
 

@@ -25,14 +25,27 @@ export function selection(resource: ServedResource, info: Selecting): ((entry: E
   const fields = fieldsFor(resource, info);
   requireSelectable(resource, fields);
   const anyLabels = labels.isEverything;
+  const soleName = soleNameOf(fields, name);
+  if (anyLabels && soleName !== undefined) return (entry) => nameOf(entry) === soleName;
   const anyFields = fields.isEverything;
-  const named = anyFields && name !== '';
-  if (anyLabels && anyFields && !named) return undefined;
+  if (anyLabels && anyFields) return undefined;
   return (entry) => {
+    if (soleName !== undefined && nameOf(entry) !== soleName) return false;
     const selectable = selectableOf(resource, entry);
-    if (named && selectable.fields['metadata.name'] !== name) return false;
     return (anyLabels || labels.matches(selectable.labels)) && (anyFields || fields.matches(selectable.fields));
   };
+}
+
+/** The name that the request selects, where it selects by nothing else but labels. */
+function soleNameOf({ terms: [term, second] }: FieldSelector, name: string): string | undefined {
+  if (term === undefined) return name === '' ? undefined : name;
+  const isName = second === undefined && term.field === 'metadata.name' && term.operator === '=';
+  return isName ? term.value : undefined;
+}
+
+/** The last segment of the key, so that a selector by name parses no object. */
+function nameOf({ key }: Entry): string {
+  return key.slice(key.lastIndexOf('/') + 1);
 }
 
 /** Selections of one resource with the same name select the same. */
@@ -61,11 +74,11 @@ function fieldsFor(resource: ServedResource, { fields, name }: Selecting): Field
  */
 export function onlyField(resource: ServedResource, info: Selecting): Only | undefined {
   const fields = fieldsFor(resource, info);
-  const exact = fields.terms.filter(({ operator, value }) => operator === '=' && value !== '');
-  const term = exact.find(({ field }) => field === 'metadata.name') ?? exact[0];
-  const named = fields.isEverything && info.name !== '' ? { field: 'metadata.name', value: info.name } : undefined;
-  const { field, value } = named ?? term ?? {};
-  if (field === undefined || value === undefined) return undefined;
+  const name = fields.isEverything ? info.name : fields.exactValue('metadata.name');
+  if (name) return { field: 'metadata.name', value: name, read: nameOf };
+  const term = fields.terms.find(({ operator, value }) => operator === '=' && value !== '');
+  if (term === undefined) return undefined;
+  const { field, value } = term;
   return { field, value, read: (entry) => selectableOf(resource, entry).fields[field] ?? '' };
 }
 

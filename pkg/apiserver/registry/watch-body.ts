@@ -2,6 +2,7 @@
 
 import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
 import type { Timer } from '#apimachinery/clock.js';
+import type { WatchEventSeries } from '#apiserver/http/metrics.js';
 import type { RequestInfo } from '#apiserver/http/request-info.js';
 import type { RegistryContext } from '#apiserver/registry/registry-context.js';
 import type { WatchLimits } from '#apiserver/registry/watch-limits.js';
@@ -51,7 +52,7 @@ export class WatchBody extends SourceBody implements WatchListener {
   /** For `start`. */
   #beginning: Pick<WatchBodyOptions, 'info' | 'lifetimeMs' | 'bookmarks'> | undefined;
   #sink: BodySink | undefined;
-  #sent: ((sizes: readonly number[]) => void) | undefined;
+  #series: WatchEventSeries | undefined;
   #closed: (() => void) | undefined;
   #timer: Timer | undefined;
   #bookmark: Timer | undefined;
@@ -86,7 +87,7 @@ export class WatchBody extends SourceBody implements WatchListener {
       this.#bookmark = clock.setTimer(() => this.#session.requestBookmark(), bookmarkMs);
     }
     this.#closed = metrics.watchOpened(info);
-    this.#sent = metrics.watchEvents(info.group, info.version, this.#resource.declaration.kind);
+    this.#series = metrics.watchEvents(info.group, info.version, this.#resource.declaration.kind);
     this.#session.follow(this);
   }
 
@@ -168,8 +169,13 @@ export class WatchBody extends SourceBody implements WatchListener {
     if (form === undefined || !shared) return this.#passOn(pieces(this.#parts(batch)));
     const run = this.#registry.frames.run(batch, 0, form, this.#encoder);
     if (run.sizes.length < batch.length) return this.#passOn(this.#runs(batch, form));
-    this.#sent?.(run.sizes);
+    this.#count(run.sizes);
     return this.#sink?.part(run.bytes) === true;
+  }
+
+  #count(sizes: readonly number[]): void {
+    this.#series?.count.inc(sizes.length);
+    for (const bytes of sizes) this.#series?.sizes.observe(bytes);
   }
 
   /** Gives the sink what it takes; false when some of it is left, or nothing more is to come for now. */
@@ -186,7 +192,7 @@ export class WatchBody extends SourceBody implements WatchListener {
   *#runs(batch: readonly ResourceEvent[], form: string): Generator<Buffer> {
     for (let at = 0; at < batch.length; ) {
       const { bytes, sizes } = this.#registry.frames.run(batch, at, form, this.#encoder);
-      this.#sent?.(sizes);
+      this.#count(sizes);
       at += sizes.length;
       yield bytes;
     }
@@ -199,7 +205,7 @@ export class WatchBody extends SourceBody implements WatchListener {
         bytes += part.length;
         yield part;
       }
-      this.#sent?.([bytes]);
+      this.#count([bytes]);
     }
   }
 }

@@ -72,14 +72,19 @@ function formOf(resource: ServedResource, transform: Transform | undefined): str
     : `partial ${viewName(resource, transform)}`;
 }
 
+/** Chosen once for a watch: the events of most resources are served as they are stored. */
+function jsonReader(resource: ServedResource, transform: Transform | undefined): (entry: Entry) => Buffer {
+  if (transform !== undefined) return (entry) => partialJson(resource, entry, transform);
+  return resource.conversion === undefined ? (entry) => entry.json() : (entry) => jsonOf(resource, entry);
+}
+
 /** One JSON document per line; with `transform` the objects are reduced to their metadata. */
 export function jsonFrames(
   server: FrameSource,
   resource: ServedResource,
   transform: Transform | undefined,
 ): FrameEncoder {
-  const bytes = (entry: Entry) =>
-    transform === undefined ? jsonOf(resource, entry) : partialJson(resource, entry, transform);
+  const bytes = jsonReader(resource, transform);
   return {
     form: `json ${formOf(resource, transform)}`,
     event(event) {
