@@ -5,6 +5,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { type Cycle, fileCycles, folderCycles } from './cycles.js';
+import { directTime, idleAdapters } from './direct-time.js';
 import { readImports } from './imports.js';
 import { untangled, upwardImports, wrongSubpaths } from './layers.js';
 import { moduleState } from './module-state.js';
@@ -60,6 +61,20 @@ function looksForFrozen(sources: ReadonlyMap<string, string>): string[] {
     .map(([path]) => `looks for frozen objects at run time: ${path}`);
 }
 
+function processTime(sources: ReadonlyMap<string, string>): string[] {
+  const uses = [...sources].flatMap(([path, text]) =>
+    isProduct(path)
+      ? directTime(path, text).map(
+          (use) => `${path} uses ${use}: take a clock or a source of chance through the constructor`,
+        )
+      : [],
+  );
+  return [
+    ...uses,
+    ...idleAdapters(sources).map((path) => `${path} is no adapter of time: strike it from hack/lint/direct-time.ts`),
+  ];
+}
+
 const { imports: subpaths } = JSON.parse(await readFile('package.json', 'utf8')) as { imports: Subpaths };
 const [imports, sources, programs] = await Promise.all([readImports(), readSources(), readdir('cmd')]);
 const cycles = untangled(programs).flatMap((folder) => [
@@ -74,7 +89,15 @@ const unused = unusedExports(sources, {
   // Written for whoever may need it.
   isRoot: (path) => path.endsWith('.gen.ts'),
 }).map(({ path, name }) => `nobody imports ${name} of ${path}`);
-const failures = [...cycles, ...rooms, ...upward, ...states, ...unused, ...looksForFrozen(sources)];
+const failures = [
+  ...cycles,
+  ...rooms,
+  ...upward,
+  ...states,
+  ...unused,
+  ...looksForFrozen(sources),
+  ...processTime(sources),
+];
 for (const text of failures) console.error(text);
 console.log(
   `${imports.length} imports: ${cycles.length} cycles, ${upward.length} upwards; ${states.length} states of modules; ` +
