@@ -2,8 +2,9 @@
 DATA_DIR ?= /var/lib/orch
 FLAGS ?=
 EXAMPLE ?= web
+FILE ?=
 
-.PHONY: help up down test lint generate build images dist bench fuzz soak clean
+.PHONY: help up down test check lint generate build images dist bench fuzz soak clean
 .DEFAULT_GOAL := help
 
 help: ## Show this list
@@ -26,6 +27,9 @@ dist: ## Pack the programs and their Node.js into one archive that runs without 
 
 test: ## Install what is missing, build, lint and run every test
 	@hack/test.sh
+
+check: ## Compile what changed and run one test: FILE=pkg/scheduler/queue/queue.ts
+	@hack/check.sh $(FILE)
 
 lint: ## Check format, types, layers and cycles
 	@hack/build.sh && hack/lint.sh
