@@ -3,7 +3,7 @@ import type { Import } from './imports.js';
 import type { Subpaths } from './unused-exports.js';
 
 /** Rooms below `pkg/`, each with those that it may import. */
-const below: Readonly<Record<string, readonly string[]>> = {
+export const below: Readonly<Record<string, readonly string[]>> = {
   apimachinery: [],
   api: ['apimachinery'],
   pki: ['apimachinery'],
