@@ -4,7 +4,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { parseBareMetalConfig } from '#cloud/baremetal/config.js';
 import { bareMetal } from '#cloud/baremetal/provider.js';
 import { external } from '#cloud/registry.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { machineLinks } from '#nodeagent/announce/machine-links.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { nodeAgentProgram } from '#cmd/nodeagent/program.js';
-import { limitHeapGrowth } from '#daemon/memory/heap-growth.js';
+import { limitHeapGrowth } from '#daemon/memory/node-flags.js';
 import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 

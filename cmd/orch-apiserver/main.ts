@@ -2,7 +2,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { apiServerProgram } from '#cmd/orch-apiserver/program.js';
 import { forkingWorkers, runWorker, workerPlace } from '#cmd/orch-apiserver/worker-process.js';
-import { limitHeapGrowth } from '#daemon/memory/heap-growth.js';
+import { limitHeapGrowth } from '#daemon/memory/node-flags.js';
 import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 

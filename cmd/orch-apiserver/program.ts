@@ -12,7 +12,7 @@ import { type SpawnWorker, WorkerSupervisor } from '#apiserver/workers/superviso
 import { type Channel, WorkerLink } from '#apiserver/workers/worker-link.js';
 import { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import { InspectorProfilerSource } from '#daemon/debugging/profiler.js';
-import { garbageCollector } from '#daemon/memory/garbage-collector.js';
+import { garbageCollector } from '#daemon/memory/idle-collector.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { Program, ProgramContext } from '#daemon/run.js';

@@ -6,7 +6,7 @@ import t from 'tap';
 import { orchDialect } from '#apimachinery/dialect.js';
 import { rootCertificates, serviceAccountKey, signingAuthorities } from '#cmd/orch-controller-manager/key-material.js';
 import { controllerManagerValues } from '#controllers/options/options.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { createAuthority } from '#pki/certificate.js';
 import { generateEcKey, privateKeyToPem } from '#pki/keys.js';
 

@@ -6,7 +6,7 @@ import type { SigningAuthorities } from '#controllers/csrsigning/controller.js';
 import type { Signer } from '#controllers/csrsigning/plan.js';
 import type { ControllerManagerValues } from '#controllers/options/options.js';
 import { certificateBundle, FollowedFile, textOf } from '#daemon/certificates/followed-file.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type { KeyCertificate } from '#pki/certificate.js';
 import { type JwtSigningKey, jwtSigningKey } from '#pki/jwt.js';
 import { signData } from '#pki/keys.js';

@@ -1,5 +1,5 @@
 import { controllerManagerProgram } from '#cmd/orch-controller-manager/program.js';
-import { limitHeapGrowth } from '#daemon/memory/heap-growth.js';
+import { limitHeapGrowth } from '#daemon/memory/node-flags.js';
 import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 

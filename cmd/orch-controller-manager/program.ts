@@ -27,13 +27,11 @@ import {
 import type { HostDirectories } from '#controllers/persistentvolumebinder/host-path.js';
 import { controllerGates } from '#controllers/registry.js';
 import { FileFollower, textOf } from '#daemon/certificates/followed-file.js';
-import type { Daemon } from '#daemon/daemon.js';
-import { DaemonGroup } from '#daemon/daemon-group.js';
-import { garbageCollector } from '#daemon/memory/garbage-collector.js';
-import { IdleCollector } from '#daemon/memory/idle-collector.js';
+import { type Daemon, DaemonGroup } from '#daemon/daemon.js';
+import { garbageCollector, IdleCollector } from '#daemon/memory/idle-collector.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
 import type { TokenSource } from '#http/client/credentials.js';
 import { openLeaderLock } from '#storage/etcd/open-leader-lock.js';

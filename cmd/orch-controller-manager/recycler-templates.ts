@@ -5,7 +5,7 @@ import type { ControllerManagerValues } from '#controllers/options/options.js';
 import type { RecyclerTemplate } from '#controllers/persistentvolumebinder/recycling.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
 import { isPlain, parseConfigText } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 export async function recyclerTemplates(values: ControllerManagerValues): Promise<ControllerInputs['recyclers']> {
   const nfs = await template(values, 'pv-recycler-pod-template-filepath-nfs');

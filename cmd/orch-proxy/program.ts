@@ -21,8 +21,7 @@ import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js'
 import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
-import type { PlainAnswer } from '#daemon/serving/plain-app.js';
-import { PlainEndpoints } from '#daemon/serving/plain-endpoints.js';
+import { type PlainAnswer, PlainEndpoints } from '#daemon/serving/plain-app.js';
 import { removeRules } from '#proxy/backend.js';
 import { kernelSettings } from '#proxy/kernel.js';
 import { NodeProxy } from '#proxy/node-proxy.js';

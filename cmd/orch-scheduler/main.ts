@@ -1,5 +1,5 @@
 import { schedulerProgram } from '#cmd/orch-scheduler/program.js';
-import { limitHeapGrowth } from '#daemon/memory/heap-growth.js';
+import { limitHeapGrowth } from '#daemon/memory/node-flags.js';
 import { guard } from '#daemon/process/guarded-process.js';
 import { run } from '#daemon/run.js';
 

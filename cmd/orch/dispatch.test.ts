@@ -1,7 +1,7 @@
 import t from 'tap';
 import { dispatch, type Subcommands } from '#cmd/orch/dispatch.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 const none = async () => 0;
 

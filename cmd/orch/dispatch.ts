@@ -1,7 +1,7 @@
 /** Finds the subcommand of `orch` and turns what happens into an exit code. */
 import { orchDialect } from '#apimachinery/dialect.js';
 import { SetupError } from '#cmd/orch/terminal/setup-error.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { versionText } from '#daemon/version.js';
 
 export interface Subcommands {

@@ -33,7 +33,7 @@ import { withClient } from '#cmd/orch/scheduler-config.js';
 import { setUpServiceProxy } from '#cmd/orch/service-proxy.js';
 import { PartGroup } from '#cmd/orch/stop-parts.js';
 import { step } from '#cmd/orch/terminal/progress.js';
-import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
+import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/node-flags.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { simulatedEndpoint } from '#nodeagent/simulated/node.js';
 import { schedulerOptions } from '#scheduler/options/options.js';

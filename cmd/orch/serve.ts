@@ -33,7 +33,7 @@ import { askServers } from '#cmd/orch/servers/ask-server.js';
 import { stopParts } from '#cmd/orch/stop-parts.js';
 import { etcdAccess, openLastingStore } from '#cmd/orch/store/etcd-access.js';
 import { type ServeMessage, step } from '#cmd/orch/terminal/progress.js';
-import { createLogger } from '#daemon/log/create-logger.js';
+import { createLogger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import type { GuardedProcess } from '#daemon/process/guarded-process.js';
 import { EtcdUpkeep } from '#etcd-admin/upkeep.js';

@@ -7,7 +7,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { arch, argv, execPath, stdout } from 'node:process';
 import { fileURLToPath } from 'node:url';
-import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
+import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/node-flags.js';
 import { type ImageDefinition, imageArchive } from '#nodeagent/images/archive.js';
 import type { TarEntry } from '#nodeagent/images/tar.js';
 import { nodeFiles } from './node-files.js';

@@ -38,7 +38,7 @@ import { ApiEventRecorder } from '#client/events/recorder.js';
 import { InProcessTransport } from '#client/rest/in-process-transport.js';
 import { RestClient } from '#client/rest/rest-client.js';
 import type { Daemon } from '#daemon/daemon.js';
-import { collectWhenIdle, type IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
+import { collectWhenIdle, type IdleCollectionOptions } from '#daemon/memory/idle-collector.js';
 import { compactRegularly } from '#storage/compaction.js';
 import type { StorageMetrics } from '#storage/metrics.js';
 import { serverLeases } from '#storage/own-keys.js';

@@ -55,7 +55,7 @@ import type { WorkerLink } from '#apiserver/workers/worker-link.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
-import type { IdleCollectionOptions } from '#daemon/memory/collect-when-idle.js';
+import type { IdleCollectionOptions } from '#daemon/memory/idle-collector.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import type { FeatureGateName } from '#daemon/options/groups/feature-gate-table.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';

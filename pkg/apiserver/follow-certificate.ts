@@ -1,7 +1,7 @@
 import type { Clock } from '#apimachinery/clock.js';
 import type { ApiServer } from '#apiserver/apiserver.js';
 import type { ClientAuthorities } from '#apiserver/config/client-authorities.js';
-import { followFiles } from '#daemon/certificates/follow-files.js';
+import { followFiles } from '#daemon/certificates/followed-file.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { TLSMaterial } from '#http/server/https-server.js';
 

@@ -2,7 +2,7 @@
 import type { Dialect } from '#apimachinery/dialect.js';
 import { bareMetal, bareMetalConfig, bareMetalProvider, type ReadConfig } from '#cloud/baremetal/provider.js';
 import type { CloudProvider } from '#cloud/provider/provider.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 /** The value for a provider whose controllers another program runs. */
 export const external = 'external';

@@ -6,8 +6,7 @@ import { clientConnectionOptions } from '#daemon/options/groups/client-connectio
 import { debuggingOptions } from '#daemon/options/groups/debugging.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
 import { leaderElectionOptions } from '#daemon/options/groups/leader-election.js';
-import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
-import { loggingOptions } from '#daemon/options/groups/logging.js';
+import { legacyLoggingOptions, loggingOptions } from '#daemon/options/groups/logging.js';
 import { metricsOptions, metricsRules } from '#daemon/options/groups/metrics.js';
 import { servingOptions, servingRules } from '#daemon/options/groups/serving.js';
 import { tracingOptions } from '#daemon/options/groups/tracing.js';

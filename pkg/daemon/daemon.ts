@@ -1,3 +1,4 @@
+
 /**
  * What every daemon is: an ordinary object built from options and dependencies, any number of which live in one
  * process. Only `cmd/<name>/main.ts` touches the process itself.
@@ -14,4 +15,32 @@ export interface Daemon {
   ready(): Promise<void>;
   /** Drains and stops. Idempotent; may be called before `start`. */
   close(): Promise<void>;
+}
+
+/** Several daemons as one: they run together, and none goes on without the others. */
+
+export class DaemonGroup implements Daemon {
+  readonly name: string;
+  readonly #members: readonly Daemon[];
+
+  constructor(name: string, members: readonly Daemon[]) {
+    this.name = name;
+    this.#members = members;
+  }
+
+  async ready(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.ready()));
+  }
+
+  /** Rejects as the first that failed did, once all have ended. */
+  async start(signal: AbortSignal): Promise<void> {
+    const failed = new AbortController();
+    const stop = AbortSignal.any([signal, failed.signal]);
+    await Promise.all(this.#members.map((member) => member.start(stop).catch((error: unknown) => failed.abort(error))));
+    if (failed.signal.aborted) throw failed.signal.reason;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#members.map((member) => member.close()));
+  }
 }

@@ -1,22 +1,19 @@
 /** From a command line to a running daemon: the only thing that `cmd/<name>/main.ts` calls. */
-
+import { shared } from '#apimachinery/async/shared-signal.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Daemon } from '#daemon/daemon.js';
-import { createLogger } from '#daemon/log/create-logger.js';
-import { LineBuffer } from '#daemon/log/line-buffer.js';
-import type { Logger } from '#daemon/log/logger.js';
+import { LineBuffer } from '#daemon/log/log-output.js';
+import { createLogger, type Logger } from '#daemon/log/logger.js';
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { withShownNames, withSpelledOptions } from '#daemon/options/dialect-names.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import { idleGateWarnings } from '#daemon/options/groups/feature-gates.js';
 import { dialectArgument } from '#daemon/options/groups/generic.js';
 import { helpText } from '#daemon/options/help.js';
-import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
-import { type ProcessSignals, runDaemon } from '#daemon/run-daemon.js';
 import { versionText } from '#daemon/version.js';
 
 /** What a daemon is made of, beside its options. */
@@ -170,4 +167,66 @@ function failureText(error: unknown, hint: boolean, spelled: (text: string) => s
   if (!(error instanceof Error)) return `Error: ${String(error)}\n`;
   const unforeseen = error instanceof TypeError || error instanceof ReferenceError;
   return unforeseen ? `Error: ${error.stack ?? error.message}\n` : `Error: ${error.message}\n`;
+}
+
+/** Runs a daemon until it is told to stop: by the first signal with its work brought to an end, by the second at once. */
+
+
+/** What of the process a running daemon touches. */
+export interface ProcessSignals {
+  on(event: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
+  off(event: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
+  /** Ends the process at once. */
+  exit(code: number): void;
+}
+
+export interface RunDaemonOptions {
+  readonly process: ProcessSignals;
+  readonly log: Logger;
+  /** The daemon is a process of another one, which tells of the signal. */
+  readonly isWorker?: boolean;
+}
+
+/** The exit code: 0 after a stop that was asked for, 1 when the daemon could not go on. Never rejects. */
+export async function runDaemon(daemon: Daemon, { process, log, isWorker = false }: RunDaemonOptions): Promise<number> {
+  const stop = new AbortController();
+  const onSignal = () => {
+    if (stop.signal.aborted) {
+      log.warn('Second signal: ending at once');
+      process.exit(1);
+      return;
+    }
+    if (!isWorker) log.info('Signal received: shutting down');
+    stop.abort();
+  };
+  process.on('SIGTERM', onSignal);
+  process.on('SIGINT', onSignal);
+  let code = 0;
+  try {
+    await daemon.start(shared(stop.signal));
+    if (!stop.signal.aborted) log.info('Work has ended');
+  } catch (error) {
+    // A failure while stopping is one too, but what a stop itself breaks off is not.
+    if (!stop.signal.aborted || !isAbort(error)) {
+      log.fatal({ err: error }, 'Cannot go on');
+      code = 1;
+    }
+  }
+  try {
+    await daemon.close();
+  } catch (error) {
+    log.error({ err: error }, 'Did not stop cleanly');
+    code = 1;
+  }
+  process.off('SIGTERM', onSignal);
+  process.off('SIGINT', onSignal);
+  log.info({ code }, 'Stopped');
+  return code;
+}
+
+function isAbort(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  return (
+    error.name === 'AbortError' || ('reason' in error && (error.reason === 'Aborted' || error.reason === 'TermOver'))
+  );
 }

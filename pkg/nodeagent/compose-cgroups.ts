@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { NodeAgentDependencies } from '#nodeagent/dependencies.js';
 import type { AgentMetrics } from '#nodeagent/metrics/agent-metrics.js';

@@ -2,7 +2,7 @@
 import { rangeErrors, serviceProxyGroup, tableErrors } from '#daemon/options/groups/service-proxy.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
-import { bindAddress } from '#daemon/serving/bind-address.js';
+import { bindAddress } from '#daemon/serving/plain-app.js';
 import { familyOf } from '#proxy/services/addresses.js';
 import type { Family } from '#proxy/services/view.js';
 

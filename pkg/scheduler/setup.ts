@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';

@@ -1,7 +1,6 @@
 /** A pod's try as a span: from its turn until it is bound, or its pod has been told why not. */
 import type { Clock } from '#apimachinery/clock.js';
-import { objectAttributes } from '#daemon/tracing/object-attributes.js';
-import type { Tracer, WorkSpan } from '#daemon/tracing/tracer.js';
+import { objectAttributes, type Tracer, type WorkSpan } from '#daemon/tracing/tracer.js';
 import type { AttemptResult, ExtensionPoint, PluginStatus, SchedulerMetrics } from '#scheduler/metrics/metrics.js';
 import type { QueuedPod } from '#scheduler/queue/scheduling-queue.js';
 

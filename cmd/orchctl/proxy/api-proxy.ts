@@ -9,10 +9,9 @@ import { statusOf } from '#apimachinery/errors/status.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import type { FilteredRequest } from '#cmd/orchctl/proxy/filter.js';
 import { plain } from '#daemon/serving/plain-app.js';
-import { schemaless } from '#daemon/serving/schemaless.js';
+import { schemaless } from '#daemon/serving/daemon-app.js';
 import { AppUpgrades, type AskedUpgrade, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
-import { endToEnd } from '#daemon/streaming/end-to-end.js';
-import { answersAsTheyAre, passedOnAsIs } from '#daemon/streaming/pass-on.js';
+import { endToEnd, answersAsTheyAre, passedOnAsIs } from '#daemon/streaming/end-to-end.js';
 import { askUpgrade } from '#daemon/streaming/tunnel.js';
 
 export interface ApiProxyOptions {

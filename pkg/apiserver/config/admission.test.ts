@@ -6,7 +6,7 @@ import { realClock } from '#apimachinery/clock.js';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { readAdmissionConfig } from '#apiserver/config/admission.js';
 import { apiServerOptions } from '#apiserver/options/options.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 
 t.test('what admission plugins are configured with', async (t) => {

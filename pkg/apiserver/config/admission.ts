@@ -27,7 +27,7 @@ import type { ApiServerValues } from '#apiserver/options/options.js';
 import type { WebhookCredentials } from '#apiserver/webhooks/credentials.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
 import { decodeFields, type FieldTable, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 const option = 'admission-control-config-file';
 

@@ -10,9 +10,9 @@ import type { ApiServerValues } from '#apiserver/options/options.js';
 import { ServiceResolver } from '#apiserver/service-routing/service-resolver.js';
 import { CertificateFiles } from '#daemon/certificates/certificate-files.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
-import { followFiles } from '#daemon/certificates/follow-files.js';
+import { followFiles } from '#daemon/certificates/followed-file.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 
 export interface AggregationDependencies {

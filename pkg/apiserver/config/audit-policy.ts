@@ -5,7 +5,7 @@ import { auditVersion } from '#apiserver/audit/event.js';
 import { levels, type Policy, type PolicyRule, stages } from '#apiserver/audit/policy.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
 import { decodeFields, type FieldTable, isPlain, parseConfigText } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 const option = 'audit-policy-file';
 const texts = { listOf: 'string' } as const;

@@ -22,7 +22,7 @@ import { loadKubeconfig } from '#client/kubeconfig/load.js';
 import type { ClientConfig } from '#client/rest/client-config.js';
 import { HttpTransport } from '#client/rest/http-transport.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 export interface AuditSetup {
   readonly values: ApiServerValues;

@@ -15,7 +15,7 @@ import { RbacAuthorizer } from '#apiserver/authorization/rbac/rbac-authorizer.js
 import { RbacIndex } from '#apiserver/authorization/rbac/rbac-index.js';
 import { nodeRules } from '#apiserver/bootstrap/cluster-roles.js';
 import type { ObjectReader } from '#apiserver/objects/object-reader.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 export interface AuthorizationParts {
   readonly authorizer: Authorizer;

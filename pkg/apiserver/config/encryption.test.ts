@@ -7,7 +7,7 @@ import { realClock as clock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { buildEncryption } from '#apiserver/config/encryption.js';
 import { type ApiServerValues, apiServerOptions } from '#apiserver/options/options.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { createStorageMetrics } from '#storage/metrics.js';
 

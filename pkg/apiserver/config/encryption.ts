@@ -4,7 +4,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { readOptionalFile } from '#apiserver/config/files.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { parseEncryptionConfig } from '#storage/encryption/encryption-config.js';
 import { resourceEncryption } from '#storage/encryption/resource-encryption.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';

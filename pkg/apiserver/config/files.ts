@@ -2,7 +2,7 @@
 
 import { messageOf } from '#apimachinery/errors/message.js';
 import { textOf } from '#daemon/certificates/followed-file.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 /** The file's text, or undefined when the option is not given. Throws OptionsError that names the option. */
 export async function readOptionalFile(option: string, path: string | undefined): Promise<string | undefined> {

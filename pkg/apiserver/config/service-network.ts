@@ -10,7 +10,7 @@ import { ServiceAllocator, type ServiceAllocatorOptions } from '#apiserver/alloc
 import { forOption } from '#apiserver/config/files.js';
 import { etcdRoot } from '#apiserver/options/etcd.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type { Store } from '#storage/store.js';
 
 export interface ServiceNetwork {

@@ -7,7 +7,7 @@ import { parseOverride } from '#apiserver/options/etcd-overrides.js';
 import type { ApiServerValues } from '#apiserver/options/options.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 import { readEtcdFiles } from '#storage/etcd/etcd-files.js';
 import { EtcdStore } from '#storage/etcd/etcd-store.js';

@@ -7,7 +7,7 @@ import { inlineOrFile } from '#client/kubeconfig/inline-or-file.js';
 import { withAbsolutePaths } from '#client/kubeconfig/merge.js';
 import { credentialsOf } from '#client/kubeconfig/user-credentials.js';
 import { readFromDisk } from '#daemon/certificates/certificate-files.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { FileTls } from '#http/client/credentials.js';
 
 /** Throws OptionsError. */

@@ -4,7 +4,7 @@
  */
 import { quoted } from '#apimachinery/errors/shown.js';
 import type { ResourceInfo } from '#apimachinery/schema/scheme.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 /** Families of versions, in the order in which they are applied. */
 const families: readonly (readonly [key: string, versions: RegExp])[] = [

@@ -3,8 +3,7 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { etcdRoot } from '#apiserver/options/etcd.js';
 import { type ApiServerValues, apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules, apiServerRules } from '#apiserver/options/rules.js';
-import { OptionsError } from '#daemon/options/errors.js';
-import type { OptionTable } from '#daemon/options/option.js';
+import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 

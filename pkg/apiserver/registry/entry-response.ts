@@ -16,8 +16,7 @@ import {
   type ServedResource,
 } from '#apiserver/resources/served-resource.js';
 import { strategyContext } from '#apiserver/resources/strategy-context.js';
-import { objectAttributes } from '#daemon/tracing/object-attributes.js';
-import type { Tracer } from '#daemon/tracing/tracer.js';
+import { objectAttributes, type Tracer } from '#daemon/tracing/tracer.js';
 import type { Entry } from '#storage/resource-storage.js';
 
 interface Annotated {

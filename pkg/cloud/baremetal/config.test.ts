@@ -6,7 +6,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { parseBareMetalConfig } from '#cloud/baremetal/config.js';
 import { freeAddress, parseRange, poolHolds } from '#cloud/baremetal/pools.js';
 import { type CloudOptions, cloudProvider } from '#cloud/registry.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 const head = 'apiVersion: baremetal.config.orch.io/v1alpha1\nkind: BareMetalConfiguration\n';
 

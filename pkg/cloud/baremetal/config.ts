@@ -5,7 +5,7 @@ import { ipFamily } from '#apimachinery/net/ip.js';
 import { dns1123LabelErrors } from '#apimachinery/validation/names.js';
 import { type AddressRange, type Pool, parseRange, rangesOverlap } from '#cloud/baremetal/pools.js';
 import { decodeFields, type FieldTable, isPlain, type Plain, parseConfigText } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 export interface Machine {
   /** The name of its node. */

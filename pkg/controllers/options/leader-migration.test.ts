@@ -1,7 +1,7 @@
 import t from 'tap';
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { defaultLeaderMigration, parseLeaderMigration, placementOf } from '#controllers/options/leader-migration.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 const head = 'apiVersion: controllermanager.config.orch.io/v1alpha1\nkind: LeaderMigrationConfiguration\n';
 

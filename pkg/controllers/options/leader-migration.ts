@@ -4,7 +4,7 @@
  */
 import { kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
 import { decodeFields, type FieldTable, isPlain, parseConfigText } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { resourceLocks } from '#daemon/options/groups/leader-election.js';
 
 export interface LeaderMigration {

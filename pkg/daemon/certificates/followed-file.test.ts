@@ -5,7 +5,7 @@ import pino from 'pino';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { FileFollower, FollowedFile } from '#daemon/certificates/followed-file.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 function number(text: string): number {
   if (!/^\d+$/.test(text)) throw new Error('no number');

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { createLogger } from '#daemon/log/create-logger.js';
+import { createLogger } from '#daemon/log/logger.js';
 
 function lines(format: 'text' | 'json', verbosity = 0) {
   const written: string[] = [];

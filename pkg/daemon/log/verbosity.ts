@@ -64,7 +64,7 @@ function callerFromStack(): string | undefined {
     const match = /\(?((?:file:\/\/)?\/[^():]+):\d+:\d+\)?$/.exec(line);
     const file = match?.[1];
     if (file === undefined || file.includes('/node_modules/')) continue;
-    if (file.endsWith('/log/verbosity.js') || file.endsWith('/log/create-logger.js')) continue;
+    if (file.endsWith('/log/verbosity.js') || file.endsWith('/log/logger.js')) continue;
     return file;
   }
   return undefined;

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { garbageCollector, isScattered } from '#daemon/memory/garbage-collector.js';
+import { garbageCollector, isScattered } from '#daemon/memory/idle-collector.js';
 
 const mebibyte = 1024 * 1024;
 

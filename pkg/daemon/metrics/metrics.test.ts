@@ -1,10 +1,8 @@
 import { Gauge, Histogram } from 'prom-client';
 import t from 'tap';
 import { orchDialect } from '#apimachinery/dialect.js';
-import { labelAllowList } from '#daemon/metrics/label-allow-list.js';
+import { labelAllowList, createRegistry, metricsText, metricsView } from '#daemon/metrics/registry.js';
 import { counter, exponentialBuckets, gauge } from '#daemon/metrics/metric.js';
-import { createRegistry, metricsText } from '#daemon/metrics/registry.js';
-import { metricsView } from '#daemon/metrics/view.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 
 t.test('build, process and runtime', async (t) => {

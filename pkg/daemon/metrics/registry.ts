@@ -1,10 +1,10 @@
 /** A daemon's metrics: one registry per daemon, so that several live in one process. */
-import { Registry } from 'prom-client';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { constrain, type LabelAllowList, type MetricData } from '#daemon/metrics/label-allow-list.js';
 import { gauge } from '#daemon/metrics/metric.js';
 import { type ProcessFacts, registerProcessMetrics } from '#daemon/metrics/process-metrics.js';
+import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 import { versionInfo } from '#daemon/version.js';
+import { Registry } from 'prom-client';
 
 export interface CreateRegistryOptions {
   readonly dialect: Dialect;
@@ -79,4 +79,61 @@ function metricText({ name, help, type, values }: MetricData): string {
 
 function escapeText(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
+}
+
+/** How the options of metrics want them seen. */
+
+export function metricsView(values: Partial<MetricsValues>): MetricsView {
+  return {
+    disabled: new Set(values['disabled-metrics'] ?? []),
+    labels: labelAllowList(values['allow-metric-labels'] ?? {}),
+    showHidden: (values['show-hidden-metrics-for-version'] ?? '') !== '',
+  };
+}
+
+/** Keeps the values of labels within a list, so that a metric has no more series than somebody wants to pay for. */
+
+/** What a metric's `get()` of prom-client resolves with, as far as it matters here. */
+export interface MetricData {
+  readonly name: string;
+  readonly help: string;
+  readonly type: unknown;
+  readonly values: readonly MetricValue[];
+}
+
+export interface MetricValue {
+  readonly value: number;
+  readonly labels: Readonly<Record<string, string | number | undefined>>;
+  readonly metricName?: string;
+}
+
+/** Label → allowed values, by the metric's name. */
+export type LabelAllowList = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
+
+/** From `MetricName,LabelName` → `value,value`. Malformed names are the option rules' to refuse. */
+export function labelAllowList(option: Readonly<Record<string, string>>): LabelAllowList {
+  const result = new Map<string, Map<string, ReadonlySet<string>>>();
+  for (const [key, values] of Object.entries(option)) {
+    const [metric = '', label = ''] = key.split(',');
+    const labels = result.get(metric) ?? new Map<string, ReadonlySet<string>>();
+    labels.set(label, new Set(values.split(',')));
+    result.set(metric, labels);
+  }
+  return result;
+}
+
+/** What is not in the list becomes `unexpected`, as in release 1.24; series that become the same are added up. */
+export function constrain(data: MetricData, allowed: ReadonlyMap<string, ReadonlySet<string>>): MetricData {
+  const merged = new Map<string, MetricValue>();
+  for (const item of data.values) {
+    const labels: Record<string, string | number | undefined> = { ...item.labels };
+    for (const [label, values] of allowed) {
+      const value = labels[label];
+      if (value !== undefined && !values.has(String(value))) labels[label] = 'unexpected';
+    }
+    const key = JSON.stringify([item.metricName, Object.entries(labels).sort()]);
+    const before = merged.get(key);
+    merged.set(key, { ...item, labels, value: item.value + (before?.value ?? 0) });
+  }
+  return { ...data, values: [...merged.values()] };
 }

@@ -4,7 +4,7 @@ import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
 import { parseDuration } from '#apimachinery/duration.js';
 import { isQuantity } from '#apimachinery/quantity.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 export type ScalarType =
   | 'bool'

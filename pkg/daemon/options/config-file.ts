@@ -1,7 +1,6 @@
 /** Lays a daemon's config file under its command line: what the command line gave wins. */
 import { deepFreeze } from '#apimachinery/freeze.js';
-import { OptionsError } from '#daemon/options/errors.js';
-import type { OptionDeclaration, OptionTable, OptionValues } from '#daemon/options/option.js';
+import { OptionsError, type OptionDeclaration, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { OptionValueError, parseValue } from '#daemon/options/value.js';
 

@@ -1,3 +1,4 @@
+
 /**
  * Options are declared once, in a table per daemon; parsing, help, validation and the reference docs come from it.
  *
@@ -81,3 +82,14 @@ type ValueOf<D extends OptionDeclaration> = D['type'] extends 'string'
 
 /** The frozen values of a table, by option name without dashes in front. */
 export type OptionValues<T extends OptionTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
+
+/** Everything that is wrong with a command line, at once. */
+export class OptionsError extends Error {
+  override readonly name = 'OptionsError';
+  readonly messages: readonly string[];
+
+  constructor(messages: readonly string[]) {
+    super(messages.join('\n'));
+    this.messages = messages;
+  }
+}

@@ -1,7 +1,6 @@
 import t from 'tap';
 import { overlayConfig } from '#daemon/options/config-file.js';
-import { OptionsError } from '#daemon/options/errors.js';
-import type { OptionTable } from '#daemon/options/option.js';
+import { OptionsError, type OptionTable } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 
 const table = {

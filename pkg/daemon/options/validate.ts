@@ -1,6 +1,5 @@
 /** Rules over parsed options; every violation is reported, not only the first. */
-import { OptionsError } from '#daemon/options/errors.js';
-import type { OptionTable, OptionValues } from '#daemon/options/option.js';
+import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 
 /** Returns one message per violation. Must not change anything. */

@@ -5,7 +5,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
-import { isStreamFailure } from '#daemon/process/last-resort.js';
+import { isStreamFailure } from '#daemon/process/guarded-process.js';
 
 const url = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
 

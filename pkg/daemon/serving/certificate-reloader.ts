@@ -3,7 +3,7 @@
  * asked for their times, which costs nothing worth saving, and what the cluster publishes once a minute.
  */
 import type { Clock } from '#apimachinery/clock.js';
-import { stampOf } from '#daemon/certificates/file-stamps.js';
+import { stampOf } from '#daemon/certificates/followed-file.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface CertificateReloaderOptions<T> {

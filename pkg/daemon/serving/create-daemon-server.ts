@@ -4,7 +4,7 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { metricsView } from '#daemon/metrics/view.js';
+import { metricsView } from '#daemon/metrics/registry.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
 import type { MetricsValues } from '#daemon/options/groups/metrics.js';
 import type { ServingValues } from '#daemon/options/groups/serving.js';

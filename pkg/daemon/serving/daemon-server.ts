@@ -31,13 +31,11 @@ import {
   standardLimits,
   tcpKeepAliveMs,
 } from '#daemon/serving/connection-limits.js';
-import type { DaemonApp } from '#daemon/serving/daemon-app.js';
-import { addDebugRoutes } from '#daemon/serving/debug-routes.js';
+import { type DaemonApp, schemaless } from '#daemon/serving/daemon-app.js';
+import { addDebugRoutes, addHealthRoutes, addMetricsRoute } from '#daemon/serving/own-routes.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks } from '#daemon/serving/health.js';
-import { addHealthRoutes, addMetricsRoute } from '#daemon/serving/own-routes.js';
 import { parseRequestTarget, type RequestTarget } from '#daemon/serving/request-target.js';
-import { schemaless } from '#daemon/serving/schemaless.js';
 import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { secureVersion, serverCiphers } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';

@@ -1,19 +1,19 @@
 /** Builds a daemon's authenticator and authorizer from its options. */
-
-import { readFile } from 'node:fs/promises';
-import type { Registry } from 'prom-client';
+import type { ConfigMap } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type { DelegatedAuthValues } from '#daemon/options/groups/authentication.js';
-import { lookUpAuthentication, type PublishedAuthentication } from '#daemon/serving/auth-lookup.js';
 import { type Authenticator, DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
 import { type Authorizer, DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
+import { parseJsonList } from '#daemon/serving/json-list.js';
 import { countedReviews } from '#daemon/serving/review-series.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
+import { readFile } from 'node:fs/promises';
+import type { Registry } from 'prom-client';
 
 export interface DelegatedAuth {
   readonly authenticator: Authenticator;
@@ -190,4 +190,35 @@ function authoritiesOf(option: string, pem: string): CertificateAuthorities {
   } catch (error) {
     throw new OptionsError([`--${option}: ${messageOf(error)}`]);
   }
+}
+
+/** The authentication settings that the API server publishes for other servers of its cluster. */
+
+export interface PublishedAuthentication {
+  /** PEM bundles; absent where none is published. */
+  readonly clientCa?: string;
+  readonly requestHeaderClientCa?: string;
+  readonly allowedNames: readonly string[];
+  readonly usernameHeaders: readonly string[];
+  readonly groupHeaders: readonly string[];
+  readonly extraPrefixes: readonly string[];
+}
+
+/** Name of the ConfigMap in the system namespace, the same in every dialect. */
+const configMapName = 'extension-apiserver-authentication';
+
+/** Reads the settings. Rejects with the client's errors. */
+export async function lookUpAuthentication(client: ReviewClient, dialect: Dialect): Promise<PublishedAuthentication> {
+  const path = `/api/v1/namespaces/${dialect.namespaces.system}/configmaps/${configMapName}`;
+  const { data = {} } = await client.request<ConfigMap>('GET', path);
+  const clientCa = data['client-ca-file'];
+  const requestHeaderClientCa = data['requestheader-client-ca-file'];
+  return {
+    ...(clientCa === undefined ? {} : { clientCa }),
+    ...(requestHeaderClientCa === undefined ? {} : { requestHeaderClientCa }),
+    allowedNames: parseJsonList(data['requestheader-allowed-names']),
+    usernameHeaders: parseJsonList(data['requestheader-username-headers']),
+    groupHeaders: parseJsonList(data['requestheader-group-headers']),
+    extraPrefixes: parseJsonList(data['requestheader-extra-headers-prefix']),
+  };
 }

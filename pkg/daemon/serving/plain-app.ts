@@ -1,10 +1,13 @@
 /** What serves every port of a daemon that has neither TLS nor authentication: health, metrics, and what a node shows to all. */
-import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
 import { statusOf } from '#apimachinery/errors/status.js';
+import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { Logger } from '#daemon/log/logger.js';
+import { metricsText } from '#daemon/metrics/registry.js';
 import { http1Limits, maxHeaderBytes, standardLimits } from '#daemon/serving/connection-limits.js';
+import { schemaless } from '#daemon/serving/daemon-app.js';
 import { parseRequestTarget } from '#daemon/serving/request-target.js';
-import { schemaless } from '#daemon/serving/schemaless.js';
+import { type FastifyInstance, type FastifyReply, fastify } from 'fastify';
+import type { Registry } from 'prom-client';
 
 export interface PlainAnswer {
   readonly status: number;
@@ -80,4 +83,45 @@ export async function listenPlainly(
   app.server.on('error', (error) => log.warn({ err: error, port }, 'Cannot accept a connection'));
   const bound = app.server.address();
   return typeof bound === 'object' && bound !== null ? bound.port : port;
+}
+
+/** Health and metrics of the daemons of a node, as release 1.24's have them. */
+
+export class PlainEndpoints {
+  readonly #log: Logger;
+  readonly #apps: FastifyInstance[] = [];
+
+  constructor(log: Logger) {
+    this.#log = log;
+  }
+
+  /** @param at `0.0.0.0:10256`; empty: none. Resolves when it listens, or has said why not. */
+  async serve(at: string, path: string, answer: () => PlainAnswer | Promise<PlainAnswer>): Promise<void> {
+    const where = bindAddress(at);
+    if (where === undefined) return;
+    const app = plainApp(this.#log);
+    answerAlways(app, path, answer);
+    this.#apps.push(app);
+    await listenPlainly(app, where, this.#log);
+  }
+
+  serveMetrics(at: string, registry: Registry): Promise<void> {
+    return this.serve(at, '/metrics', async () => ({
+      status: 200,
+      type: 'text/plain; version=0.0.4; charset=utf-8',
+      body: await metricsText(registry),
+    }));
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.#apps.map((app) => app.close()));
+  }
+}
+
+/** `0.0.0.0:10256`, `[::]:10256`; undefined for what is neither. */
+export function bindAddress(text: string): { readonly address: string; readonly port: number } | undefined {
+  const match = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d{1,5})$/i.exec(text);
+  const address = canonicalAddress(match?.[1] ?? match?.[2] ?? '');
+  const port = Number(match?.[3]);
+  return address === undefined || !(port <= 65_535) ? undefined : { address, port };
 }

@@ -2,11 +2,10 @@
  * Upgraded connections (SPDY, WebSocket, or whatever the client asks for), for every server that passes them on: once the
  * backend has switched protocols (101), bytes go both ways untouched, so that the protocol inside ends in the backend.
  */
+import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Clock } from '#apimachinery/clock.js';
-import { askPeer } from '#daemon/streaming/ask-peer.js';
 
 /** What came back for a request for another protocol. */
 export type UpgradeAnswer = Switched | { readonly refusal: IncomingMessage };
@@ -100,4 +99,23 @@ function headOf({ rawHeaders, statusMessage = '' }: IncomingMessage): string {
   let text = `HTTP/1.1 101 ${statusMessage}\r\n`;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) text += `${rawHeaders[i]}: ${rawHeaders[i + 1]}\r\n`;
   return `${text}\r\n`;
+}
+
+const intervalMs = 30_000;
+const nothing = Buffer.alloc(0);
+
+/**
+ * Finds out, twice a minute, that the peer of a connection has reset it. That is told to those who read and to those who
+ * write; a connection that is made to wait is not read, and its other way may be silent for good. Writing nothing sends
+ * nothing, and fails where the connection is no more.
+ */
+export function askPeer(socket: Duplex, clock: Clock): void {
+  let timer: Timer;
+  const ask = () => {
+    // What waits to be written tells by itself.
+    if (socket.writable && socket.writableLength === 0) socket.write(nothing);
+    timer = clock.setTimer(ask, intervalMs);
+  };
+  timer = clock.setTimer(ask, intervalMs);
+  socket.once('close', () => timer.cancel());
 }

@@ -2,7 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type { Tracer, TracerSetup } from '#daemon/tracing/tracer.js';
 import { parseTracingConfig } from '#daemon/tracing/tracing-config.js';
 

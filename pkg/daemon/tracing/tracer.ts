@@ -1,8 +1,8 @@
 /** Spans of what a daemon does, as its parts see them. Daemons that trace nothing have none of this. */
-import type { Registry } from 'prom-client';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { TracingConfig } from '#daemon/tracing/tracing-config.js';
+import type { Registry } from 'prom-client';
 
 export type SpanAttributes = Readonly<Record<string, string | number>>;
 
@@ -70,4 +70,28 @@ export interface TracerSetup {
   readonly log: Logger;
   /** Counts them; absent: nobody does. */
   readonly metrics?: Registry | undefined;
+}
+
+/** The object that a span is about: the same names in all daemons, so that one query finds all that was done with it. */
+
+/** What of an object's metadata tells it from others. */
+export interface Identity {
+  readonly namespace?: string | undefined;
+  readonly name?: string | undefined;
+  readonly uid?: string | undefined;
+  readonly resourceVersion?: string | undefined;
+}
+
+/** `resource`: `pods`, `deployments.apps`. What is not known is left out. Pure. */
+export function objectAttributes(
+  resource: string,
+  { namespace = '', name = '', uid = '', resourceVersion = '' }: Identity,
+): SpanAttributes {
+  return {
+    'object.resource': resource,
+    ...(namespace === '' ? {} : { 'object.namespace': namespace }),
+    ...(name === '' ? {} : { 'object.name': name }),
+    ...(uid === '' ? {} : { 'object.uid': uid }),
+    ...(resourceVersion === '' ? {} : { 'object.resourceVersion': resourceVersion }),
+  };
 }

@@ -12,7 +12,7 @@
  */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { decodeFields, parseConfigText } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 export interface TracingConfig {
   /** `host:port`, `dns:///host:port`, or `unix:///path`. */

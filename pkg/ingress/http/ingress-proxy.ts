@@ -9,7 +9,7 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { AppUpgrades, type AskedUpgrade, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
-import { answersAsTheyAre, passedOnAsIs } from '#daemon/streaming/pass-on.js';
+import { answersAsTheyAre, passedOnAsIs } from '#daemon/streaming/end-to-end.js';
 import type { Endpoint } from '#ingress/endpoints/endpoints.js';
 import { BackendFailure, type BackendRequest, Backends } from '#ingress/http/backends.js';
 import { requestHeaders } from '#ingress/http/forwarded-headers.js';

@@ -6,7 +6,7 @@ import type { SecureContext } from 'node:tls';
 import { type FastifyInstance, fastify } from 'fastify';
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { schemaless } from '#daemon/serving/schemaless.js';
+import { schemaless } from '#daemon/serving/daemon-app.js';
 import type { ClientConnections } from '#ingress/http/client-connections.js';
 import type { IngressProxy } from '#ingress/http/ingress-proxy.js';
 import type { IngressLimits } from '#ingress/http/limits.js';

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { parseProviders, readProviders } from '#nodeagent/images/provider-config.js';
 
 const provider = {

@@ -5,7 +5,7 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { parseDuration } from '#apimachinery/duration.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { decodeFields, type FieldTable, parseConfigText } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 export interface CredentialProvider {
   /** The plugin's path. */

@@ -1,8 +1,7 @@
 /** The node agent's options: one table, from which parsing, help and validation come. */
 import { featureGateOptions } from '#daemon/options/groups/feature-gates.js';
 import { genericOptions } from '#daemon/options/groups/generic.js';
-import { legacyLoggingOptions } from '#daemon/options/groups/legacy-logging.js';
-import { loggingOptions } from '#daemon/options/groups/logging.js';
+import { legacyLoggingOptions, loggingOptions } from '#daemon/options/groups/logging.js';
 import { tracingOptions } from '#daemon/options/groups/tracing.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import { generalOptions } from '#nodeagent/options/general.js';

@@ -2,8 +2,7 @@
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
-import { objectAttributes } from '#daemon/tracing/object-attributes.js';
-import type { Tracer, WorkSpan } from '#daemon/tracing/tracer.js';
+import { objectAttributes, type Tracer, type WorkSpan } from '#daemon/tracing/tracer.js';
 import type { AgentMetrics, PodOperation } from '#nodeagent/metrics/agent-metrics.js';
 
 export interface PassMeterOptions {

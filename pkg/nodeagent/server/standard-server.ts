@@ -7,7 +7,7 @@ import type { Client } from '#client/client.js';
 import { holdCertificate } from '#daemon/certificates/expirations.js';
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { DelegatedAuthenticator } from '#daemon/serving/authenticator.js';
 import { DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';

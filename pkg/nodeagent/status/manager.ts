@@ -11,8 +11,7 @@ import { done, type Outcome, retry, terminal } from '#client/workqueue/outcome.j
 import { WorkQueue } from '#client/workqueue/queue.js';
 import { runWorkers } from '#client/workqueue/workers.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { objectAttributes } from '#daemon/tracing/object-attributes.js';
-import type { Tracer } from '#daemon/tracing/tracer.js';
+import { objectAttributes, type Tracer } from '#daemon/tracing/tracer.js';
 
 export interface StatusManagerOptions {
   readonly client: Client;

@@ -3,7 +3,7 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { askPeer } from '#daemon/streaming/ask-peer.js';
+import { askPeer } from '#daemon/streaming/tunnel.js';
 
 /** A client that is gone is found out by writing to it, also while it is not read. */
 const pingMs = 30_000;

@@ -4,7 +4,7 @@ import type { Pod } from '#api/core/v1/types.gen.js';
 import { realClock } from '#apimachinery/clock.js';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { silentLogger as log } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { createAuthority, issueCertificate } from '#pki/certificate.js';
 import { Cluster } from '#scheduler/cluster/cluster.js';
 import { noObjects } from '#scheduler/cluster/objects.js';

@@ -1,6 +1,6 @@
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { type ConnectionOptions, skipsVerification, tlsOf } from '#scheduler/extenders/connection.js';
 import { HttpExtender } from '#scheduler/extenders/http-extender.js';
 import type { ExtenderSettings } from '#scheduler/extenders/settings.js';

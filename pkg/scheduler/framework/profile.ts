@@ -1,4 +1,4 @@
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import type {
   FilterPoint,
   Plugin,

@@ -2,7 +2,7 @@
 import { pathToFileURL } from 'node:url';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { isPlain, type Plain } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { clusterEvents } from '#scheduler/cluster/events.js';
 import type { Plugin } from '#scheduler/framework/plugin.js';
 import { type PluginKind, pluginKinds } from '#scheduler/plugins/registry.js';

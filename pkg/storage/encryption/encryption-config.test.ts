@@ -3,7 +3,7 @@ import { Registry } from 'prom-client';
 import t from 'tap';
 import { realClock } from '#apimachinery/clock.js';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { parseEncryptionConfig } from '#storage/encryption/encryption-config.js';
 import { resourceEncryption } from '#storage/encryption/resource-encryption.js';
 import type { ValueTransformer } from '#storage/encryption/transformer.js';

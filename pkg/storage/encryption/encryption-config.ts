@@ -19,7 +19,7 @@ import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { isPlain, type Plain } from '#daemon/options/config-decode.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { type CipherName, secretLengths } from '#storage/encryption/value-cipher.js';
 
 export interface EncryptionKey {

@@ -1,7 +1,7 @@
 /** The certificates for etcd, in files that options name and that may be replaced while they are in use. */
 import { messageOf } from '#apimachinery/errors/message.js';
 import { CertificateFiles, readFromDisk } from '#daemon/certificates/certificate-files.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 
 const options = ['etcd-cafile', 'etcd-certfile', 'etcd-keyfile'] as const;
 

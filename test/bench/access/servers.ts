@@ -9,7 +9,7 @@ import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { realClock } from '#apimachinery/clock.js';
-import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
+import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/node-flags.js';
 import { Connections } from '#test/bench/access/connections.js';
 import { cpuMs } from '#test/bench/report.js';
 import { startEtcd, type TestEtcd } from '#test/etcd.js';

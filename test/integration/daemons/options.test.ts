@@ -6,8 +6,7 @@ import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dial
 import { apiServerOptions } from '#apiserver/options/options.js';
 import { apiServerProgramRules } from '#apiserver/options/rules.js';
 import { controllerManagerOptions, controllerManagerRules } from '#controllers/options/options.js';
-import { OptionsError } from '#daemon/options/errors.js';
-import type { OptionDeclaration, OptionTable, OptionType } from '#daemon/options/option.js';
+import { OptionsError, type OptionDeclaration, type OptionTable, type OptionType } from '#daemon/options/option.js';
 import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import { nodeAgentOptionRules, nodeAgentOptionTable } from '#nodeagent/options/options.js';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { formatSchedulerConfig } from '#scheduler/options/config/format.js';
 import { pluginsOfModules, resolveScheduler } from '#scheduler/options/config/resolve.js';

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { orchDialect as dialect } from '#apimachinery/dialect.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { formatSchedulerConfig, schedulerConfig } from '#scheduler/options/config/format.js';
 import { resolveScheduler } from '#scheduler/options/config/resolve.js';

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import { type Dialect, kubernetesDialect, orchDialect } from '#apimachinery/dialect.js';
-import { OptionsError } from '#daemon/options/errors.js';
+import { OptionsError } from '#daemon/options/option.js';
 import { parseOptions } from '#daemon/options/parse.js';
 import { validateOptions } from '#daemon/options/validate.js';
 import { formatSchedulerConfig } from '#scheduler/options/config/format.js';

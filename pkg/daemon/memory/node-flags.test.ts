@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
-import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/launch.js';
+import { daemonEnvironment, daemonNodeFlags } from '#daemon/memory/node-flags.js';
 
 t.test('the programs in bin are started as daemons are', async (t) => {
   const environment = Object.entries(daemonEnvironment).map(([name, value]) => `${name}=${value}`);

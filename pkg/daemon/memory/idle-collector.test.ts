@@ -1,6 +1,6 @@
 import t from 'tap';
 import { VirtualClock } from '#client/testing/virtual-clock.js';
-import { collectWhenIdle } from '#daemon/memory/collect-when-idle.js';
+import { collectWhenIdle } from '#daemon/memory/idle-collector.js';
 
 t.test('garbage is collected once after each busy time', async (t) => {
   const clock = new VirtualClock();

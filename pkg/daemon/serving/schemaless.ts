@@ -1,8 +1,0 @@
-/** A setting of fastify: no route declares a schema, and without it fastify loads compilers of schemas at its start. */
-
-function refuse(): never {
-  throw new Error('routes have no schemas here');
-}
-
-/** For `schemaController`. Loading the compilers would take longer than all the rest of a server's construction. */
-export const schemaless = { compilersFactory: { buildValidator: refuse, buildSerializer: refuse } };
