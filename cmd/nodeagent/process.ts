@@ -6,7 +6,7 @@ import type { ClientCredentials } from '#cmd/nodeagent/client-credentials.js';
 import type { Daemon } from '#daemon/daemon.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { collectWhenIdle, type IdleCollectionOptions } from '#daemon/memory/idle-collector.js';
-import { answerAlways, listenPlainly, plainApp } from '#daemon/serving/plain-app.js';
+import { answerAlways, listenPlainly, plainApp } from '#daemon/serving/plain-http.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 import type { CRI } from '#nodeagent/cri/cri.js';
 import type { NodeAgent } from '#nodeagent/nodeagent.js';

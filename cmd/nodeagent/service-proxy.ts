@@ -6,7 +6,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import { FeatureGates } from '#daemon/options/groups/feature-gates.js';
 import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
 import type { NodeAgentOptions } from '#nodeagent/options/declarations.js';
-import { kernelSettings } from '#proxy/kernel.js';
+import { kernelSettings } from '#proxy/kernel-settings.js';
 import { NodeProxy } from '#proxy/node-proxy.js';
 import { proxyOptions, rangesByFamily } from '#proxy/options.js';
 import { runWithInput } from '#proxy/program/run-program.js';

@@ -13,7 +13,7 @@ import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
 import { createRegistry } from '#daemon/metrics/registry.js';
 import { loggingRules } from '#daemon/options/groups/logging.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
-import { PlainEndpoints } from '#daemon/serving/plain-app.js';
+import { PlainEndpoints } from '#daemon/serving/plain-http.js';
 import { IngressController } from '#ingress/ingress-controller.js';
 import { ingressOptionTable, ingressRules, ingressSettings } from '#ingress/options.js';
 

@@ -21,9 +21,9 @@ import { loggingOptions, loggingRules } from '#daemon/options/groups/logging.js'
 import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
 import type { OptionTable } from '#daemon/options/option.js';
 import type { Program, ProgramContext } from '#daemon/run.js';
-import { type PlainAnswer, PlainEndpoints } from '#daemon/serving/plain-app.js';
+import { type PlainAnswer, PlainEndpoints } from '#daemon/serving/plain-http.js';
 import { removeRules } from '#proxy/backend.js';
-import { kernelSettings } from '#proxy/kernel.js';
+import { kernelSettings } from '#proxy/kernel-settings.js';
 import { NodeProxy } from '#proxy/node-proxy.js';
 import { proxyOptions, proxyRules, rangesByFamily } from '#proxy/options.js';
 import { runWithInput } from '#proxy/program/run-program.js';

@@ -5,7 +5,7 @@ import { endpointslices } from '#api/discovery/v1/resources.gen.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { Client } from '#client/client.js';
 import type { SimulatedRuntime } from '#nodeagent/simulated/runtime.js';
-import { type Destination, leadTo, serviceAt } from '#proxy/services/lead.js';
+import { type Destination, pickEndpoint, serviceAt } from '#proxy/services/pick-endpoint.js';
 
 export interface DialOptions {
   readonly client: Client;
@@ -41,7 +41,7 @@ async function endpointOf(to: Destination, client: Client, random: () => number)
   const { name = '', namespace = '' } = service.metadata;
   const labelSelector = `${client.dialect.labels.serviceName}=${name}`;
   const { items: slices } = await client.resource(endpointslices).list({ namespace, labelSelector });
-  return leadTo(service, to, { slices, random });
+  return pickEndpoint(service, to, { slices, random });
 }
 
 function failure(code: string, message: string): Error {

@@ -27,8 +27,7 @@ import { DnsMetrics, type Transport } from '#dns/metrics/dns-metrics.js';
 import { RecordTable } from '#dns/records/table.js';
 import { ClusterZone } from '#dns/records/zone.js';
 import { Resolver } from '#dns/resolver.js';
-import { listenTcp } from '#dns/server/tcp.js';
-import { type Listener, listenUdp } from '#dns/server/udp.js';
+import { listenTcp, type Listener, listenUdp } from '#dns/server/listeners.js';
 
 /** The node's own resolver configuration. */
 export interface HostResolvers {

@@ -7,7 +7,7 @@ import { genericOptions } from '#daemon/options/groups/generic.js';
 import { loggingOptions } from '#daemon/options/groups/logging.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
-import { bindAddress } from '#daemon/serving/plain-app.js';
+import { bindAddress } from '#daemon/serving/plain-http.js';
 import { standardLimits } from '#ingress/http/limits.js';
 import type { IngressControllerOptions } from '#ingress/ingress-controller.js';
 

@@ -7,7 +7,7 @@ import { Iptables } from '#proxy/iptables/iptables.js';
 import { ownSets } from '#proxy/iptables/policies/policy-chains.js';
 import { Nft } from '#proxy/nft/nft.js';
 import { isProgramMissing, type RunWithInput } from '#proxy/program/run-program.js';
-import type { Family } from '#proxy/services/view.js';
+import type { Family } from '#proxy/services/proxy-settings.js';
 
 export type Backend =
   | { readonly mode: 'nftables'; readonly version: string; readonly nft: Nft }

@@ -14,22 +14,22 @@ import type { Logger } from '#daemon/log/logger.js';
 import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
 import { type Backend, findBackend, policiesTable, removeRulesOf } from '#proxy/backend.js';
 import { chainPrefix } from '#proxy/iptables/chain.js';
-import { frameOf } from '#proxy/iptables/frame.js';
+import { serviceBaseChains } from '#proxy/iptables/base-chains.js';
 import { IptablesServices } from '#proxy/iptables/iptables-services.js';
 import { IptablesPolicies, policyRules } from '#proxy/iptables/policies/iptables-policies.js';
-import { type KernelSettings, prepareKernel } from '#proxy/kernel.js';
+import { type KernelSettings, prepareKernel } from '#proxy/kernel-settings.js';
 import { type KernelRules, RuleLoop, type RuleSource } from '#proxy/loop/rule-loop.js';
 import { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
 import { NftPolicies } from '#proxy/policies/nft-policies.js';
 import { PolicyRules } from '#proxy/policies/policy-rules.js';
-import type { PolicyTable } from '#proxy/policies/policy-table.js';
+import type { PolicyTable } from '#proxy/policies/model.js';
 import type { RunWithInput } from '#proxy/program/run-program.js';
 import { Conntrack } from '#proxy/services/conntrack.js';
 import type { EndpointGates } from '#proxy/services/endpoints.js';
 import { HealthCheckPorts } from '#proxy/services/health-check-ports.js';
 import { NftServices } from '#proxy/services/nft-services.js';
 import { ServiceRules } from '#proxy/services/service-rules.js';
-import type { ProxySettings } from '#proxy/services/view.js';
+import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 
 export interface NodeProxyOptions {
   /** Started and ended by the caller. */
@@ -160,7 +160,7 @@ export class NodeProxy implements Daemon {
     const { families, ipset, iptables } = backend;
     const prefix = chainPrefix(settings.table);
     const services = new ServiceRules({ ...common, table: new IptablesServices({ families, prefix, settings }) });
-    const { hooks } = frameOf('IPv4', prefix, settings);
+    const { hooks } = serviceBaseChains('IPv4', prefix, settings);
     const kept = [this.#keep(services, iptables.rules({ prefix, keeper: 'services', hooks, families }))];
     if (policies) {
       const table = new IptablesPolicies({ families, prefix, hasSets: ipset !== undefined });

@@ -2,9 +2,9 @@
 import { rangeErrors, serviceProxyGroup, tableErrors } from '#daemon/options/groups/service-proxy.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
-import { bindAddress } from '#daemon/serving/plain-app.js';
+import { bindAddress } from '#daemon/serving/plain-http.js';
 import { familyOf } from '#proxy/services/addresses.js';
-import type { Family } from '#proxy/services/view.js';
+import type { Family } from '#proxy/services/proxy-settings.js';
 
 const section = 'Service proxy';
 

@@ -20,7 +20,7 @@ import { silentLogger as log } from '#daemon/log/logger.js';
 import { DnsServer } from '#dns/dns-server.js';
 import { readQuery } from '#dns/message/query.js';
 import { writeResponse } from '#dns/message/response.js';
-import { contentOf } from '#dns/records/content.js';
+import { contentOf } from '#dns/resolver.js';
 import { RecordTable } from '#dns/records/table.js';
 import { ClusterZone } from '#dns/records/zone.js';
 import { figure, machineLine, megabytes } from '#test/bench/report.js';

@@ -13,9 +13,9 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import { Nft } from '#proxy/nft/nft.js';
 import { TableState } from '#proxy/nft/table-state.js';
 import { runWithInput } from '#proxy/program/run-program.js';
-import { servicesFrame } from '#proxy/services/frame.js';
+import { servicesBaseTable } from '#proxy/services/nft-base-table.js';
 import { planService, type ServicePlan } from '#proxy/services/service-plan.js';
-import type { ProxySettings } from '#proxy/services/view.js';
+import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 import { figure, machineLine, megabytes } from '#test/bench/report.js';
 
 const serviceCount = Number(process.env['SERVICES'] ?? 10_000);
@@ -65,7 +65,7 @@ function sliceOf(n: number, first = n * endpointCount): EndpointSlice {
 
 class Bench {
   readonly nft = new Nft(runWithInput);
-  readonly state = new TableState(servicesFrame(settings));
+  readonly state = new TableState(servicesBaseTable(settings));
   readonly #plans = new Map<number, ServicePlan>();
   readonly #kept: unknown[] = [];
 

@@ -1,12 +1,11 @@
 /** Queries of broken clients and answers of broken resolvers: each is read, and what is answered is whole and fits. */
 import { type Answer, encode } from 'dns-packet';
 import { seededRandom } from '#apimachinery/testing/seeded-random.js';
-import { Forwarded } from '#dns/forward/forwarded.js';
+import { UpstreamAnswer } from '#dns/forward/upstream-answer.js';
 import { flag } from '#dns/message/numbers.js';
-import { readQuery } from '#dns/message/query.js';
+import { readQuery, isAnswerTo, writeQuery } from '#dns/message/query.js';
 import { readRecords } from '#dns/message/records.js';
 import { type Content, udpBytes, writeResponse } from '#dns/message/response.js';
-import { isAnswerTo, writeQuery } from '#dns/message/write-query.js';
 import { mutate } from '#test/fuzz/mutate.js';
 
 export interface DnsFuzzReport {
@@ -50,7 +49,7 @@ function answered(bytes: Buffer, random: () => number): boolean {
 /** What passes for an answer is given to clients, in full and with little room. */
 function taken(bytes: Buffer, query: Buffer, random: () => number): boolean {
   if (!isAnswerTo(bytes, query)) return false;
-  const answer = Forwarded.read(bytes, 0);
+  const answer = UpstreamAnswer.read(bytes, 0);
   if (answer === undefined) return false;
   const { keepSeconds } = answer;
   if (!(keepSeconds >= 0 && keepSeconds <= 3600))

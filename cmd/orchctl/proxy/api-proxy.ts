@@ -8,10 +8,10 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { statusOf } from '#apimachinery/errors/status.js';
 import type { WebSocketTarget } from '#cmd/orchctl/api/api.js';
 import type { FilteredRequest } from '#cmd/orchctl/proxy/filter.js';
-import { plain } from '#daemon/serving/plain-app.js';
+import { plain } from '#daemon/serving/plain-http.js';
 import { schemaless } from '#daemon/serving/daemon-app.js';
-import { AppUpgrades, type AskedUpgrade, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
-import { endToEnd, answersAsTheyAre, passedOnAsIs } from '#daemon/streaming/end-to-end.js';
+import { AppUpgrades, type UpgradeRequest, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
+import { endToEndHeaders, unchangedReplies, forwardingOptions } from '#daemon/streaming/forwarding.js';
 import { askUpgrade } from '#daemon/streaming/tunnel.js';
 
 export interface ApiProxyOptions {
@@ -52,7 +52,7 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
   app.addHook('onClose', () => agent.destroy());
 
   const headersFor = (request: FastifyRequest, own: WebSocketTarget['headers']) => {
-    const { host: _, ...received } = endToEnd(request.headers);
+    const { host: _, ...received } = endToEndHeaders(request.headers);
     const before = received['x-forwarded-for'];
     const lower = Object.entries(own).map(([name, value]) => [name.toLowerCase(), value]);
     const forwarded = before === undefined ? request.ip : `${before}, ${request.ip}`;
@@ -78,12 +78,12 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
     // The API's own paths keep their beginning, as in 1.24.
     rewritePrefix: apiPrefix.startsWith('/api') ? apiPrefix : '/',
     ...(apiPrefix === '/' ? {} : { prefix: apiPrefix.slice(0, -1) }),
-    ...passedOnAsIs,
+    ...forwardingOptions,
     // TLS, where there is any, is the dialer's.
     undici: agent,
     handler: pass,
     replyOptions: {
-      ...answersAsTheyAre,
+      ...unchangedReplies,
       onError: (reply, { error }) => plain(reply as FastifyReply, 500, `${messageOf(error.cause ?? error)}\n`),
     },
   };
@@ -93,7 +93,7 @@ export async function apiProxy(options: ApiProxyOptions): Promise<FastifyInstanc
 
 async function ask(
   target: WebSocketTarget,
-  { protocol }: AskedUpgrade,
+  { protocol }: UpgradeRequest,
   request: { readonly method: string; readonly path: string; readonly headers: Record<string, string | string[]> },
 ) {
   const socket = await target.dial();

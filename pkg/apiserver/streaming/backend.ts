@@ -5,7 +5,7 @@ import type { ConnectionOptions } from 'node:tls';
 import { trusted } from '#apimachinery/net/trusted.js';
 import type { ApiRequest } from '#apiserver/http/exchange.js';
 import type { Address } from '#apiserver/service-routing/address.js';
-import { endToEnd } from '#daemon/streaming/end-to-end.js';
+import { endToEndHeaders } from '#daemon/streaming/forwarding.js';
 
 export interface BackendTLS {
   /** PEM of the client certificate and key to show. */
@@ -64,7 +64,7 @@ const ownPrefixes = [':', 'impersonate-', 'x-remote-'];
 
 export function forwardedHeaders(headers: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const kept: Record<string, string> = {};
-  for (const [name, value] of Object.entries(endToEnd(headers)))
+  for (const [name, value] of Object.entries(endToEndHeaders(headers)))
     if (!ownHeaders.has(name) && !ownPrefixes.some((prefix) => name.startsWith(prefix))) kept[name] = value;
   return kept;
 }

@@ -12,7 +12,7 @@ import { reasonOf } from '#apiserver/service-routing/dial-failure.js';
 import { type Backend, dialTarget, tlsOptions } from '#apiserver/streaming/backend.js';
 import { type LinkContext, LinkRewriter, rewriteLink } from '#apiserver/streaming/html-links.js';
 import { maxHeaderBytes } from '#daemon/serving/connection-limits.js';
-import { endToEnd, repeatableMethods } from '#daemon/streaming/end-to-end.js';
+import { endToEndHeaders, repeatableMethods } from '#daemon/streaming/forwarding.js';
 import type { Tracer } from '#daemon/tracing/tracer.js';
 import { IterableBody, SourceBody } from '#http/server/body.js';
 import type { StreamedBody } from '#http/server/exchange.js';
@@ -233,7 +233,7 @@ export function answerOf(response: IncomingMessage, limit?: number): ApiResponse
   const headers: Record<string, string> = {};
   // The only one that Node.js leaves apart.
   const { 'set-cookie': cookies, ...others } = response.headers;
-  for (const [name, value] of Object.entries(endToEnd(others)))
+  for (const [name, value] of Object.entries(endToEndHeaders(others)))
     headers[name] = Array.isArray(value) ? value.join(', ') : value;
   return { status: response.statusCode ?? 502, headers, cookies, body: new IterableBody(chunks(response, limit)) };
 }

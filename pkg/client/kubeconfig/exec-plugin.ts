@@ -1,6 +1,6 @@
 /** Runs credential plugins. */
 import { spawn } from 'node:child_process';
-import { endOf } from '#daemon/process/child-end.js';
+import { childExit } from '#daemon/process/child-exit.js';
 
 export interface PluginCall {
   readonly command: string;
@@ -46,7 +46,7 @@ async function runChild(call: PluginCall, env: Readonly<Record<string, string | 
     else child.kill('SIGKILL');
   });
   try {
-    const [code, signal] = await endOf(child);
+    const [code, signal] = await childExit(child);
     if (size > maxOutputBytes) return { kind: 'failed', reason: `printed more than ${maxOutputBytes} bytes` };
     if (code === null) return { kind: 'failed', reason: `ended by ${signal ?? 'a signal'}` };
     return { kind: 'ended', code, stdout: Buffer.concat(chunks).toString('utf8') };

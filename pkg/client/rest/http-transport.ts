@@ -5,9 +5,9 @@
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
 import { isCompressed, readBody } from '#http/client/body.js';
-import { type ChannelResponse, orAborted, UnsentError } from '#http/client/channel.js';
+import { type ExchangeResponse, orAborted, UnsentError } from '#http/client/connections.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
-import { NegotiatedChannel } from '#http/client/negotiated-channel.js';
+import { NegotiatedConnections } from '#http/client/negotiated-connections.js';
 import { TransportError, transportErrorFrom } from '#http/client/transport-error.js';
 
 export interface HttpTransportOptions {
@@ -48,7 +48,7 @@ export class HttpTransport implements Transport {
   readonly #base: URL;
   readonly #prefix: string;
   readonly #inFlight = new Set<AbortController>();
-  #channel: { readonly material: TlsMaterial | undefined; readonly channel: NegotiatedChannel } | undefined;
+  #channel: { readonly material: TlsMaterial | undefined; readonly channel: NegotiatedConnections } | undefined;
   #closed = false;
 
   /** Throws TypeError when `server` is not a URL. */
@@ -175,7 +175,7 @@ export class HttpTransport implements Transport {
     }
   }
 
-  #answer(response: ChannelResponse, exchange: Exchange, release: () => void): TransportResponse {
+  #answer(response: ExchangeResponse, exchange: Exchange, release: () => void): TransportResponse {
     // A stream may be silent for long; an answer may not.
     if (exchange.stream) exchange.end();
     else exchange.armed();
@@ -191,12 +191,12 @@ export class HttpTransport implements Transport {
     };
   }
 
-  #channelFor(material: TlsMaterial | undefined): NegotiatedChannel {
+  #channelFor(material: TlsMaterial | undefined): NegotiatedConnections {
     const known = this.#channel;
     if (known !== undefined && known.material === material) return known.channel;
     const { serverName, insecureSkipVerify, proxy, clock } = this.#options;
     const options = { server: this.#base, serverName, insecureSkipVerify, proxy, clock };
-    const channel = new NegotiatedChannel(options, material);
+    const channel = new NegotiatedConnections(options, material);
     // Requests under way end on the connections of the old identity.
     known?.channel.retire();
     this.#channel = { material, channel };

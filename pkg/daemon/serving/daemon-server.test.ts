@@ -13,7 +13,7 @@ import { Verbosity } from '#daemon/log/verbosity.js';
 import { createRegistry, metricsText } from '#daemon/metrics/registry.js';
 import { type CreateDaemonServerOptions, createDaemonServer } from '#daemon/serving/create-daemon-server.js';
 import { HealthChecks } from '#daemon/serving/health.js';
-import { countedReviews } from '#daemon/serving/review-series.js';
+import { countedReviews } from '#daemon/serving/review-metrics.js';
 import { FakeReviews, get, startServer, valuesOf } from '#daemon/serving/testing/server-fixture.js';
 import { createAuthority, issueCertificate, type KeyCertificate } from '#pki/certificate.js';
 import { createSelfSigned } from '#pki/self-signed.js';

@@ -32,14 +32,14 @@ import {
   tcpKeepAliveMs,
 } from '#daemon/serving/connection-limits.js';
 import { type DaemonApp, schemaless } from '#daemon/serving/daemon-app.js';
-import { addDebugRoutes, addHealthRoutes, addMetricsRoute } from '#daemon/serving/own-routes.js';
+import { addDebugRoutes, addHealthRoutes, addMetricsRoute } from '#daemon/serving/standard-routes.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import type { HealthChecks } from '#daemon/serving/health.js';
 import { parseRequestTarget, type RequestTarget } from '#daemon/serving/request-target.js';
 import { contextsOf, type ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { secureVersion, serverCiphers } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
-import { endWithAnswer } from '#daemon/streaming/raw-answer.js';
+import { endWithResponse } from '#daemon/streaming/raw-response.js';
 
 /** A connection that its client wants to use for something else, authenticated and authorized. */
 export interface Upgrade {
@@ -274,7 +274,7 @@ export class DaemonServer {
     const { target, user } = this.#read(request);
     if (refusal !== undefined || upgrade === undefined || user === undefined || target === undefined) {
       const { type, body } = this.#refusalBody(request, refusal?.status ?? internalError(undefined).status);
-      endWithAnswer(socket, { code: refusal?.code ?? 500, contentType: type, body });
+      endWithResponse(socket, { code: refusal?.code ?? 500, contentType: type, body });
       return;
     }
     upgrade({ target, user, request, socket, head });

@@ -10,7 +10,7 @@ import { type Authenticator, DelegatedAuthenticator } from '#daemon/serving/auth
 import { type Authorizer, DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
 import { parseJsonList } from '#daemon/serving/json-list.js';
-import { countedReviews } from '#daemon/serving/review-series.js';
+import { countedReviews } from '#daemon/serving/review-metrics.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 import { readFile } from 'node:fs/promises';
 import type { Registry } from 'prom-client';

@@ -6,11 +6,11 @@ import { type IncomingMessage, type RequestListener, ServerResponse } from 'node
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { endToEnd } from '#daemon/streaming/end-to-end.js';
+import { endToEndHeaders } from '#daemon/streaming/forwarding.js';
 import { openTunnel, type Tunnel, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
 
 /** A request for another protocol: the connection, and what came after the request. */
-export interface AskedUpgrade {
+export interface UpgradeRequest {
   readonly socket: Socket;
   readonly head: Buffer;
   readonly protocol: string;
@@ -20,7 +20,7 @@ export interface AskedUpgrade {
 const clearHttp2 = 'h2c';
 
 export class AppUpgrades {
-  readonly #asked = new WeakMap<object, AskedUpgrade>();
+  readonly #asked = new WeakMap<object, UpgradeRequest>();
 
   addTo(app: FastifyInstance): void {
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
@@ -28,7 +28,7 @@ export class AppUpgrades {
     );
   }
 
-  of({ raw }: FastifyRequest): AskedUpgrade | undefined {
+  of({ raw }: FastifyRequest): UpgradeRequest | undefined {
     return this.#asked.get(raw);
   }
 
@@ -60,14 +60,14 @@ export class AppUpgrades {
 /** Answers with what the backend has said; where it has switched protocols, the connection is the tunnel's from here on. */
 export function answerUpgrade(
   reply: FastifyReply,
-  { head: clientHead, socket: client }: AskedUpgrade,
+  { head: clientHead, socket: client }: UpgradeRequest,
   answered: UpgradeAnswer,
   options: Pick<Tunnel, 'clock' | 'silenceMs'>,
 ): FastifyReply {
   if ('refusal' in answered) {
     const { headers, statusCode = 502, statusMessage = '' } = answered.refusal;
     reply.raw.statusMessage = statusMessage;
-    return reply.code(statusCode).headers(endToEnd(headers)).send(answered.refusal);
+    return reply.code(statusCode).headers(endToEndHeaders(headers)).send(answered.refusal);
   }
   reply.hijack();
   reply.raw.detachSocket(client);

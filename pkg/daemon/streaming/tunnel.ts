@@ -92,7 +92,7 @@ export function openTunnel(tunnel: Tunnel): void {
   if (clientHead.length > 0) backend.write(clientHead);
   backend.pipe(client);
   client.pipe(backend);
-  for (const side of [client, backend]) askPeer(side, clock);
+  for (const side of [client, backend]) probePeer(side, clock);
 }
 
 function headOf({ rawHeaders, statusMessage = '' }: IncomingMessage): string {
@@ -109,7 +109,7 @@ const nothing = Buffer.alloc(0);
  * write; a connection that is made to wait is not read, and its other way may be silent for good. Writing nothing sends
  * nothing, and fails where the connection is no more.
  */
-export function askPeer(socket: Duplex, clock: Clock): void {
+export function probePeer(socket: Duplex, clock: Clock): void {
   let timer: Timer;
   const ask = () => {
     // What waits to be written tells by itself.

@@ -1,5 +1,5 @@
 import t from 'tap';
-import { formatTraceparent, parseTraceparent } from '#daemon/tracing/shares.js';
+import { formatTraceparent, parseTraceparent } from '#daemon/tracing/trace-ids.js';
 
 const traceId = '0af7651916cd43dd8448eb211c80319c';
 const spanId = 'b7ad6b7169203331';

@@ -2,7 +2,7 @@
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
 import { flag } from '#dns/message/numbers.js';
-import { isAnswerTo } from '#dns/message/write-query.js';
+import { isAnswerTo } from '#dns/message/query.js';
 
 export interface Upstream {
   readonly address: string;

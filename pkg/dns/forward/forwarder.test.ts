@@ -9,7 +9,7 @@ import { eventLoopTurn, VirtualClock } from '#client/testing/virtual-clock.js';
 import { silentLogger } from '#daemon/log/logger.js';
 import { exchange, type Upstream } from '#dns/forward/exchange.js';
 import { Forwarder } from '#dns/forward/forwarder.js';
-import { writeQuery } from '#dns/message/write-query.js';
+import { writeQuery } from '#dns/message/query.js';
 import { DnsMetrics } from '#dns/metrics/dns-metrics.js';
 
 const upstreams: readonly Upstream[] = ['10.0.0.1', '10.0.0.2'].map((address) => ({ address, port: 53 }));

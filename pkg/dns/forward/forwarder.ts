@@ -9,9 +9,9 @@ import { messageOf } from '#apimachinery/errors/message.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { Exchange, Upstream } from '#dns/forward/exchange.js';
-import { Forwarded } from '#dns/forward/forwarded.js';
+import { UpstreamAnswer } from '#dns/forward/upstream-answer.js';
 import { responseCode } from '#dns/message/numbers.js';
-import { type OutgoingQuestion, writeQuery } from '#dns/message/write-query.js';
+import { type OutgoingQuestion, writeQuery } from '#dns/message/query.js';
 import type { DnsMetrics } from '#dns/metrics/dns-metrics.js';
 
 export interface ForwarderOptions {
@@ -52,12 +52,12 @@ export class ForwardError extends Error {
 export class Forwarder {
   readonly #options: ForwarderOptions;
   #upstreams: readonly UpstreamState[] = [];
-  readonly #waiting = new Map<string, Promise<Forwarded>>();
-  readonly #cache: LruCache<string, Forwarded>;
+  readonly #waiting = new Map<string, Promise<UpstreamAnswer>>();
+  readonly #cache: LruCache<string, UpstreamAnswer>;
 
   constructor(options: ForwarderOptions) {
     this.#options = options;
-    const ttlMs = (answer: Forwarded) => answer.keepSeconds * 1000;
+    const ttlMs = (answer: UpstreamAnswer) => answer.keepSeconds * 1000;
     this.#cache = new LruCache({ limit: cacheEntries, age: { clock: options.clock, ttlMs } });
     options.metrics.observeCache(() => this.#cache.size);
   }
@@ -79,7 +79,7 @@ export class Forwarder {
   }
 
   /** An answer that is known already. */
-  cached(question: OutgoingQuestion): Forwarded | undefined {
+  cached(question: OutgoingQuestion): UpstreamAnswer | undefined {
     const { metrics } = this.#options;
     const found = this.#cache.get(keyOf(question));
     metrics.cacheLooked(found !== undefined);
@@ -87,7 +87,7 @@ export class Forwarder {
   }
 
   /** Rejects with a ForwardError. */
-  ask(question: OutgoingQuestion): Promise<Forwarded> {
+  ask(question: OutgoingQuestion): Promise<UpstreamAnswer> {
     const key = keyOf(question);
     const same = this.#waiting.get(key);
     if (same !== undefined) return same;
@@ -124,10 +124,10 @@ export class Forwarder {
     );
   }
 
-  async #askAny(question: OutgoingQuestion): Promise<Forwarded> {
+  async #askAny(question: OutgoingQuestion): Promise<UpstreamAnswer> {
     const { clock } = this.#options;
     const endMs = clock.monotonic() + questionMs;
-    let unhelpful: Forwarded | undefined;
+    let unhelpful: UpstreamAnswer | undefined;
     const problems: string[] = [];
     const all = this.#upstreams.filter(({ isLoop }) => !isLoop);
     const isLast = ({ failures }: UpstreamState) => failures >= failuresUntilLast;
@@ -148,7 +148,7 @@ export class Forwarder {
     throw new ForwardError(problems.length === 0 ? 'the node has no resolver' : problems.slice(-2).join('; '));
   }
 
-  async #askOne(state: UpstreamState, question: OutgoingQuestion): Promise<Forwarded> {
+  async #askOne(state: UpstreamState, question: OutgoingQuestion): Promise<UpstreamAnswer> {
     const { clock, exchange, metrics, randomId } = this.#options;
     if (state.waiting >= maxWaitingOfOne) throw new Error('too many questions wait for it');
     const query = writeQuery(randomId(), question);
@@ -159,7 +159,7 @@ export class Forwarder {
     metrics.forwarding(state.name);
     try {
       const message = await exchange(state.upstream, query, end.signal);
-      const answer = Forwarded.read(message, clock.monotonic());
+      const answer = UpstreamAnswer.read(message, clock.monotonic());
       if (answer === undefined) throw new Error('its answer is broken');
       state.failures = 0;
       metrics.forwarded(state.name, answer.code, (clock.monotonic() - startMs) / 1000);

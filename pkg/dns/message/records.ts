@@ -1,6 +1,8 @@
 /** Where the records of a message are. */
-import { skipName } from '#dns/message/names.js';
-import { headerBytes } from '#dns/message/numbers.js';
+import { addressBytes } from '#apimachinery/net/ip.js';
+import { skipName, nameBytes } from '#dns/message/names.js';
+import { headerBytes, classInternet, recordType } from '#dns/message/numbers.js';
+import { type Answer, encode } from 'dns-packet';
 
 export type Section = 'answer' | 'authority' | 'additional';
 
@@ -62,4 +64,78 @@ function readRecord(message: Buffer, start: number, section: Section): RecordPla
 export function recordEnd(bytes: Buffer, start: number): number {
   const name = skipName(bytes, start) ?? bytes.length;
   return name + fixedBytes + bytes.readUInt16BE(name + 8);
+}
+
+/** Records as bytes, made once and copied into each answer. */
+
+export interface RecordSet {
+  readonly bytes: Buffer;
+  readonly count: number;
+  /** The length of each, where all are as long: whoever answers may turn their order. */
+  readonly stride?: number;
+}
+
+export const noRecords: RecordSet = { bytes: Buffer.alloc(0), count: 0 };
+
+/** A pointer to the name of the question. */
+const questionName = Buffer.from([0xc0, headerBytes]);
+
+/** Whose records they are: of the question's name, or another's. */
+export type Owner = 'question' | readonly string[];
+
+function ownerBytes(owner: Owner): Buffer {
+  return owner === 'question' ? questionName : nameBytes(owner);
+}
+
+/** A and AAAA records; addresses of the other family are left out. */
+export function addressRecords(
+  owner: Owner,
+  addresses: Iterable<string>,
+  { type, ttl }: { readonly type: number; readonly ttl: number },
+): RecordSet {
+  const length = type === recordType.A ? 4 : 16;
+  const name = ownerBytes(owner);
+  const head = Buffer.alloc(name.length + 10);
+  name.copy(head);
+  head.writeUInt16BE(type, name.length);
+  head.writeUInt16BE(classInternet, name.length + 2);
+  head.writeUInt32BE(ttl, name.length + 4);
+  head.writeUInt16BE(length, name.length + 8);
+  const parts: Uint8Array[] = [];
+  for (const address of addresses) {
+    const bytes = addressBytes(address);
+    if (bytes?.length === length) parts.push(head, bytes);
+  }
+  return { bytes: Buffer.concat(parts), count: parts.length / 2, stride: head.length + length };
+}
+
+/** Any record; `data` as the package has it. */
+export function record(owner: Owner, answer: DistributiveOmit<Exclude<Answer, { type: 'OPT' }>, 'name'>): RecordSet {
+  // The root's name is a single byte, in whose place the owner's comes.
+  const packet = encode({ type: 'response', answers: [{ ...answer, name: '.' } as Answer] });
+  return { bytes: Buffer.concat([ownerBytes(owner), packet.subarray(headerBytes + 1)]), count: 1 };
+}
+
+type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
+
+/** Records of the question's name as those of another name. */
+export function withOwner(set: RecordSet, labels: readonly string[]): RecordSet {
+  const name = nameBytes(labels);
+  const parts: Buffer[] = [];
+  for (let at = 0; at < set.bytes.length; ) {
+    const end = recordEnd(set.bytes, at);
+    parts.push(name, set.bytes.subarray(at + questionName.length, end));
+    at = end;
+  }
+  return { bytes: Buffer.concat(parts), count: set.count };
+}
+
+export function joined(sets: readonly RecordSet[]): RecordSet {
+  const [first] = sets;
+  if (first === undefined) return noRecords;
+  if (sets.length === 1) return first;
+  return {
+    bytes: Buffer.concat(sets.map(({ bytes }) => bytes)),
+    count: sets.reduce((sum, { count }) => sum + count, 0),
+  };
 }

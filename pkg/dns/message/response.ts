@@ -9,8 +9,7 @@ import {
   recordType,
 } from '#dns/message/numbers.js';
 import type { Query } from '#dns/message/query.js';
-import { noRecords, type RecordSet } from '#dns/message/record-set.js';
-import { recordEnd } from '#dns/message/records.js';
+import { noRecords, type RecordSet, recordEnd } from '#dns/message/records.js';
 
 export interface Content {
   readonly code: number;

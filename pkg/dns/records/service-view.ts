@@ -2,8 +2,7 @@
 import type { ServicePort } from '#api/core/v1/types.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { recordType } from '#dns/message/numbers.js';
-import { addressRecords, joined, noRecords, type RecordSet, record } from '#dns/message/record-set.js';
-import { endpointLabel, namedAddresses } from '#dns/records/endpoints.js';
+import { addressRecords, joined, noRecords, type RecordSet, record } from '#dns/message/records.js';
 
 /** What the records are made from. */
 export interface ServiceFacts {
@@ -183,4 +182,26 @@ function addTarget(ports: Ports, { name, protocol }: NamedPort, target: Target):
   const known = ports.get(key);
   if (known === undefined) ports.set(key, { port, targets: [target] });
   else known.targets.push(target);
+}
+
+/** The endpoints of a slice that have names. */
+
+export interface NamedAddress {
+  readonly address: string;
+  readonly hostname?: string | undefined;
+}
+
+/** The addresses of the endpoints that take traffic, or of all. */
+export function* namedAddresses(slice: EndpointSlice, isReadyOrNot: boolean): Generator<NamedAddress> {
+  if (slice.addressType === 'FQDN') return;
+  for (const { addresses, conditions, hostname } of slice.endpoints) {
+    // Unset: unknown, taken as ready.
+    if (!isReadyOrNot && conditions?.ready === false) continue;
+    for (const address of addresses) yield { address, hostname };
+  }
+}
+
+/** An endpoint's label below its service's name: its hostname, or its address with dashes. */
+export function endpointLabel({ address, hostname }: NamedAddress): string {
+  return hostname === undefined || hostname === '' ? address.replaceAll(/[.:]/g, '-') : hostname;
 }

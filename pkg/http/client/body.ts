@@ -1,7 +1,7 @@
 /** Response bodies as streams, decompressed if necessary; a truncated body is an error. */
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
-import type { ChannelResponse } from '#http/client/channel.js';
+import type { ExchangeResponse } from '#http/client/connections.js';
 import type { TransportError } from '#http/client/transport-error.js';
 
 export interface BodyHooks {
@@ -11,7 +11,7 @@ export interface BodyHooks {
 }
 
 /** The body; leaving it early ends the exchange. Throws what `explain` makes of a failure. */
-export async function* readBody(response: ChannelResponse, hooks: BodyHooks): AsyncGenerator<Buffer> {
+export async function* readBody(response: ExchangeResponse, hooks: BodyHooks): AsyncGenerator<Buffer> {
   const unpacked = isCompressed(response) ? gunzip(response.body) : response.body;
   try {
     // The exchange is closed below, as its protocol requires.
@@ -29,7 +29,7 @@ export async function* readBody(response: ChannelResponse, hooks: BodyHooks): As
   }
 }
 
-export function isCompressed(response: Pick<ChannelResponse, 'headers'>): boolean {
+export function isCompressed(response: Pick<ExchangeResponse, 'headers'>): boolean {
   return response.headers['content-encoding']?.trim().toLowerCase() === 'gzip';
 }
 

@@ -1,6 +1,6 @@
 /** One request over HTTP/2 and its answer. */
 import { Readable } from 'node:stream';
-import { type ChannelRequest, type ChannelResponse, UnsentError } from '#http/client/channel.js';
+import { type ExchangeRequest, type ExchangeResponse, UnsentError } from '#http/client/connections.js';
 import type { Http2Session, Http2Stream, StreamFailure, StreamHandler } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import type { HeaderField } from '#http/http2/hpack.js';
@@ -11,7 +11,7 @@ export interface Http2ExchangeOptions {
   readonly head: Buffer;
   /** Called once, when the stream is not needed any more. */
   readonly over: () => void;
-  readonly resolve: (response: ChannelResponse) => void;
+  readonly resolve: (response: ExchangeResponse) => void;
   readonly reject: (error: Error) => void;
 }
 
@@ -25,7 +25,7 @@ export class Http2Exchange implements StreamHandler {
   #over = false;
   #complete = false;
 
-  constructor({ body, signal }: ChannelRequest, options: Http2ExchangeOptions) {
+  constructor({ body, signal }: ExchangeRequest, options: Http2ExchangeOptions) {
     this.#options = options;
     this.#signal = signal;
     const bytes = typeof body === 'string' ? Buffer.from(body) : (body ?? nothing);

@@ -20,7 +20,7 @@ import {
 import { encodeHeaders, HeaderDecoder, type HeaderField } from '#http/http2/hpack.js';
 import { ServerSession } from '#http/http2/server-session.js';
 import type { ServerStream } from '#http/http2/server-stream.js';
-import { framesSaid, lastSaid, type Said } from '#http/http2/testing/frames-said.js';
+import { sentFrames, lastSent, type SentFrame } from '#http/http2/testing/sent-frames.js';
 import { socketPair } from '#http/http2/testing/socket-pair.js';
 
 const { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION } =
@@ -60,8 +60,8 @@ interface Scene {
   /** What the server was asked on each stream, and how it ended. */
   readonly streams: Map<number, { stream: ServerStream; ended: boolean; body: number; over?: StreamFailure | 'well' }>;
   readonly isClosed: () => boolean;
-  all(): Said[];
-  said(type: number, streamId?: number): Said | undefined;
+  all(): SentFrame[];
+  said(type: number, streamId?: number): SentFrame | undefined;
 }
 
 const maxStreams = 5;
@@ -106,8 +106,8 @@ function scene(t: Test, { begins = true, reads = true } = {}): Scene {
   });
   t.teardown(() => session.destroy(undefined));
   if (begins) peer.write(all(preface, settingsFrame([])));
-  const found = () => framesSaid(Buffer.concat(parts));
-  const said = (type: number, streamId?: number) => lastSaid(found(), type, streamId);
+  const found = () => sentFrames(Buffer.concat(parts));
+  const said = (type: number, streamId?: number) => lastSent(found(), type, streamId);
   return { session, peer, streams, isClosed: () => closed, all: found, said };
 }
 

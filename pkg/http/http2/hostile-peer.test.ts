@@ -18,7 +18,7 @@ import {
   settingsFrame,
 } from '#http/http2/frames.js';
 import { encodeHeaders, type HeaderField } from '#http/http2/hpack.js';
-import { framesSaid, lastSaid, type Said } from '#http/http2/testing/frames-said.js';
+import { sentFrames, lastSent, type SentFrame } from '#http/http2/testing/sent-frames.js';
 import { socketPair } from '#http/http2/testing/socket-pair.js';
 
 const { DATA, HEADERS, PRIORITY, RST_STREAM, SETTINGS, PUSH_PROMISE, PING, GOAWAY, WINDOW_UPDATE, CONTINUATION } =
@@ -52,7 +52,7 @@ interface Scene {
   readonly ended: Promise<StreamFailure | undefined>;
   readonly closed: Promise<Error | undefined>;
   /** The client's frame of that type (and stream). */
-  said(type: number, streamId?: number): Said | undefined;
+  said(type: number, streamId?: number): SentFrame | undefined;
 }
 
 /** One request under way, on stream 1. */
@@ -81,7 +81,7 @@ async function scene(t: Test, greeting: Buffer = settingsFrame([])): Promise<Sce
   // The peer has read all that, so that nothing stands before what the client says next.
   await new Promise(setImmediate);
   const said = (type: number, streamId?: number) =>
-    lastSaid(framesSaid(Buffer.concat(parts).subarray(preface.length)), type, streamId);
+    lastSent(sentFrames(Buffer.concat(parts).subarray(preface.length)), type, streamId);
   return { session, peer, stream, fields, ended: ended.promise, closed: closed.promise, said };
 }
 

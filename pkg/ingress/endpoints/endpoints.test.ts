@@ -1,8 +1,7 @@
 /** Which endpoints get requests. */
 import t from 'tap';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
-import { chooseEndpoint } from '#ingress/endpoints/choose.js';
-import { type Endpoint, placeOf, readyEndpoints } from '#ingress/endpoints/endpoints.js';
+import { chooseEndpoint, type Endpoint, placeOf, readyEndpoints } from '#ingress/endpoints/endpoints.js';
 
 function slice(port: object, endpoints: readonly object[], addressType = 'IPv4'): EndpointSlice {
   return { metadata: { name: 's', namespace: 'default' }, addressType, ports: [port], endpoints } as EndpointSlice;

@@ -9,10 +9,9 @@ import { Agent, Client, type Dispatcher, errors } from 'undici';
 import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { repeatableMethods } from '#daemon/streaming/end-to-end.js';
+import { repeatableMethods } from '#daemon/streaming/forwarding.js';
 import { askUpgrade, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
-import { chooseEndpoint } from '#ingress/endpoints/choose.js';
-import { type Endpoint, placeOf } from '#ingress/endpoints/endpoints.js';
+import { chooseEndpoint, type Endpoint, placeOf } from '#ingress/endpoints/endpoints.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
 import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
 

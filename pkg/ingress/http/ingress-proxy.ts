@@ -8,13 +8,12 @@ import type { Clock } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import { blockContains, type IPBlock } from '#apimachinery/net/ip.js';
 import type { Logger } from '#daemon/log/logger.js';
-import { AppUpgrades, type AskedUpgrade, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
-import { answersAsTheyAre, passedOnAsIs } from '#daemon/streaming/end-to-end.js';
+import { AppUpgrades, type UpgradeRequest, answerUpgrade } from '#daemon/streaming/app-upgrades.js';
+import { unchangedReplies, forwardingOptions } from '#daemon/streaming/forwarding.js';
 import type { Endpoint } from '#ingress/endpoints/endpoints.js';
 import { BackendFailure, type BackendRequest, Backends } from '#ingress/http/backends.js';
-import { requestHeaders } from '#ingress/http/forwarded-headers.js';
+import { requestHeaders, type RequestHost, requestHost } from '#ingress/http/request-headers.js';
 import type { IngressLimits } from '#ingress/http/limits.js';
-import { type RequestHost, requestHost } from '#ingress/http/request-host.js';
 import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
 import { requestTarget } from '#ingress/routing/request-path.js';
 import type { Route, ServicePort } from '#ingress/routing/routing-table.js';
@@ -83,14 +82,14 @@ export class IngressProxy {
     const options: FastifyHttpProxyOptions & { readonly websocket: false } = {
       // Whom it asks is chosen for each request; the library wants a place that all are at.
       upstream: 'http://ingress.invalid',
-      ...passedOnAsIs,
+      ...forwardingOptions,
       httpMethods: passedMethods,
       routes: ['/'],
       proxyPayloads: false,
       undici: { request: this.#ask as never },
       handler: (request, reply, _place, replyOptions) => this.#serve(request, reply, replyOptions),
       replyOptions: {
-        ...answersAsTheyAre,
+        ...unchangedReplies,
         rewriteRequestHeaders: (request, headers) => this.#requestHeaders(request as FastifyRequest, headers),
         queryString: () => '',
         onResponse: (_request, reply, { stream }) => {
@@ -171,7 +170,7 @@ export class IngressProxy {
     );
   };
 
-  async #upgrade(request: FastifyRequest, passage: Passage, upgrade: AskedUpgrade): Promise<FastifyReply> {
+  async #upgrade(request: FastifyRequest, passage: Passage, upgrade: UpgradeRequest): Promise<FastifyReply> {
     const { clock, limits, metrics } = this.#options;
     const { reply, route } = passage;
     const headers = this.#requestHeaders(request, request.headers);

@@ -1,15 +1,15 @@
 /** The two ports of the controller: HTTP/1.1 on both, and HTTP/2 where there is TLS. Knows nothing of rules. */
+import type { Clock } from '#apimachinery/clock.js';
+import type { Logger } from '#daemon/log/logger.js';
+import { schemaless } from '#daemon/serving/daemon-app.js';
+import type { IngressProxy } from '#ingress/http/ingress-proxy.js';
+import type { IngressLimits } from '#ingress/http/limits.js';
+import type { IngressMetrics } from '#ingress/metrics/ingress-metrics.js';
+import { type FastifyInstance, fastify } from 'fastify';
 import type { Server } from 'node:http';
 import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
 import type { AddressInfo, Socket } from 'node:net';
 import type { SecureContext } from 'node:tls';
-import { type FastifyInstance, fastify } from 'fastify';
-import type { Clock } from '#apimachinery/clock.js';
-import type { Logger } from '#daemon/log/logger.js';
-import { schemaless } from '#daemon/serving/daemon-app.js';
-import type { ClientConnections } from '#ingress/http/client-connections.js';
-import type { IngressProxy } from '#ingress/http/ingress-proxy.js';
-import type { IngressLimits } from '#ingress/http/limits.js';
 
 export interface IngressServerOptions {
   readonly clock: Clock;
@@ -169,3 +169,54 @@ const refusals: Readonly<Record<string, readonly [number, string]>> = {
   HPE_HEADER_OVERFLOW: [431, 'Request Header Fields Too Large'],
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
+
+/** The connections of clients: how many there may be, and all of them when the controller ends. */
+
+export interface ClientConnectionsOptions {
+  readonly limits: Pick<IngressLimits, 'maxConnections' | 'maxConnectionsPerClient'>;
+  readonly metrics: IngressMetrics;
+  /** Proxies in front have many clients behind one address. */
+  readonly isTrusted: (address: string) => boolean;
+}
+
+export class ClientConnections {
+  readonly #options: ClientConnectionsOptions;
+  readonly #open = new Set<Socket>();
+  readonly #byAddress = new Map<string, number>();
+
+  constructor(options: ClientConnectionsOptions) {
+    this.#options = options;
+  }
+
+  /** False: there are too many, and the connection is closed. */
+  add(socket: Socket): boolean {
+    const { isTrusted, limits, metrics } = this.#options;
+    const address = socket.remoteAddress ?? '';
+    const held = this.#byAddress.get(address) ?? 0;
+    const isFull = limits.maxConnections > 0 && this.#open.size >= limits.maxConnections;
+    const isGreedy =
+      limits.maxConnectionsPerClient > 0 && held >= limits.maxConnectionsPerClient && !isTrusted(address);
+    if (isFull || isGreedy) {
+      metrics.rejectedConnections.inc({ limit: isFull ? 'all' : 'client' });
+      socket.destroy();
+      return false;
+    }
+    this.#open.add(socket);
+    this.#byAddress.set(address, held + 1);
+    metrics.connections.inc();
+    socket.once('close', () => this.#closed(socket, address));
+    return true;
+  }
+
+  destroy(): void {
+    for (const socket of this.#open) socket.destroy();
+  }
+
+  #closed(socket: Socket, address: string): void {
+    this.#open.delete(socket);
+    this.#options.metrics.connections.dec();
+    const left = (this.#byAddress.get(address) ?? 1) - 1;
+    if (left === 0) this.#byAddress.delete(address);
+    else this.#byAddress.set(address, left);
+  }
+}

@@ -1,6 +1,6 @@
 /** Runs programs that nobody vouches for: they may hang, print without end, and leave children that hold their output open. */
 import { spawn } from 'node:child_process';
-import { endOf } from '#daemon/process/child-end.js';
+import { childExit } from '#daemon/process/child-exit.js';
 
 export interface ChildOptions {
   /** All of its environment; that of this process unless told. */
@@ -41,7 +41,7 @@ export async function runChild(command: string, args: readonly string[], options
   child.stdin.end(options.input ?? '');
   signal.addEventListener('abort', kill, { once: true });
   try {
-    const [code, killedBy] = await endOf(child);
+    const [code, killedBy] = await childExit(child);
     signal.throwIfAborted();
     return { code, killedBy, stdout: stdout.bytes, stderr: stderr.bytes, isCut: stdout.isCut };
   } finally {

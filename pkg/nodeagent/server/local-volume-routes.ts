@@ -6,7 +6,7 @@ import type { FastifyReply } from 'fastify';
 import { type LocalVolumeMade, localVolumeBytes, localVolumesPath } from '#api/core/v1/volume/local-directory.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
-import { plain } from '#daemon/serving/plain-app.js';
+import { plain } from '#daemon/serving/plain-http.js';
 import type { ServedNode } from '#nodeagent/server/agent-server.js';
 import { refuseOtherMethods } from '#nodeagent/server/plain-answers.js';
 import { VolumeInUseError } from '#nodeagent/volumes/local-directories.js';

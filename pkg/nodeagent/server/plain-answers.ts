@@ -3,7 +3,7 @@ import type { FastifyReply } from 'fastify';
 import type { Status } from '#apimachinery/errors/status.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import type { Refusal } from '#daemon/serving/daemon-server.js';
-import { plain } from '#daemon/serving/plain-app.js';
+import { plain } from '#daemon/serving/plain-http.js';
 
 /** Text of a refusal before any route. */
 export function refusalText({ status, user, attributes }: Refusal): string {

@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Logger } from '#daemon/log/logger.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
-import { listenPlainly, plainApp } from '#daemon/serving/plain-app.js';
+import { listenPlainly, plainApp } from '#daemon/serving/plain-http.js';
 
 export interface ReadOnlyServerOptions {
   readonly address: string;

@@ -2,7 +2,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
-import { plain } from '#daemon/serving/plain-app.js';
+import { plain } from '#daemon/serving/plain-http.js';
 import { queryOf } from '#daemon/serving/request-target.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { AgentServerInput } from '#nodeagent/server/agent-server.js';

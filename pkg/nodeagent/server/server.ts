@@ -14,7 +14,7 @@ import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import { DaemonServer } from '#daemon/serving/daemon-server.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
 import { HealthChecks } from '#daemon/serving/health.js';
-import { addHealthRoutes, addMetricsRoute } from '#daemon/serving/own-routes.js';
+import { addHealthRoutes, addMetricsRoute } from '#daemon/serving/standard-routes.js';
 import { parseRequestTarget, queryOf, type RequestTarget } from '#daemon/serving/request-target.js';
 import type { ServingCertificates } from '#daemon/serving/serving-certificate.js';
 import { type SystemLogsOptions, systemLogDir, systemLogs } from '#daemon/serving/system-logs.js';

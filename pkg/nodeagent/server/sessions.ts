@@ -14,7 +14,7 @@ import {
 import type { Upgrade } from '#daemon/serving/daemon-server.js';
 import type { RequestTarget } from '#daemon/serving/request-target.js';
 import { protocolVersionHeader, spdyUpgrade, tunnelledPortForwardProtocol } from '#daemon/streaming/protocols.js';
-import { endWithAnswer, type RawAnswer, statusAnswer, switchProtocols } from '#daemon/streaming/raw-answer.js';
+import { endWithResponse, type RawResponse, statusResponse, switchProtocols } from '#daemon/streaming/raw-response.js';
 import { isRunning, newestContainer } from '#nodeagent/runtime/pod-runtime.js';
 import type { ServedNode, ServedPods } from '#nodeagent/server/agent-server.js';
 import { podOnNode } from '#nodeagent/server/log-route.js';
@@ -61,12 +61,12 @@ export class Sessions {
       this.#options.node.log.debug({ err: error, path: target.path }, 'Session refused');
       // Nobody could read an answer inside another protocol.
       if (this.#sockets.has(socket)) socket.destroy();
-      else endWithAnswer(socket, answerTo(error));
+      else endWithResponse(socket, answerTo(error));
     });
   }
 
   /** The answer to a request for a session that asks for no upgrade; what else is wrong with it is said first. */
-  refusal(requested: RequestTarget): RawAnswer {
+  refusal(requested: RequestTarget): RawResponse {
     try {
       const target = this.#target(requested);
       if (target.kind === 'portForward') this.#sandbox(target.pod);
@@ -191,12 +191,12 @@ export class Sessions {
   }
 }
 
-function answerTo(error: unknown): RawAnswer {
+function answerTo(error: unknown): RawResponse {
   if (error instanceof UpgradeRefused) {
     const { code, headers, message } = error;
     return { code, headers, contentType: 'text/plain; charset=utf-8', body: `${message}\n` };
   }
-  return statusAnswer(statusOf(error) === undefined ? internalError(error) : (error as StatusError));
+  return statusResponse(statusOf(error) === undefined ? internalError(error) : (error as StatusError));
 }
 
 function switchToSpdy({ socket, head }: Upgrade, protocol: string): void {

@@ -13,7 +13,7 @@ import { DelegatedAuthorizer } from '#daemon/serving/authorizer.js';
 import { CertificateAuthorities } from '#daemon/serving/certificate-authorities.js';
 import { CertificateReloader } from '#daemon/serving/certificate-reloader.js';
 import type { DelegatedAuth } from '#daemon/serving/delegated-auth.js';
-import { countedReviews } from '#daemon/serving/review-series.js';
+import { countedReviews } from '#daemon/serving/review-metrics.js';
 import {
   loadServingCertificates,
   type ServingCertificates,

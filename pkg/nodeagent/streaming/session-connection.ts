@@ -3,7 +3,7 @@
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { askPeer } from '#daemon/streaming/tunnel.js';
+import { probePeer } from '#daemon/streaming/tunnel.js';
 
 /** A client that is gone is found out by writing to it, also while it is not read. */
 const pingMs = 30_000;
@@ -52,7 +52,7 @@ export class SessionConnection {
 
   /** The same for a protocol that has no pings of its own, or whose bytes only go through. */
   watchPeer(): void {
-    askPeer(this.socket, this.#clock);
+    probePeer(this.socket, this.#clock);
   }
 
   /** Calls `ping` every half a minute for as long as the connection lives. */

@@ -1,7 +1,7 @@
 /** ipset(8) as a program: sets in, listings out. */
 import type { MemberSet, SetChange, SetListing } from '#proxy/ipset/set-state.js';
 import { isProgramMissing, ProgramError, type RunWithInput } from '#proxy/program/run-program.js';
-import type { Family } from '#proxy/services/view.js';
+import type { Family } from '#proxy/services/proxy-settings.js';
 
 /** Addresses that a set may have: the program's own limit would be 65,536. */
 const maxMembers = 1_048_576;

@@ -2,7 +2,7 @@
  * Which addresses are in which sets, put together from what their owners contribute, and how that differs from what the
  * kernel has. A change costs what it changes, however many others there are.
  */
-import type { Family } from '#proxy/services/view.js';
+import type { Family } from '#proxy/services/proxy-settings.js';
 
 /** A set of addresses, or of addresses with ports. */
 export interface MemberSet {

@@ -1,9 +1,9 @@
 import t from 'tap';
-import { type Contribution, chainPrefix, digestOf, type Frame, ownChains } from '#proxy/iptables/chain.js';
+import { type Contribution, chainPrefix, digestOf, type BaseChains, ownChains } from '#proxy/iptables/chain.js';
 import { ChainState } from '#proxy/iptables/chain-state.js';
 import { parseListing } from '#proxy/iptables/listing.js';
 
-const frame: Frame = {
+const frame: BaseChains = {
   prefix: 't',
   hooks: [{ table: 'nat', from: 'OUTPUT', to: 't-services' }],
   chains: [],

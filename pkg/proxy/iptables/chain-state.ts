@@ -2,16 +2,7 @@
  * What the chains of one family are to be, put together from what their owners contribute, and how that differs from
  * what the kernel has. Only chains that change are written.
  */
-import {
-  type Chain,
-  type Contribution,
-  digestOf,
-  type Entry,
-  type Frame,
-  type Hook,
-  type List,
-} from '#proxy/iptables/chain.js';
-import { type ChainChange, changeText } from '#proxy/iptables/commands.js';
+import { type Chain, type Contribution, digestOf, type Entry, type BaseChains, type Hook, type List, type ChainChange, changeText } from '#proxy/iptables/chain.js';
 import type { ChainListing, ListedChain } from '#proxy/iptables/listing.js';
 
 interface Bucket {
@@ -23,7 +14,7 @@ interface Bucket {
 const nothing: Contribution = { chains: [], entries: [] };
 
 export class ChainState {
-  readonly frame: Frame;
+  readonly base: BaseChains;
   readonly #contributions = new Map<string, Contribution>();
   /** By `table name`, with how many contributed it. */
   readonly #shared = new Map<string, { readonly chain: Chain; owners: number }>();
@@ -36,8 +27,8 @@ export class ChainState {
   /** Chains that may differ from the kernel's, with what that has; undefined: nothing. */
   readonly #touched = new Map<string, Chain | undefined>();
 
-  constructor(frame: Frame) {
-    this.frame = frame;
+  constructor(frame: BaseChains) {
+    this.base = frame;
     this.#lists = new Map(frame.lists.map((list) => [list.name, list]));
     this.#buckets = new Map(frame.lists.map(({ name }) => [name, new Map<string, Bucket>()]));
     for (const chain of frame.chains) this.#set(chain);
@@ -86,7 +77,7 @@ export class ChainState {
       return isListed(chain, chains.get(key)) ? [] : [chain];
     });
     const deleted = [...chains].flatMap(([key, chain]) => (this.#chains.has(key) ? [] : [chain]));
-    const change: ChainChange = { written, deleted, ...hookChanges(this.frame.hooks, hooks) };
+    const change: ChainChange = { written, deleted, ...hookChanges(this.base.hooks, hooks) };
     return changeText(change);
   }
 

@@ -1,4 +1,6 @@
 /** Chains of iptables as data. Texts are in the language of iptables-restore(8). */
+import { blockAround } from '#apimachinery/net/ip.js';
+import { rangeText } from '#proxy/services/addresses.js';
 import { createHash } from 'node:crypto';
 
 /** In the order in which packets come to them. */
@@ -45,7 +47,7 @@ export interface List {
 }
 
 /** What is there always. */
-export interface Frame {
+export interface BaseChains {
   readonly prefix: string;
   readonly hooks: readonly Hook[];
   readonly chains: readonly Chain[];
@@ -103,4 +105,56 @@ export function ownChains(prefix: string, keeper: Keeper): (name: string) => boo
 /** Tells in a rule's comment what its chain has: the kernel writes rules in other words than ours. */
 export function digestOf(rules: readonly string[]): string {
   return shortHash(rules.join('\n'));
+}
+
+/** The text for `iptables-restore --noflush` that changes chains; each table is one transaction. */
+
+export interface ChainChange {
+  /** Made, or made anew. */
+  readonly written: readonly Chain[];
+  readonly deleted: readonly Pick<Chain, 'table' | 'name'>[];
+  readonly addedHooks: readonly Hook[];
+  readonly deletedHooks: readonly Hook[];
+}
+
+/** Undefined where nothing changes. */
+export function changeText(change: ChainChange): string | undefined {
+  const texts = tables.flatMap((table) => tableText(table, change));
+  return texts.length === 0 ? undefined : `${texts.join('\n')}\n`;
+}
+
+function tableText(table: Table, change: ChainChange): string[] {
+  const of = <T extends { readonly table: Table }>(all: readonly T[]): T[] =>
+    all.filter((each) => each.table === table);
+  const written = of(change.written);
+  const deleted = of(change.deleted);
+  const addedHooks = of(change.addedHooks);
+  const deletedHooks = of(change.deletedHooks);
+  if (written.length + deleted.length + addedHooks.length + deletedHooks.length === 0) return [];
+  return [
+    `*${table}`,
+    // A line of this kind makes a chain, or empties the one that is there.
+    ...[...written, ...deleted].map(({ name }) => `:${name} - [0:0]`),
+    ...written.flatMap(ruleLines),
+    ...addedHooks.map(({ from, to }) => `-I ${from} -j ${to}`),
+    ...deletedHooks.map(({ from, to }) => `-D ${from} -j ${to}`),
+    ...deleted.map(({ name }) => `-X ${name}`),
+    'COMMIT',
+  ];
+}
+
+/** The first one carries the digest of all. */
+function ruleLines({ name, rules }: Chain): string[] {
+  return rules.map((rule, place) => {
+    const comment = place === 0 ? `-m comment --comment ${digestOf(rules)} ` : '';
+    return `-A ${name} ${comment}${rule}`;
+  });
+}
+
+/** How long lists of addresses are split into chains. */
+
+/** The block of that prefix length around an address, as text; what is no address stays as it is. */
+export function addressBucket(address: string, prefix: number): string {
+  const block = blockAround(address, prefix);
+  return block === undefined ? address : rangeText(block);
 }

@@ -1,12 +1,11 @@
 /** The rules of services as chains of iptables, of both families. */
 import { ChainState } from '#proxy/iptables/chain-state.js';
-import { frameOf } from '#proxy/iptables/frame.js';
+import { serviceBaseChains } from '#proxy/iptables/base-chains.js';
 import type { Listings, Texts } from '#proxy/iptables/iptables.js';
 import { planChains } from '#proxy/iptables/service-chains.js';
 import type { RuleState } from '#proxy/loop/rule-loop.js';
-import type { ServiceRoutes } from '#proxy/services/routes.js';
-import type { ServiceTable } from '#proxy/services/service-table.js';
-import type { Family, ProxySettings } from '#proxy/services/view.js';
+import type { ServiceRoutes, ServiceTable } from '#proxy/services/routes.js';
+import type { Family, ProxySettings } from '#proxy/services/proxy-settings.js';
 
 export interface IptablesServicesOptions {
   readonly families: readonly Family[];
@@ -22,7 +21,7 @@ export class IptablesServices implements ServiceTable<Listings, Texts> {
   constructor(options: IptablesServicesOptions) {
     this.#options = options;
     const { families, prefix, settings } = options;
-    this.#states = new Map(families.map((family) => [family, new ChainState(frameOf(family, prefix, settings))]));
+    this.#states = new Map(families.map((family) => [family, new ChainState(serviceBaseChains(family, prefix, settings))]));
     this.state = {
       takeChange: () => this.#texts((state) => state.takeChange()),
       differences: (listings) =>

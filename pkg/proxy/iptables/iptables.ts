@@ -1,10 +1,9 @@
 /** iptables(8) and ip6tables(8) as programs: chains in, listings out. */
-import { type Hook, type Keeper, ownChains, tables } from '#proxy/iptables/chain.js';
-import { changeText } from '#proxy/iptables/commands.js';
+import { type Hook, type Keeper, ownChains, tables, changeText } from '#proxy/iptables/chain.js';
 import { type ChainListing, parseListing } from '#proxy/iptables/listing.js';
 import type { KernelRules } from '#proxy/loop/rule-loop.js';
 import { isProgramMissing, ProgramError, type RunWithInput } from '#proxy/program/run-program.js';
-import { type Family, families } from '#proxy/services/view.js';
+import { type Family, families } from '#proxy/services/proxy-settings.js';
 
 /** Seconds to wait for whoever else changes rules. */
 const lockSeconds = '30';

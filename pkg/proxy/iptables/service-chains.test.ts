@@ -5,7 +5,7 @@ import { orchDialect as dialect } from '#apimachinery/dialect.js';
 import type { Contribution, Table } from '#proxy/iptables/chain.js';
 import { planChains } from '#proxy/iptables/service-chains.js';
 import { serviceRoutes } from '#proxy/services/routes.js';
-import type { Family, ProxySettings } from '#proxy/services/view.js';
+import type { Family, ProxySettings } from '#proxy/services/proxy-settings.js';
 
 const settings: ProxySettings = {
   table: 't',

@@ -1,10 +1,9 @@
 /** What one service adds to the chains of a family: a pure function of its routes. */
-import { addressBucket } from '#proxy/iptables/buckets.js';
-import { type Chain, type Contribution, chainNames, type Entry, shortHash } from '#proxy/iptables/chain.js';
-import { markText } from '#proxy/iptables/frame.js';
+import { addressBucket, type Chain, type Contribution, chainNames, type Entry, shortHash } from '#proxy/iptables/chain.js';
+import { markText } from '#proxy/iptables/base-chains.js';
 import { type Endpoint, targetOf } from '#proxy/services/endpoints.js';
 import type { Route, ServiceRoutes } from '#proxy/services/routes.js';
-import type { Family, ProxySettings } from '#proxy/services/view.js';
+import type { Family, ProxySettings } from '#proxy/services/proxy-settings.js';
 
 export interface ChainContext {
   readonly family: Family;

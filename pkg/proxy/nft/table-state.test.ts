@@ -1,9 +1,9 @@
 import t from 'tap';
 import { parseListing } from '#proxy/nft/listing.js';
-import { type Contribution, type TableFrame, versionChain } from '#proxy/nft/table.js';
+import { type Contribution, type BaseTable, versionChain } from '#proxy/nft/table.js';
 import { TableState } from '#proxy/nft/table-state.js';
 
-const frame: TableFrame = {
+const frame: BaseTable = {
   name: 't',
   version: '1',
   sets: [{ name: 'services', kind: 'map', declaration: 'type ipv4_addr : verdict;' }],

@@ -2,17 +2,8 @@
  * What a table is to be, put together from what its owners contribute, and how that differs from what the kernel has.
  * A change costs what it changes, however much else there is.
  */
-import type { TableChange } from '#proxy/nft/commands.js';
-import { changeText, isEmptyChange } from '#proxy/nft/commands.js';
+import { type TableChange, changeText, isEmptyChange, type Contribution, type NftChain, type NftElement, type NftSet, type BaseTable, versionChain } from '#proxy/nft/table.js';
 import type { TableListing } from '#proxy/nft/listing.js';
-import {
-  type Contribution,
-  type NftChain,
-  type NftElement,
-  type NftSet,
-  type TableFrame,
-  versionChain,
-} from '#proxy/nft/table.js';
 
 /** Owners of one element, the first by name in front: where two want different data, it has its way. */
 interface Claim {
@@ -29,7 +20,7 @@ interface Counted<T> {
 const nothing: Contribution = { elements: [], chains: [] };
 
 export class TableState {
-  readonly frame: TableFrame;
+  readonly base: BaseTable;
   readonly #contributions = new Map<string, Contribution>();
   /** Set → key → claim. */
   readonly #claims = new Map<string, Map<string, Claim>>();
@@ -40,8 +31,8 @@ export class TableState {
   readonly #touchedChains = new Map<string, boolean>();
   readonly #touchedSets = new Map<string, boolean>();
 
-  constructor(frame: TableFrame) {
-    this.frame = frame;
+  constructor(frame: BaseTable) {
+    this.base = frame;
   }
 
   /** Replaces what the owner contributed before; undefined takes it away. */
@@ -68,18 +59,18 @@ export class TableState {
   takeChange(): string | undefined {
     const change = this.#change();
     this.#forgetTouched();
-    return isEmptyChange(change) ? undefined : changeText(this.frame.name, change);
+    return isEmptyChange(change) ? undefined : changeText(this.base.name, change);
   }
 
   /** Commands that make the kernel's table this one; undefined: it is. Afterwards `takeChange` starts from there. */
   differences(listing: TableListing | undefined): string | undefined {
     this.#forgetTouched();
-    if (listing === undefined || !this.#hasFrame(listing)) {
-      const begin = listing === undefined ? '' : `delete table inet ${this.frame.name}\n`;
-      return `${begin}add table inet ${this.frame.name}\n${changeText(this.frame.name, this.#everything())}`;
+    if (listing === undefined || !this.#hasBase(listing)) {
+      const begin = listing === undefined ? '' : `delete table inet ${this.base.name}\n`;
+      return `${begin}add table inet ${this.base.name}\n${changeText(this.base.name, this.#everything())}`;
     }
     const change = this.#compare(listing);
-    return isEmptyChange(change) ? undefined : changeText(this.frame.name, change);
+    return isEmptyChange(change) ? undefined : changeText(this.base.name, change);
   }
 
   #forgetTouched(): void {
@@ -169,7 +160,7 @@ export class TableState {
     const elements: NftElement[] = [];
     for (const claims of this.#claims.values()) for (const { element } of claims.values()) elements.push(element);
     return {
-      addSets: [...this.frame.sets, ...[...this.#sets.values()].map(({ value }) => value)],
+      addSets: [...this.base.sets, ...[...this.#sets.values()].map(({ value }) => value)],
       addChains: this.#allChains(),
       deleteElements: [],
       addElements: elements,
@@ -179,22 +170,22 @@ export class TableState {
   }
 
   #allChains(): NftChain[] {
-    const version: NftChain = { name: versionChain(this.frame), rules: [] };
-    return [version, ...this.frame.chains, ...[...this.#chains.values()].map(({ value }) => value)];
+    const version: NftChain = { name: versionChain(this.base), rules: [] };
+    return [version, ...this.base.chains, ...[...this.#chains.values()].map(({ value }) => value)];
   }
 
-  #hasFrame({ sets, chains }: TableListing): boolean {
+  #hasBase({ sets, chains }: TableListing): boolean {
     return (
-      chains.has(versionChain(this.frame)) &&
-      this.frame.sets.every(({ name }) => sets.has(name)) &&
-      this.frame.chains.every(({ name, rules }) => chains.get(name) === rules.length)
+      chains.has(versionChain(this.base)) &&
+      this.base.sets.every(({ name }) => sets.has(name)) &&
+      this.base.chains.every(({ name, rules }) => chains.get(name) === rules.length)
     );
   }
 
   #compare(listing: TableListing): TableChange {
     const addElements: NftElement[] = [];
     const deleteElements: NftElement[] = [];
-    const sets = [...this.frame.sets, ...[...this.#sets.values()].map(({ value }) => value)];
+    const sets = [...this.base.sets, ...[...this.#sets.values()].map(({ value }) => value)];
     const expected = new Set(sets.map(({ name }) => name));
     for (const { name: set, isDynamic } of sets) {
       if (isDynamic === true) continue;

@@ -1,7 +1,8 @@
 /** What policies let through, whatever the program that sees to it. */
 import type { IPBlock } from '#apimachinery/net/ip.js';
+import type { RuleState } from '#proxy/loop/rule-loop.js';
 import type { Selection } from '#proxy/policies/selection.js';
-import type { Family } from '#proxy/services/view.js';
+import type { Family } from '#proxy/services/proxy-settings.js';
 
 export type Direction = 'ingress' | 'egress';
 export const directions: readonly Direction[] = ['ingress', 'egress'];
@@ -41,4 +42,14 @@ export interface PodPlan {
   readonly memberships: readonly Membership[];
   /** What each of its policies lets through; a direction that none is about is missing: there everything may pass. */
   readonly isolated: Readonly<Partial<Record<Direction, readonly (readonly Allowance[])[]>>>;
+}
+
+/** The kernel's rules of network policies, whatever the program by which they are made. */
+
+export interface PolicyTable<Listing, Commands> {
+  readonly state: RuleState<Listing, Commands>;
+  /** Those that policies name, each once; before the plans that name them. */
+  select(selections: readonly Selection[]): void;
+  /** Replaces the rules of a pod, by its key; undefined takes them away. */
+  contribute(pod: string, plan: PodPlan | undefined): void;
 }

@@ -2,22 +2,13 @@
 
 import { createHash } from 'node:crypto';
 import type { TableListing } from '#proxy/nft/listing.js';
-import type { Contribution, NftChain, NftElement, NftSet, TableFrame } from '#proxy/nft/table.js';
+import type { Contribution, NftChain, NftElement, NftSet, BaseTable } from '#proxy/nft/table.js';
 import { TableState } from '#proxy/nft/table-state.js';
-import {
-  type Allowance,
-  type Direction,
-  directions,
-  type Membership,
-  type Peer,
-  type PodPlan,
-  type PortRange,
-} from '#proxy/policies/model.js';
-import type { PolicyTable } from '#proxy/policies/policy-table.js';
+import { type Allowance, type Direction, directions, type Membership, type Peer, type PodPlan, type PortRange, type PolicyTable } from '#proxy/policies/model.js';
 import type { Selection } from '#proxy/policies/selection.js';
 import { familyName } from '#proxy/services/chains.js';
-import { disjointBlocks, rangeText } from '#proxy/services/source-ranges.js';
-import { type Family, families } from '#proxy/services/view.js';
+import { disjointBlocks, rangeText } from '#proxy/services/addresses.js';
+import { type Family, families } from '#proxy/services/proxy-settings.js';
 
 /** Owner of the sets; those of pods are their keys, which have a slash. */
 const setsOwner = 'sets';
@@ -26,7 +17,7 @@ export class NftPolicies implements PolicyTable<TableListing, string> {
   readonly state: TableState;
 
   constructor(table: string) {
-    this.state = new TableState(policiesFrame(table));
+    this.state = new TableState(policiesBaseTable(table));
   }
 
   select(selections: readonly Selection[]): void {
@@ -121,7 +112,7 @@ function memberElement({ address, family, port, selection }: Membership): NftEle
  * first, then what a pod is to take; both see the addresses of pods, since services have been translated before. What
  * the node itself sends its pods passes neither.
  */
-function policiesFrame(name: string): TableFrame {
+function policiesBaseTable(name: string): BaseTable {
   const sets = families.flatMap(familySets);
   const chains: NftChain[] = [
     { name: 'sent', rules: [...always, ...verdicts('egress')] },

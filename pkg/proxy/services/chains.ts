@@ -4,7 +4,7 @@
  */
 import { createHash } from 'node:crypto';
 import type { NftChain, NftSet } from '#proxy/nft/table.js';
-import type { Family, Protocol, ProxySettings } from '#proxy/services/view.js';
+import type { Family, Protocol, ProxySettings } from '#proxy/services/proxy-settings.js';
 
 /** How a packet for a service is passed on. */
 export interface PickedBy {

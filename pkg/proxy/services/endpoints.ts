@@ -1,7 +1,7 @@
 /** Which endpoints of a service port traffic goes to, as release 1.24 chooses them. Pure. */
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
-import type { Family, NodeView, Protocol } from '#proxy/services/view.js';
+import type { Family, NodeView, Protocol } from '#proxy/services/proxy-settings.js';
 
 export interface Endpoint {
   /** Canonical. */

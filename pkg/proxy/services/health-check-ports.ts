@@ -1,7 +1,7 @@
 /** The ports at which load balancers ask whether a node has endpoints of a service, with the answers of release 1.24. */
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '#daemon/log/logger.js';
-import { answerAlways, listenPlainly, plainApp } from '#daemon/serving/plain-app.js';
+import { answerAlways, listenPlainly, plainApp } from '#daemon/serving/plain-http.js';
 
 export interface HealthCheckPort {
   readonly namespace: string;

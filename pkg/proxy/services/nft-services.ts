@@ -3,11 +3,10 @@ import type { TableListing } from '#proxy/nft/listing.js';
 import type { Nft } from '#proxy/nft/nft.js';
 import { TableState } from '#proxy/nft/table-state.js';
 import { endpointsMap, firstLocalSlot, portsOf } from '#proxy/services/chains.js';
-import { servicesFrame } from '#proxy/services/frame.js';
-import type { Frontend, ServiceRoutes } from '#proxy/services/routes.js';
+import { servicesBaseTable } from '#proxy/services/nft-base-table.js';
+import type { Frontend, ServiceRoutes, ServiceTable } from '#proxy/services/routes.js';
 import { affinityOf, frontendKey, planTable, slotsKey } from '#proxy/services/service-plan.js';
-import type { ServiceTable } from '#proxy/services/service-table.js';
-import { families, type ProxySettings, protocols } from '#proxy/services/view.js';
+import { families, type ProxySettings, protocols } from '#proxy/services/proxy-settings.js';
 
 export class NftServices implements ServiceTable<TableListing, string> {
   readonly state: TableState;
@@ -21,7 +20,7 @@ export class NftServices implements ServiceTable<TableListing, string> {
   constructor(nft: Nft, settings: ProxySettings) {
     this.#nft = nft;
     this.#settings = settings;
-    this.state = new TableState(servicesFrame(settings));
+    this.state = new TableState(servicesBaseTable(settings));
   }
 
   adopt(listing: TableListing | undefined): void {

@@ -2,17 +2,10 @@
 import type { Service, ServicePort } from '#api/core/v1/types.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
-import { addressesOf } from '#proxy/services/addresses.js';
-import {
-  type Endpoint,
-  type EndpointGates,
-  endpointsOf,
-  reachable,
-  type TrafficPolicy,
-  targetOf,
-} from '#proxy/services/endpoints.js';
-import { coveringRanges } from '#proxy/services/source-ranges.js';
-import { type Family, families, type NodeView, type Protocol } from '#proxy/services/view.js';
+import type { RuleState } from '#proxy/loop/rule-loop.js';
+import { addressesOf, coveringRanges } from '#proxy/services/addresses.js';
+import { type Endpoint, type EndpointGates, endpointsOf, reachable, type TrafficPolicy, targetOf } from '#proxy/services/endpoints.js';
+import { type Family, families, type NodeView, type Protocol } from '#proxy/services/proxy-settings.js';
 
 export interface RouteContext {
   readonly dialect: Dialect;
@@ -187,4 +180,20 @@ function protocolOf({ protocol = 'TCP' }: ServicePort): Protocol {
 
 function isExternal({ spec }: Service): boolean {
   return spec?.type === 'NodePort' || spec?.type === 'LoadBalancer' || (spec?.externalIPs ?? []).length > 0;
+}
+
+/** The kernel's rules of services, whatever the program by which they are made. */
+
+export interface ServiceTable<Listing, Commands> {
+  readonly state: RuleState<Listing, Commands>;
+  /** What the kernel had at the start, before the first `contribute`. */
+  adopt(listing: Listing | undefined): void;
+  /** Replaces the rules of a service, by its key; undefined takes them away. */
+  contribute(key: string, routes: ServiceRoutes | undefined): void;
+  /** Everything known at the start was contributed. */
+  adopted(): void;
+  /** Where the kernel led a frontend at the start, as `address . port`; undefined: that is not known. */
+  ledTo(frontend: Frontend): readonly string[] | undefined;
+  /** Clients that were remembered for an endpoint which is none any more go to another. */
+  forgetClients(before: readonly Frontend[], after: readonly Frontend[]): Promise<void>;
 }

@@ -21,7 +21,7 @@ import {
   type ServiceRoutes,
   serviceRoutes,
 } from '#proxy/services/routes.js';
-import type { ProxySettings } from '#proxy/services/view.js';
+import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 
 export interface TableContext {
   readonly settings: ProxySettings;

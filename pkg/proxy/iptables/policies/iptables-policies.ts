@@ -12,12 +12,11 @@ import {
   selectionsOf,
   setName,
 } from '#proxy/iptables/policies/policy-chains.js';
-import { policyFrame } from '#proxy/iptables/policies/policy-frame.js';
+import { policyBaseChains } from '#proxy/iptables/policies/base-policy-chains.js';
 import type { KernelRules, RuleState } from '#proxy/loop/rule-loop.js';
-import type { PodPlan } from '#proxy/policies/model.js';
-import type { PolicyTable } from '#proxy/policies/policy-table.js';
+import type { PodPlan, PolicyTable } from '#proxy/policies/model.js';
 import type { Selection } from '#proxy/policies/selection.js';
-import type { Family } from '#proxy/services/view.js';
+import type { Family } from '#proxy/services/proxy-settings.js';
 
 export interface PolicyListing {
   readonly chains: Listings;
@@ -50,7 +49,7 @@ export class IptablesPolicies implements PolicyTable<PolicyListing, PolicyComman
   constructor(options: IptablesPoliciesOptions) {
     this.#options = options;
     const { families, prefix } = options;
-    this.#chains = new Map(families.map((family) => [family, new ChainState(policyFrame(family, prefix))]));
+    this.#chains = new Map(families.map((family) => [family, new ChainState(policyBaseChains(family, prefix))]));
     this.state = {
       takeChange: () => {
         this.#putMembersIntoRules();
@@ -123,7 +122,7 @@ export function policyRules(
   ipset: Ipset | undefined,
   { families, prefix }: Pick<IptablesPoliciesOptions, 'families' | 'prefix'>,
 ): KernelRules<PolicyListing, PolicyCommands> {
-  const { hooks } = policyFrame('IPv4', prefix);
+  const { hooks } = policyBaseChains('IPv4', prefix);
   const rules = iptables.rules({ prefix, keeper: 'policies', hooks, families });
   return {
     name: `${prefix}, network policies`,

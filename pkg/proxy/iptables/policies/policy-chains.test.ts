@@ -5,7 +5,7 @@ import { ownSets, type PolicyChainContext, podChains } from '#proxy/iptables/pol
 import type { Direction } from '#proxy/policies/model.js';
 import { type PolicyContext, planPod } from '#proxy/policies/policy-rules.js';
 import { contextOf, samplePod, samplePolicy } from '#proxy/policies/testing/samples.js';
-import type { Family } from '#proxy/services/view.js';
+import type { Family } from '#proxy/services/proxy-settings.js';
 
 /** Hashes are the same for the same policies only. */
 const plain = (text: string) => text.replaceAll(/-[0-9a-f]{12}/g, '').replaceAll(/([BIE])[0-9a-f]{12}/g, '$1');

@@ -1,22 +1,12 @@
 /** What the policies of a pod are as chains of one family. Pure. */
-
+import { addressToNumber, formatAddress, type IPBlock, numberToAddress } from '#apimachinery/net/ip.js';
 import type { Member, MemberSet } from '#proxy/ipset/set-state.js';
-import { addressBucket } from '#proxy/iptables/buckets.js';
-import { type Chain, type Contribution, type Entry, shortHash } from '#proxy/iptables/chain.js';
-import { directionChain } from '#proxy/iptables/policies/policy-frame.js';
-import { rangesWithout } from '#proxy/iptables/policies/ranges.js';
-import {
-  type Allowance,
-  type Direction,
-  directions,
-  type Membership,
-  type Peer,
-  type PodPlan,
-  type PortRange,
-} from '#proxy/policies/model.js';
+import { addressBucket, type Chain, type Contribution, type Entry, shortHash } from '#proxy/iptables/chain.js';
+import { directionChain } from '#proxy/iptables/policies/base-policy-chains.js';
+import { type Allowance, type Direction, directions, type Membership, type Peer, type PodPlan, type PortRange } from '#proxy/policies/model.js';
 import type { Selection } from '#proxy/policies/selection.js';
-import { rangeText } from '#proxy/services/source-ranges.js';
-import type { Family } from '#proxy/services/view.js';
+import { rangeText } from '#proxy/services/addresses.js';
+import type { Family } from '#proxy/services/proxy-settings.js';
 
 export interface PolicyChainContext {
   readonly family: Family;
@@ -154,4 +144,38 @@ export function selectionsOf({ isolated }: PodPlan): Selection[] {
       return peer !== undefined && 'selection' in peer ? [peer.selection] : [];
     }),
   );
+}
+
+/** What exceptions leave of a block of addresses. Pure. */
+
+/** Both are part of it. */
+export interface AddressRange {
+  readonly first: string;
+  readonly last: string;
+}
+
+/** In the order of addresses; at most one more than there are exceptions. */
+export function rangesWithout(block: IPBlock, except: readonly IPBlock[]): AddressRange[] {
+  const { family } = block;
+  const whole = spanOf(block);
+  const gaps = except.filter((each) => each.family === family).map(spanOf);
+  gaps.sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0));
+  const ranges: AddressRange[] = [];
+  const add = (first: bigint, last: bigint) => {
+    if (first <= last) ranges.push({ first: numberToAddress(first, family), last: numberToAddress(last, family) });
+  };
+  let next = whole.first;
+  for (const { first, last } of gaps) {
+    if (last < next || first > whole.last) continue;
+    add(next, first - 1n);
+    next = last + 1n;
+  }
+  add(next, whole.last);
+  return ranges;
+}
+
+function spanOf({ base, family, prefix }: IPBlock): { readonly first: bigint; readonly last: bigint } {
+  const bits = family === 4 ? 32 : 128;
+  const first = addressToNumber(formatAddress(family === 4 ? base.subarray(12) : base));
+  return { first, last: first + (1n << BigInt(bits - prefix)) - 1n };
 }

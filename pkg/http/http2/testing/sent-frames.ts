@@ -1,7 +1,7 @@
 /** What one side of a connection has said, frame by frame. */
 import { frameHeadBytes } from '#http/http2/frames.js';
 
-export interface Said {
+export interface SentFrame {
   readonly type: number;
   readonly flags: number;
   readonly streamId: number;
@@ -9,8 +9,8 @@ export interface Said {
 }
 
 /** The frames that are there in full. */
-export function framesSaid(bytes: Buffer): Said[] {
-  const found: Said[] = [];
+export function sentFrames(bytes: Buffer): SentFrame[] {
+  const found: SentFrame[] = [];
   for (let at = 0; at + frameHeadBytes <= bytes.length; ) {
     const end = at + frameHeadBytes + bytes.readUIntBE(at, 3);
     const [type = 0, flags = 0] = bytes.subarray(at + 3, at + 5);
@@ -22,6 +22,6 @@ export function framesSaid(bytes: Buffer): Said[] {
 }
 
 /** The last frame of that type, and of that stream where one is named. */
-export function lastSaid(said: readonly Said[], type: number, streamId?: number): Said | undefined {
+export function lastSent(said: readonly SentFrame[], type: number, streamId?: number): SentFrame | undefined {
   return said.findLast((each) => each.type === type && (streamId ?? each.streamId) === each.streamId);
 }

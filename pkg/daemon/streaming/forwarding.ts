@@ -15,7 +15,7 @@ const hopHeaders: ReadonlySet<string> = new Set([
 ]);
 
 /** Those of a request or an answer that are not about its connection, nor named by `connection` as such. */
-export function endToEnd<T extends string | string[]>(
+export function endToEndHeaders<T extends string | string[]>(
   received: Readonly<Record<string, T | undefined>>,
 ): Record<string, T> {
   const dropped = connectionOptions(String(received['connection'] ?? ''));
@@ -46,7 +46,7 @@ const none: ReadonlySet<string> = new Set();
 export const repeatableMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
 /** Options of `@fastify/http-proxy`. */
-export const passedOnAsIs = {
+export const forwardingOptions = {
   // Requests for another protocol have a tunnel of their own.
   websocket: false,
   internalRewriteLocationHeader: false,
@@ -54,8 +54,8 @@ export const passedOnAsIs = {
 } as const;
 
 /** Its `replyOptions`. */
-export const answersAsTheyAre = {
-  rewriteHeaders: endToEnd,
+export const unchangedReplies = {
+  rewriteHeaders: endToEndHeaders,
   // A 503 is an answer: the library would ask again up to ten times.
   retryDelay: () => null,
 } as const;

@@ -2,8 +2,8 @@
 import { Agent, type ClientRequestArgs, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { Channel, ChannelRequest, ChannelResponse } from '#http/client/channel.js';
-import { flattenHeaders } from '#http/client/channel.js';
+import type { Connections, ExchangeRequest, ExchangeResponse } from '#http/client/connections.js';
+import { flattenHeaders } from '#http/client/connections.js';
 
 /** Sockets that serve ordinary requests; more requests wait for one. */
 const maxSockets = 32;
@@ -42,7 +42,7 @@ class DialingAgent extends Agent {
   }
 }
 
-export class Http1Channel implements Channel {
+export class Http1Connections implements Connections {
   readonly #options: Http1Options;
   readonly #requests: DialingAgent;
   readonly #streams: DialingAgent;
@@ -56,7 +56,7 @@ export class Http1Channel implements Channel {
     this.#streams = new DialingAgent(() => this.#connection(), Number.POSITIVE_INFINITY);
   }
 
-  send(request: ChannelRequest): Promise<ChannelResponse> {
+  send(request: ExchangeRequest): Promise<ExchangeResponse> {
     const { authority, pathPrefix = '', headers } = this.#options;
     const { method, path, body, stream, signal, beforeSending } = request;
     return new Promise((resolve, reject) => {
@@ -115,7 +115,7 @@ export class Http1Channel implements Channel {
   }
 }
 
-function responseOf(incoming: IncomingMessage): ChannelResponse {
+function responseOf(incoming: IncomingMessage): ExchangeResponse {
   return {
     status: incoming.statusCode ?? 0,
     headers: flattenHeaders(incoming.headers),

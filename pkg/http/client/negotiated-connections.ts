@@ -2,19 +2,19 @@
 import type { Socket } from 'node:net';
 import type { Clock } from '#apimachinery/clock.js';
 import {
-  type Channel,
-  type ChannelRequest,
-  type ChannelResponse,
+  type Connections,
+  type ExchangeRequest,
+  type ExchangeResponse,
   orAborted,
   UnsentError,
-} from '#http/client/channel.js';
+} from '#http/client/connections.js';
 import type { TlsMaterial } from '#http/client/credentials.js';
 import { type ApplicationProtocol, Dialer } from '#http/client/dialer.js';
-import { Http1Channel } from '#http/client/http1-channel.js';
-import { Http2Channel } from '#http/client/http2-channel.js';
+import { Http1Connections } from '#http/client/http1-connections.js';
+import { Http2Connections } from '#http/client/http2-connections.js';
 import { proxyAuthorization } from '#http/client/proxy-tunnel.js';
 
-export interface NegotiatedChannelOptions {
+export interface NegotiatedConnectionsOptions {
   readonly server: URL;
   readonly serverName?: string | undefined;
   readonly insecureSkipVerify?: boolean | undefined;
@@ -25,21 +25,21 @@ export interface NegotiatedChannelOptions {
 /** How often a request that the server did not take is sent again at once. */
 const maxUnsentRetries = 3;
 
-export class NegotiatedChannel implements Channel {
-  readonly #options: NegotiatedChannelOptions;
+export class NegotiatedConnections implements Connections {
+  readonly #options: NegotiatedConnectionsOptions;
   readonly #dialer: Dialer;
-  #channel: Promise<Channel> | undefined;
-  #made: Channel | undefined;
+  #channel: Promise<Connections> | undefined;
+  #made: Connections | undefined;
   #retired = false;
   #destroyed = false;
 
-  constructor(options: NegotiatedChannelOptions, material: TlsMaterial | undefined) {
+  constructor(options: NegotiatedConnectionsOptions, material: TlsMaterial | undefined) {
     this.#options = options;
     this.#dialer = new Dialer(options, material);
   }
 
   /** Sends again, whatever the method, what is known not to have reached the server. */
-  async send(request: ChannelRequest): Promise<ChannelResponse> {
+  async send(request: ExchangeRequest): Promise<ExchangeResponse> {
     for (let retries = 0; ; retries += 1) {
       try {
         const channel = await orAborted(this.#current(), request.signal);
@@ -69,7 +69,7 @@ export class NegotiatedChannel implements Channel {
   }
 
   /** All requests wait for the one first connection. */
-  #current(): Promise<Channel> {
+  #current(): Promise<Connections> {
     if (this.#channel === undefined) {
       const making = this.#make();
       this.#channel = making;
@@ -80,36 +80,36 @@ export class NegotiatedChannel implements Channel {
     return this.#channel;
   }
 
-  async #make(): Promise<Channel> {
+  async #make(): Promise<Connections> {
     if (this.#options.server.protocol === 'http:') return this.#keep(this.#http1(undefined));
     const { socket, protocol } = await this.#dialer.dial(['h2', 'http/1.1']);
     return this.#keep(protocol === 'h2' ? this.#http2(socket) : this.#http1(socket));
   }
 
-  #keep(channel: Channel): Channel {
+  #keep(channel: Connections): Connections {
     this.#made = channel;
     if (this.#destroyed) channel.destroy();
     else if (this.#retired) channel.retire();
     return channel;
   }
 
-  #http1(first: Socket | undefined): Http1Channel {
+  #http1(first: Socket | undefined): Http1Connections {
     const { server, proxy } = this.#options;
     const direct = { authority: server.host, first, dial: () => this.#dial('http/1.1') };
     if (server.protocol !== 'http:' || proxy === undefined || proxy.protocol.startsWith('socks5')) {
-      return new Http1Channel(direct);
+      return new Http1Connections(direct);
     }
     const credentials = proxyAuthorization(proxy);
-    return new Http1Channel({
+    return new Http1Connections({
       ...direct,
       pathPrefix: server.origin,
       ...(credentials === undefined ? {} : { headers: { 'proxy-authorization': credentials } }),
     });
   }
 
-  #http2(first: Socket): Http2Channel {
+  #http2(first: Socket): Http2Connections {
     const { server, clock } = this.#options;
-    return new Http2Channel({ origin: server.origin, clock, first, dial: () => this.#dial('h2') });
+    return new Http2Connections({ origin: server.origin, clock, first, dial: () => this.#dial('h2') });
   }
 
   async #dial(wanted: ApplicationProtocol): Promise<Socket> {

@@ -3,7 +3,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { RunWithInput } from '#proxy/program/run-program.js';
-import type { ProxySettings } from '#proxy/services/view.js';
+import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 
 /** Files below /proc/sys, by their path there. */
 export interface KernelSettings {

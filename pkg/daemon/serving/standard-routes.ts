@@ -4,7 +4,7 @@ import type { Logger } from '#daemon/log/logger.js';
 import { type MetricsView, metricsText } from '#daemon/metrics/registry.js';
 import type { DaemonApp } from '#daemon/serving/daemon-app.js';
 import type { HealthChecks, HealthEndpoint } from '#daemon/serving/health.js';
-import { plain } from '#daemon/serving/plain-app.js';
+import { plain } from '#daemon/serving/plain-http.js';
 import { queryOf } from '#daemon/serving/request-target.js';
 import type { FastifyReply } from 'fastify';
 import type { Registry } from 'prom-client';

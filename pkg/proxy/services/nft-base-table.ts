@@ -4,14 +4,14 @@
  * number in another, and is masqueraded at the end where its answer would not come back this way otherwise.
  */
 import { createHash } from 'node:crypto';
-import type { NftChain, NftSet, TableFrame } from '#proxy/nft/table.js';
+import type { NftChain, NftSet, BaseTable } from '#proxy/nft/table.js';
 import { familyOf } from '#proxy/services/addresses.js';
 import { endpointsMap, familyName, type PickedBy, pickChains, rememberChain } from '#proxy/services/chains.js';
-import { type Family, families, type ProxySettings, protocols } from '#proxy/services/view.js';
+import { type Family, families, type ProxySettings, protocols } from '#proxy/services/proxy-settings.js';
 
-export function servicesFrame(settings: ProxySettings): TableFrame {
+export function servicesBaseTable(settings: ProxySettings): BaseTable {
   const sets = families.flatMap(familySets);
-  const chains = frameChains(settings);
+  const chains = baseChains(settings);
   // Chains that services share are the same as long as this is.
   const samples = families.flatMap((family) => [
     ...pickChains(
@@ -62,7 +62,7 @@ function familySets(family: Family): NftSet[] {
   ];
 }
 
-function frameChains(settings: ProxySettings): NftChain[] {
+function baseChains(settings: ProxySettings): NftChain[] {
   const { masqueradeBit, isBridgeUnfiltered, clusterCIDRs } = settings;
   const bit = `0x${(2 ** masqueradeBit).toString(16).padStart(8, '0')}`;
   const each = (rules: (family: Family, ip: 'ip' | 'ip6') => string[]) =>

@@ -1,14 +1,13 @@
 /** An answer of another server, as it is kept and given to clients. */
 import { decode, encode } from 'dns-packet';
 import { flag, headerBytes, recordType, responseCode } from '#dns/message/numbers.js';
-import { noRecords, type RecordSet } from '#dns/message/record-set.js';
-import { type RecordPlace, readRecords, type Section } from '#dns/message/records.js';
+import { noRecords, type RecordSet, type RecordPlace, readRecords, type Section } from '#dns/message/records.js';
 import type { Content } from '#dns/message/response.js';
 
 /** Longest that an answer, and the knowledge that there is none, are kept. */
 const maxSeconds = { positive: 3600, negative: 1800 };
 
-export class Forwarded {
+export class UpstreamAnswer {
   readonly code: number;
   readonly isTruncated: boolean;
   readonly #message: Buffer;
@@ -27,9 +26,9 @@ export class Forwarded {
   }
 
   /** `receivedMs`: monotonic. Undefined for what is no message. */
-  static read(message: Buffer, receivedMs: number): Forwarded | undefined {
+  static read(message: Buffer, receivedMs: number): UpstreamAnswer | undefined {
     const places = readRecords(message);
-    return places && new Forwarded(message, places, receivedMs);
+    return places && new UpstreamAnswer(message, places, receivedMs);
   }
 
   /** How long it may be kept: as long as its shortest-lived record, or as the domain says about names that are not there. */

@@ -4,13 +4,13 @@
  * in common, or by node port, then an endpoint by chance (nat), is refused where there is none (filter), and masqueraded
  * at the end where its answer would not come back this way otherwise.
  */
-import { type Chain, chainNames, type Frame, type Hook, type List } from '#proxy/iptables/chain.js';
+import { type Chain, chainNames, type BaseChains, type Hook, type List } from '#proxy/iptables/chain.js';
 import { familyOf } from '#proxy/services/addresses.js';
-import type { Family, ProxySettings } from '#proxy/services/view.js';
+import type { Family, ProxySettings } from '#proxy/services/proxy-settings.js';
 
 const isNew = '-m conntrack --ctstate NEW';
 
-export function frameOf(family: Family, prefix: string, settings: ProxySettings): Frame {
+export function serviceBaseChains(family: Family, prefix: string, settings: ProxySettings): BaseChains {
   const name = (of: keyof typeof chainNames) => `${prefix}-${chainNames[of]}`;
   const mark = markText(settings);
   const cidr = settings.clusterCIDRs[family];

@@ -8,7 +8,7 @@ const lingerMs = 500;
  * Exit code and signal (one of them null) of a child that has just been started, once its output is read; rejects with
  * the system's error when it could not be started. Children of the child that hold its output open do not hold this up.
  */
-export function endOf(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
+export function childExit(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (...ended: [number | null, NodeJS.Signals | null]) => resolve(ended));

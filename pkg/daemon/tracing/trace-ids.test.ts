@@ -1,7 +1,7 @@
 import { ROOT_CONTEXT } from '@opentelemetry/api';
 import { SamplingDecision, TraceIdRatioBasedSampler } from '@opentelemetry/sdk-trace-base';
 import t from 'tap';
-import { boundOf, shareOf, TraceIds } from '#daemon/tracing/shares.js';
+import { boundOf, shareOf, TraceIds } from '#daemon/tracing/trace-ids.js';
 
 t.test("the library's sampler decides as the share says", async (t) => {
   const ids = new TraceIds();

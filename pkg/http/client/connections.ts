@@ -1,7 +1,7 @@
 /** How requests are sent to one server and responses received, in one protocol. */
 import type { Readable } from 'node:stream';
 
-export interface ChannelRequest {
+export interface ExchangeRequest {
   readonly method: string;
   /** Path and query. */
   readonly path: string;
@@ -14,7 +14,7 @@ export interface ChannelRequest {
   readonly beforeSending?: (() => void) | undefined;
 }
 
-export interface ChannelResponse {
+export interface ExchangeResponse {
   readonly status: number;
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
@@ -25,9 +25,9 @@ export interface ChannelResponse {
   cancel(): void;
 }
 
-export interface Channel {
+export interface Connections {
   /** Rejects with the error of the connection, or with UnsentError when the server never saw the request. */
-  send(request: ChannelRequest): Promise<ChannelResponse>;
+  send(request: ExchangeRequest): Promise<ExchangeResponse>;
   /** Takes no more requests; connections close when what they carry has ended. */
   retire(): void;
   destroy(): void;

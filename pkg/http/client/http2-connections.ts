@@ -1,12 +1,12 @@
 /** One HTTP/2 connection, with a health check by pings. */
-import type { Socket } from 'node:net';
-import type { TLSSocket } from 'node:tls';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { type ChannelRequest, type ChannelResponse, UnsentError } from '#http/client/channel.js';
+import { type ExchangeRequest, type ExchangeResponse, UnsentError, type Connections, orAborted } from '#http/client/connections.js';
 import { Http2Exchange } from '#http/client/http2-exchange.js';
 import { TransportError } from '#http/client/transport-error.js';
 import { Http2Session } from '#http/http2/client-session.js';
 import { encodeHeaders } from '#http/http2/hpack.js';
+import type { Socket } from 'node:net';
+import type { TLSSocket } from 'node:tls';
 
 export interface Http2ConnectionOptions {
   /** Connected, with HTTP/2 agreed on. */
@@ -80,7 +80,7 @@ export class Http2Connection {
     return this.usable && this.#streams < this.#session.maxStreams;
   }
 
-  send(request: ChannelRequest): Promise<ChannelResponse> {
+  send(request: ExchangeRequest): Promise<ExchangeResponse> {
     return new Promise((resolve, reject) => {
       const head = this.#heads.of(request);
       request.beforeSending?.();
@@ -166,7 +166,7 @@ class RequestHeads {
   }
 
   /** Throws TypeError for what cannot be sent. */
-  of({ headers, method, path }: Pick<ChannelRequest, 'headers' | 'method' | 'path'>): Buffer {
+  of({ headers, method, path }: Pick<ExchangeRequest, 'headers' | 'method' | 'path'>): Buffer {
     const parts = [
       this.#field(':method', method),
       this.#field(':scheme', this.#scheme),
@@ -195,4 +195,81 @@ class RequestHeads {
 function encoded(name: string, value: string): Buffer {
   if (!sendable.test(value)) throw new TypeError(`the value of ${name} cannot be sent in a header`);
   return encodeHeaders([[name, value]]);
+}
+
+/** HTTP/2: all requests on one connection, on more when the server allows no more streams, on a new one when it broke. */
+
+export interface Http2Options {
+  readonly origin: string;
+  readonly clock: Clock;
+  /** A connection that speaks HTTP/2. */
+  readonly dial: () => Promise<Socket>;
+  readonly first?: Socket | undefined;
+}
+
+/** When all of these are full, requests wait for a stream of the emptiest. */
+const maxConnections = 16;
+
+export class Http2Connections implements Connections {
+  readonly #options: Http2Options;
+  /** Those that still carry something, whether or not they take more. */
+  readonly #connections = new Set<Http2Connection>();
+  #connecting: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: Http2Options) {
+    this.#options = options;
+    if (options.first !== undefined) this.#adopt(options.first);
+  }
+
+  async send(request: ExchangeRequest): Promise<ExchangeResponse> {
+    const connection = await this.#connection(request.signal);
+    return connection.send(request);
+  }
+
+  retire(): void {
+    this.#closed = true;
+    for (const connection of this.#connections) connection.retire();
+  }
+
+  destroy(): void {
+    this.#closed = true;
+    for (const connection of [...this.#connections]) connection.destroy();
+  }
+
+  async #connection(signal: AbortSignal): Promise<Http2Connection> {
+    for (;;) {
+      if (this.#closed) throw new UnsentError('the channel takes no requests');
+      const usable = [...this.#connections].filter((connection) => connection.usable);
+      const free = usable.find((connection) => connection.hasRoom);
+      if (free !== undefined) return free;
+      if (usable.length >= maxConnections) {
+        return usable.reduce((least, connection) => (connection.streams < least.streams ? connection : least));
+      }
+      this.#connecting ??= this.#connect().finally(() => {
+        this.#connecting = undefined;
+      });
+      await orAborted(this.#connecting, signal);
+    }
+  }
+
+  async #connect(): Promise<void> {
+    const socket = await this.#options.dial();
+    if (this.#closed) {
+      socket.destroy();
+      throw new TransportError('Closed', 'the connection is closed');
+    }
+    this.#adopt(socket);
+  }
+
+  #adopt(socket: Socket): void {
+    const { origin, clock } = this.#options;
+    const connection: Http2Connection = new Http2Connection({
+      socket,
+      origin,
+      clock,
+      onClosed: () => this.#connections.delete(connection),
+    });
+    this.#connections.add(connection);
+  }
 }

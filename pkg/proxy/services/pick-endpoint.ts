@@ -9,7 +9,7 @@ export interface Destination {
   readonly port: number;
 }
 
-export interface LeadOptions {
+export interface PickOptions {
   readonly slices: readonly EndpointSlice[];
   /** Returns [0, 1). */
   readonly random: () => number;
@@ -26,7 +26,7 @@ export function serviceAt(services: readonly Service[], address: string): Servic
 }
 
 /** One of the endpoints of the service's TCP port; undefined: nobody answers there. */
-export function leadTo(service: Service, to: Destination, { random, slices }: LeadOptions): Destination | undefined {
+export function pickEndpoint(service: Service, to: Destination, { random, slices }: PickOptions): Destination | undefined {
   const port = service.spec?.ports?.find((each) => each.port === to.port && (each.protocol ?? 'TCP') === 'TCP');
   if (port === undefined) return undefined;
   const node = { names: new Set<string>(), zone: undefined };

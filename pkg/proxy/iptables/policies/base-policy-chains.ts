@@ -3,16 +3,16 @@
  * have been translated before, and what others accept in the table filter cannot pass by them. Traffic that a pod sends is
  * compared, and what a pod is to take; what the node itself sends its pods passes neither.
  */
-import { type Frame, type Hook, type List, policyChainNames } from '#proxy/iptables/chain.js';
+import { type BaseChains, type Hook, type List, policyChainNames } from '#proxy/iptables/chain.js';
 import { type Direction, directions } from '#proxy/policies/model.js';
-import type { Family } from '#proxy/services/view.js';
+import type { Family } from '#proxy/services/proxy-settings.js';
 
 const table = 'mangle';
 
 /** Solicitations and advertisements by which routers and neighbours find each other. */
 const discoveryTypes = [133, 134, 135, 136];
 
-export function policyFrame(family: Family, prefix: string): Frame {
+export function policyBaseChains(family: Family, prefix: string): BaseChains {
   const hook = (from: Hook['from'], direction: Direction): Hook => ({
     ...{ table, from, to: directionChain(prefix, direction) },
   });

@@ -1,6 +1,6 @@
 import t from 'tap';
 import { type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
-import { rangesWithout } from '#proxy/iptables/policies/ranges.js';
+import { rangesWithout } from '#proxy/iptables/policies/policy-chains.js';
 
 const block = (text: string): IPBlock => {
   const parsed = parseCIDR(text);

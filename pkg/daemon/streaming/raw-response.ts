@@ -3,7 +3,7 @@ import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { StatusError } from '#apimachinery/errors/status.js';
 
-export interface RawAnswer {
+export interface RawResponse {
   readonly code: number;
   readonly contentType: string;
   readonly body: string;
@@ -11,7 +11,7 @@ export interface RawAnswer {
 }
 
 /** The whole answer, after which the connection is ended. */
-export function endWithAnswer(socket: Duplex, { code, contentType, body, headers = {} }: RawAnswer): void {
+export function endWithResponse(socket: Duplex, { code, contentType, body, headers = {} }: RawResponse): void {
   const all = {
     ...headers,
     'Content-Type': contentType,
@@ -22,7 +22,7 @@ export function endWithAnswer(socket: Duplex, { code, contentType, body, headers
   if (socket.writable) socket.end(`${head(code, all)}${body}`);
 }
 
-export function statusAnswer({ code, status }: StatusError): RawAnswer {
+export function statusResponse({ code, status }: StatusError): RawResponse {
   return { code, contentType: 'application/json', body: JSON.stringify(status) };
 }
 
