@@ -2,10 +2,11 @@
  * Requests over the network with the credentials of a user, over HTTP/2 where the server speaks it. A credential that was
  * rotated is picked up before the next request, or when the server does not take the old one.
  */
+import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
 import { isCompressed, readBody } from '#http/client/body.js';
-import { type ExchangeResponse, orAborted, UnsentError } from '#http/client/connections.js';
+import { type ExchangeResponse, UnsentError } from '#http/client/connections.js';
 import type { TlsMaterial, TlsSource, TokenSource } from '#http/client/credentials.js';
 import { NegotiatedConnections } from '#http/client/negotiated-connections.js';
 import { TransportError, transportErrorFrom } from '#http/client/transport-error.js';
@@ -93,19 +94,14 @@ export class HttpTransport implements Transport {
   async #identity(request: TransportRequest): Promise<Identity> {
     this.#check(request);
     const { token, tls } = this.#options;
-    const asked = Promise.all([tls?.current(), token?.token()]);
-    const [material, bearer] = await (request.signal === undefined ? asked : this.#orAborted(asked, request.signal));
+    // A plugin may ask the user, who may take long.
+    const credentials = unlessAborted(
+      Promise.all([tls?.current(), token?.token()]),
+      request.signal,
+      () => new TransportError('Aborted', `request to ${this.#base.host} aborted`),
+    );
+    const [material, bearer] = await credentials;
     return { material, token: bearer === '' ? undefined : bearer };
-  }
-
-  /** A plugin may ask the user, who may take long. */
-  async #orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-    try {
-      return await orAborted(promise, signal);
-    } catch (error) {
-      if (!signal.aborted) throw error;
-      throw new TransportError('Aborted', `request to ${this.#base.host} aborted`, { cause: error });
-    }
   }
 
   /** Credentials other than those that were refused; undefined when there are none. */

@@ -1,5 +1,6 @@
 /** Requests by function call: for daemons that share a process with the API server. */
 
+import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Transport, TransportRequest, TransportResponse } from '#client/rest/transport.js';
 import { TransportError } from '#http/client/transport-error.js';
 
@@ -60,7 +61,11 @@ export class InProcessTransport implements Transport {
       request.signal?.removeEventListener('abort', abort);
     };
     try {
-      const response = await orAborted(this.#handle(request, controller.signal), controller.signal);
+      const response = await unlessAborted(
+        this.#handle(request, controller.signal),
+        controller.signal,
+        () => new TransportError('Aborted', `request to ${target} aborted`),
+      );
       if (response.body === undefined || Buffer.isBuffer(response.body)) {
         release();
         return { ...response, body: once(response.body) };
@@ -90,16 +95,6 @@ export class InProcessTransport implements Transport {
       signal,
     });
   }
-}
-
-/** What `promise` gives, or the error of an abort, whichever comes first. */
-function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(new TransportError('Aborted', `request to ${target} aborted`));
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
 
 function bytesOf(body: Buffer | string | undefined): Buffer {

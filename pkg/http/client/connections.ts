@@ -48,15 +48,7 @@ export function flattenHeaders(
   return flat;
 }
 
-/** Settles like `promise`, or rejects with an AbortError if `signal` aborts first, without cancelling `promise`. */
-export function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(Object.assign(new Error('aborted'), { code: 'ABORT_ERR' }));
-    if (signal.aborted) {
-      abort();
-      return;
-    }
-    signal.addEventListener('abort', abort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+/** The error of a request whose caller's signal aborted, as Node.js's client has it. */
+export function abortError(): Error {
+  return Object.assign(new Error('aborted'), { code: 'ABORT_ERR' });
 }

@@ -1,6 +1,7 @@
 /** One HTTP/2 connection, with a health check by pings. */
+import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
-import { type ExchangeRequest, type ExchangeResponse, UnsentError, type Connections, orAborted } from '#http/client/connections.js';
+import { abortError, type Connections, type ExchangeRequest, type ExchangeResponse, UnsentError } from '#http/client/connections.js';
 import { Http2Exchange } from '#http/client/http2-exchange.js';
 import { TransportError } from '#http/client/transport-error.js';
 import { Http2Session } from '#http/http2/client-session.js';
@@ -249,7 +250,7 @@ export class Http2Connections implements Connections {
       this.#connecting ??= this.#connect().finally(() => {
         this.#connecting = undefined;
       });
-      await orAborted(this.#connecting, signal);
+      await unlessAborted(this.#connecting, signal, abortError);
     }
   }
 

@@ -1,6 +1,6 @@
 /** One request over HTTP/2 and its answer. */
 import { Readable } from 'node:stream';
-import { type ExchangeRequest, type ExchangeResponse, UnsentError } from '#http/client/connections.js';
+import { abortError, type ExchangeRequest, type ExchangeResponse, UnsentError } from '#http/client/connections.js';
 import type { Http2Session, Http2Stream, StreamFailure, StreamHandler } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import type { HeaderField } from '#http/http2/hpack.js';
@@ -64,7 +64,7 @@ export class Http2Exchange implements StreamHandler {
   handleEvent(): void {
     if (this.#over) return;
     this.#giveUp();
-    this.#fail(Object.assign(new Error('aborted'), { code: 'ABORT_ERR' }));
+    this.#fail(abortError());
   }
 
   #giveUp(): void {

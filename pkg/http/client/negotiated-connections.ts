@@ -1,11 +1,12 @@
 /** A channel whose first connection negotiates the protocol: HTTP/2 if the server speaks it, else HTTP/1.1. */
 import type { Socket } from 'node:net';
+import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Clock } from '#apimachinery/clock.js';
 import {
+  abortError,
   type Connections,
   type ExchangeRequest,
   type ExchangeResponse,
-  orAborted,
   UnsentError,
 } from '#http/client/connections.js';
 import type { TlsMaterial } from '#http/client/credentials.js';
@@ -42,7 +43,7 @@ export class NegotiatedConnections implements Connections {
   async send(request: ExchangeRequest): Promise<ExchangeResponse> {
     for (let retries = 0; ; retries += 1) {
       try {
-        const channel = await orAborted(this.#current(), request.signal);
+        const channel = await unlessAborted(this.#current(), request.signal, abortError);
         return await channel.send(request);
       } catch (error) {
         const again = error instanceof UnsentError && retries < maxUnsentRetries && !this.#retired;
