@@ -23,7 +23,7 @@ const service = (name: string, spec: object): Service =>
   ({ metadata: { name, namespace: 'default' }, spec: { ports: [], ...spec } }) as unknown as Service;
 
 /** A resolver that knows these names, and NXDOMAIN for all others. */
-const known: Readonly<Record<string, readonly Answer[]>> = {
+const upstreamAnswers: Readonly<Record<string, readonly Answer[]>> = {
   'www.example.com': [{ name: 'www.example.com', type: 'A', ttl: 60, data: '192.0.2.1' }],
   'in.corp.test': [
     { name: 'in.corp.test', type: 'CNAME', ttl: 60, data: 'www.example.com' },
@@ -59,15 +59,15 @@ async function setUp(t: Test, options: Partial<DnsServerOptions> = {}) {
     log,
     transform: frozen,
   });
-  const asked: string[] = [];
+  const questions: string[] = [];
   const metrics = new Registry();
   const server = new DnsServer({
     ...{ informers, clock, log, metrics, random: Math.random, randomId: () => Math.floor(Math.random() * 65_536) },
     exchange: async (_, query) => {
       const { id = 0, questions = [] } = decode(query);
       const name = questions[0]?.name ?? '';
-      asked.push(name);
-      const answers = [...(known[name] ?? [])];
+      questions.push(name);
+      const answers = [...(upstreamAnswers[name] ?? [])];
       return encode({ type: 'response', id, flags: answers.length > 0 ? 0x8180 : 0x8183, questions, answers });
     },
     ...{ domain: 'cluster.local', addresses: ['127.0.0.1'], port: 0 },
@@ -90,7 +90,7 @@ async function setUp(t: Test, options: Partial<DnsServerOptions> = {}) {
     const query = encode({ type: 'query', id: 7, flags: 0x0100, questions: [{ name, type }] });
     return decode(await overUdp(udp, query));
   };
-  return { ask, asked, metrics, udp, tcp };
+  return { ask, questions, metrics, udp, tcp };
 }
 
 function overUdp(port: number, query: Buffer): Promise<Buffer> {
@@ -105,25 +105,25 @@ function overUdp(port: number, query: Buffer): Promise<Buffer> {
   });
 }
 
-function told({ answers = [], ...packet }: DecodedPacket): string {
+function answerText({ answers = [], ...packet }: DecodedPacket): string {
   const { rcode } = packet as { rcode?: string };
   return [rcode, ...answers.map((answer) => `${answer.name} ${String((answer as { data: unknown }).data)}`)].join(', ');
 }
 
 t.test('questions over UDP and TCP', async (t) => {
-  const { ask, asked, metrics, udp, tcp } = await setUp(t);
+  const { ask, questions, metrics, udp, tcp } = await setUp(t);
   const local = 'default.svc.cluster.local';
-  asked.length = 0;
-  t.equal(told(await ask(`Web.${local}`)), `NOERROR, Web.${local} 10.96.0.7`, 'in the case of the question');
-  t.equal(told(await ask('WWW.example.com')), 'NOERROR, www.example.com 192.0.2.1');
+  questions.length = 0;
+  t.equal(answerText(await ask(`Web.${local}`)), `NOERROR, Web.${local} 10.96.0.7`, 'in the case of the question');
+  t.equal(answerText(await ask('WWW.example.com')), 'NOERROR, www.example.com 192.0.2.1');
   await ask('www.example.com');
-  t.same(asked, ['www.example.com'], 'answers are kept');
+  t.same(questions, ['www.example.com'], 'answers are kept');
   const web = `web.${local}`;
-  t.equal(told(await ask(`here.${local}`)), `NOERROR, here.${local} ${web}, ${web} 10.96.0.7`);
+  t.equal(answerText(await ask(`here.${local}`)), `NOERROR, here.${local} ${web}, ${web} 10.96.0.7`);
   const inside = 'in.corp.test www.example.com, www.example.com 192.0.2.1';
-  t.equal(told(await ask(`away.${local}`)), `NOERROR, away.${local} in.corp.test, ${inside}`, 'the whole way at once');
-  t.equal(told(await ask(`circle.${local}`)), 'SERVFAIL');
-  t.equal(told(await ask('none.example.com')), 'NXDOMAIN');
+  t.equal(answerText(await ask(`away.${local}`)), `NOERROR, away.${local} in.corp.test, ${inside}`, 'the whole way at once');
+  t.equal(answerText(await ask(`circle.${local}`)), 'SERVFAIL');
+  t.equal(answerText(await ask('none.example.com')), 'NXDOMAIN');
 
   const searched: readonly (readonly [string, string])[] = [
     ['web.default.svc.cluster.local', `web.default.svc.cluster.local, ${web} 10.96.0.7`],
@@ -133,9 +133,9 @@ t.test('questions over UDP and TCP', async (t) => {
     ['in', `in.corp.test, ${inside}`],
   ];
   for (const [name, answer] of searched)
-    t.equal(told(await ask(`${name}.${local}`)), `NOERROR, ${name}.${local} ${answer}`, `${name}, in one round trip`);
-  t.equal(told(await ask(`nothing.at.all.${local}`)), 'NXDOMAIN');
-  t.equal(told(await ask(`web.${local}`, 'MX')), 'NOERROR', 'no search for what is there');
+    t.equal(answerText(await ask(`${name}.${local}`)), `NOERROR, ${name}.${local} ${answer}`, `${name}, in one round trip`);
+  t.equal(answerText(await ask(`nothing.at.all.${local}`)), 'NXDOMAIN');
+  t.equal(answerText(await ask(`web.${local}`, 'MX')), 'NOERROR', 'no search for what is there');
 
   const pets = await ask(`pets.${local}`);
   t.ok(pets.flag_tc && (pets.answers?.length ?? 0) > 20, 'as much as fits, and word of the rest');
@@ -176,13 +176,13 @@ t.test('questions over UDP and TCP', async (t) => {
 
 t.test('a resolver that asks this server is left out', async (t) => {
   const port = deferred<number>();
-  const told = deferred();
+  const reported = deferred();
   const { ask, udp } = await setUp(t, {
     exchange: async (_, query) => overUdp(await port.promise, query),
-    log: Object.assign(Object.create(log), { error: () => told.resolve() }) as Logger,
+    log: Object.assign(Object.create(log), { error: () => reported.resolve() }) as Logger,
   });
   port.resolve(udp);
-  await told.promise;
+  await reported.promise;
   t.match(await ask('www.example.com'), { rcode: 'REFUSED' }, 'no question goes in circles');
 });
 
@@ -197,7 +197,7 @@ t.test('an address that is in use is waited for', async (t) => {
   };
   const { ask } = await setUp(t, { port, log: Object.assign(Object.create(log), { error: refuse }) as Logger });
   t.ok(refused > 0, 'it was refused at first');
-  t.equal(told(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
+  t.equal(answerText(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
 });
 
 t.test('connections that send no questions are closed', async (t) => {
@@ -212,16 +212,16 @@ t.test('a resolver that hangs costs only its own questions', async (t) => {
   const silence = deferred<Buffer>();
   const { ask } = await setUp(t, { exchange: () => silence.promise });
   const waiting = Array.from({ length: 100 }, (_, i) => ask(`n${i}.example.com`));
-  t.equal(told(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
+  t.equal(answerText(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
   // In the namespace of who asks, the rest of the search list would be gone through, outside of the cluster, too.
-  t.equal(told(await ask('none.other.svc.cluster.local')), 'NXDOMAIN');
+  t.equal(answerText(await ask('none.other.svc.cluster.local')), 'NXDOMAIN');
   silence.reject(new Error('it never answered'));
-  for (const answer of await Promise.all(waiting)) t.equal(told(answer), 'SERVFAIL');
+  for (const answer of await Promise.all(waiting)) t.equal(answerText(answer), 'SERVFAIL');
 });
 
 t.test('where nobody can be asked, the cluster is answered for all the same', async (t) => {
   const { ask } = await setUp(t, { hostResolvers: async () => ({ upstreams: [], searches: [] }) });
-  t.equal(told(await ask('www.example.com')), 'REFUSED');
-  t.equal(told(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
-  t.equal(told(await ask('www.example.com.default.svc.cluster.local')), 'NXDOMAIN');
+  t.equal(answerText(await ask('www.example.com')), 'REFUSED');
+  t.equal(answerText(await ask('web.default.svc.cluster.local')), 'NOERROR, web.default.svc.cluster.local 10.96.0.7');
+  t.equal(answerText(await ask('www.example.com.default.svc.cluster.local')), 'NXDOMAIN');
 });

@@ -149,7 +149,7 @@ export class DnsServer implements Daemon {
   /** Again and again: whatever takes the address away, names are to be found when it is back. */
   async #listen(signal: AbortSignal): Promise<void> {
     const { clock, log, addresses, port, prepare } = this.#options;
-    let told = '';
+    let lastError = '';
     while (!signal.aborted) {
       const failed = deferred<Error>();
       const onError = (error: Error) => failed.resolve(error);
@@ -158,14 +158,14 @@ export class DnsServer implements Daemon {
         await prepare?.();
         for (const address of addresses) await this.#listenAt(address, { open, onError });
         this.#listeners = open;
-        told = '';
+        lastError = '';
         log.info({ addresses, port }, 'Answering questions about names');
         const error = await Promise.race([failed.promise, aborted(signal)]);
         if (error !== undefined) log.error({ err: error }, 'The name server has lost a socket; listening again');
       } catch (error) {
         // Each second the same would fill the log.
-        if (messageOf(error) !== told) log.error({ err: error, addresses, port }, 'The name server cannot listen yet');
-        told = messageOf(error);
+        if (messageOf(error) !== lastError) log.error({ err: error, addresses, port }, 'The name server cannot listen yet');
+        lastError = messageOf(error);
       }
       this.#listeners = [];
       await Promise.all(open.map((listener) => listener.close()));

@@ -11,10 +11,10 @@ function fakeIp(links: Map<string, string[]>) {
       const shown = [...links].filter(([name]) => !args.includes('dev') || name === link);
       return shown.flatMap(([name, all], i) => all.map((one) => `${i}: ${name}    inet ${one} scope host`)).join('\n');
     }
-    const known = links.get(link) ?? [];
-    if (verb === 'add' && known.includes(address))
+    const addresses = links.get(link) ?? [];
+    if (verb === 'add' && addresses.includes(address))
       throw Object.assign(new Error('ip'), { stderr: 'RTNETLINK answers: File exists' });
-    links.set(link, verb === 'add' ? [...known, address] : known.filter((one) => one !== address));
+    links.set(link, verb === 'add' ? [...addresses, address] : addresses.filter((one) => one !== address));
     return '';
   };
 }

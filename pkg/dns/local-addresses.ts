@@ -30,8 +30,8 @@ export class LocalAddresses {
 
   /** Takes the first of these that no interface of the machine has; undefined when all are taken. */
   async claim(candidates: Iterable<string>): Promise<string | undefined> {
-    const taken = parseAddresses(await this.#run('ip', show));
-    for (const address of candidates) if (!taken.has(address) && (await this.#add(address))) return address;
+    const existing = parseAddresses(await this.#run('ip', show));
+    for (const address of candidates) if (!existing.has(address) && (await this.#add(address))) return address;
     return undefined;
   }
 

@@ -34,9 +34,9 @@ export async function resolveName(client: Client, clock: Clock, question: NameQu
   const searches = name.endsWith('.') ? [[]] : [...own.map(labelsOf), []];
   for (const search of searches) {
     const labels = [...labelsOf(name), ...search];
-    const found: string[] = [];
-    for (const type of [recordType.A, recordType.AAAA]) found.push(...(await addressesOf(resolver, labels, type)));
-    if (found.length > 0) return found;
+    const addresses: string[] = [];
+    for (const type of [recordType.A, recordType.AAAA]) addresses.push(...(await addressesOf(resolver, labels, type)));
+    if (addresses.length > 0) return addresses;
   }
   return [];
 }

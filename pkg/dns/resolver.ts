@@ -79,8 +79,8 @@ export class Resolver {
     const { clock, forwarder } = this.#options;
     if (!forwarder.hasUpstreams) return { code: responseCode.REFUSED };
     const question = outgoing(query, query.labels);
-    const known = forwarder.cached(question);
-    if (known !== undefined) return known.content(clock.monotonic());
+    const cached = forwarder.cached(question);
+    if (cached !== undefined) return cached.content(clock.monotonic());
     return forwarder.ask(question).then((answer) => answer.content(clock.monotonic()), failure);
   }
 

@@ -517,12 +517,12 @@ t.test('TLS', async (t) => {
   const { port: backend } = await listen(t, echo);
   await addService('web', backend);
   const secret = async (name: string, ...names: string[]) => {
-    const made = await createSelfSigned({ commonName: name, names, ips: [], now: Date.now() });
+    const identity = await createSelfSigned({ commonName: name, names, ips: [], now: Date.now() });
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     return {
       metadata: { name, namespace: 'default' },
       type: dialect.secretTypes.tls,
-      data: { 'tls.crt': base64(made.certificate), 'tls.key': base64(made.privateKey) },
+      data: { 'tls.crt': base64(identity.certificate), 'tls.key': base64(identity.privateKey) },
     } as Secret;
   };
   await api.client.resource(secrets).create(await secret('shop', 'shop.example.com'));

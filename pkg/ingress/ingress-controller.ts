@@ -218,7 +218,7 @@ export class IngressController implements Daemon {
       certificate: (host) => this.#plan && this.#certificates.contextFor(host, this.#plan.certificates),
       proxy: this.#proxy,
     });
-    let told = '';
+    let lastError = '';
     while (!signal.aborted) {
       try {
         await server.listen();
@@ -226,9 +226,9 @@ export class IngressController implements Daemon {
         return true;
       } catch (error) {
         // A predecessor may still have it.
-        if (messageOf(error) !== told)
+        if (messageOf(error) !== lastError)
           log.error({ err: error }, 'A port of Ingresses cannot be listened at; trying on');
-        told = messageOf(error);
+        lastError = messageOf(error);
         await clock.sleep(retryMs, signal);
       }
     }

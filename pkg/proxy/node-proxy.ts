@@ -191,7 +191,7 @@ export class NodeProxy implements Daemon {
   /** Undefined when the signal came first. */
   async #untilBackend(signal: AbortSignal): Promise<Backend | undefined> {
     const { clock, log, mode, run } = this.#options;
-    let told = '';
+    let lastProblem = '';
     while (!signal.aborted) {
       try {
         const backend = await findBackend(mode, run);
@@ -199,8 +199,8 @@ export class NodeProxy implements Daemon {
         return backend;
       } catch (error) {
         const why = messageOf(error);
-        if (why !== told) log.error(`Services lead nowhere: ${why}`);
-        told = why;
+        if (why !== lastProblem) log.error(`Services lead nowhere: ${why}`);
+        lastProblem = why;
         await clock.sleep(lookAgainMs, signal);
       }
     }

@@ -87,10 +87,10 @@ export const proxyRules: Rule<ProxyValues> = (values) => {
 
 /** The last range of each family. */
 export function rangesByFamily(ranges: readonly string[]): Partial<Record<Family, string>> {
-  const found: Partial<Record<Family, string>> = {};
+  const byFamily: Partial<Record<Family, string>> = {};
   for (const range of ranges) {
     const family = familyOf(range);
-    if (family !== undefined) found[family] = range;
+    if (family !== undefined) byFamily[family] = range;
   }
-  return found;
+  return byFamily;
 }

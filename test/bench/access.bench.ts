@@ -75,7 +75,7 @@ if (unknown.length > 0) throw new Error(`no rows ${unknown.join(', ')}; there ar
 /** Of `--limits`; `peak` makes memory grow as the other rows would. */
 const limited = ['create', 'get', 'list', 'update', 'watch', 'peak', 'first'];
 const inLimits = values.limits;
-const wanted = (name: string): boolean => {
+const isSelected = (name: string): boolean => {
   if (inLimits) return limited.includes(name);
   return only.includes(name) || (only.length === 0 && name !== 'peak');
 };
@@ -217,7 +217,7 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
   for (const { server } of sides) await fill(server, pods);
   const pod = (await ask(field.orch, 'GET', podPath(0))).body.length;
   report.say(`\n${pods} pods of ${pod} bytes${values.different ? ', each different' : ''}`);
-  if (wanted('idle')) await idleRow(field);
+  if (isSelected('idle')) await idleRow(field);
   else await realClock.sleep(collectedMs);
   const small = pods <= 5000;
   const loaded = figuresOf(sides.map(({ server }) => residentTreeBytes(server.pid)));
@@ -229,24 +229,24 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
     limits: { peer: memoryOfPeer, ...(small && { most: loadedLimitBytes }) },
   });
   for (const { server } of sides) forgetPeak(server.pid);
-  if (wanted('create')) growing['create'] = await createRow(field, ways);
-  if (wanted('get')) await getRows(field, ways);
-  if (wanted('list')) growing['list'] = await listRows(field, ways);
-  if (wanted('pages')) growing['pages'] = await pagesRow(field);
-  if (wanted('selector')) growing['selector'] = await selectorRow(field);
-  if (wanted('update')) await updateRows(field, ways);
-  if (wanted('lease')) await leaseRow(field);
-  if (wanted('follow')) await followRow(field);
-  if (wanted('representations')) await representationRows(field);
-  if (wanted('watch')) {
+  if (isSelected('create')) growing['create'] = await createRow(field, ways);
+  if (isSelected('get')) await getRows(field, ways);
+  if (isSelected('list')) growing['list'] = await listRows(field, ways);
+  if (isSelected('pages')) growing['pages'] = await pagesRow(field);
+  if (isSelected('selector')) growing['selector'] = await selectorRow(field);
+  if (isSelected('update')) await updateRows(field, ways);
+  if (isSelected('lease')) await leaseRow(field);
+  if (isSelected('follow')) await followRow(field);
+  if (isSelected('representations')) await representationRows(field);
+  if (isSelected('watch')) {
     if (ways.includes('http1')) await watchRow(field, 200, 'http1');
     if (ways.includes('http2') && !inLimits) await watchRow(field, 200, 'http2');
     // With the limits, `peak` has it.
     if (ways.includes('http1') && !inLimits) await watchRow(field, 1000, 'http1');
     if (ways.includes('http2')) await watchRow(field, 1000, 'multiplexed');
   }
-  if (wanted('loop')) await loopRows(field);
-  if (wanted('peak')) await reachPeak(field);
+  if (isSelected('loop')) await loopRows(field);
+  if (isSelected('peak')) await reachPeak(field);
   const peak = figuresOf(sides.map(({ server }) => peakTreeBytes(server.pid)));
   report.add({
     name: 'memory, peak',
@@ -264,8 +264,8 @@ async function measure(sides: readonly Side[], field: Field): Promise<Record<str
     figures: ratios,
     limits: small ? { most: peakOfLoaded } : {},
   });
-  if (wanted('start')) await startRow(sides, field);
-  if (wanted('first')) await startAndMeasure(sides, { ...field, ...serversOf(sides) });
+  if (isSelected('start')) await startRow(sides, field);
+  if (isSelected('first')) await startAndMeasure(sides, { ...field, ...serversOf(sides) });
   return growing;
 }
 

@@ -46,14 +46,14 @@ function stored(name: string): Buffer {
 
 async function everything(endpoint: string): Promise<KeyValue[]> {
   const store = new EtcdStore({ endpoints: [endpoint], clock: realClock, random: Math.random });
-  const found: KeyValue[] = [];
-  for (let start = '/registry/'; ; start = `${found.at(-1)?.key}\0`) {
+  const keyValues: KeyValue[] = [];
+  for (let start = '/registry/'; ; start = `${keyValues.at(-1)?.key}\0`) {
     const { kvs } = await store.range({ start, end: '/registry0', limit: 5000 });
     if (kvs.length === 0) break;
-    found.push(...kvs);
+    keyValues.push(...kvs);
   }
   await store.close();
-  return found;
+  return keyValues;
 }
 
 try {

@@ -98,8 +98,8 @@ function inMemory(): void {
     table.setService(headless(n));
     table.setSlice(keepEndpoints(sliceOf(n, n * endpointCount)));
   }
-  const made = cpuSeconds() - started;
-  figure(`${serviceCount} headless services, ${serviceCount * endpointCount} endpoints: CPU`, `${made.toFixed(2)} s`);
+  const cpuUsed = cpuSeconds() - started;
+  figure(`${serviceCount} headless services, ${serviceCount * endpointCount} endpoints: CPU`, `${cpuUsed.toFixed(2)} s`);
   figure('  memory, with the objects that informers keep', megabytes(heap() - before), '150 MB');
   const queries = Array.from({ length: serviceCount }, (_, n) => query(`s${n}`));
   for (const each of queries) answer(each);

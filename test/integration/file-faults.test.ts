@@ -59,18 +59,18 @@ t.test('a process that may open no more files', async (t) => {
   const limit = (soft: string) => run('prlimit', [`--pid=${process.pid}`, `--nofile=${soft}:`]);
   const { stdout } = await run('prlimit', [`--pid=${process.pid}`, '--nofile', '--output=SOFT', '--noheadings']);
   await limit('256');
-  const taken: FileHandle[] = [];
+  const handles: FileHandle[] = [];
   const codes: string[] = [];
   try {
     await t.rejects(
       async () => {
-        for (;;) taken.push(await open('/dev/null'));
+        for (;;) handles.push(await open('/dev/null'));
       },
       { code: 'EMFILE' },
     );
     for (const [what, write] of Object.entries(writers)) codes.push(await refuses(write, join(disk, what)));
   } finally {
-    for (const handle of taken) await handle.close();
+    for (const handle of handles) await handle.close();
     await limit(stdout.trim());
   }
   t.same(

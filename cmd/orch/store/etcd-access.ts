@@ -76,7 +76,7 @@ export function openStore({ endpoints, tls, clock }: EtcdAccess): EtcdStore {
 export function openLastingStore({ endpoints, caFile, certFile, keyFile }: ForeignEtcd): EtcdStore {
   const files = new CertificateFiles({ files: { ca: caFile, cert: certFile, key: keyFile } });
   const isPlain = caFile === undefined && certFile === undefined && keyFile === undefined;
-  const tls = isPlain ? {} : { tls: () => files.readOrKnown() };
+  const tls = isPlain ? {} : { tls: () => files.readOrLast() };
   return new EtcdStore({ endpoints, clock: realClock, random: Math.random, ...tls });
 }
 

@@ -37,7 +37,7 @@ export async function buildAggregation(dependencies: AggregationDependencies): P
     });
     return cert === undefined || key === undefined ? {} : { cert, key };
   };
-  holdCertificate(metrics, 'proxy-client', () => files.known?.cert);
+  holdCertificate(metrics, 'proxy-client', () => files.last?.cert);
   return new Aggregation({
     ...dependencies,
     addresses: new ServiceResolver({ reader, random, toEndpoints: values['enable-aggregator-routing'] }),

@@ -66,12 +66,12 @@ async function storeOpener(
   { metrics, registry, clock, random, log, tracer }: StoreDependencies,
 ): Promise<(endpoints: readonly string[]) => Store> {
   const tls = await readEtcdFiles(values);
-  holdCertificate(registry, 'etcd-client', async () => (await tls?.readOrKnown())?.cert);
-  holdCertificate(registry, 'etcd-authority', async () => (await tls?.readOrKnown())?.ca);
+  holdCertificate(registry, 'etcd-client', async () => (await tls?.readOrLast())?.cert);
+  holdCertificate(registry, 'etcd-authority', async () => (await tls?.readOrLast())?.ca);
   return (endpoints) =>
     new EtcdStore({
       endpoints,
-      ...(tls === undefined ? {} : { tls: () => tls.readOrKnown() }),
+      ...(tls === undefined ? {} : { tls: () => tls.readOrLast() }),
       root: etcdRoot(values['etcd-prefix']),
       leaseReuseSeconds: values['lease-reuse-duration-seconds'],
       leaseRetired: (keys) => metrics.leaseObjects.observe(keys),

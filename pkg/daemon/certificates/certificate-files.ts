@@ -35,15 +35,15 @@ const maxReads = 5;
 
 export class CertificateFiles {
   readonly #options: CertificateFilesOptions;
-  #known: CertificateMaterial | undefined;
+  #last: CertificateMaterial | undefined;
 
   constructor(options: CertificateFilesOptions) {
     this.#options = options;
   }
 
   /** What was read last; undefined before the first time. */
-  get known(): CertificateMaterial | undefined {
-    return this.#known;
+  get last(): CertificateMaterial | undefined {
+    return this.#last;
   }
 
   /**
@@ -57,7 +57,7 @@ export class CertificateFiles {
       const cert = await this.#part('cert');
       const key = await this.#part('key');
       // Not the one of before reading: others may have read meanwhile, and all must get the same object.
-      const last = this.#known;
+      const last = this.#last;
       if (last !== undefined && same(last.ca, ca) && same(last.cert, cert) && same(last.key, key)) return last;
       const empty = this.#emptyFile({ cert, key });
       if (empty !== undefined) {
@@ -69,17 +69,17 @@ export class CertificateFiles {
         // At first there is nothing better; TLS says what is wrong with it.
         if (last !== undefined) throw new Error(`${this.#options.files.key} is not the key of the certificate`);
       }
-      this.#known = { ca, cert, key };
-      return this.#known;
+      this.#last = { ca, cert, key };
+      return this.#last;
     }
   }
 
   /** As `read`, but what was read before where that fails. */
-  async readOrKnown(): Promise<CertificateMaterial> {
+  async readOrLast(): Promise<CertificateMaterial> {
     try {
       return await this.read();
     } catch (error) {
-      if (this.#known !== undefined) return this.#known;
+      if (this.#last !== undefined) return this.#last;
       throw error;
     }
   }

@@ -52,8 +52,8 @@ export function holdCertificate(
 /** The same for any number of certificates. */
 export function holdCertificates(registry: Registry | undefined, ends: EndsSource): void {
   if (registry === undefined) return;
-  const known = registry.getSingleMetric(name);
-  const metric = known instanceof ExpirationGauge ? known : newGauge(registry);
+  const existing = registry.getSingleMetric(name);
+  const metric = existing instanceof ExpirationGauge ? existing : newGauge(registry);
   metric.sources.push(ends);
 }
 

@@ -44,8 +44,8 @@ function decode(bytes: Buffer): Decoded {
   const text = (id: number) => raw.stringTable[id] ?? '?';
   const name = (location: number) => {
     const line = raw.location.find(({ id }) => id === location)?.line[0];
-    const found = raw.function.find(({ id }) => id === line?.functionId);
-    return `${text(found?.name ?? -1)}@${text(found?.filename ?? -1)}:${line?.line}`;
+    const frameFunction = raw.function.find(({ id }) => id === line?.functionId);
+    return `${text(frameFunction?.name ?? -1)}@${text(frameFunction?.filename ?? -1)}:${line?.line}`;
   };
   return {
     types: raw.sampleType.map(({ type, unit }) => `${text(type)}/${text(unit)}`),

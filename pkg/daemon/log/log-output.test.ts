@@ -7,7 +7,7 @@ function failure(code: string): Error {
 }
 
 /** What was told to the log when lines could be written again. */
-function told(output: LogOutput): number[] {
+function reports(output: LogOutput): number[] {
   const counts: number[] = [];
   output.lost.onResumed((missing) => counts.push(missing));
   return counts;
@@ -23,12 +23,12 @@ async function dropsLines(t: Test, code: string): Promise<void> {
   let room = 8;
   const output = fileOutput((bytes) => {
     if (room === 0) throw failure(code);
-    const taken = bytes.subarray(0, room);
-    room -= taken.length;
-    disk += taken.toString();
-    return taken.length;
+    const accepted = bytes.subarray(0, room);
+    room -= accepted.length;
+    disk += accepted.toString();
+    return accepted.length;
   });
-  const counts = told(output);
+  const counts = reports(output);
   output.write('one\n');
   output.write('two and more\n');
   output.write('three\nfour\n');
@@ -62,7 +62,7 @@ t.test('a pipe without a reader', async (t) => {
     },
   });
   const output = streamOutput(pipe);
-  const counts = told(output);
+  const counts = reports(output);
   output.write('one\n');
   await new Promise(setImmediate);
   t.equal(output.lost.total, 1);
@@ -70,11 +70,11 @@ t.test('a pipe without a reader', async (t) => {
   const healed = new PassThrough();
   const other = streamOutput(healed);
   other.lost.lose(Buffer.from('a\nb\n'));
-  const later = told(other);
+  const otherReports = reports(other);
   other.write('two\n');
   await new Promise(setImmediate);
   t.equal(String(healed.read()), 'two\n');
-  t.same(later, [2]);
+  t.same(otherReports, [2]);
   t.same(counts, []);
   t.equal(written, '');
 });

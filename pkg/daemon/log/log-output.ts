@@ -58,9 +58,9 @@ export function fileOutput(writeSync: (bytes: Buffer) => number): LogOutput {
       const bytes = Buffer.from(torn ? `\n${lines}` : lines);
       try {
         for (let offset = 0; offset < bytes.length; ) {
-          const taken = writeSync(bytes.subarray(offset));
-          if (taken === 0) throw new Error('nothing was written');
-          offset += taken;
+          const writtenBytes = writeSync(bytes.subarray(offset));
+          if (writtenBytes === 0) throw new Error('nothing was written');
+          offset += writtenBytes;
           torn = bytes[offset - 1] !== newline;
         }
       } catch {

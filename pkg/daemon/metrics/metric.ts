@@ -14,8 +14,8 @@ export function counter<L extends string>(
   registry: Registry,
   configuration: Omit<CounterConfiguration<L>, 'registers'>,
 ): Counter<L> {
-  const known = registry.getSingleMetric(configuration.name);
-  return known instanceof Counter ? known : new Counter({ ...configuration, registers: [registry] });
+  const existing = registry.getSingleMetric(configuration.name);
+  return existing instanceof Counter ? existing : new Counter({ ...configuration, registers: [registry] });
 }
 
 /** The registry's gauge of that name. */
@@ -23,8 +23,8 @@ export function gauge<L extends string>(
   registry: Registry,
   configuration: Omit<GaugeConfiguration<L>, 'registers'>,
 ): Gauge<L> {
-  const known = registry.getSingleMetric(configuration.name);
-  return known instanceof Gauge ? known : new Gauge({ ...configuration, registers: [registry] });
+  const existing = registry.getSingleMetric(configuration.name);
+  return existing instanceof Gauge ? existing : new Gauge({ ...configuration, registers: [registry] });
 }
 
 /** The registry's histogram of that name. */
@@ -32,8 +32,8 @@ export function histogram<L extends string>(
   registry: Registry,
   configuration: Omit<HistogramConfiguration<L>, 'registers'>,
 ): Histogram<L> {
-  const known = registry.getSingleMetric(configuration.name);
-  return known instanceof Histogram ? known : new Histogram({ ...configuration, registers: [registry] });
+  const existing = registry.getSingleMetric(configuration.name);
+  return existing instanceof Histogram ? existing : new Histogram({ ...configuration, registers: [registry] });
 }
 
 /** `count` bounds from `start`, each `factor` times the one before (ExponentialBuckets of the 1.24 daemons). */

@@ -112,12 +112,12 @@ abstract class PlainMetric<S> {
 
   /** Drops the series in which these labels have these values; whoever keeps one adds to nothing from then on. */
   forget(of: Labels): void {
-    const wanted = Object.entries(of);
-    const kept = this.#all.filter(([labels]) => wanted.some(([name, value]) => labels[name] !== value));
-    if (kept.length === this.#all.length) return;
-    this.#all = kept;
+    const pairs = Object.entries(of);
+    const remaining = this.#all.filter(([labels]) => pairs.some(([name, value]) => labels[name] !== value));
+    if (remaining.length === this.#all.length) return;
+    this.#all = remaining;
     this.#root = new Branch();
-    for (const [labels, series] of kept)
+    for (const [labels, series] of remaining)
       this.#branch(this.#labelNames.map((name) => labels[name] ?? '')).series = series;
   }
 

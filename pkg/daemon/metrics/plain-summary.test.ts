@@ -18,8 +18,8 @@ t.test('quantiles are right to within their buckets, and forget', async (t) => {
   const series = summary.labels('admit');
   t.ok(Number.isNaN(series.quantile(0.5)), 'of nothing');
   for (let i = 1; i <= 1000; i++) series.observe(i / 1000);
-  const near = (found: number, wanted: number, what: string) =>
-    t.ok(Math.abs(found / wanted - 1) < 0.03, `${what}: ${found}, not ${wanted}`);
+  const near = (actual: number, expected: number, what: string) =>
+    t.ok(Math.abs(actual / expected - 1) < 0.03, `${what}: ${actual}, not ${expected}`);
   near(series.quantile(0.5), 0.5, 'median');
   near(series.quantile(0.99), 0.99, '99th');
   series.observe(0);

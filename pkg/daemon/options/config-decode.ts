@@ -121,8 +121,8 @@ function durationText(value: unknown): string | undefined {
   }
 }
 
-function wrong(errors: string[], path: string, wanted: string, value: unknown): undefined {
-  errors.push(`${path}: Invalid value: ${JSON.stringify(value)}: must be ${wanted}`);
+function wrong(errors: string[], path: string, expected: string, value: unknown): undefined {
+  errors.push(`${path}: Invalid value: ${JSON.stringify(value)}: must be ${expected}`);
   return undefined;
 }
 

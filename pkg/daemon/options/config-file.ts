@@ -42,9 +42,9 @@ function fromConfig(declaration: OptionDeclaration, value: unknown): unknown {
   const isList = declaration.type === 'strings' || declaration.type === 'stringArray';
   if (isList && Array.isArray(value) && value.every((item) => typeof item === 'string')) return [...value];
   const isMap = declaration.type === 'map' || declaration.type === 'boolMap';
-  const wanted = declaration.type === 'map' ? 'string' : 'boolean';
+  const memberType = declaration.type === 'map' ? 'string' : 'boolean';
   if (isMap && typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    if (Object.values(value).every((item) => typeof item === wanted)) return { ...value };
+    if (Object.values(value).every((item) => typeof item === memberType)) return { ...value };
   }
   throw new OptionValueError(`must be of type ${declaration.type}`);
 }

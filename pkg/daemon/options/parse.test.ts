@@ -78,7 +78,7 @@ t.test('forms', async (t) => {
     ['gates', ['--gates=A=true,B=false'], { gates: { A: true, B: false } }],
     ['duration', ['--wait-time=1h15m0.5s'], { 'wait-time': 4_500_500 }],
   ];
-  for (const [name, argv, wanted] of rows) t.match(parse(...argv).values, wanted, name);
+  for (const [name, argv, expected] of rows) t.match(parse(...argv).values, expected, name);
 });
 
 t.test('values are frozen through and through, and what was given is known', async (t) => {

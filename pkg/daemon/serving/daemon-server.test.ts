@@ -191,9 +191,9 @@ t.test('upgrades pass the same gate', async (t) => {
 });
 
 t.test('replaced certificate files are used for new connections', async (t) => {
-  const made = (commonName: string) =>
+  const newIdentity = (commonName: string) =>
     createSelfSigned({ commonName, names: ['localhost'], ips: ['127.0.0.1'], now: realClock.now() });
-  const first = await made('first');
+  const first = await newIdentity('first');
   const directory = t.testdir({ 'x.crt': first.certificate, 'x.key': first.privateKey });
   const { port, clock } = await setUp(t, [
     `--tls-cert-file=${directory}/x.crt`,
@@ -207,7 +207,7 @@ t.test('replaced certificate files are used for new connections', async (t) => {
     return name.split('@')[0];
   };
   t.equal(await served(), 'first');
-  const second = await made('second');
+  const second = await newIdentity('second');
   await writeFile(`${directory}/x.crt`, second.certificate);
   await writeFile(`${directory}/x.key`, 'half written');
   await clock.advance(61_000);
@@ -231,11 +231,11 @@ t.test('replaced authorities count for new connections', async (t) => {
     issueCertificate(by, { subject: { commonName: 'cert-user', organizations: [] }, usages: ['client'], now });
   const [old, fresh] = [await issue(first), await issue(second)];
   const status = async (identity: KeyCertificate) => (await get(port, '/metrics', { identity })).status;
-  const settled = async (identity: KeyCertificate, wanted: number) => {
+  const settled = async (identity: KeyCertificate, expected: number) => {
     await clock.advance(61_000);
-    let found = await status(identity);
-    for (let tries = 0; found !== wanted && tries < 100; tries += 1) found = await status(identity);
-    return found;
+    let code = await status(identity);
+    for (let tries = 0; code !== expected && tries < 100; tries += 1) code = await status(identity);
+    return code;
   };
   t.same([await status(old), await status(fresh)], [200, 401]);
   await writeFile(`${directory}/ca.crt`, 'half written');
@@ -246,9 +246,9 @@ t.test('replaced authorities count for new connections', async (t) => {
 });
 
 t.test('each server name gets its certificate, also a replaced one', async (t) => {
-  const made = (commonName: string) =>
+  const newIdentity = (commonName: string) =>
     createSelfSigned({ commonName, names: [commonName], ips: ['127.0.0.1'], now: realClock.now() });
-  const [own, named, wild] = [await made('own'), await made('named.test'), await made('wild')];
+  const [own, named, wild] = [await newIdentity('own'), await newIdentity('named.test'), await newIdentity('wild')];
   const directory = t.testdir({
     'own.crt': own.certificate,
     'own.key': own.privateKey,
@@ -275,9 +275,9 @@ t.test('each server name gets its certificate, also a replaced one', async (t) =
   t.equal(await served('named.test'), 'named.test');
   t.equal(await served('any.wild.test'), 'wild');
   t.equal(await served('two.any.wild.test'), 'own', 'a star stands for one label');
-  const later = await made('later');
-  await writeFile(`${directory}/wild.crt`, later.certificate);
-  await writeFile(`${directory}/wild.key`, later.privateKey);
+  const renewed = await newIdentity('later');
+  await writeFile(`${directory}/wild.crt`, renewed.certificate);
+  await writeFile(`${directory}/wild.key`, renewed.privateKey);
   await clock.advance(61_000);
   let name = await served('any.wild.test');
   for (let tries = 0; name !== 'later' && tries < 100; tries += 1) name = await served('any.wild.test');

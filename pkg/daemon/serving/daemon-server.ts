@@ -145,9 +145,9 @@ export class DaemonServer {
     });
     this.#app.setNotFoundHandler((request, reply) => this.#refuse(request.raw, reply, pathNotFound().status));
     this.#app.setErrorHandler((error, request, reply) => {
-      const known = statusOf(error);
-      if (known === undefined) options.log.error({ err: error, path: request.url }, 'Request failed');
-      return this.#refuse(request.raw, reply, known ?? internalError(error).status);
+      const status = statusOf(error);
+      if (status === undefined) options.log.error({ err: error, path: request.url }, 'Request failed');
+      return this.#refuse(request.raw, reply, status ?? internalError(error).status);
     });
     addHealthRoutes(this.#app, options.health, { log: options.log, endpoints: ['healthz', 'livez', 'readyz'] });
     addMetricsRoute(this.#app, options.metrics, options.metricsView);
@@ -205,8 +205,8 @@ export class DaemonServer {
     const { refusalText, attributes = pathAttributes } = this.#options;
     if (refusalText === undefined) return { type: 'application/json', body: JSON.stringify(status) };
     const { target, user } = this.#read(request);
-    const wanted = target === undefined ? undefined : attributes(target);
-    return { type: 'text/plain; charset=utf-8', body: refusalText({ status, user, attributes: wanted }) };
+    const requested = target === undefined ? undefined : attributes(target);
+    return { type: 'text/plain; charset=utf-8', body: refusalText({ status, user, attributes: requested }) };
   }
 
   async #refuse(request: IncomingMessage, reply: FastifyReply, status: Status): Promise<void> {
@@ -220,8 +220,8 @@ export class DaemonServer {
 
   /** What the request is for; read when it comes, and never again. */
   #read(request: IncomingMessage): Admission {
-    const known = this.#admissions.get(request);
-    if (known !== undefined) return known;
+    const existing = this.#admissions.get(request);
+    if (existing !== undefined) return existing;
     const admission = readRequest(request);
     this.#admissions.set(request, admission);
     return admission;
@@ -237,12 +237,12 @@ export class DaemonServer {
       const user = await this.#authenticate(request);
       if (user === undefined) return unauthorized();
       admission.user = user;
-      const wanted = attributes(target);
-      const decision = await auth.authorizer.authorize(user, wanted);
+      const requested = attributes(target);
+      const decision = await auth.authorizer.authorize(user, requested);
       if (decision.allowed) return undefined;
-      const subject = 'path' in wanted ? `path "${wanted.path}"` : `resource "${wanted.resource}"`;
+      const subject = 'path' in requested ? `path "${requested.path}"` : `resource "${requested.resource}"`;
       const reason = decision.reason === '' ? '' : `: ${decision.reason}`;
-      const why = `User "${user.name}" cannot ${wanted.verb} ${subject}${reason}`;
+      const why = `User "${user.name}" cannot ${requested.verb} ${subject}${reason}`;
       return forbidden({ group: '', resource: '' }, '', why);
     } catch (error) {
       log.error({ err: error, path: target.path }, 'Could not authorize');

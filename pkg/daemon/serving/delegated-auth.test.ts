@@ -62,12 +62,12 @@ t.test('who × what × when', async (t) => {
       if (allowed) reviews.readers.add(user);
       const status = allowed ? 200 : 403;
       const ask = async () => (await get(port, '/metrics', request)).status;
-      const asked = () => [reviews.count('tokenreviews'), reviews.count('subjectaccessreviews')];
+      const reviewCounts = () => [reviews.count('tokenreviews'), reviews.count('subjectaccessreviews')];
 
       t.equal(await ask(), status, `${what}: asked for the first time`);
-      t.same(asked(), [reviewed ? 1 : 0, 1], what);
+      t.same(reviewCounts(), [reviewed ? 1 : 0, 1], what);
       t.equal(await ask(), status, `${what}: kept`);
-      t.same(asked(), [reviewed ? 1 : 0, 1], `${what}: not asked again`);
+      t.same(reviewCounts(), [reviewed ? 1 : 0, 1], `${what}: not asked again`);
       reviews.down = true;
       t.equal(await ask(), status, `${what}: kept while the API server is away`);
       t.equal((await get(port, '/healthz', request)).status, 200, `${what}: needs no rights`);
@@ -108,8 +108,8 @@ t.test('settings that cannot be looked up', async (t) => {
   const skipped = await start(false, ['--authentication-skip-lookup']);
   for (const { name, request } of await credentials(authority, proxies)) {
     const status = async (port: number) => (await get(port, '/metrics', request)).status;
-    const known = name !== 'anonymous';
-    t.equal(await status(there.port), known ? 200 : 403, `${name}: looked up`);
+    const isKnown = name !== 'anonymous';
+    t.equal(await status(there.port), isKnown ? 200 : 403, `${name}: looked up`);
     // Without authorities only tokens tell who somebody is.
     t.equal(await status(skipped.port), name === 'token' ? 200 : 403, `${name}: skipped`);
   }
@@ -143,10 +143,10 @@ t.test('settings are looked up again while the daemon runs', async (t) => {
   const reviews = new FakeReviews();
   reviews.published = { 'client-ca-file': first.certificate };
   const { port } = await startServer(t, [], { clock, authenticationClient: reviews, authorizationClient: reviews });
-  const settled = async (wanted: number) => {
+  const settled = async (expected: number) => {
     await clock.advance(61_000);
     let status = 0;
-    for (let tries = 0; status !== wanted && tries < 100; tries += 1) {
+    for (let tries = 0; status !== expected && tries < 100; tries += 1) {
       ({ status } = await get(port, '/metrics', { identity }));
     }
     return status;
@@ -170,10 +170,10 @@ t.test('one good credential is enough', async (t) => {
   const { port } = await startServer(t, [`--client-ca-file=${directory}/ca.crt`], { clock });
   const issue = (by: KeyCertificate) =>
     issueCertificate(by, { subject: { commonName: 'cert-user', organizations: [] }, usages: ['client'], now });
-  const [known, unknown] = [await issue(authority), await issue(stranger)];
+  const [trusted, unknown] = [await issue(authority), await issue(stranger)];
   const status = async (identity: KeyCertificate, token: string) =>
     (await get(port, '/metrics', { identity, headers: { authorization: `Bearer ${token}` } })).status;
-  t.equal(await status(known, 'bad'), 200);
+  t.equal(await status(trusted, 'bad'), 200);
   t.equal(await status(unknown, 'good'), 200);
   t.equal(await status(unknown, 'bad'), 401);
 });

@@ -2,32 +2,32 @@
 import type { Clock } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 
-interface Kept<V> {
+interface Entry<V> {
   readonly answer: V;
 }
 
 export class ExpiringCache<V> {
-  readonly #kept: LruCache<string, Kept<V>>;
-  readonly #asked = new Map<string, Promise<V>>();
+  readonly #answers: LruCache<string, Entry<V>>;
+  readonly #pending = new Map<string, Promise<V>>();
 
   /** `ttlMs`: how long an answer is kept; zero or less means not at all. */
   constructor({ clock, limit, ttlMs }: { clock: Clock; limit: number; ttlMs: (answer: V) => number }) {
-    this.#kept = new LruCache({ limit, age: { clock, ttlMs: ({ answer }) => ttlMs(answer) } });
+    this.#answers = new LruCache({ limit, age: { clock, ttlMs: ({ answer }) => ttlMs(answer) } });
   }
 
   /** The kept answer or the one that `ask` gives. Failures are not kept. */
   get(key: string, ask: () => Promise<V>): Promise<V> {
-    const kept = this.#kept.get(key);
-    if (kept !== undefined) return Promise.resolve(kept.answer);
-    const asked = this.#asked.get(key);
-    if (asked !== undefined) return asked;
+    const entry = this.#answers.get(key);
+    if (entry !== undefined) return Promise.resolve(entry.answer);
+    const pending = this.#pending.get(key);
+    if (pending !== undefined) return pending;
     const asking = ask()
       .then((answer) => {
-        this.#kept.set(key, { answer });
+        this.#answers.set(key, { answer });
         return answer;
       })
-      .finally(() => this.#asked.delete(key));
-    this.#asked.set(key, asking);
+      .finally(() => this.#pending.delete(key));
+    this.#pending.set(key, asking);
     return asking;
   }
 }

@@ -15,11 +15,11 @@ export function headerValues({ headers, rawHeaders }: ReceivedHeaders, name: str
   const joined = headers[name];
   if (joined === undefined) return [];
   if (rawHeaders === undefined) return [joined].flat().flatMap((text) => text.split(',').flatMap(present));
-  const found: string[] = [];
+  const values: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    if (rawHeaders[i]?.toLowerCase() === name) found.push(rawHeaders[i + 1] ?? '');
+    if (rawHeaders[i]?.toLowerCase() === name) values.push(rawHeaders[i + 1] ?? '');
   }
-  return found.flatMap(present);
+  return values.flatMap(present);
 }
 
 function present(value: string): string[] {

@@ -14,10 +14,10 @@ t.test('a path is decoded once, and has one encoding', async (t) => {
     ['/logs/a%3Fb%23c', '/logs/a?b#c', '/logs/a%3Fb%23c'],
   ];
   for (const [target, path, url] of rows) {
-    const found = parseRequestTarget('GET', target);
-    t.same({ path: found.path, url: found.url }, { path, url }, target);
-    t.equal(`/${found.segments.join('/')}`, path === '/' ? '/' : path.replace(/\/$/, ''), target);
-    t.equal(parseRequestTarget('GET', found.url).path, path, 'its own encoding means the same');
+    const parsed = parseRequestTarget('GET', target);
+    t.same({ path: parsed.path, url: parsed.url }, { path, url }, target);
+    t.equal(`/${parsed.segments.join('/')}`, path === '/' ? '/' : path.replace(/\/$/, ''), target);
+    t.equal(parseRequestTarget('GET', parsed.url).path, path, 'its own encoding means the same');
   }
 });
 

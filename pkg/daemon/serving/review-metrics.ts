@@ -31,16 +31,16 @@ export function countedReviews(
   return {
     async request(...request) {
       const started = clock.monotonic();
-      const asked = (code: string) => {
+      const observe = (code: string) => {
         total.inc({ code });
         seconds.observe({ code }, (clock.monotonic() - started) / 1000);
       };
       try {
         const answer = await client.request<never>(...request);
-        asked(created);
+        observe(created);
         return answer;
       } catch (error) {
-        asked(String(statusOf(error)?.code ?? '<error>'));
+        observe(String(statusOf(error)?.code ?? '<error>'));
         throw error;
       }
     },

@@ -18,10 +18,10 @@ const none = {
 };
 
 t.test('every preferred cipher suite is known to the runtime', async (t) => {
-  const known = new Set(getCiphers());
+  const supported = new Set(getCiphers());
   for (const name of preferredCipherSuites) {
     const openssl = opensslCipher(name).toLowerCase();
-    t.ok(known.has(openssl) || name.includes('3DES'), `${name} is ${openssl}`);
+    t.ok(supported.has(openssl) || name.includes('3DES'), `${name} is ${openssl}`);
   }
   t.equal(opensslCipher('TLS_ECDHE_RSA_WITH_3DES_EDE_CBC_SHA'), 'ECDHE-RSA-DES-CBC3-SHA');
   t.equal(opensslCipher('TLS_RSA_WITH_AES_128_CBC_SHA256'), 'AES128-SHA256');
@@ -45,7 +45,7 @@ t.test('a self-signed pair is made once and kept', async (t) => {
 
 t.test('files, and what is wrong with them', async (t) => {
   const directory = t.testdir({});
-  const made = await createSelfSigned({
+  const identity = await createSelfSigned({
     commonName: 'x',
     names: ['a.test', '*.b.test'],
     ips: [],
@@ -53,8 +53,8 @@ t.test('files, and what is wrong with them', async (t) => {
   });
   const cert = join(directory, 'x.crt');
   const key = join(directory, 'x.key');
-  await writeFile(cert, made.certificate);
-  await writeFile(key, made.privateKey);
+  await writeFile(cert, identity.certificate);
+  await writeFile(key, identity.privateKey);
   const load = (values: object) =>
     loadServingCertificates({ values: { ...none, ...values }, name: 'x', clock: realClock });
   const loaded = await load({
@@ -62,7 +62,7 @@ t.test('files, and what is wrong with them', async (t) => {
     'tls-private-key-file': key,
     'tls-sni-cert-key': [`${cert},${key}`, `${cert},${key}:c.test,*.D.test`],
   });
-  t.equal(loaded.pair.key, made.privateKey);
+  t.equal(loaded.pair.key, identity.privateKey);
   t.same(
     loaded.sni.map(({ names, explicit }) => ({ names, explicit })),
     [
@@ -96,5 +96,5 @@ t.test('which certificate a name gets', async (t) => {
     ['full.w.test', 'full'],
     ['x.y.test', undefined],
   ];
-  for (const [name, wanted] of rows) t.equal(pickSni(sni, name)?.cert, wanted, name);
+  for (const [name, expected] of rows) t.equal(pickSni(sni, name)?.cert, expected, name);
 });

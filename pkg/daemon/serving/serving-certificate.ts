@@ -58,15 +58,15 @@ async function selfSigned({ values, name, clock, memory }: LoadOptions): Promise
   if (cert !== undefined && key !== undefined && isCurrent(cert, clock.now())) return { cert, key };
   const address = values['bind-address'];
   const anywhere = address === '' || address === '0.0.0.0' || address === '::';
-  const made = await createSelfSigned({
+  const identity = await createSelfSigned({
     commonName: name,
     names: ['localhost'],
     ips: [...new Set(['127.0.0.1', ...(anywhere ? [] : [address])])],
     now: clock.now(),
   });
-  await store.write(`${name}.key`, made.privateKey, 0o600);
-  await store.write(`${name}.crt`, made.certificate, 0o644);
-  return { cert: made.certificate, key: made.privateKey };
+  await store.write(`${name}.key`, identity.privateKey, 0o600);
+  await store.write(`${name}.crt`, identity.certificate, 0o644);
+  return { cert: identity.certificate, key: identity.privateKey };
 }
 
 function isCurrent(pem: string, nowMs: number): boolean {
@@ -139,8 +139,8 @@ export function pickSni(sni: readonly SniCertificate[], serverName: string): Sni
   const wildcard = name.replace(/^[^.]+/, '*');
   for (const pattern of [name, wildcard]) {
     for (const explicit of [true, false]) {
-      const found = sni.find((item) => item.explicit === explicit && item.names.includes(pattern));
-      if (found !== undefined) return found;
+      const match = sni.find((item) => item.explicit === explicit && item.names.includes(pattern));
+      if (match !== undefined) return match;
     }
   }
   return undefined;
@@ -150,12 +150,12 @@ export function pickSni(sni: readonly SniCertificate[], serverName: string): Sni
 export function contextsOf(certificates: ServingCertificates): (serverName: string) => SecureContext | undefined {
   const contexts = new Map<SniCertificate, SecureContext>();
   return (serverName) => {
-    const found = pickSni(certificates.sni, serverName);
-    if (found === undefined) return undefined;
-    let context = contexts.get(found);
+    const certificate = pickSni(certificates.sni, serverName);
+    if (certificate === undefined) return undefined;
+    let context = contexts.get(certificate);
     if (context === undefined) {
-      context = createSecureContext({ cert: found.cert, key: found.key });
-      contexts.set(found, context);
+      context = createSecureContext({ cert: certificate.cert, key: certificate.key });
+      contexts.set(certificate, context);
     }
     return context;
   };

@@ -20,7 +20,7 @@ export interface UpgradeRequest {
 const clearHttp2 = 'h2c';
 
 export class AppUpgrades {
-  readonly #asked = new WeakMap<object, UpgradeRequest>();
+  readonly #requests = new WeakMap<object, UpgradeRequest>();
 
   addTo(app: FastifyInstance): void {
     app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) =>
@@ -29,7 +29,7 @@ export class AppUpgrades {
   }
 
   of({ raw }: FastifyRequest): UpgradeRequest | undefined {
-    return this.#asked.get(raw);
+    return this.#requests.get(raw);
   }
 
   /** Node.js has let go of the connection: what answers it is made here. */
@@ -51,7 +51,7 @@ export class AppUpgrades {
     if (encoding !== undefined || length !== '0') refuse('a request for another protocol has no body\n');
     else if (isClear && head.length > 0) refuse('HTTP/2 is spoken with TLS\n');
     else {
-      if (!isClear) this.#asked.set(request, { socket, head, protocol });
+      if (!isClear) this.#requests.set(request, { socket, head, protocol });
       route(request, response);
     }
   }

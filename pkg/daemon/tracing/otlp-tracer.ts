@@ -269,11 +269,11 @@ class SpanQueue implements SpanProcessor {
 
   #counted(exporter: SpanExporter): SpanExporter {
     return {
-      export: (spans, told) => {
+      export: (spans, done) => {
         this.#waiting -= spans.length;
         exporter.export(spans, (result) => {
           this.#count(result.code === success ? 'sent' : 'failed', spans.length);
-          told(result);
+          done(result);
         });
       },
       shutdown: () => exporter.shutdown(),

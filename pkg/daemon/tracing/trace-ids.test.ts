@@ -24,9 +24,9 @@ t.test("the library's sampler decides as the share says", async (t) => {
 
 t.test('IDs are well-formed and differ', async (t) => {
   const ids = new TraceIds();
-  const made = new Set(Array.from({ length: 100 }, () => ids.withShare(7, ids.generateTraceId)));
-  made.add(ids.generateTraceId());
-  t.equal(made.size, 101);
-  for (const id of made) t.match(id, /^[0-9a-f]{32}$/);
+  const traceIds = new Set(Array.from({ length: 100 }, () => ids.withShare(7, ids.generateTraceId)));
+  traceIds.add(ids.generateTraceId());
+  t.equal(traceIds.size, 101);
+  for (const id of traceIds) t.match(id, /^[0-9a-f]{32}$/);
   t.match(ids.generateSpanId(), /^[0-9a-f]{16}$/);
 });

@@ -6,8 +6,8 @@ const head = 'apiVersion: apiserver.config.k8s.io/v1alpha1\nkind: TracingConfigu
 
 t.test('what is not said is as in the release', async (t) => {
   t.same(parseTracingConfig(head, dialect), { endpoint: 'localhost:4317', samplingRatio: 0 });
-  const later = head.replace('v1alpha1', 'v1beta1');
-  t.same(parseTracingConfig(`${later}endpoint: dns:///collector:4317\nsamplingRatePerMillion: 500000\n`, dialect), {
+  const betaHead = head.replace('v1alpha1', 'v1beta1');
+  t.same(parseTracingConfig(`${betaHead}endpoint: dns:///collector:4317\nsamplingRatePerMillion: 500000\n`, dialect), {
     endpoint: 'dns:///collector:4317',
     samplingRatio: 0.5,
   });

@@ -38,7 +38,7 @@ function reply(query: Buffer, { code = 0, ...sections }: Reply): Buffer {
 /** `answer`: of the resolver at that address; undefined: it hangs. */
 function setUp(answer: (address: string, name: string) => Reply | undefined) {
   const clock = new VirtualClock();
-  const asked: string[] = [];
+  const questions: string[] = [];
   const registry = new Registry();
   const forwarder = new Forwarder({
     clock,
@@ -47,7 +47,7 @@ function setUp(answer: (address: string, name: string) => Reply | undefined) {
     randomId: () => 4711,
     exchange: (upstream, query, signal) => {
       const name = decode(query).questions?.[0]?.name ?? '';
-      asked.push(`${upstream.address} ${name}`);
+      questions.push(`${upstream.address} ${name}`);
       const sections = answer(upstream.address, name);
       if (sections !== undefined) return Promise.resolve(reply(query, sections));
       return new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)));
@@ -58,7 +58,7 @@ function setUp(answer: (address: string, name: string) => Reply | undefined) {
     const { code } = forwarder.cached(question(name)) ?? (await forwarder.ask(question(name)));
     return code;
   };
-  return { clock, asked, forwarder, registry, ask };
+  return { clock, questions, forwarder, registry, ask };
 }
 
 t.test('answers are kept as long as they say', async (t) => {
@@ -73,54 +73,54 @@ t.test('answers are kept as long as they say', async (t) => {
     ['a TTL that is negative', { answers: [{ ...address, ttl: 0x8000_0000 }] }, 0],
   ];
   for (const [what, sections, seconds] of cases) {
-    const { clock, asked, forwarder, ask } = setUp((at) =>
+    const { clock, questions, forwarder, ask } = setUp((at) =>
       at === '10.0.0.1' || sections.code === 2 ? sections : undefined,
     );
     await ask();
-    const first = asked.length;
+    const first = questions.length;
     t.equal(forwarder.cached(question()) !== undefined, seconds > 0, what);
     if (seconds === 0) continue;
     await clock.advance(seconds * 1000 - 1);
     await ask();
-    t.equal(asked.length, first, `${what}: still known`);
+    t.equal(questions.length, first, `${what}: still known`);
     if (what === 'addresses') {
       const { answers } = forwarder.cached(question())?.content(clock.monotonic()) ?? {};
       t.equal(answers?.bytes.readUInt32BE(answers.bytes.length - 10), 1, 'its TTL is less');
     }
     await clock.advance(1);
     await ask();
-    t.equal(asked.length, first + 1, `${what}: asked again`);
+    t.equal(questions.length, first + 1, `${what}: questions again`);
   }
 });
 
 t.test('equal questions that wait are one', async (t) => {
-  const { asked, ask } = setUp(() => ({ answers: [address] }));
+  const { questions, ask } = setUp(() => ({ answers: [address] }));
   t.same(await Promise.all([ask(), ask(), ask('other.example.com')]), [0, 0, 0]);
-  t.equal(asked.length, 2);
+  t.equal(questions.length, 2);
 });
 
 t.test('a resolver that hangs costs its own questions only', async (t) => {
-  const { clock, asked, ask } = setUp((at, name) =>
+  const { clock, questions, ask } = setUp((at, name) =>
     at === '10.0.0.1' && name.startsWith('slow') ? undefined : { answers: [address] },
   );
   const slow = ask('slow.example.com');
   t.equal(await ask('quick.example.com'), 0, 'others do not wait');
-  t.same(asked, ['10.0.0.1 slow.example.com', '10.0.0.1 quick.example.com']);
+  t.same(questions, ['10.0.0.1 slow.example.com', '10.0.0.1 quick.example.com']);
   await clock.advance(2000);
   t.equal(await slow, 0, 'the next resolver is asked');
-  t.equal(asked.at(-1), '10.0.0.2 slow.example.com');
+  t.equal(questions.at(-1), '10.0.0.2 slow.example.com');
 });
 
 t.test('one that never answers is asked last', async (t) => {
-  const { clock, asked, ask, registry } = setUp((at) => (at === '10.0.0.1' ? undefined : { answers: [address] }));
+  const { clock, questions, ask, registry } = setUp((at) => (at === '10.0.0.1' ? undefined : { answers: [address] }));
   for (const name of ['a.example.com', 'b.example.com']) {
     const answer = ask(name);
     await clock.advance(2000);
     t.equal(await answer, 0);
   }
-  asked.length = 0;
+  questions.length = 0;
   t.equal(await ask('c.example.com'), 0);
-  t.same(asked, ['10.0.0.2 c.example.com']);
+  t.same(questions, ['10.0.0.2 c.example.com']);
   t.match(await registry.metrics(), /coredns_forward_healthcheck_failures_total\{to="10.0.0.1:53"\} 2/);
 });
 
@@ -134,18 +134,18 @@ t.test('no more questions wait than there is room for', async (t) => {
 });
 
 t.test('refusals of one are answers of another', async (t) => {
-  const { ask, asked } = setUp((at) => (at === '10.0.0.1' ? { code: 5 } : { answers: [address] }));
+  const { ask, questions } = setUp((at) => (at === '10.0.0.1' ? { code: 5 } : { answers: [address] }));
   t.equal(await ask(), 0);
   const refusing = setUp(() => ({ code: 5 }));
   t.equal(await refusing.ask(), 5);
-  t.same([asked.length, refusing.asked.length], [2, 2], 'each is asked once');
+  t.same([questions.length, refusing.questions.length], [2, 2], 'each is asked once');
 });
 
 t.test('resolvers that lead back here are asked no more', async (t) => {
-  const { forwarder, asked } = setUp(() => ({ code: 3 }));
+  const { forwarder, questions } = setUp(() => ({ code: 3 }));
   await forwarder.findLoops(
     (token) => [token, 'probe'],
-    () => asked.length > 0,
+    () => questions.length > 0,
   );
   t.notOk(forwarder.hasUpstreams);
   await t.rejects(forwarder.ask(question()), { message: 'the node has no resolver' });

@@ -71,9 +71,9 @@ export class Forwarder {
   setUpstreams(upstreams: readonly Upstream[]): boolean {
     const named = upstreams.map((upstream) => ({ upstream, name: nameOf(upstream) }));
     if (named.map(({ name }) => name).join() === this.#upstreams.map(({ name }) => name).join()) return false;
-    const known = new Map(this.#upstreams.map((state) => [state.name, state]));
+    const previous = new Map(this.#upstreams.map((state) => [state.name, state]));
     this.#upstreams = named.map(
-      ({ upstream, name }) => known.get(name) ?? { upstream, name, waiting: 0, failures: 0, isLoop: false },
+      ({ upstream, name }) => previous.get(name) ?? { upstream, name, waiting: 0, failures: 0, isLoop: false },
     );
     return true;
   }
@@ -81,9 +81,9 @@ export class Forwarder {
   /** An answer that is known already. */
   cached(question: OutgoingQuestion): UpstreamAnswer | undefined {
     const { metrics } = this.#options;
-    const found = this.#cache.get(keyOf(question));
-    metrics.cacheLooked(found !== undefined);
-    return found;
+    const answer = this.#cache.get(keyOf(question));
+    metrics.cacheLooked(answer !== undefined);
+    return answer;
   }
 
   /** Rejects with a ForwardError. */
@@ -95,14 +95,14 @@ export class Forwarder {
       this.#options.metrics.rejects.inc();
       return Promise.reject(new ForwardError('too many questions wait for the node’s resolvers'));
     }
-    const asked = this.#askAny(question).then((answer) => {
+    const pending = this.#askAny(question).then((answer) => {
       if (answer.byteLength <= cachedBytes && answer.keepSeconds > 0) this.#cache.set(key, answer);
       return answer;
     });
-    this.#waiting.set(key, asked);
+    this.#waiting.set(key, pending);
     const forget = () => this.#waiting.delete(key);
-    asked.then(forget, forget);
-    return asked;
+    pending.then(forget, forget);
+    return pending;
   }
 
   /** Asks each resolver for a name that only it is asked for; those whose question comes back are asked no more. */

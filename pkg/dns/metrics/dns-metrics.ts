@@ -115,8 +115,8 @@ export class DnsMetrics {
     this.#responseBytes.labels(server, zone, transport).observe(request.responseBytes);
   }
 
-  cacheLooked(found: boolean): void {
-    (found ? this.#hits : this.#misses).inc();
+  cacheLooked(hit: boolean): void {
+    (hit ? this.#hits : this.#misses).inc();
   }
 
   forwarding(to: string): void {

@@ -62,9 +62,9 @@ export class ServiceView {
       for (const endpoint of namedAddresses(slice, service.publishesNotReady)) {
         all.add(endpoint.address);
         const label = endpointLabel(endpoint);
-        const known = this.#endpoints.get(label);
-        if (known === undefined) this.#endpoints.set(label, new Set([endpoint.address]));
-        else known.add(endpoint.address);
+        const addresses = this.#endpoints.get(label);
+        if (addresses === undefined) this.#endpoints.set(label, new Set([endpoint.address]));
+        else addresses.add(endpoint.address);
       }
     }
     this.#addresses = all;
@@ -95,8 +95,8 @@ export class ServiceView {
   /** SRV records of `_port._protocol`; undefined where there is no such port. */
   port(name: string, protocol: string): PortRecords | undefined {
     if (!name.startsWith('_') || name === '_' || !protocol.startsWith('_')) return undefined;
-    const found = this.#portMap().get(`${name.slice(1)}/${protocol.slice(1)}`);
-    return found && this.#portRecords(`${name}.${protocol}`, found.targets);
+    const entry = this.#portMap().get(`${name.slice(1)}/${protocol.slice(1)}`);
+    return entry && this.#portRecords(`${name}.${protocol}`, entry.targets);
   }
 
   /** SRV records of all ports, those without a name too. */
@@ -166,11 +166,11 @@ export class ServiceView {
   }
 
   #cached(key: string, make: () => RecordSet): RecordSet {
-    const known = this.#sets.get(key);
-    if (known !== undefined) return known;
-    const made = make();
-    this.#sets.set(key, made);
-    return made;
+    const cached = this.#sets.get(key);
+    if (cached !== undefined) return cached;
+    const records = make();
+    this.#sets.set(key, records);
+    return records;
   }
 }
 
@@ -179,9 +179,9 @@ const maxAdditional = 50;
 function addTarget(ports: Ports, { name, protocol }: NamedPort, target: Target): void {
   const port = { name, protocol: protocol.toLowerCase() };
   const key = `${name}/${port.protocol}`;
-  const known = ports.get(key);
-  if (known === undefined) ports.set(key, { port, targets: [target] });
-  else known.targets.push(target);
+  const entry = ports.get(key);
+  if (entry === undefined) ports.set(key, { port, targets: [target] });
+  else entry.targets.push(target);
 }
 
 /** The endpoints of a slice that have names. */

@@ -108,18 +108,18 @@ export class RecordTable {
 
   #add(address: string, owner: AddressOwner): void {
     const key = canonicalAddress(address) ?? address;
-    const known = this.#owners.get(key);
-    if (known === undefined) this.#owners.set(key, [owner]);
-    else known.push(owner);
+    const owners = this.#owners.get(key);
+    if (owners === undefined) this.#owners.set(key, [owner]);
+    else owners.push(owner);
   }
 
   #remove(address: string, entry: ServiceEntry, label: string | undefined): void {
     const key = canonicalAddress(address) ?? address;
-    const known = this.#owners.get(key);
-    if (known === undefined) return;
-    const place = known.findIndex((owner) => owner.entry === entry && owner.label === label);
-    if (place >= 0) known.splice(place, 1);
-    if (known.length === 0) this.#owners.delete(key);
+    const owners = this.#owners.get(key);
+    if (owners === undefined) return;
+    const place = owners.findIndex((owner) => owner.entry === entry && owner.label === label);
+    if (place >= 0) owners.splice(place, 1);
+    if (owners.length === 0) this.#owners.delete(key);
   }
 
   #entryOf({ metadata }: EndpointSlice): ServiceEntry | undefined {

@@ -217,9 +217,9 @@ t.test('thousands of changes, each followed by questions, and none is answered w
     return endpointsOf(each).length === 0 ? 'nxdomain' : endpointsOf(each).join(' ');
   };
   const wrong: string[] = [];
-  const compare = (name: string, type: RecordType, wanted: string) => {
+  const compare = (name: string, type: RecordType, expected: string) => {
     const answered = String(ask(name, type)).split(' ').sort().join(' ');
-    if (answered !== wanted.split(' ').sort().join(' ')) wrong.push(`${name} ${type}: ${answered}, not ${wanted}`);
+    if (answered !== expected.split(' ').sort().join(' ')) wrong.push(`${name} ${type}: ${answered}, not ${expected}`);
   };
   for (let step = 0; step < 3000; step++) {
     const n = below(entries.length);

@@ -95,9 +95,9 @@ export class ClusterZone {
 
   #apex(type: number): Lookup {
     const name = this.domain.join('.');
-    if (type === recordType.SOA) return found(this.authority(this.#domainBytes));
+    if (type === recordType.SOA) return recordsOrNodata(this.authority(this.#domainBytes));
     if (type === recordType.NS)
-      return found(
+      return recordsOrNodata(
         record('question', { type: 'NS', ttl: this.#ttl, data: `ns.dns.${name}` }),
         this.#serverRecords(['ns', 'dns', ...this.domain]),
       );
@@ -108,7 +108,7 @@ export class ClusterZone {
     if (below.length === 0) return nodata;
     if (below.length > 1 || below[0] !== 'ns') return nxdomain;
     return isAddress(type)
-      ? found(addressRecords('question', this.#serverAddresses, { type, ttl: this.#ttl }))
+      ? recordsOrNodata(addressRecords('question', this.#serverAddresses, { type, ttl: this.#ttl }))
       : nodata;
   }
 
@@ -119,7 +119,7 @@ export class ClusterZone {
 
   #version(type: number): Lookup {
     return type === recordType.TXT
-      ? found(record('question', { type: 'TXT', ttl: this.#ttl, data: specification }))
+      ? recordsOrNodata(record('question', { type: 'TXT', ttl: this.#ttl, data: specification }))
       : nodata;
   }
 
@@ -128,7 +128,7 @@ export class ClusterZone {
     if (below.length < 2) return nodata;
     const address = below.length === 2 ? addressOfPodLabel(below[0] ?? '') : undefined;
     if (address === undefined) return nxdomain;
-    return isAddress(type) ? found(addressRecords('question', [address], { type, ttl: this.#ttl })) : nodata;
+    return isAddress(type) ? recordsOrNodata(addressRecords('question', [address], { type, ttl: this.#ttl })) : nodata;
   }
 
   #services(below: readonly string[], type: number): Lookup {
@@ -160,20 +160,20 @@ export class ClusterZone {
     const [first = '', second = ''] = below;
     switch (below.length) {
       case 0: {
-        if (type !== recordType.SRV) return isAddress(type) ? found(view.addresses(type)) : nodata;
+        if (type !== recordType.SRV) return isAddress(type) ? recordsOrNodata(view.addresses(type)) : nodata;
         const { answers, additional } = view.allPorts();
-        return found(answers, additional);
+        return recordsOrNodata(answers, additional);
       }
       case 1: {
         if (view.hasProtocol(first)) return nodata;
         const records = view.endpoint(first, type);
         if (records === undefined) return nxdomain;
-        return isAddress(type) ? found(records) : nodata;
+        return isAddress(type) ? recordsOrNodata(records) : nodata;
       }
       case 2: {
         const ports = view.port(first, second);
         if (ports === undefined) return nxdomain;
-        return type === recordType.SRV ? found(ports.answers, ports.additional) : nodata;
+        return type === recordType.SRV ? recordsOrNodata(ports.answers, ports.additional) : nodata;
       }
       default:
         return nxdomain;
@@ -189,13 +189,13 @@ export class ClusterZone {
     const names = owners.map(({ entry, label }) =>
       [...(label === undefined ? [] : [label]), entry.name, entry.namespace, 'svc', ...this.domain].join('.'),
     );
-    return found(joined(names.map((data) => record('question', { type: 'PTR', ttl: this.#ttl, data }))));
+    return recordsOrNodata(joined(names.map((data) => record('question', { type: 'PTR', ttl: this.#ttl, data }))));
   }
 }
 
 const isAddress = (type: number): boolean => type === recordType.A || type === recordType.AAAA;
 
-function found(answers: RecordSet, additional?: RecordSet): Lookup {
+function recordsOrNodata(answers: RecordSet, additional?: RecordSet): Lookup {
   if (answers.count === 0) return nodata;
   return additional === undefined ? { kind: 'records', answers } : { kind: 'records', answers, additional };
 }

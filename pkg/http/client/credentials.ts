@@ -93,7 +93,7 @@ export class FileTls implements TlsSource {
 
   async current(): Promise<TlsMaterial> {
     const now = this.#clock.monotonic();
-    const { known } = this.#files;
+    const { last: known } = this.#files;
     if (known !== undefined && now - this.#readAt < this.#freshMs) return known;
     try {
       const material = await this.#files.read();

@@ -151,7 +151,7 @@ export class Http2Connection {
 }
 
 /** Fields whose bytes are kept: requests of one client have nearly all of theirs in common. */
-const maxKnown = 256;
+const maxFields = 256;
 /** What can stand in a field: Latin-1 without control characters. */
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 
@@ -159,7 +159,7 @@ const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 class RequestHeads {
   readonly #scheme: string;
   readonly #authority: string;
-  readonly #known = new Map<string, Buffer>();
+  readonly #fields = new Map<string, Buffer>();
 
   constructor({ host, protocol }: URL) {
     this.#scheme = protocol.slice(0, -1);
@@ -184,11 +184,11 @@ class RequestHeads {
 
   #field(name: string, value: string): Buffer {
     const key = `${name}\0${value}`;
-    const known = this.#known.get(key);
-    if (known !== undefined) return known;
+    const cached = this.#fields.get(key);
+    if (cached !== undefined) return cached;
     const bytes = encoded(name.toLowerCase(), value);
-    if (this.#known.size >= maxKnown) this.#known.clear();
-    this.#known.set(key, bytes);
+    if (this.#fields.size >= maxFields) this.#fields.clear();
+    this.#fields.set(key, bytes);
     return bytes;
   }
 }

@@ -29,8 +29,8 @@ const maxUnsentRetries = 3;
 export class NegotiatedConnections implements Connections {
   readonly #options: NegotiatedConnectionsOptions;
   readonly #dialer: Dialer;
-  #channel: Promise<Connections> | undefined;
-  #made: Connections | undefined;
+  #negotiation: Promise<Connections> | undefined;
+  #connections: Connections | undefined;
   #retired = false;
   #destroyed = false;
 
@@ -54,13 +54,13 @@ export class NegotiatedConnections implements Connections {
 
   retire(): void {
     this.#retired = true;
-    this.#made?.retire();
+    this.#connections?.retire();
   }
 
   destroy(): void {
     this.#retired = true;
     this.#destroyed = true;
-    this.#made?.destroy();
+    this.#connections?.destroy();
   }
 
   /** As `destroy`; besides, the kernel sends nothing more of what it was given. */
@@ -71,24 +71,24 @@ export class NegotiatedConnections implements Connections {
 
   /** All requests wait for the one first connection. */
   #current(): Promise<Connections> {
-    if (this.#channel === undefined) {
-      const making = this.#make();
-      this.#channel = making;
+    if (this.#negotiation === undefined) {
+      const making = this.#negotiate();
+      this.#negotiation = making;
       making.catch(() => {
-        if (this.#channel === making) this.#channel = undefined;
+        if (this.#negotiation === making) this.#negotiation = undefined;
       });
     }
-    return this.#channel;
+    return this.#negotiation;
   }
 
-  async #make(): Promise<Connections> {
-    if (this.#options.server.protocol === 'http:') return this.#keep(this.#http1(undefined));
+  async #negotiate(): Promise<Connections> {
+    if (this.#options.server.protocol === 'http:') return this.#adopt(this.#http1(undefined));
     const { socket, protocol } = await this.#dialer.dial(['h2', 'http/1.1']);
-    return this.#keep(protocol === 'h2' ? this.#http2(socket) : this.#http1(socket));
+    return this.#adopt(protocol === 'h2' ? this.#http2(socket) : this.#http1(socket));
   }
 
-  #keep(channel: Connections): Connections {
-    this.#made = channel;
+  #adopt(channel: Connections): Connections {
+    this.#connections = channel;
     if (this.#destroyed) channel.destroy();
     else if (this.#retired) channel.retire();
     return channel;
@@ -113,13 +113,13 @@ export class NegotiatedConnections implements Connections {
     return new Http2Connections({ origin: server.origin, clock, first, dial: () => this.#dial('h2') });
   }
 
-  async #dial(wanted: ApplicationProtocol): Promise<Socket> {
-    const { socket, protocol } = await this.#dialer.dial(wanted === 'h2' ? ['h2', 'http/1.1'] : ['http/1.1']);
-    if (protocol === wanted) return socket;
+  async #dial(required: ApplicationProtocol): Promise<Socket> {
+    const { socket, protocol } = await this.#dialer.dial(required === 'h2' ? ['h2', 'http/1.1'] : ['http/1.1']);
+    if (protocol === required) return socket;
     // Another server than before answers at this address: negotiate again.
     socket.destroy();
-    this.#channel = undefined;
-    this.#made?.retire();
+    this.#negotiation = undefined;
+    this.#connections?.retire();
     throw new UnsentError('the server does not speak HTTP/2 any more');
   }
 }

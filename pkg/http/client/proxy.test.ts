@@ -35,8 +35,8 @@ t.test('which proxy the environment wants', async (t) => {
     ['https://10.1.2.3', '10.0.0.0/x', true],
   ];
   for (const [server, exceptions, proxied] of rows) {
-    const found = proxyFromEnvironment(new URL(server), { ...proxies, NO_PROXY: exceptions });
-    t.equal(found?.href, proxied ? 'http://secure:1/' : undefined, `${server} NO_PROXY=${exceptions}`);
+    const proxy = proxyFromEnvironment(new URL(server), { ...proxies, NO_PROXY: exceptions });
+    t.equal(proxy?.href, proxied ? 'http://secure:1/' : undefined, `${server} NO_PROXY=${exceptions}`);
   }
   t.equal(proxyFromEnvironment(new URL('http://a'), proxies)?.host, 'plain:2');
   t.equal(proxyFromEnvironment(new URL('https://a'), { https_proxy: 'socks5://s:3' })?.protocol, 'socks5:');
@@ -125,9 +125,9 @@ t.test('through a SOCKS 5 proxy', async (t) => {
   const seen: string[] = [];
   const proxy = createServer((client) => {
     client.once('data', (greeting) => {
-      const wanted = greeting.includes(2, 2) ? 2 : 0;
-      client.write(Buffer.from([5, wanted]));
-      const asked = (request: Buffer) => {
+      const chosenMethod = greeting.includes(2, 2) ? 2 : 0;
+      client.write(Buffer.from([5, chosenMethod]));
+      const handleRequest = (request: Buffer) => {
         const name = request[3] === 3;
         const host = name ? request.subarray(5, 5 + (request[4] ?? 0)).toString() : request.subarray(4, 8).join('.');
         const port = request.readUInt16BE(request.length - 2);
@@ -141,12 +141,12 @@ t.test('through a SOCKS 5 proxy', async (t) => {
           splice(client, target);
         });
       };
-      if (wanted === 0) client.once('data', asked);
+      if (chosenMethod === 0) client.once('data', handleRequest);
       else {
         client.once('data', (login) => {
           const ok = login.equals(Buffer.from('\x01\x04user\x04pass', 'latin1'));
           client.write(Buffer.from([1, ok ? 0 : 1]));
-          client.once('data', asked);
+          client.once('data', handleRequest);
         });
       }
     });

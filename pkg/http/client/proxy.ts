@@ -57,8 +57,8 @@ function matches(entry: string, host: string, port: string): boolean {
   if (entry === '') return false;
   if (entry === '*') return true;
   if (entry.includes('/')) return inRange(host, entry);
-  const { name, port: wanted } = splitPort(entry);
-  if (wanted !== '' && wanted !== port) return false;
+  const { name, port: entryPort } = splitPort(entry);
+  if (entryPort !== '' && entryPort !== port) return false;
   if (isIP(name) !== 0) return inRange(host, `${name}/${isIP(name) === 4 ? 32 : 128}`);
   if (isIP(host) !== 0) return false;
   if (name.startsWith('*.')) return host.endsWith(name.slice(1));
@@ -71,8 +71,8 @@ function splitPort(entry: string): { name: string; port: string } {
   const bracketed = /^\[(.*)\](?::(\d+))?$/.exec(entry);
   if (bracketed !== null) return { name: bracketed[1] ?? '', port: bracketed[2] ?? '' };
   if (isIP(entry) !== 0) return { name: entry, port: '' };
-  const found = /^(.*):(\d+)$/.exec(entry);
-  return found === null ? { name: entry, port: '' } : { name: found[1] ?? '', port: found[2] ?? '' };
+  const match = /^(.*):(\d+)$/.exec(entry);
+  return match === null ? { name: entry, port: '' } : { name: match[1] ?? '', port: match[2] ?? '' };
 }
 
 function inRange(host: string, range: string): boolean {

@@ -102,8 +102,8 @@ void t.test('against Node.js', async (t) => {
   given?.reset(resetCode.CANCEL);
   for (const [i, { fields, body: parts, ended }] of answers.slice(0, 29).entries()) {
     t.equal(await ended, undefined);
-    const found = Object.fromEntries(fields);
-    t.match(found, { ':status': '200', 'x-path': `/${i}`, 'x-sum': 'v'.repeat(300), ...headers });
+    const fieldMap = Object.fromEntries(fields);
+    t.match(fieldMap, { ':status': '200', 'x-path': `/${i}`, 'x-sum': 'v'.repeat(300), ...headers });
     t.ok(Buffer.concat(parts).equals(i % 3 === 0 ? nothing : body), `the body of ${i}`);
   }
   t.ok(most <= 7, 'as many at once as the server allows');

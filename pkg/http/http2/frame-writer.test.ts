@@ -62,20 +62,20 @@ void t.test(
       },
     });
     const frames = new FrameWriter(socket as unknown as ConstructorParameters<typeof FrameWriter>[0]);
-    const told: number[] = [];
+    const written: number[] = [];
     const parts = Array.from({ length: 200 }, (_, i) => Buffer.alloc(1 + ((i * 397) % 3000), i));
     const large = Buffer.alloc(200_000, 'x');
-    for (const [i, part] of [...parts, large, ...parts].entries()) frames.send(part, () => told.push(i));
+    for (const [i, part] of [...parts, large, ...parts].entries()) frames.send(part, () => written.push(i));
     await endOfTurn();
     t.equal(written.length, 1);
-    t.same(told, []);
+    t.same(written, []);
     while (done.length > 0) {
       done.shift()?.();
       await endOfTurn();
     }
     t.ok(Buffer.concat(written).equals(Buffer.concat([...parts, large, ...parts])));
     t.same(
-      told,
+      written,
       Array.from({ length: 401 }, (_, i) => i),
     );
     const larger = written.slice(0, -1).filter((each) => each.length !== 64 * 1024);
@@ -105,12 +105,12 @@ void t.test('what is dropped is not told before the write under way is over', as
   const done: ((error?: Error) => void)[] = [];
   const socket = new Writable({ write: (_chunk, _encoding, wrote) => void done.push(wrote) });
   const frames = new FrameWriter(socket as unknown as ConstructorParameters<typeof FrameWriter>[0]);
-  const told: string[] = [];
-  frames.send(Buffer.alloc(200_000), () => told.push('large'));
-  frames.send(Buffer.alloc(10), () => told.push('small'));
+  const written: string[] = [];
+  frames.send(Buffer.alloc(200_000), () => written.push('large'));
+  frames.send(Buffer.alloc(10), () => written.push('small'));
   frames.end();
-  t.same(told, []);
+  t.same(written, []);
   done.shift()?.();
   await endOfTurn();
-  t.same(told, ['large', 'small']);
+  t.same(written, ['large', 'small']);
 });

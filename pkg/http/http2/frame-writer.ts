@@ -31,7 +31,7 @@ const maxWaitingAnswers = 10_000;
 /** From here on parts that were written are let go while others still wait. */
 const leastTrim = 64;
 
-interface Told {
+interface WriteListener {
   /** Called when so many bytes have been written, of all that were ever given. */
   readonly behind: number;
   readonly written: () => void;
@@ -49,7 +49,7 @@ export class FrameWriter {
   /** Bytes that were ever handed to the socket, and how many of them it has written. */
   #handedOver = 0;
   #written = 0;
-  #told: Told[] = [];
+  #listeners: WriteListener[] = [];
   #scheduled = false;
   /** Answers that wait. */
   #answers = 0;
@@ -80,7 +80,7 @@ export class FrameWriter {
     }
     this.#out.push(bytes);
     this.#outBytes += bytes.length;
-    if (written !== undefined) this.#told.push({ behind: this.#handedOver + this.#outBytes, written });
+    if (written !== undefined) this.#listeners.push({ behind: this.#handedOver + this.#outBytes, written });
     if (this.#writing) return;
     if (this.#outBytes > joinedBytes) return this.#write();
     if (this.#scheduled) return;
@@ -148,7 +148,7 @@ export class FrameWriter {
     const bytes = apart
       ? first.subarray(this.#at, this.#at + length)
       : this.#copied((buffer ?? Buffer.allocUnsafe(length)).subarray(0, length));
-    if (apart) this.#taken(length);
+    if (apart) this.#advance(length);
     this.#outBytes -= length;
     this.#handedOver += length;
     this.#socket.write(bytes, (error) => {
@@ -166,13 +166,13 @@ export class FrameWriter {
       const whole = length === part.length;
       into.set(whole ? part : part.subarray(this.#at, this.#at + length), at);
       at += length;
-      this.#taken(length);
+      this.#advance(length);
     }
     return into;
   }
 
   /** So many bytes of the next part, at most all of it, need not be kept any more. */
-  #taken(length: number): void {
+  #advance(length: number): void {
     this.#at += length;
     if (this.#at < (this.#out[this.#next] as Buffer).length) return;
     this.#at = 0;
@@ -192,9 +192,9 @@ export class FrameWriter {
   }
 
   #tell(behind: number): void {
-    const told = this.#told;
+    const listeners = this.#listeners;
     let count = 0;
-    while (count < told.length && (told[count] as Told).behind <= behind) count++;
-    if (count > 0) for (const { written } of told.splice(0, count)) written();
+    while (count < listeners.length && (listeners[count] as WriteListener).behind <= behind) count++;
+    if (count > 0) for (const { written } of listeners.splice(0, count)) written();
   }
 }

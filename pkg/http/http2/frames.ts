@@ -233,7 +233,7 @@ const maxFrameBytes = 2 ** 24 - 1;
 /** Of a setting that is there more than once, the last. Throws ConnectionErrors for what `peer` may not say. */
 export function readSettings(payload: Buffer, peer: 'client' | 'server'): PeerSettings {
   if (payload.length % settingBytes !== 0) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'malformed settings');
-  const found: { -readonly [K in keyof PeerSettings]: PeerSettings[K] } = {};
+  const settings: { -readonly [K in keyof PeerSettings]: PeerSettings[K] } = {};
   for (let at = 0; at < payload.length; at += settingBytes) {
     const value = payload.readUInt32BE(at + 2);
     switch (payload.readUInt16BE(at)) {
@@ -243,22 +243,22 @@ export function readSettings(payload: Buffer, peer: 'client' | 'server'): PeerSe
         }
         break;
       case setting.HEADER_TABLE_SIZE:
-        found.tableBytes = value;
+        settings.tableBytes = value;
         break;
       case setting.MAX_CONCURRENT_STREAMS:
-        found.maxStreams = value;
+        settings.maxStreams = value;
         break;
       case setting.MAX_FRAME_SIZE:
         if (value < defaultFrameBytes || value > maxFrameBytes) {
           throw new ConnectionError(resetCode.PROTOCOL_ERROR, `frames of ${value} bytes are not allowed`);
         }
-        found.frameBytes = value;
+        settings.frameBytes = value;
         break;
       case setting.INITIAL_WINDOW_SIZE:
         if (value > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
-        found.initialWindow = value;
+        settings.initialWindow = value;
         break;
     }
   }
-  return found;
+  return settings;
 }

@@ -51,7 +51,7 @@ const post: readonly HeaderField[] = [[':method', 'POST'], ...get.slice(1)];
 const block = encodeHeaders(get);
 const head = (fields: readonly HeaderField[], flags = 0, streamId = 1) =>
   frame(HEADERS, END_HEADERS | flags, streamId, encodeHeaders(fields));
-const asked = head(get, END_STREAM);
+const requestHead = head(get, END_STREAM);
 const begun = head(post);
 
 interface Scene {
@@ -106,9 +106,9 @@ function scene(t: Test, { begins = true, reads = true } = {}): Scene {
   });
   t.teardown(() => session.destroy(undefined));
   if (begins) peer.write(all(preface, settingsFrame([])));
-  const found = () => sentFrames(Buffer.concat(parts));
-  const said = (type: number, streamId?: number) => lastSent(found(), type, streamId);
-  return { session, peer, streams, isClosed: () => closed, all: found, said };
+  const received = () => sentFrames(Buffer.concat(parts));
+  const said = (type: number, streamId?: number) => lastSent(received(), type, streamId);
+  return { session, peer, streams, isClosed: () => closed, all: received, said };
 }
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -182,10 +182,10 @@ const field = (name: string, value: string, flags = END_STREAM) => head([...get,
 
 /** Frames after which one stream ends. */
 const fatalForStream: Record<string, readonly [bytes: Buffer, code: number]> = {
-  '5.1 half-closed: DATA': [all(asked, frame(DATA, 0, 1, text)), STREAM_CLOSED],
-  '5.1 half-closed: HEADERS': [all(asked, asked), STREAM_CLOSED],
-  '6.9 a window that does not grow': [all(asked, numberFrame(WINDOW_UPDATE, 1, 0)), PROTOCOL_ERROR],
-  '6.9.1 a window too large': [all(asked, many(2, numberFrame(WINDOW_UPDATE, 1, 2 ** 31 - 1))), FLOW_CONTROL_ERROR],
+  '5.1 half-closed: DATA': [all(requestHead, frame(DATA, 0, 1, text)), STREAM_CLOSED],
+  '5.1 half-closed: HEADERS': [all(requestHead, requestHead), STREAM_CLOSED],
+  '6.9 a window that does not grow': [all(requestHead, numberFrame(WINDOW_UPDATE, 1, 0)), PROTOCOL_ERROR],
+  '6.9.1 a window too large': [all(requestHead, many(2, numberFrame(WINDOW_UPDATE, 1, 2 ** 31 - 1))), FLOW_CONTROL_ERROR],
   '8.1 trailers that are not the end': [all(begun, head([['x', 'y']])), PROTOCOL_ERROR],
   '8.1.1 more data than content-length': [
     all(head([...post, ['content-length', '3']]), frame(DATA, 0, 1, text)),
@@ -309,7 +309,7 @@ void t.test(
   'an answer goes as far as the windows allow, and one that the client does not take is given up',
   async (t) => {
     const its = scene(t);
-    its.peer.write(all(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 0]]), asked, head(get, END_STREAM, 3)));
+    its.peer.write(all(settingsFrame([[setting.INITIAL_WINDOW_SIZE, 0]]), requestHead, head(get, END_STREAM, 3)));
     await answered(its);
     for (const { stream } of its.streams.values()) {
       stream.head(encodeHeaders([[':status', '200']]));
@@ -331,7 +331,7 @@ void t.test(
 
 void t.test('a client with a smaller table is told that none is used', async (t) => {
   const its = scene(t);
-  its.peer.write(all(settingsFrame([[setting.HEADER_TABLE_SIZE, 0]]), asked));
+  its.peer.write(all(settingsFrame([[setting.HEADER_TABLE_SIZE, 0]]), requestHead));
   await answered(its);
   its.streams.get(1)?.stream.head(encodeHeaders([[':status', '204']]), true);
   await answered(its);
@@ -342,7 +342,7 @@ void t.test('a client with a smaller table is told that none is used', async (t)
 
 void t.test('a farewell lets what is under way end, and takes nothing new', async (t) => {
   const its = scene(t);
-  its.peer.write(asked);
+  its.peer.write(requestHead);
   await answered(its);
   its.session.goAway();
   its.peer.write(head(get, END_STREAM, 3));
@@ -361,7 +361,7 @@ void t.test('a farewell lets what is under way end, and takes nothing new', asyn
 
 void t.test('a client that leaves ends what it asked for', async (t) => {
   const its = scene(t);
-  its.peer.write(all(asked, head(post, 0, 3)));
+  its.peer.write(all(requestHead, head(post, 0, 3)));
   await answered(its);
   its.peer.write(numberFrame(RST_STREAM, 1, CANCEL));
   await answered(its);

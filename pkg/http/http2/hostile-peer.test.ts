@@ -370,7 +370,7 @@ void t.test('a PING is answered with what it brought', async (t) => {
 });
 
 void t.test('a peer that asks and never reads the answers is left', async (t) => {
-  for (const [name, asked] of Object.entries({
+  for (const [name, requestFrame] of Object.entries({
     PING: frame(PING, 0, 0, Buffer.alloc(8)),
     SETTINGS: settingsFrame([]),
     'DATA for a reset stream': frame(DATA, 0, 1, nothing),
@@ -378,7 +378,7 @@ void t.test('a peer that asks and never reads the answers is left', async (t) =>
     const { peer, session, closed } = await scene(t);
     peer.write(all(begun, numberFrame(RST_STREAM, 1, resetCode.CANCEL)));
     peer.pause();
-    const flood = many(1000, asked);
+    const flood = many(1000, requestFrame);
     for (let i = 0; i < 100 && !session.closed; i++) {
       peer.write(flood);
       await new Promise(setImmediate);

@@ -89,16 +89,16 @@ function addCode(places: Branch[], code: number, length: number, symbol: number)
 
 function step(places: readonly Branch[], from: number, bits: number): number {
   let place = from;
-  let found = 0;
+  let output = 0;
   for (let mask = nibbles >> 1; mask > 0; mask >>= 1) {
     const next = places[place]?.[(bits & mask) === 0 ? 0 : 1] ?? 0;
     place = Math.max(0, next);
     if (next >= 0) continue;
     const symbol = -1 - next;
     if (symbol === endOfString) return refused;
-    found = hasSymbol | (symbol << placeBits);
+    output = hasSymbol | (symbol << placeBits);
   }
-  return found | place;
+  return output | place;
 }
 
 /** Room for what most strings become. */

@@ -10,7 +10,7 @@ const pseudo: readonly HeaderField[] = [
   [':authority', 'a.example'],
 ];
 
-const taken: Readonly<Record<string, readonly HeaderField[]>> = {
+const acceptedRequests: Readonly<Record<string, readonly HeaderField[]>> = {
   'a blank behind a value': [['user-agent', 'abc ']],
   'a blank before a value': [['user-agent', ' abc']],
   'tabs around a value': [['x', '\tabc\t']],
@@ -66,7 +66,7 @@ const reset: Readonly<Record<string, readonly HeaderField[]>> = {
 };
 
 t.test('headers that are taken', async (t) => {
-  for (const [name, fields] of Object.entries(taken)) {
+  for (const [name, fields] of Object.entries(acceptedRequests)) {
     const form = new RequestForm();
     t.type(form.head([...pseudo, ...fields], true), 'object', name);
     t.equal(form.invalid, undefined, name);

@@ -6,9 +6,9 @@ import { connectionFields } from '#http/http2/message-form.js';
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 const namePattern = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 /** Names whose last field is kept. */
-const maxKnown = 256;
+const maxFields = 256;
 
-interface Known {
+interface CachedField {
   readonly value: string;
   readonly bytes: Buffer;
 }
@@ -18,7 +18,7 @@ export class ResponseHeads {
   #date = '';
   #dateSecond = 0;
   /** The last field of each name: most answers have nearly all of theirs in common with the one before. */
-  readonly #known = new Map<string, Known>();
+  readonly #fields = new Map<string, CachedField>();
 
   /** `now`: milliseconds since the epoch. */
   constructor(now: () => number) {
@@ -33,7 +33,7 @@ export class ResponseHeads {
     const parts = [this.#field(':status', String(status))];
     for (const name in headers) {
       if (connectionFields.has(name)) continue;
-      if (!this.#known.has(name) && !namePattern.test(name)) {
+      if (!this.#fields.has(name) && !namePattern.test(name)) {
         throw new TypeError(`${JSON.stringify(name)} cannot be the name of a header`);
       }
       parts.push(this.#field(name, headers[name] as string));
@@ -54,12 +54,12 @@ export class ResponseHeads {
   }
 
   #field(name: string, value: string): Buffer {
-    const known = this.#known.get(name);
-    if (known !== undefined && known.value === value) return known.bytes;
+    const cached = this.#fields.get(name);
+    if (cached !== undefined && cached.value === value) return cached.bytes;
     if (!sendable.test(value)) throw new TypeError(`the value of ${name} cannot be sent in a header`);
     const bytes = encodeField(name, value);
-    if (known === undefined && this.#known.size >= maxKnown) this.#known.clear();
-    this.#known.set(name, { value, bytes });
+    if (cached === undefined && this.#fields.size >= maxFields) this.#fields.clear();
+    this.#fields.set(name, { value, bytes });
     return bytes;
   }
 }

@@ -27,15 +27,15 @@ const mostInChunk = recordBytes - `${recordBytes.toString(16)}${lineEnd}${lineEn
 
 /** Parts of bodies as chunks. What watches send is the same for many of them, and is made into chunks once. */
 export class Chunks {
-  readonly #made = new WeakMap<Buffer, readonly Buffer[]>();
+  readonly #chunks = new WeakMap<Buffer, readonly Buffer[]>();
 
   of(bytes: Buffer): readonly Buffer[] {
-    let chunks = this.#made.get(bytes);
+    let chunks = this.#chunks.get(bytes);
     if (chunks === undefined) {
       chunks = Array.from({ length: Math.ceil(bytes.length / mostInChunk) }, (_, i) =>
         chunkOf(bytes.subarray(i * mostInChunk, (i + 1) * mostInChunk)),
       );
-      this.#made.set(bytes, chunks);
+      this.#chunks.set(bytes, chunks);
     }
     return chunks;
   }

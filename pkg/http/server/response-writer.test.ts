@@ -111,14 +111,14 @@ function answering(body: () => HttpResponse['body']) {
   /** Bytes of each body that its listener heard of, when it was over. */
   const heard: number[] = [];
   const answer = (target: Exchange) => {
-    const made = body();
-    const response = { status: 200, headers: { 'content-type': 'application/json' }, cookies, body: made };
-    if (made !== undefined && !Buffer.isBuffer(made)) {
+    const responseBody = body();
+    const response = { status: 200, headers: { 'content-type': 'application/json' }, cookies, body: responseBody };
+    if (responseBody !== undefined && !Buffer.isBuffer(responseBody)) {
       let bytes = 0;
       const part = (piece: Buffer) => {
         bytes += piece.length;
       };
-      made.follow({ part, ended: () => heard.push(bytes) });
+      responseBody.follow({ part, ended: () => heard.push(bytes) });
     }
     outcomes.push(Promise.resolve(responses.write(target, response, false, new LazyAbort())));
   };

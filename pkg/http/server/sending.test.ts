@@ -154,15 +154,15 @@ test('a reader in this process asks for one part after the other', async (t) => 
 });
 
 test('an iterable is asked for its next item when the one before has been taken', async (t) => {
-  const asked: string[] = [];
+  const calls: string[] = [];
   const items = async function* () {
     try {
       for (const text of ['a', '', 'b', 'c']) {
-        asked.push(text);
+        calls.push(text);
         yield part(text);
       }
     } finally {
-      asked.push('left');
+      calls.push('left');
     }
   };
   const client = new Client(1);
@@ -171,12 +171,12 @@ test('an iterable is asked for its next item when the one before has been taken'
   body.follow({ part: (bytes) => heard.push(String(bytes)), ended: () => heard.push('ended') });
   const over = new Sending(client, { clock: realClock, stallMs: 60_000, limitMs: 60_000 }).pass(body);
   await new Promise(setImmediate);
-  t.same([client.got, asked], [['a'], ['a']]);
+  t.same([client.got, calls], [['a'], ['a']]);
   client.room = 3;
   client.listener?.drained();
   await over;
   t.same(client.got, ['a', 'b', 'c']);
-  t.same(asked, ['a', '', 'b', 'c', 'left']);
+  t.same(calls, ['a', '', 'b', 'c', 'left']);
   t.same(heard, ['a', 'b', 'c', 'ended']);
 
   const failing = new IterableBody(

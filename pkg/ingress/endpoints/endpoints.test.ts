@@ -20,10 +20,10 @@ t.test('ready endpoints, each once', async (t) => {
     slice({ name: 'web', port: 53, protocol: 'UDP' }, [{ addresses: ['10.0.0.9'] }]),
     slice({ name: 'other', port: 9090 }, [{ addresses: ['10.0.0.4'] }]),
   ];
-  const found = readyEndpoints(slices, 'web');
-  t.same(found.map(placeOf), ['10.0.0.1:8080', '10.0.0.3:8080', '[fd00::1]:8080']);
-  const again = readyEndpoints(slices.slice(0, 1), 'web', found);
-  t.equal(again[0], found[0], 'one that was there stays what it was');
+  const ready = readyEndpoints(slices, 'web');
+  t.same(ready.map(placeOf), ['10.0.0.1:8080', '10.0.0.3:8080', '[fd00::1]:8080']);
+  const again = readyEndpoints(slices.slice(0, 1), 'web', ready);
+  t.equal(again[0], ready[0], 'one that was there stays what it was');
 });
 
 t.test('a choice', async (t) => {

@@ -28,7 +28,7 @@ export class Endpoints {
   readonly #slices: Informer<EndpointSlice>;
   readonly #serviceOf: (slice: EndpointSlice) => string;
   /** By service; only of those that requests came for. */
-  readonly #known = new Map<string, Read>();
+  readonly #byService = new Map<string, Read>();
 
   /** @param serviceLabel Of slices: the name of their service. */
   constructor(slices: Informer<EndpointSlice>, serviceLabel: string) {
@@ -51,29 +51,29 @@ export class Endpoints {
   }
 
   of({ service, portName }: ServicePort): readonly Endpoint[] {
-    const read = this.#known.get(service) ?? { ports: new Map(), before: new Map() };
-    this.#known.set(service, read);
-    const known = read.ports.get(portName);
-    if (known !== undefined) return known;
-    const found = readyEndpoints(
+    const read = this.#byService.get(service) ?? { ports: new Map(), before: new Map() };
+    this.#byService.set(service, read);
+    const cached = read.ports.get(portName);
+    if (cached !== undefined) return cached;
+    const ready = readyEndpoints(
       this.#slices.byIndex(serviceIndex, service),
       portName,
       read.before.get(portName) ?? [],
     );
-    read.ports.set(portName, found);
-    return found;
+    read.ports.set(portName, ready);
+    return ready;
   }
 
   /** Keeps what is needed alone. */
   retain(backends: readonly ServicePort[]): void {
     const services = new Set(backends.map(({ service }) => service));
-    for (const service of this.#known.keys()) if (!services.has(service)) this.#known.delete(service);
+    for (const service of this.#byService.keys()) if (!services.has(service)) this.#byService.delete(service);
   }
 
   #forget(service: string): void {
-    const read = this.#known.get(service);
+    const read = this.#byService.get(service);
     if (read === undefined) return;
-    this.#known.set(service, { ports: new Map(), before: new Map([...read.before, ...read.ports]) });
+    this.#byService.set(service, { ports: new Map(), before: new Map([...read.before, ...read.ports]) });
   }
 }
 
@@ -83,8 +83,8 @@ export function readyEndpoints(
   portName: string,
   before: readonly Endpoint[] = [],
 ): readonly Endpoint[] {
-  const known = new Map(before.map((endpoint) => [placeOf(endpoint), endpoint]));
-  const found = new Map<string, Endpoint>();
+  const previous = new Map(before.map((endpoint) => [placeOf(endpoint), endpoint]));
+  const byPlace = new Map<string, Endpoint>();
   for (const { addressType, endpoints, ports } of slices) {
     if (addressType === 'FQDN') continue;
     const port = ports?.find((each) => (each.name ?? '') === portName && (each.protocol ?? 'TCP') === 'TCP')?.port;
@@ -93,10 +93,10 @@ export function readyEndpoints(
       const address = canonicalAddress(addresses[0] ?? '');
       if (address === undefined || conditions?.ready === false) continue;
       const place = placeOf({ address, port });
-      if (!found.has(place)) found.set(place, known.get(place) ?? { address, port, active: 0, restsUntil: 0 });
+      if (!byPlace.has(place)) byPlace.set(place, previous.get(place) ?? { address, port, active: 0, restsUntil: 0 });
     }
   }
-  return [...found.values()];
+  return [...byPlace.values()];
 }
 
 /** `10.244.0.7:8080`, `[fd00::7]:8080`. */

@@ -3,14 +3,14 @@ import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Secret } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
 
-interface Read {
+interface ReadCertificate {
   readonly context?: SecureContext;
   readonly why?: string;
 }
 
 export class Certificates {
   /** Each secret is read once, for as long as it is as it was. */
-  readonly #read = new WeakMap<Secret, Read>();
+  readonly #certificates = new WeakMap<Secret, ReadCertificate>();
 
   /** Undefined where the secret holds a certificate and its key. */
   whyUnusable(secret: Secret): string | undefined {
@@ -25,16 +25,16 @@ export class Certificates {
     return secret && this.#of(secret).context;
   }
 
-  #of(secret: Secret): Read {
-    const known = this.#read.get(secret);
-    if (known !== undefined) return known;
+  #of(secret: Secret): ReadCertificate {
+    const cached = this.#certificates.get(secret);
+    if (cached !== undefined) return cached;
     const read = readPair(secret);
-    this.#read.set(secret, read);
+    this.#certificates.set(secret, read);
     return read;
   }
 }
 
-function readPair({ data = {} }: Secret): Read {
+function readPair({ data = {} }: Secret): ReadCertificate {
   const pem = (key: string) => Buffer.from(data[key] ?? '', 'base64');
   const [cert, key] = [pem('tls.crt'), pem('tls.key')];
   if (cert.length === 0 || key.length === 0) return { why: 'tls.crt and tls.key must be set' };

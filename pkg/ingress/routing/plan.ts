@@ -125,9 +125,9 @@ class Planner {
   }
 
   #route(ingress: Ingress, backend: IngressBackend | undefined, isSecure: boolean): Route {
-    const found = this.#backend(ingress, backend);
-    if (found !== undefined) this.backends.push(found);
-    return { ingress: keyOf(ingress), backend: found, isSecure };
+    const servicePort = this.#backend(ingress, backend);
+    if (servicePort !== undefined) this.backends.push(servicePort);
+    return { ingress: keyOf(ingress), backend: servicePort, isSecure };
   }
 
   #backend(ingress: Ingress, backend: IngressBackend | undefined): ServicePort | undefined {
@@ -152,8 +152,8 @@ class Planner {
     const ports = service.spec?.ports ?? [];
     const port = ports.find((each) => (name ? each.name === name : each.port === number));
     if (port === undefined) {
-      const known = ports.map((each) => (each.name ? `${each.name} (${each.port})` : `${each.port}`)).join(', ');
-      const message = `service ${named.name} has no port ${name || number}; it has ${known || 'none'}`;
+      const portList = ports.map((each) => (each.name ? `${each.name} (${each.port})` : `${each.port}`)).join(', ');
+      const message = `service ${named.name} has no port ${name || number}; it has ${portList || 'none'}`;
       this.#report(ingress, 'BackendNotFound', message);
       return undefined;
     }

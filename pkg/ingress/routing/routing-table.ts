@@ -51,8 +51,8 @@ class HostRoutes {
       ends.push(end);
     }
     for (let i = ends.length - 1; i >= 0; i -= 1) {
-      const found = this.#prefixes.get(path.slice(0, ends[i]));
-      if (found !== undefined) return found;
+      const route = this.#prefixes.get(path.slice(0, ends[i]));
+      if (route !== undefined) return route;
     }
     return undefined;
   }
@@ -87,8 +87,8 @@ export class RoutingTable {
       this.#everywhere,
     ].filter((level) => level !== undefined);
     for (const level of levels) {
-      const found = level.find(path);
-      if (found !== undefined) return found;
+      const route = level.find(path);
+      if (route !== undefined) return route;
     }
     return levels.find(({ rest }) => rest !== undefined)?.rest;
   }
@@ -98,11 +98,11 @@ export class RoutingTable {
     const isWildcard = host.startsWith('*.');
     const hosts = isWildcard ? this.#wildcards : this.#hosts;
     const key = isWildcard ? host.slice(1) : host;
-    const known = hosts.get(key);
-    if (known !== undefined) return known;
-    const made = new HostRoutes();
-    hosts.set(key, made);
-    return made;
+    const existing = hosts.get(key);
+    if (existing !== undefined) return existing;
+    const routes = new HostRoutes();
+    hosts.set(key, routes);
+    return routes;
   }
 }
 

@@ -147,7 +147,7 @@ t.test('what backends get as their path', async (t) => {
     ['*', undefined],
     ['/a#b', undefined],
   ];
-  for (const [url, wanted] of rows) t.equal(requestTarget(url)?.target, wanted, url);
+  for (const [url, expected] of rows) t.equal(requestTarget(url)?.target, expected, url);
 });
 
 t.test('hosts', async (t) => {
@@ -173,7 +173,7 @@ t.test('hosts', async (t) => {
     ['other.org/', '-'],
     ['/everywhere', 'all'],
   ];
-  for (const [url, wanted] of rows) t.equal(target(planned, url), wanted, url);
+  for (const [url, expected] of rows) t.equal(target(planned, url), expected, url);
 });
 
 t.test('default backends', async (t) => {
@@ -188,7 +188,7 @@ t.test('default backends', async (t) => {
     [[rest('', 'd')], 'other.org/b', 'd'],
     [[rest('example.com', 'd'), ingress('e', { defaultBackend: to('e') })], 'other.org/', 'e'],
   ];
-  for (const [ingresses, url, wanted] of rows) t.equal(target(plan(ingresses), url), wanted, url);
+  for (const [ingresses, url, expected] of rows) t.equal(target(plan(ingresses), url), expected, url);
 });
 
 t.test('classes', async (t) => {
@@ -211,9 +211,9 @@ t.test('classes', async (t) => {
     ['by the annotation', { ingressClassName: undefined }, { [classAnnotation]: 'own' }, classes, true],
     ['by the annotation another', { ingressClassName: undefined }, { [classAnnotation]: 'nginx' }, standard, false],
   ];
-  for (const [why, spec, annotations, of, wanted] of rows) {
+  for (const [why, spec, annotations, of, expected] of rows) {
     const own = ingress('i', { ...spec, defaultBackend: to('s') }, annotations);
-    t.equal(plan([own], of).ingresses.length === 1, wanted, why);
+    t.equal(plan([own], of).ingresses.length === 1, expected, why);
   }
 });
 
@@ -260,7 +260,7 @@ t.test('certificates', async (t) => {
 });
 
 t.test('backends', async (t) => {
-  const rows: [backend: object, found: string | undefined, message?: string][] = [
+  const rows: [backend: object, backendName: string | undefined, message?: string][] = [
     [to('s', { number: 80 }), 'web'],
     [to('s', { name: 'web' }), 'web'],
     [to('s', { number: 81 }), undefined, 'service s has no port 81; it has web (80)'],

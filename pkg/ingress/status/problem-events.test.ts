@@ -7,9 +7,9 @@ import { ProblemEvents } from '#ingress/status/problem-events.js';
 
 t.test('problems are told once, when they last', async (t) => {
   const clock = new VirtualClock();
-  const told: string[] = [];
+  const events: string[] = [];
   const events = new ProblemEvents(clock, {
-    record: (_, type, reason, message) => told.push(`${type} ${reason} ${message}`),
+    record: (_, type, reason, message) => events.push(`${type} ${reason} ${message}`),
   });
   const ingress = { metadata: { name: 'web', namespace: 'default', uid: '1' } } as Ingress;
   const problem = (message: string): Problem => ({ ingress, reason: 'BackendNotFound', message });
@@ -17,16 +17,16 @@ t.test('problems are told once, when they last', async (t) => {
   await clock.advance(4000);
   events.update([problem('a')]);
   await clock.advance(2000);
-  t.same(told, ['Warning BackendNotFound a'], 'what was over soon is not told');
+  t.same(events, ['Warning BackendNotFound a'], 'what was over soon is not told');
   events.update([problem('a')]);
   await clock.advance(60_000);
-  t.equal(told.length, 1, 'not again');
+  t.equal(events.length, 1, 'not again');
   events.update([]);
   events.update([problem('a')]);
   await clock.advance(6000);
-  t.equal(told.length, 2, 'unless it has come back');
+  t.equal(events.length, 2, 'unless it has come back');
   events.update([problem('c')]);
   events.close();
   await clock.advance(60_000);
-  t.equal(told.length, 2);
+  t.equal(events.length, 2);
 });

@@ -10,7 +10,7 @@ export class ProblemEvents {
   readonly #clock: Clock;
   readonly #recorder: EventRecorder;
   /** Those that wait to be told, and those that were (undefined). */
-  readonly #known = new Map<string, Timer | undefined>();
+  readonly #timers = new Map<string, Timer | undefined>();
 
   constructor(clock: Clock, recorder: EventRecorder) {
     this.#clock = clock;
@@ -20,24 +20,24 @@ export class ProblemEvents {
   /** All that there are now. */
   update(problems: readonly Problem[]): void {
     const present = new Map(problems.map((problem) => [keyOfProblem(problem), problem]));
-    for (const [key, timer] of this.#known) {
+    for (const [key, timer] of this.#timers) {
       if (present.has(key)) continue;
       timer?.cancel();
-      this.#known.delete(key);
+      this.#timers.delete(key);
     }
     for (const [key, problem] of present) {
-      if (this.#known.has(key)) continue;
+      if (this.#timers.has(key)) continue;
       const timer = this.#clock.setTimer(() => {
-        this.#known.set(key, undefined);
+        this.#timers.set(key, undefined);
         this.#recorder.record(problem.ingress, 'Warning', problem.reason, problem.message);
       }, patienceMs);
-      this.#known.set(key, timer);
+      this.#timers.set(key, timer);
     }
   }
 
   close(): void {
-    for (const timer of this.#known.values()) timer?.cancel();
-    this.#known.clear();
+    for (const timer of this.#timers.values()) timer?.cancel();
+    this.#timers.clear();
   }
 }
 

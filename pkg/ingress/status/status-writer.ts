@@ -61,11 +61,11 @@ export class StatusWriter {
   }
 
   #next(): void {
-    for (const [key, wanted] of this.#waiting) {
+    for (const [key, pending] of this.#waiting) {
       if (this.#writing.size >= maxWriting || this.#stop.signal.aborted) return;
       if (this.#writing.has(key)) continue;
       this.#waiting.delete(key);
-      const written = this.#write(wanted.ingress, wanted.addresses).finally(() => {
+      const written = this.#write(pending.ingress, pending.addresses).finally(() => {
         this.#writing.delete(key);
         this.#next();
       });

@@ -31,9 +31,9 @@ export interface SetChange {
 }
 
 export class SetState {
-  #wanted: ReadonlyMap<string, MemberSet> = new Map<string, MemberSet>();
+  #declared: ReadonlyMap<string, MemberSet> = new Map<string, MemberSet>();
   /** Sets that the kernel has once what was taken is there. */
-  #known: ReadonlySet<string> = new Set<string>();
+  #kernelSets: ReadonlySet<string> = new Set<string>();
   readonly #contributions = new Map<string, readonly Member[]>();
   /** Set → member → how many have contributed it. */
   readonly #members = new Map<string, Map<string, number>>();
@@ -42,7 +42,7 @@ export class SetState {
 
   /** All sets that are to be there. */
   declare(sets: readonly MemberSet[]): void {
-    this.#wanted = new Map(sets.map((set) => [set.name, set]));
+    this.#declared = new Map(sets.map((set) => [set.name, set]));
   }
 
   /** Replaces what the owner contributed before. */
@@ -64,18 +64,18 @@ export class SetState {
 
   /** What has changed since the last call; undefined: nothing. */
   takeChange(): SetChange | undefined {
-    const created = [...this.#wanted.values()].filter(({ name }) => !this.#known.has(name));
+    const created = [...this.#declared.values()].filter(({ name }) => !this.#kernelSets.has(name));
     const added = created.flatMap(({ name }) => this.#all(name));
     const removed: Member[] = [];
     for (const [set, touched] of this.#touched) {
-      if (!this.#known.has(set) || !this.#wanted.has(set)) continue;
+      if (!this.#kernelSets.has(set) || !this.#declared.has(set)) continue;
       for (const [key, was] of touched) {
         const is = this.#members.get(set)?.has(key) ?? false;
         if (is !== was) (is ? added : removed).push({ set, key });
       }
     }
-    const destroyed = [...this.#known].filter((name) => !this.#wanted.has(name));
-    return this.#taken({ created, added, removed, destroyed });
+    const destroyed = [...this.#kernelSets].filter((name) => !this.#declared.has(name));
+    return this.#finish({ created, added, removed, destroyed });
   }
 
   /** What makes of the sets that the kernel has those that it is to have. Afterwards `takeChange` starts from there. */
@@ -83,20 +83,20 @@ export class SetState {
     const created: MemberSet[] = [];
     const added: Member[] = [];
     const removed: Member[] = [];
-    for (const set of this.#wanted.values()) {
+    for (const set of this.#declared.values()) {
       const listed = listing.get(set.name);
       if (listed === undefined) created.push(set);
-      const wanted = this.#members.get(set.name);
+      const members = this.#members.get(set.name);
       added.push(...this.#all(set.name).filter(({ key }) => listed?.has(key) !== true));
-      for (const key of listed ?? []) if (wanted?.has(key) !== true) removed.push({ set: set.name, key });
+      for (const key of listed ?? []) if (members?.has(key) !== true) removed.push({ set: set.name, key });
     }
-    const destroyed = [...listing.keys()].filter((name) => !this.#wanted.has(name));
-    return this.#taken({ created, added, removed, destroyed });
+    const destroyed = [...listing.keys()].filter((name) => !this.#declared.has(name));
+    return this.#finish({ created, added, removed, destroyed });
   }
 
-  #taken(change: SetChange): SetChange | undefined {
+  #finish(change: SetChange): SetChange | undefined {
     this.#touched.clear();
-    this.#known = new Set(this.#wanted.keys());
+    this.#kernelSets = new Set(this.#declared.keys());
     return Object.values(change).every((part: readonly unknown[]) => part.length === 0) ? undefined : change;
   }
 

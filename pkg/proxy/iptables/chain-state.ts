@@ -41,9 +41,9 @@ export class ChainState {
     const now = contribution ?? nothing;
     for (const chain of now.chains) this.#claim(chain);
     for (const chain of old.chains) this.#unclaim(chain);
-    const wanted = byBucket(now.entries);
-    for (const [id, entries] of byBucket(old.entries)) if (!wanted.has(id)) this.#fill(owner, entries, []);
-    for (const entries of wanted.values()) {
+    const newEntries = byBucket(now.entries);
+    for (const [id, entries] of byBucket(old.entries)) if (!newEntries.has(id)) this.#fill(owner, entries, []);
+    for (const entries of newEntries.values()) {
       this.#fill(
         owner,
         entries,
@@ -171,20 +171,20 @@ function byBucket(entries: readonly Entry[]): Map<string, Entry[]> {
   const buckets = new Map<string, Entry[]>();
   for (const entry of entries) {
     const id = `${entry.list} ${entry.bucket}`;
-    const known = buckets.get(id);
-    if (known === undefined) buckets.set(id, [entry]);
-    else known.push(entry);
+    const bucket = buckets.get(id);
+    if (bucket === undefined) buckets.set(id, [entry]);
+    else bucket.push(entry);
   }
   return buckets;
 }
 
 /** Each of them once. */
 function hookChanges(
-  wanted: readonly Hook[],
+  expected: readonly Hook[],
   listed: readonly Hook[],
 ): Pick<ChainChange, 'addedHooks' | 'deletedHooks'> {
   const text = ({ from, table, to }: Hook) => `${table} ${from} ${to}`;
-  const missing = new Map(wanted.map((hook) => [text(hook), hook]));
+  const missing = new Map(expected.map((hook) => [text(hook), hook]));
   const deletedHooks = listed.filter((hook) => !missing.delete(text(hook)));
   return { addedHooks: [...missing.values()], deletedHooks };
 }

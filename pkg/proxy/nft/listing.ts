@@ -27,8 +27,8 @@ export function parseListing(text: string): TableListing {
   for (const { set, map, chain, rule } of nftables) {
     if (chain !== undefined) chains.set(chain.name, 0);
     if (rule !== undefined) chains.set(rule.chain, (chains.get(rule.chain) ?? 0) + 1);
-    const found = set ?? map;
-    if (found !== undefined) sets.set(found.name, elementsOf(found, map !== undefined));
+    const listed = set ?? map;
+    if (listed !== undefined) sets.set(listed.name, elementsOf(listed, map !== undefined));
   }
   return { sets, chains };
 }

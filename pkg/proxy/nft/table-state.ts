@@ -42,8 +42,8 @@ export class TableState {
     const kept = new Set<NftElement>();
     const before = new Map(old.elements.map((element) => [`${element.set} ${element.key}`, element]));
     for (const element of now.elements) {
-      const known = before.get(`${element.set} ${element.key}`);
-      if (known !== undefined && known.data === element.data && !kept.has(known)) kept.add(known);
+      const existing = before.get(`${element.set} ${element.key}`);
+      if (existing !== undefined && existing.data === element.data && !kept.has(existing)) kept.add(existing);
       else this.#claim(owner, element);
     }
     for (const element of old.elements) if (!kept.has(element)) this.#unclaim(owner, element);
@@ -86,8 +86,8 @@ export class TableState {
     kept: ReadonlySet<NftElement>,
   ): NftElement[] {
     return elements.map((element) => {
-      const known = before.get(`${element.set} ${element.key}`);
-      return known !== undefined && kept.has(known) ? known : element;
+      const existing = before.get(`${element.set} ${element.key}`);
+      return existing !== undefined && kept.has(existing) ? existing : element;
     });
   }
 
@@ -217,8 +217,8 @@ function count<T extends { readonly name: string }>(
   touched: Map<string, boolean>,
   value: T,
 ): void {
-  const known = all.get(value.name);
-  if (known !== undefined) known.owners++;
+  const counted = all.get(value.name);
+  if (counted !== undefined) counted.owners++;
   else {
     if (!touched.has(value.name)) touched.set(value.name, false);
     all.set(value.name, { value, owners: 1 });
@@ -226,10 +226,10 @@ function count<T extends { readonly name: string }>(
 }
 
 function discount<T>(all: Map<string, Counted<T>>, touched: Map<string, boolean>, name: string): void {
-  const known = all.get(name);
-  if (known === undefined) return;
-  known.owners--;
-  if (known.owners > 0) return;
+  const counted = all.get(name);
+  if (counted === undefined) return;
+  counted.owners--;
+  if (counted.owners > 0) return;
   if (!touched.has(name)) touched.set(name, true);
   all.delete(name);
 }

@@ -187,8 +187,8 @@ export function planPod(pod: Pod, context: PolicyContext): PodPlan | undefined {
 function namedPortOf({ spec }: Pod): NamedPort {
   return (name, protocol) => {
     for (const { ports = [] } of spec.containers) {
-      const found = ports.find((port) => port.name === name && (port.protocol ?? 'TCP') === protocol);
-      if (found !== undefined) return found.containerPort;
+      const match = ports.find((port) => port.name === name && (port.protocol ?? 'TCP') === protocol);
+      if (match !== undefined) return match.containerPort;
     }
     return undefined;
   };

@@ -11,13 +11,13 @@ export function familyOf(text: string): Family | undefined {
 
 /** The addresses of one family, canonical, each once. */
 export function addressesOf(family: Family, ...lists: readonly (readonly (string | undefined)[])[]): string[] {
-  const found = new Set<string>();
+  const addresses = new Set<string>();
   for (const address of lists.flat()) {
     if (address === undefined || familyOf(address) !== family) continue;
     const canonical = canonicalAddress(address);
-    if (canonical !== undefined) found.add(canonical);
+    if (canonical !== undefined) addresses.add(canonical);
   }
-  return [...found];
+  return [...addresses];
 }
 
 /** The ranges of `loadBalancerSourceRanges` as a set of the kernel takes them: none within another. */

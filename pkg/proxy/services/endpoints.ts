@@ -26,7 +26,7 @@ export interface PortQuery {
 
 /** The endpoints of a port in all slices of its service, each once, in the order of their addresses. */
 export function endpointsOf(slices: readonly EndpointSlice[], query: PortQuery, node: NodeView): Endpoint[] {
-  const found = new Map<string, Endpoint>();
+  const byTarget = new Map<string, Endpoint>();
   for (const { addressType, endpoints, ports = [] } of slices) {
     if (addressType !== query.family) continue;
     for (const port of ports) {
@@ -46,13 +46,13 @@ export function endpointsOf(slices: readonly EndpointSlice[], query: PortQuery, 
           zones: hints?.forZones?.map(({ name }) => name),
         };
         const key = targetOf(endpoint);
-        const known = found.get(key);
+        const existing = byTarget.get(key);
         // A pod that ends may be in one slice still while its successor's is there.
-        if (known === undefined || (!known.isReady && endpoint.isReady)) found.set(key, endpoint);
+        if (existing === undefined || (!existing.isReady && endpoint.isReady)) byTarget.set(key, endpoint);
       }
     }
   }
-  return [...found.values()].sort((a, b) => (targetOf(a) < targetOf(b) ? -1 : 1));
+  return [...byTarget.values()].sort((a, b) => (targetOf(a) < targetOf(b) ? -1 : 1));
 }
 
 /** In the language of nft. */

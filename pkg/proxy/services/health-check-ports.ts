@@ -33,8 +33,8 @@ export class HealthCheckPorts {
       this.#end(app);
     }
     if (check === undefined) return;
-    const known = this.#listening.get(check.port);
-    if (known !== undefined) known.check = check;
+    const listening = this.#listening.get(check.port);
+    if (listening !== undefined) listening.check = check;
     else void this.#listen(check);
   }
 

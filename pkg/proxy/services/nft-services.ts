@@ -15,7 +15,7 @@ export class NftServices implements ServiceTable<TableListing, string> {
   /** Service → places of its endpoints, by the key of their frontend. */
   readonly #slots = new Map<string, ReadonlyMap<string, readonly string[]>>();
   /** The places that the kernel had at the start. */
-  #found: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>();
+  #kernelSlots: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>();
 
   constructor(nft: Nft, settings: ProxySettings) {
     this.#nft = nft;
@@ -24,12 +24,12 @@ export class NftServices implements ServiceTable<TableListing, string> {
   }
 
   adopt(listing: TableListing | undefined): void {
-    if (listing !== undefined) this.#found = slotsOf(listing);
+    if (listing !== undefined) this.#kernelSlots = slotsOf(listing);
   }
 
   adopted(): void {
     // From now on the plans know the places.
-    this.#found = new Map<string, readonly string[]>();
+    this.#kernelSlots = new Map<string, readonly string[]>();
   }
 
   contribute(key: string, routes: ServiceRoutes | undefined): void {
@@ -41,17 +41,17 @@ export class NftServices implements ServiceTable<TableListing, string> {
     const old = this.#slots.get(key);
     const { contribution, slots } = planTable(routes, {
       settings: this.#settings,
-      previousSlots: (id) => old?.get(id) ?? this.#found.get(id) ?? [],
+      previousSlots: (id) => old?.get(id) ?? this.#kernelSlots.get(id) ?? [],
     });
     this.#slots.set(key, slots);
     this.state.contribute(key, contribution);
   }
 
   ledTo(frontend: Frontend): readonly string[] | undefined {
-    if (this.#found.size === 0) return undefined;
+    if (this.#kernelSlots.size === 0) return undefined;
     const by = frontend.address === undefined ? 'node-port' : 'address';
     const map = endpointsMap(by, frontend.family, frontend.protocol);
-    const placed = (first: number) => this.#found.get(slotsKey(map, frontendKey(frontend), first)) ?? [];
+    const placed = (first: number) => this.#kernelSlots.get(slotsKey(map, frontendKey(frontend), first)) ?? [];
     return [...new Set([...placed(0), ...placed(firstLocalSlot)])];
   }
 
@@ -77,10 +77,10 @@ export class NftServices implements ServiceTable<TableListing, string> {
       const gone = [...addresses].filter(([client, address]) => !targets.has(`${address} . ${ports.get(client)}`));
       if (gone.length === 0) continue;
       const clients = gone.map(([client]) => client);
-      const known = clients.filter((client) => ports.has(client));
+      const clientsWithPorts = clients.filter((client) => ports.has(client));
       const remove = (of: string, which: readonly string[]) =>
         which.length === 0 ? '' : `delete element inet ${table} ${of} { ${which.join(', ')} }\n`;
-      await this.#nft.apply(remove(map, clients) + remove(portsOf(map), known));
+      await this.#nft.apply(remove(map, clients) + remove(portsOf(map), clientsWithPorts));
     }
   }
 }
@@ -99,9 +99,9 @@ function slotsOf({ sets }: TableListing): Map<string, string[]> {
         const number = Number(key.slice(end + 3));
         const first = number >= firstLocalSlot ? firstLocalSlot : 0;
         const id = slotsKey(map, key.slice(0, end), first);
-        const known = slots.get(id) ?? [];
-        known[number - first] = target;
-        slots.set(id, known);
+        const places = slots.get(id) ?? [];
+        places[number - first] = target;
+        slots.set(id, places);
       }
     }
   }

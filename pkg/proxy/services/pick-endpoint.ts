@@ -17,11 +17,11 @@ export interface PickOptions {
 
 /** The service that has the address, for those inside of the cluster. */
 export function serviceAt(services: readonly Service[], address: string): Service | undefined {
-  const wanted = canonicalAddress(address);
+  const canonical = canonicalAddress(address);
   return services.find(({ spec, status }) => {
     const balancer = status?.loadBalancer?.ingress?.flatMap(({ ip }) => ip ?? []) ?? [];
     const addresses = [...(spec?.clusterIPs ?? [spec?.clusterIP ?? '']), ...(spec?.externalIPs ?? []), ...balancer];
-    return addresses.some((each) => canonicalAddress(each) === wanted);
+    return addresses.some((each) => canonicalAddress(each) === canonical);
   });
 }
 

@@ -102,12 +102,12 @@ class RouteBuilder {
     const balancers = spec?.type === 'LoadBalancer' ? addressesOf(family, ingress) : [];
     const externals = addressesOf(family, spec?.externalIPs ?? []);
     const endpoints = this.#endpointsOf(port, family);
-    const found = reachable(endpoints, this.#policy, this.#context);
+    const reachableEndpoints = reachable(endpoints, this.#policy, this.#context);
     const { isExternalLocal, isInternalLocal } = this.#policy;
     const add = (to: Route['to'], address: string | undefined, sources?: readonly string[]) => {
-      const cluster = to === 'cluster' && isInternalLocal ? found.local : found.cluster;
-      const local = to === 'local' ? found.local : [];
-      const { hasAny } = found;
+      const cluster = to === 'cluster' && isInternalLocal ? reachableEndpoints.local : reachableEndpoints.cluster;
+      const local = to === 'local' ? reachableEndpoints.local : [];
+      const { hasAny } = reachableEndpoints;
       this.#routes.push({
         ...{ family, protocol: protocolOf(port), address, to, cluster, local, hasAny, sources },
         port: address === undefined ? (port.nodePort ?? 0) : port.port,

@@ -174,12 +174,12 @@ export function slotsKey(map: string, key: string, first: number): string {
  * The places of endpoints in a list from which one is picked by its number. An endpoint that stays keeps its place, so that a
  * change costs no more than two elements of the kernel's map for each endpoint.
  * @param previous The places before.
- * @param wanted Each once.
+ * @param targets Each once.
  */
-function assignSlots(previous: readonly string[], wanted: readonly string[]): string[] {
-  const missing = new Set(wanted);
+function assignSlots(previous: readonly string[], targets: readonly string[]): string[] {
+  const missing = new Set(targets);
   const slots: (string | undefined)[] = [];
-  for (let place = 0; place < wanted.length; place++) {
+  for (let place = 0; place < targets.length; place++) {
     const before = previous[place];
     slots.push(before !== undefined && missing.delete(before) ? before : undefined);
   }

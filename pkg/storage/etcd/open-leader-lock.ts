@@ -20,6 +20,6 @@ export async function openLeaderLock({ values, ...where }: OpenLeaderLockOptions
   return new EtcdLeaderLock({
     endpoints: values['etcd-servers'],
     ...where,
-    ...(tls === undefined ? {} : { tls: () => tls.readOrKnown() }),
+    ...(tls === undefined ? {} : { tls: () => tls.readOrLast() }),
   });
 }

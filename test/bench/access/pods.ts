@@ -130,14 +130,14 @@ export async function toucher(
 ): Promise<{ touch(): Promise<void>; close(): Promise<void> }> {
   const store = openStore(server);
   const { kvs } = await store.range({ start: key, end: `${key}\0` });
-  let known = kvs[0];
-  if (known === undefined) {
+  let latest = kvs[0];
+  if (latest === undefined) {
     const value = Buffer.from('watched');
-    known = { key, value, modRevision: (await store.create(key, value)).revision };
+    latest = { key, value, modRevision: (await store.create(key, value)).revision };
   }
   return {
     async touch() {
-      if (known !== undefined) known = { ...known, modRevision: await touch(store, known) };
+      if (latest !== undefined) latest = { ...latest, modRevision: await touch(store, latest) };
     },
     close: () => store.close(),
   };

@@ -102,7 +102,7 @@ function paceText(pace = 1): string {
 export function rowText(row: Row): string {
   const { name, unit, figures, etcd, rounds } = row;
   const show = units[unit];
-  const found = new Map(verdicts(row).map((verdict) => [verdict.against, verdictText(row, verdict)]));
+  const verdictTexts = new Map(verdicts(row).map((verdict) => [verdict.against, verdictText(row, verdict)]));
   const side = (what: keyof RowFigures, label: string, verdict: string | undefined) => {
     const figure = figures[what];
     if (figure === undefined) return '';
@@ -110,9 +110,9 @@ export function rowText(row: Row): string {
     return `${label}${show(figure)}${beside}${verdict === undefined ? '' : `  ${verdict}`}`;
   };
   const sides = [
-    side('orch', '', found.get('limit')),
-    side('bare', 'bare ', found.get('bare')),
-    side('peer', 'peer ', found.get('peer')),
+    side('orch', '', verdictTexts.get('limit')),
+    side('bare', 'bare ', verdictTexts.get('bare')),
+    side('peer', 'peer ', verdictTexts.get('peer')),
   ];
   const discarded = discardedText(rounds?.discarded ?? []);
   const starved = rounds?.starved === true ? ['STARVED, not judged'] : [];

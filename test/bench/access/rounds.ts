@@ -49,10 +49,10 @@ export async function inRounds<T>(
   const all: Judged<T>[] = [];
   for (;;) {
     all.push(await judge.judge(() => work(all.length)));
-    const found = counting(all);
-    if (found.values.length < rounds && found.discarded.length <= rounds * repeats) continue;
-    const starved = found.values.length < rounds / 2;
-    return { ...found, values: starved ? all.map(({ value }) => value) : found.values, starved };
+    const counts = counting(all);
+    if (counts.values.length < rounds && counts.discarded.length <= rounds * repeats) continue;
+    const starved = counts.values.length < rounds / 2;
+    return { ...counts, values: starved ? all.map(({ value }) => value) : counts.values, starved };
   }
 }
 
@@ -143,7 +143,7 @@ export async function costFromFirst(
   until: readonly number[],
 ): Promise<Cost[][]> {
   const sums = works.map(() => ({ server: 0, etcd: 0 }));
-  const found: Cost[][] = [];
+  const costs: Cost[][] = [];
   for (let from = 0; from < Math.max(...until); from += chunk) {
     for (const [i, work] of works.entries()) {
       const { server, etcd } = await cost({ ...work, operations: chunk }, from);
@@ -152,7 +152,7 @@ export async function costFromFirst(
     }
     const done = from + chunk;
     if (until.includes(done))
-      found.push(sums.map(({ server, etcd }) => ({ server: server / done, etcd: etcd / done })));
+      costs.push(sums.map(({ server, etcd }) => ({ server: server / done, etcd: etcd / done })));
   }
-  return found;
+  return costs;
 }

@@ -117,16 +117,16 @@ export async function leaseRow(field: Field): Promise<void> {
   const versions = new Map<RunningServer, string[]>();
   const write = async (server: RunningServer, method: 'POST' | 'PUT', n: number) => {
     const i = n % leases;
-    const known = versions.get(server) ?? [];
-    versions.set(server, known);
+    const serverVersions = versions.get(server) ?? [];
+    versions.set(server, serverVersions);
     const renewTime = new Date(1_600_000_000_000 + n).toISOString().replace('Z', '000Z');
     const spec = { holderIdentity: `node-${i}`, leaseDurationSeconds: 40, renewTime };
-    const version = known[i];
+    const version = serverVersions[i];
     const metadata = { name: `lease-${i}`, ...(version !== undefined && { resourceVersion: version }) };
     const lease = { apiVersion: 'coordination.k8s.io/v1', kind: 'Lease', metadata, spec };
     const path = method === 'POST' ? leasesPath : `${leasesPath}/lease-${i}`;
     const { body } = await ask(server, method, path, { body: JSON.stringify(lease) });
-    known[i] = (JSON.parse(body.toString()) as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
+    serverVersions[i] = (JSON.parse(body.toString()) as { metadata: { resourceVersion: string } }).metadata.resourceVersion;
   };
   for (const server of apis(field)) for (let i = 0; i < leases; i++) await write(server, 'POST', i);
   await compare(

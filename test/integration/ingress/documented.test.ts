@@ -55,9 +55,9 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
     await removeIngressClass(client);
     t.same(await classNames(), [], 'the class goes with the controller');
     await setUpIngress(client);
-    const found = await client.resource(ingressclasses).get('built-in');
+    const ingressClass = await client.resource(ingressclasses).get('built-in');
     const labels = { mine: 'yes' };
-    await client.resource(ingressclasses).update({ ...found, metadata: { ...found.metadata, labels } });
+    await client.resource(ingressclasses).update({ ...ingressClass, metadata: { ...ingressClass.metadata, labels } });
     await removeIngressClass(client);
     t.same(await classNames(), ['built-in'], 'unless somebody has changed it');
 
@@ -111,12 +111,12 @@ for (const dialect of [orchDialect, kubernetesDialect]) {
       metadata: { name: 'web', namespace },
       spec: { ports: [{ port: 80 }] },
     } as never);
-    const made = await createSelfSigned({ commonName: 'shop', names: ['shop.example.com'], ips: [], now: Date.now() });
+    const identity = await createSelfSigned({ commonName: 'shop', names: ['shop.example.com'], ips: [], now: Date.now() });
     const base64 = (text: string) => Buffer.from(text).toString('base64');
     await client.resource(secrets).create({
       metadata: { name: 'shop-certificate', namespace },
       type: dialect.secretTypes.tls,
-      data: { 'tls.crt': base64(made.certificate), 'tls.key': base64(made.privateKey) },
+      data: { 'tls.crt': base64(identity.certificate), 'tls.key': base64(identity.privateKey) },
     });
     const signal = AbortSignal.timeout(30_000);
     const one = { namespace, fieldSelector: 'metadata.name=shop', signal };

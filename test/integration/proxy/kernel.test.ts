@@ -41,7 +41,7 @@ async function publish(
   protocol = 'TCP',
 ) {
   const ports = spec?.ports ?? [{ port: 80 }];
-  const made = await client.resource(services).create({ metadata: { name, namespace }, spec: { ...spec, ports } });
+  const created = await client.resource(services).create({ metadata: { name, namespace }, spec: { ...spec, ports } });
   const { serviceName } = client.dialect.labels;
   await client.resource(endpointslices).create({
     metadata: { name, namespace, labels: { [serviceName]: name } },
@@ -52,7 +52,7 @@ async function publish(
       nodeName: address.startsWith('10.244.0.') ? 'here' : 'there',
     })),
   });
-  const { clusterIP = '', ports: [port] = [] } = made.spec ?? {};
+  const { clusterIP = '', ports: [port] = [] } = created.spec ?? {};
   return { at: clusterIP, nodePort: `${nodeAddress}:${port?.nodePort}` };
 }
 

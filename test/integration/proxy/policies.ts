@@ -121,9 +121,9 @@ export class PolicyCases {
       ]),
     );
     const policies = this.#client.resource(networkpolicies);
-    const found = await policies.get('database', { namespace });
+    const policy = await policies.get('database', { namespace });
     const ingress = [{ ports: [{ port: 8081 }] }];
-    await policies.update({ ...found, spec: { podSelector: {}, policyTypes: ['Ingress'], ingress } });
+    await policies.update({ ...policy, spec: { podSelector: {}, policyTypes: ['Ingress'], ingress } });
     await this.#check(
       t,
       places.flatMap((addresses): Row[] =>

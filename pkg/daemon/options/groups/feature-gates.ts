@@ -69,7 +69,7 @@ export const featureGateRules: Rule<OptionValues<typeof featureGateOptions>> = (
 export function idleGateWarnings(values: Readonly<Record<string, boolean>>, acting: readonly string[]): string[] {
   const acts = (name: string): boolean => {
     if (!families.has(name)) return acting.includes(gateName(name));
-    return acting.some((known) => gates[known]?.stage === (name === 'AllAlpha' ? 'alpha' : 'beta'));
+    return acting.some((gate) => gates[gate]?.stage === (name === 'AllAlpha' ? 'alpha' : 'beta'));
   };
   return Object.entries(values).flatMap(([name, on]) => {
     const gate = gateOf(name);
@@ -89,7 +89,7 @@ export function idleGateWarnings(values: Readonly<Record<string, boolean>>, acti
 export class FeatureGates {
   readonly #overrides: Readonly<Record<string, boolean>>;
   /** Answers given before: every write of a pod asks of a dozen gates. */
-  readonly #known = new Map<FeatureGateName, boolean>();
+  readonly #decisions = new Map<FeatureGateName, boolean>();
 
   /** `overrides`: the option's value; a gate named in it wins over AllAlpha and AllBeta. */
   constructor(overrides: Readonly<Record<string, boolean>> = {}) {
@@ -97,10 +97,10 @@ export class FeatureGates {
   }
 
   enabled(name: FeatureGateName): boolean {
-    let on = this.#known.get(name);
+    let on = this.#decisions.get(name);
     if (on === undefined) {
       on = this.#decide(name);
-      this.#known.set(name, on);
+      this.#decisions.set(name, on);
     }
     return on;
   }

@@ -26,19 +26,19 @@ export function valuesOf(...argv: string[]) {
 
 /** An API server that knows the token `good`, and lets those of `readers` read metrics. */
 export class FakeReviews implements ReviewClient {
-  readonly asked: string[] = [];
+  readonly requests: string[] = [];
   readonly readers = new Set(['token-user', 'cert-user', 'spoken-for']);
   down = false;
   published: Record<string, string> = {};
 
   request<R>(method: string, path: string, body?: unknown): Promise<R> {
-    this.asked.push(`${method} ${path}`);
+    this.requests.push(`${method} ${path}`);
     if (this.down) return Promise.reject(serviceUnavailable('down'));
     return Promise.resolve(this.#answer(path, body) as R);
   }
 
   count(part: string): number {
-    return this.asked.filter((line) => line.includes(part)).length;
+    return this.requests.filter((line) => line.includes(part)).length;
   }
 
   #answer(path: string, body: unknown): unknown {
@@ -52,10 +52,10 @@ export class FakeReviews implements ReviewClient {
       };
     }
     const { user, groups, nonResourceAttributes } = (body as SubjectAccessReview).spec;
-    const known =
+    const isReader =
       this.readers.has(user ?? '') &&
       groups?.includes(user === 'system:anonymous' ? 'system:unauthenticated' : 'system:authenticated');
-    return { status: { allowed: known === true && nonResourceAttributes?.path === '/metrics', reason: 'because' } };
+    return { status: { allowed: isReader === true && nonResourceAttributes?.path === '/metrics', reason: 'because' } };
   }
 }
 

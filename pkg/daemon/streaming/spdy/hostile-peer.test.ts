@@ -51,8 +51,8 @@ function peer(options: SpdySessionOptions & { readonly reads?: boolean } = {}): 
     async next(type) {
       for (;;) {
         const at = frames.findIndex((frame) => frame.kind === 'control' && frame.type === type);
-        const [found] = at < 0 ? [] : frames.splice(at, 1);
-        if (found?.kind === 'control') return found.body;
+        const [match] = at < 0 ? [] : frames.splice(at, 1);
+        if (match?.kind === 'control') return match.body;
         await realClock.sleep(1);
       }
     },
@@ -152,8 +152,8 @@ t.test('frames in single bytes', async (t) => {
 
 t.test('a peer that asks without reading is not read on', async (t) => {
   const p = peer({ reads: false });
-  const asked = 50_000;
-  for (let i = 0; i < asked; i++) p.control(frameType.ping, uint32s(2 * i + 1));
+  const requestCount = 50_000;
+  for (let i = 0; i < requestCount; i++) p.control(frameType.ping, uint32s(2 * i + 1));
   await realClock.sleep(20);
   t.ok(p.connection.writableLength > 300_000, 'most of it waits at the peer');
   let answers = 0;
@@ -161,7 +161,7 @@ t.test('a peer that asks without reading is not read on', async (t) => {
   p.connection.on('data', (chunk: Buffer) => {
     for (const _ of reader.read(chunk)) answers += 1;
   });
-  while (answers < asked) await realClock.sleep(1);
+  while (answers < requestCount) await realClock.sleep(1);
   p.session.close();
 });
 
@@ -173,11 +173,11 @@ t.test('what readers have taken is granted to a peer that keeps windows, and to 
   while (p.streams.length === 0 || p.connection.writableLength === 0) await realClock.sleep(1);
   const [stream] = p.streams;
   t.ok((stream?.readableLength ?? 0) <= 100_000 + 64 * 1024, 'unread data is bounded');
-  let taken = 0;
+  let readBytes = 0;
   stream?.on('data', (chunk: Buffer) => {
-    taken += chunk.length;
+    readBytes += chunk.length;
   });
-  while (taken < 10 * 32 * 1024) await realClock.sleep(1);
+  while (readBytes < 10 * 32 * 1024) await realClock.sleep(1);
   t.equal(granted().length, 0, 'this peer would not expect it');
   p.control(frameType.settings, uint32s(1, 7, 64 * 1024));
   const sums = { 0: 0, 1: 0 };

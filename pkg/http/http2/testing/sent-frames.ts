@@ -10,15 +10,15 @@ export interface SentFrame {
 
 /** The frames that are there in full. */
 export function sentFrames(bytes: Buffer): SentFrame[] {
-  const found: SentFrame[] = [];
+  const frames: SentFrame[] = [];
   for (let at = 0; at + frameHeadBytes <= bytes.length; ) {
     const end = at + frameHeadBytes + bytes.readUIntBE(at, 3);
     const [type = 0, flags = 0] = bytes.subarray(at + 3, at + 5);
     const streamId = bytes.readUInt32BE(at + 5);
-    found.push({ type, flags, streamId, payload: bytes.subarray(at + frameHeadBytes, end) });
+    frames.push({ type, flags, streamId, payload: bytes.subarray(at + frameHeadBytes, end) });
     at = end;
   }
-  return found;
+  return frames;
 }
 
 /** The last frame of that type, and of that stream where one is named. */

@@ -111,8 +111,8 @@ export class IptablesPolicies implements PolicyTable<PolicyListing, PolicyComman
       const text = of(state, family);
       if (text !== undefined) chains.set(family, text);
     }
-    const told = this.#options.hasSets ? sets : undefined;
-    return chains.size === 0 && told === undefined ? undefined : { chains, sets: told };
+    const setChange = this.#options.hasSets ? sets : undefined;
+    return chains.size === 0 && setChange === undefined ? undefined : { chains, sets: setChange };
   }
 }
 
