@@ -93,14 +93,14 @@ export class FileTls implements TlsSource {
 
   async current(): Promise<TlsMaterial> {
     const now = this.#clock.monotonic();
-    const { last: known } = this.#files;
-    if (known !== undefined && now - this.#readAt < this.#freshMs) return known;
+    const { last } = this.#files;
+    if (last !== undefined && now - this.#readAt < this.#freshMs) return last;
     try {
       const material = await this.#files.read();
       this.#readAt = now;
       return material;
     } catch (error) {
-      if (known !== undefined) return known;
+      if (last !== undefined) return last;
       throw error;
     }
   }

@@ -63,7 +63,7 @@ export class Http2Stream extends OutgoingStream {
   /** Bytes received and not yet taken. */
   unread = 0;
   /** Bytes taken and not yet given back to the peer's window. */
-  taken = 0;
+  consumed = 0;
   readonly form = new ResponseForm();
   readonly #session: StreamOwner;
   #over = false;
@@ -90,7 +90,7 @@ export class Http2Stream extends OutgoingStream {
   /** The reader has taken so many bytes: the peer may send as many more. */
   took(length: number): void {
     this.unread -= length;
-    this.taken += length;
+    this.consumed += length;
     this.#session.giveBack(this);
   }
 
@@ -112,7 +112,7 @@ export class Http2Stream extends OutgoingStream {
 
   /** For the session: padding is taken at once. */
   padded(length: number): void {
-    this.taken += length;
+    this.consumed += length;
     this.#session.giveBack(this);
   }
 
@@ -157,12 +157,12 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
   #lastId = maxStreamId;
   #maxStreams = Number.POSITIVE_INFINITY;
   /** Received, and not yet given back to the peer's window. */
-  #taken = 0;
+  #consumed = 0;
   #ping: (() => void) | undefined;
   /** The answer to a ping waits. */
   #ponging = false;
   /** The handler knows that the session is ready. */
-  #told = false;
+  #readyReported = false;
   protected readonly lastStreamId = 0;
 
   constructor(options: SessionOptions) {
@@ -232,13 +232,13 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
   }
 
   giveBack(stream: Http2Stream): void {
-    if (stream.taken * 2 < this.#options.streamWindowBytes || !this.streams.has(stream.id)) return;
-    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, stream.id, stream.taken));
-    stream.taken = 0;
+    if (stream.consumed * 2 < this.#options.streamWindowBytes || !this.streams.has(stream.id)) return;
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, stream.id, stream.consumed));
+    stream.consumed = 0;
   }
 
   withinWindow(stream: Http2Stream): boolean {
-    return stream.unread + stream.taken <= this.#options.streamWindowBytes;
+    return stream.unread + stream.consumed <= this.#options.streamWindowBytes;
   }
 
   #start(stream: Http2Stream): void {
@@ -260,10 +260,10 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
   /** What has come counts as taken from the connection; only its stream can be held up by a slow reader. */
   protected took(length: number): void {
     const { sessionWindowBytes } = this.#options;
-    this.#taken += length;
-    if (this.#taken * 2 < sessionWindowBytes) return;
-    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, this.#taken));
-    this.#taken = 0;
+    this.#consumed += length;
+    if (this.#consumed * 2 < sessionWindowBytes) return;
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, this.#consumed));
+    this.#consumed = 0;
   }
 
   protected headers({ streamId, fields, ends }: ReceivedHeaders, stream: Http2Stream | undefined): void {
@@ -293,8 +293,8 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
 
   protected settled({ maxStreams }: PeerSettings): void {
     this.#maxStreams = maxStreams ?? this.#maxStreams;
-    if (!this.#told) {
-      this.#told = true;
+    if (!this.#readyReported) {
+      this.#readyReported = true;
       this.#options.handler.ready();
     }
     this.#startWaiting();

@@ -78,7 +78,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   /** Bytes of bodies that the client may still send on all streams together. */
   #receiveWindow: number;
   /** Bytes that are not needed any more and not yet given back to the client's window. */
-  #taken = 0;
+  #consumed = 0;
   #linger: Timer | undefined;
 
   constructor(options: ServerSessionOptions) {
@@ -150,19 +150,19 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
 
   giveBack(stream: ServerStream, length: number): void {
     this.#giveBackAll(length);
-    stream.taken += length;
+    stream.consumed += length;
     if (stream.inputEnded || !this.streams.has(stream.id)) return;
-    if (stream.taken * 2 < this.#options.streamWindowBytes) return;
-    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, stream.id, stream.taken));
-    stream.taken = 0;
+    if (stream.consumed * 2 < this.#options.streamWindowBytes) return;
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, stream.id, stream.consumed));
+    stream.consumed = 0;
   }
 
   #giveBackAll(length: number): void {
-    this.#taken += length;
-    if (this.#taken * 2 < this.#options.sessionWindowBytes) return;
-    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, this.#taken));
-    this.#receiveWindow += this.#taken;
-    this.#taken = 0;
+    this.#consumed += length;
+    if (this.#consumed * 2 < this.#options.sessionWindowBytes) return;
+    this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, this.#consumed));
+    this.#receiveWindow += this.#consumed;
+    this.#consumed = 0;
   }
 
   protected took(length: number, stream: ServerStream | undefined): void {
@@ -170,7 +170,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
     if (this.#receiveWindow < 0) throw tooMuch();
     // It has no reader any more.
     if (stream === undefined) return this.#giveBackAll(length);
-    const room = this.#options.streamWindowBytes - stream.unread - stream.taken;
+    const room = this.#options.streamWindowBytes - stream.unread - stream.consumed;
     if (length <= room && !stream.inputEnded) return;
     if (stream.inputEnded) stream.fail(resetCode.STREAM_CLOSED, 'data behind the end of a request');
     else stream.fail(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');

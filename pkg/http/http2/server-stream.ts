@@ -35,7 +35,7 @@ export class ServerStream extends OutgoingStream {
   /** Bytes of the body received and not yet taken. */
   unread = 0;
   /** Bytes taken and not yet given back to the peer's window. */
-  taken = 0;
+  consumed = 0;
   /** Since when the end of a whole answer waits for the client; ms. */
   waitingSinceMs: number | undefined;
   readonly #session: ServerStreamOwner;

@@ -159,7 +159,7 @@ class RequestBody {
   #refused = false;
   #source: Readable | undefined;
   /** The source has room. */
-  #wanted = false;
+  #hasRoom = false;
 
   constructor(stream: ServerStream) {
     this.#stream = stream;
@@ -184,7 +184,7 @@ class RequestBody {
   open(): StreamedBody {
     const source = new Readable({
       read: () => {
-        this.#wanted = true;
+        this.#hasRoom = true;
         this.#pass();
       },
     });
@@ -201,11 +201,11 @@ class RequestBody {
   #pass(): void {
     const source = this.#source;
     if (source === undefined || source.destroyed) return;
-    while (this.#wanted) {
+    while (this.#hasRoom) {
       const part = this.#parts.shift();
       if (part === undefined) break;
       this.#stream.took(part.length);
-      this.#wanted = source.push(part);
+      this.#hasRoom = source.push(part);
     }
     if (this.#broken) source.destroy(brokenOff());
     else if (this.#ended && this.#parts.length === 0) source.push(null);

@@ -248,7 +248,7 @@ class RequestServer implements ExchangeServer {
     try {
       const answer = this.#options.handler(exchange.request);
       if (!(answer instanceof Promise)) return this.#write(exchange, answer)?.catch(broken);
-      return answer.then((made) => this.#write(exchange, made)).catch(broken);
+      return answer.then((response) => this.#write(exchange, response)).catch(broken);
     } catch (error) {
       return broken(error);
     }

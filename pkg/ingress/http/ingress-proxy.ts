@@ -40,7 +40,7 @@ type Response = ServerResponse | Http2ServerResponse;
 /** What is known of a request once it has a backend. */
 interface Passage extends Omit<BackendRequest, 'headers'> {
   readonly route: Route;
-  readonly asked: RequestHost;
+  readonly host: RequestHost;
   readonly reply: FastifyReply;
 }
 
@@ -114,20 +114,20 @@ export class IngressProxy {
     response.once('close', () => metrics.answered(counted.ingress, response.statusCode, clock.monotonic() - started));
     const { headers, method, originalUrl } = request;
     if (method === 'TRACE') return answer(reply, 405, 'TRACE is not passed on');
-    const asked = requestHost(originalUrl, headers, raw.rawHeaders);
-    const target = asked && requestTarget(asked.url);
+    const requested = requestHost(originalUrl, headers, raw.rawHeaders);
+    const target = requested && requestTarget(requested.url);
     // A coding of the body would be lost with the header.
     if (headers['transfer-encoding'] !== undefined && headers['transfer-encoding'].toLowerCase() !== 'chunked')
       return answer(reply, 501, 'bodies are passed on in chunks or by their length, without further codings');
     // What the client means is not known, nor where its request ends for those behind.
-    if (asked === undefined || target === undefined)
+    if (requested === undefined || target === undefined)
       return answer(closing(reply), 400, 'a request names one host, and a path');
-    const route = find(asked.host, target.path);
+    const route = find(requested.host, target.path);
     if (route === undefined) return answer(reply, 404, 'no ingress has a rule for this host and path');
     counted.ingress = route.ingress;
     const port = securePort();
     if (route.isSecure && schemeOf(raw) === 'http' && port !== undefined && !this.#cameSecurely(raw)) {
-      const location = secureLocation(asked, target.target, port);
+      const location = secureLocation(requested, target.target, port);
       return answer(reply, 308, 'this host is served by HTTPS', { location });
     }
     const { backend } = route;
@@ -138,7 +138,7 @@ export class IngressProxy {
     });
     const upgrade = this.#upgrades.of(request);
     const passage: Passage = {
-      ...{ route, asked, reply },
+      ...{ route, host: requested, reply },
       endpoints: endpoints(backend),
       method,
       target: target.target,
@@ -191,7 +191,7 @@ export class IngressProxy {
     const headers = requestHeaders(received, {
       address: addressOf(raw),
       isTrusted: this.#isTrusted(raw),
-      host: passage.asked.authority,
+      host: passage.host.authority,
       scheme: schemeOf(raw),
       port: raw.socket.localPort ?? 0,
     });
