@@ -1,23 +1,23 @@
 
 /**
- * What every daemon is: an ordinary object built from options and dependencies, any number of which live in one
- * process. Only `cmd/<name>/main.ts` touches the process itself.
+ * A daemon is an ordinary object built from options and dependencies; one process may run several. Only
+ * `cmd/<name>/main.ts` touches the process itself.
  */
 export interface Daemon {
   /** The daemon's name in logs and messages, such as `orch-scheduler`. */
   readonly name: string;
   /**
-   * Does the daemon's work until `signal` aborts or `close` is called, then resolves. Rejects when the work cannot
-   * go on. Called once.
+   * Works until `signal` aborts or `close` is called, then resolves. Rejects when the work cannot continue. Called
+   * once.
    */
   start(signal: AbortSignal): Promise<void>;
-  /** Resolves when the daemon does its work (its port answers, its caches are filled); rejects when it never will. */
+  /** Resolves when the daemon works (its port answers, its caches are filled); rejects when it never will. */
   ready(): Promise<void>;
   /** Drains and stops. Idempotent; may be called before `start`. */
   close(): Promise<void>;
 }
 
-/** Several daemons as one: they run together, and none goes on without the others. */
+/** Several daemons as one: when one ends with an error, all end. */
 
 export class DaemonGroup implements Daemon {
   readonly name: string;
@@ -32,7 +32,7 @@ export class DaemonGroup implements Daemon {
     await Promise.all(this.#members.map((member) => member.ready()));
   }
 
-  /** Rejects as the first that failed did, once all have ended. */
+  /** Rejects with the first error, once all members have ended. */
   async start(signal: AbortSignal): Promise<void> {
     const failed = new AbortController();
     const stop = AbortSignal.any([signal, failed.signal]);

@@ -1,25 +1,25 @@
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 
-/** How a daemon begins, is ready and ends that does one piece of work until it is told to stop; see `Daemon`. */
+/** Start, readiness and end of a daemon that does one piece of work until it is stopped; see `Daemon`. */
 export class Lifetime {
   readonly #what: string;
   readonly #ready: Deferred<void> = deferred();
   readonly #stop = new AbortController();
   #work: Promise<void> | undefined;
 
-  /** @param what The daemon as messages name it: `the name server`. */
+  /** @param what The daemon's name in messages: `the name server`. */
   constructor(what: string) {
     this.#what = what;
-    // Whoever waits for it hears of a failure.
+    // A failure reaches the callers of `ready`; without one it must not end the process.
     this.#ready.promise.catch(() => undefined);
   }
 
-  /** It is to stop. */
+  /** True once the daemon is asked to stop. */
   get isStopping(): boolean {
     return this.#stop.signal.aborted;
   }
 
-  /** Runs the work, whose signal aborts when `signal` does and on `close`. Rejects with what the work rejects with. */
+  /** Runs the work; its signal aborts with `signal` and on `close`. Rejects as the work does. */
   async run(signal: AbortSignal, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
     const abort = () => this.#stop.abort();
     if (signal.aborted) abort();
@@ -33,7 +33,7 @@ export class Lifetime {
     }
   }
 
-  /** Told by the work. */
+  /** Called by the work. */
   becameReady(): void {
     this.#ready.resolve();
   }

@@ -1,4 +1,4 @@
-/** From a command line to a running daemon: the only thing that `cmd/<name>/main.ts` calls. */
+/** Runs a daemon from a command line; the only function that `cmd/<name>/main.ts` calls. */
 import { shared } from '#apimachinery/async/shared-signal.js';
 import { type Clock, realClock } from '#apimachinery/clock.js';
 import { type Dialect, dialectByName } from '#apimachinery/dialect.js';
@@ -16,47 +16,47 @@ import { type ParsedOptions, parseOptions } from '#daemon/options/parse.js';
 import { type Rule, validateOptions } from '#daemon/options/validate.js';
 import { versionText } from '#daemon/version.js';
 
-/** What a daemon is made of, beside its options. */
+/** What a program builds its daemon from, besides its options. */
 export interface ProgramContext<T extends OptionTable> extends ParsedOptions<T> {
   readonly dialect: Dialect;
   readonly log: Logger;
-  /** Of `log`; may be changed. */
+  /** Verbosity of `log`; may be changed. */
   readonly verbosity: Verbosity;
   readonly clock: Clock;
   /** Returns [0, 1). */
   readonly random: () => number;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The process's command line, as Node.js gives it. */
+  /** The command line as Node.js gives it. */
   readonly argv: readonly string[];
 }
 
 export interface Program<T extends OptionTable> {
   readonly name: (dialect: Dialect) => string;
-  /** What it does, for `--help`. */
+  /** For `--help`. */
   readonly description: string;
   readonly options: (dialect: Dialect) => T;
   readonly rules?: readonly Rule<OptionValues<T>>[];
-  /** The feature gates that act in it: it warns of others. Absent for programs without gates. */
+  /** Feature gates that the daemon uses; it warns about others. Absent for programs without gates. */
   readonly actingGates?: () => readonly string[];
-  /** A process of another one, which has told what is odd about the command line, and tells when a signal comes. */
+  /** The process is a child of another daemon, which has logged the warnings and logs signals. */
   readonly isWorker?: boolean;
-  /** Builds the daemon; may read files. Throws OptionsError for what the options cannot mean. */
+  /** Builds the daemon; may read files. Throws OptionsError for invalid combinations. */
   readonly create: (context: ProgramContext<T>) => Daemon | Promise<Daemon>;
 }
 
-/** What of the process a program touches. */
+/** The part of the process that a program uses. */
 export interface ProgramProcess extends ProcessSignals {
-  /** As Node.js gives it: two entries before the arguments. */
+  /** As Node.js gives it: two entries precede the arguments. */
   readonly argv: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly pid: number;
   readonly stdout: { write(text: string): unknown; readonly columns?: number };
   readonly stderr: { write(text: string): unknown };
-  /** Takes the log for what only the process itself can tell; absent for one that is somebody else's. */
+  /** Sets the log for failures of the process; absent if the process belongs to another program. */
   reportTo?(log: Logger, flush: () => void): void;
 }
 
-/** Runs the program to its end and returns the exit code; ends the process itself only on a second signal. */
+/** Runs the program to its end and returns the exit code. Only a second signal ends the process directly. */
 export async function run<T extends OptionTable>(program: Program<T>, process: ProgramProcess): Promise<number> {
   const argv = process.argv.slice(2);
   let spelled = (text: string) => text;
@@ -118,11 +118,11 @@ function dialectFor(argv: readonly string[]): Dialect {
 interface ProgramLog {
   readonly log: Logger;
   readonly verbosity: Verbosity;
-  /** Writes what waits. */
+  /** Writes buffered lines. */
   readonly flush: () => void;
 }
 
-/** The logger of the common logging options, where the table has them. */
+/** Builds the logger from the logging options, if the table has them. */
 function loggerFor(name: string, parsed: ParsedOptions<OptionTable>, process: ProgramProcess): ProgramLog {
   const { given } = parsed;
   const values: Readonly<Record<string, unknown>> = parsed.values;
@@ -146,7 +146,7 @@ function loggerFor(name: string, parsed: ParsedOptions<OptionTable>, process: Pr
   return { log, verbosity, flush: () => buffer?.flush() };
 }
 
-/** The signals of the process, which loses no line when it ends at once. */
+/** Flushes the log before the process exits. */
 function flushing(process: ProgramProcess, flush: () => void): ProcessSignals {
   return {
     on: (event, listener) => process.on(event, listener),
@@ -158,7 +158,7 @@ function flushing(process: ProgramProcess, flush: () => void): ProcessSignals {
   };
 }
 
-/** One line per thing that is wrong; a stack only where nobody foresaw the failure. */
+/** One line per problem; a stack only for unexpected failures. */
 function failureText(error: unknown, hint: boolean, spelled: (text: string) => string): string {
   if (error instanceof OptionsError) {
     const lines = error.messages.map((message) => `Error: ${spelled(message)}\n`).join('');
@@ -169,25 +169,25 @@ function failureText(error: unknown, hint: boolean, spelled: (text: string) => s
   return unforeseen ? `Error: ${error.stack ?? error.message}\n` : `Error: ${error.message}\n`;
 }
 
-/** Runs a daemon until it is told to stop: by the first signal with its work brought to an end, by the second at once. */
+/** Runs a daemon until it is told to stop: the first signal lets its work finish, the second ends the process. */
 
 
-/** What of the process a running daemon touches. */
+/** The part of the process that a running daemon uses. */
 export interface ProcessSignals {
   on(event: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
   off(event: 'SIGTERM' | 'SIGINT', listener: () => void): unknown;
-  /** Ends the process at once. */
+  /** Ends the process immediately. */
   exit(code: number): void;
 }
 
 export interface RunDaemonOptions {
   readonly process: ProcessSignals;
   readonly log: Logger;
-  /** The daemon is a process of another one, which tells of the signal. */
+  /** The process is a child of another daemon, which logs the signal. */
   readonly isWorker?: boolean;
 }
 
-/** The exit code: 0 after a stop that was asked for, 1 when the daemon could not go on. Never rejects. */
+/** Exit code: 0 after a requested stop, 1 if the daemon could not continue. Never rejects. */
 export async function runDaemon(daemon: Daemon, { process, log, isWorker = false }: RunDaemonOptions): Promise<number> {
   const stop = new AbortController();
   const onSignal = () => {
@@ -206,7 +206,7 @@ export async function runDaemon(daemon: Daemon, { process, log, isWorker = false
     await daemon.start(shared(stop.signal));
     if (!stop.signal.aborted) log.info('Work has ended');
   } catch (error) {
-    // A failure while stopping is one too, but what a stop itself breaks off is not.
+    // A failure while stopping counts, except for work that the stop itself aborted.
     if (!stop.signal.aborted || !isAbort(error)) {
       log.fatal({ err: error }, 'Cannot go on');
       code = 1;

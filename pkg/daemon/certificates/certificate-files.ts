@@ -1,8 +1,8 @@
 /**
- * Certificates, keys and bundles of authorities in files that somebody else replaces while they are in use.
+ * Reads certificates, keys and CA bundles from files that other programs replace while they are in use.
  *
- * Certificate and key are two files, which nobody can replace in one step. Whoever reads between the two steps sees that
- * they do not belong together, and reads again.
+ * Certificate and key are two files and cannot be replaced in one step. A read between the two steps sees a mismatch
+ * and is repeated.
  */
 import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { readFile as readFileFromDisk } from 'node:fs/promises';
@@ -25,12 +25,15 @@ export interface CertificateFilesOptions {
     readonly cert?: string | undefined;
     readonly key?: string | undefined;
   };
-  /** Parts that no file is named for. */
+  /** Parts that have no file. */
   readonly inline?: CertificateMaterial | undefined;
   readonly readFile?: ReadFile | undefined;
 }
 
-/** Writers need a moment between their two steps; a pair that has not become one by then is none. */
+/**
+ * Reads before a certificate and key that do not match count as an error; a writer needs a moment between its two
+ * steps.
+ */
 const maxReads = 5;
 
 export class CertificateFiles {
@@ -41,22 +44,22 @@ export class CertificateFiles {
     this.#options = options;
   }
 
-  /** What was read last; undefined before the first time. */
+  /** Result of the last successful read; undefined before the first. */
   get last(): CertificateMaterial | undefined {
     return this.#last;
   }
 
   /**
-   * What the files hold now: the same object as the last time when nothing has changed. Rejects when one cannot be read,
-   * when one of certificate and key is empty, or they do not belong together although those of the last time did.
+   * Reads the files. Returns the previous object if nothing changed. Rejects if a file cannot be read, if certificate
+   * or key is empty, or if they do not match and an earlier pair did.
    */
   async read(): Promise<CertificateMaterial> {
     for (let reads = 1; ; reads++) {
-      // One after the other: of several files that cannot be read, the same one is named every time.
+      // Read in sequence, so that the error always names the same file.
       const ca = await this.#part('ca');
       const cert = await this.#part('cert');
       const key = await this.#part('key');
-      // Not the one of before reading: others may have read meanwhile, and all must get the same object.
+      // Taken after the reads: concurrent calls must all return the same object.
       const last = this.#last;
       if (last !== undefined && same(last.ca, ca) && same(last.cert, cert) && same(last.key, key)) return last;
       const empty = this.#emptyFile({ cert, key });
@@ -66,7 +69,7 @@ export class CertificateFiles {
       }
       if (!belongTogether(cert, key)) {
         if (reads < maxReads) continue;
-        // At first there is nothing better; TLS says what is wrong with it.
+        // The first pair has no fallback; TLS reports what is wrong with it.
         if (last !== undefined) throw new Error(`${this.#options.files.key} is not the key of the certificate`);
       }
       this.#last = { ca, cert, key };
@@ -74,7 +77,7 @@ export class CertificateFiles {
     }
   }
 
-  /** As `read`, but what was read before where that fails. */
+  /** Like `read`, but returns the previous material when reading fails. */
   async readOrLast(): Promise<CertificateMaterial> {
     try {
       return await this.read();
@@ -84,7 +87,7 @@ export class CertificateFiles {
     }
   }
 
-  /** One that somebody is just writing. TLS would take its certificate or key for none, and refuse every handshake. */
+  /** The path of an empty file, which is still being written. TLS would ignore it and refuse every handshake. */
   #emptyFile({ cert, key }: CertificateMaterial): string | undefined {
     const { files } = this.#options;
     if (cert?.length === 0) return files.cert;
@@ -98,7 +101,7 @@ export class CertificateFiles {
   }
 }
 
-/** False where the key is surely another certificate's. What cannot be read is for TLS to judge. */
+/** False if the key certainly belongs to another certificate. Unreadable PEM is left to TLS. */
 function belongTogether(certificate: Buffer | string | undefined, key: Buffer | string | undefined): boolean {
   if (certificate === undefined || key === undefined) return true;
   try {

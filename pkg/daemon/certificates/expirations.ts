@@ -1,10 +1,10 @@
-/** When the certificates end that a daemon works with, as one metric of all of them. */
+/** One metric with the expiration times of all certificates that a daemon uses. */
 import { Gauge, type Registry } from 'prom-client';
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import { certificateTimes } from '#pki/x509.js';
 
-/** What a daemon serves with, by which it is known to others, and whom it believes. */
+/** What the certificate or bundle is used for. */
 const roles = {
   serving: 'certificate',
   client: 'certificate',
@@ -18,9 +18,9 @@ const roles = {
 
 export type CertificateRole = keyof typeof roles;
 
-/** Roles with the ends of their certificates, in milliseconds since the epoch. */
+/** Roles and the expiration times of their certificates, in milliseconds since the epoch. */
 type CertificateEnds = Iterable<readonly [role: string, endMs: number]>;
-/** Asked at each scrape. */
+/** Called at each scrape. */
 type EndsSource = () => MaybePromise<CertificateEnds>;
 
 const name = 'certificate_expiration_timestamp_seconds';
@@ -30,9 +30,8 @@ class ExpirationGauge extends Gauge<'role'> {
 }
 
 /**
- * From now on the metric tells when this certificate ends.
- * @param current PEM, or nothing while there is none: what the next connection will use, which files may say. The same text
- * is not parsed again.
+ * Adds a certificate to the expiration metric.
+ * @param current PEM that the next connection uses; undefined while there is none. The same object is not parsed again.
  */
 export function holdCertificate(
   registry: Registry | undefined,
@@ -74,7 +73,7 @@ function newGauge(registry: Registry): ExpirationGauge {
   });
 }
 
-/** None of a certificate that cannot be read: whoever uses it says so. */
+/** Nothing for an unreadable certificate: its user reports the error. */
 async function endsOf(source: EndsSource): Promise<CertificateEnds> {
   try {
     return await source();
@@ -83,7 +82,9 @@ async function endsOf(source: EndsSource): Promise<CertificateEnds> {
   }
 }
 
-/** A certificate's own, which comes before those of its issuers; of a bundle when nobody in it is believed any more. */
+/**
+ * Of a certificate: its own expiration, since it precedes its issuers. Of a bundle: that of its last valid authority.
+ */
 function endOf(pem: string, bundle: boolean): number | undefined {
   const ends = certificatesInPem(pem).map((der) => certificateTimes(der).notAfter);
   return bundle && ends.length > 0 ? Math.max(...ends) : ends[0];

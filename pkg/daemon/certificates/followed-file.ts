@@ -1,4 +1,4 @@
-/** What was read from a file that somebody may replace while it is in use. */
+/** Values read from files that may be replaced while they are in use. */
 import { certificatesInPem } from '#apimachinery/asn1/pem.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -9,14 +9,14 @@ import { type FSWatcher, watch } from 'node:fs';
 import { readFile, stat } from 'node:fs/promises';
 import { basename, dirname } from 'node:path';
 
-/** A value that may be another one later. */
+/** A value that may change. */
 export interface Followed<T> {
   readonly current: T;
   /** Calls `changed` after each change until the signal aborts. */
   onChange(changed: () => void, signal: AbortSignal): void;
 }
 
-/** A value that stays. */
+/** A value that never changes. */
 export function constant<T>(current: T): Followed<T> {
   return { current, onChange() {} };
 }
@@ -37,10 +37,7 @@ export class FollowedFile<T> implements Followed<T> {
     this.#current = this.#parsed(text);
   }
 
-  /**
-   * Undefined where no file is named. Throws OptionsError, which names the option, for a file that cannot be read, or whose
-   * text `parse` throws for.
-   */
+  /** Undefined without a path. Throws OptionsError, naming the option, if the file cannot be read or `parse` throws. */
   static async read<T>(
     option: string,
     file: string | undefined,
@@ -61,7 +58,7 @@ export class FollowedFile<T> implements Followed<T> {
     signal.addEventListener('abort', () => this.#listeners.delete(changed), { once: true });
   }
 
-  /** Reads the file again. Throws as `read` does; what it held before stays in use then. */
+  /** Reads the file again. Throws like `read`; the old value stays in use then. */
   async reload(): Promise<void> {
     const text = await textOf(this.#option, this.file);
     if (text === this.#text) return;
@@ -79,7 +76,7 @@ export class FollowedFile<T> implements Followed<T> {
   }
 }
 
-/** A text with certificates in PEM, as it is. Throws Error where there is none. */
+/** Returns PEM text unchanged. Throws Error if it has no certificate. */
 export function certificateBundle(text: string): string {
   if (certificatesInPem(text).length === 0) throw new Error('it holds no certificate in PEM form');
   return text;
@@ -94,14 +91,14 @@ export async function textOf(option: string, path: string): Promise<string> {
   }
 }
 
-/** Reads the files again when they are replaced, beside other daemons of the process. */
+/** A daemon that reloads the files when they are replaced. */
 export class FileFollower implements Daemon {
   readonly name = 'file-follower';
   readonly #files: readonly FollowedFile<unknown>[];
   readonly #dependencies: { readonly clock: Clock; readonly log: Logger };
   readonly #stop = new AbortController();
 
-  /** Those that are undefined are of options that were not given. */
+  /** Undefined entries belong to options that were not set. */
   constructor(
     files: readonly (FollowedFile<unknown> | undefined)[],
     dependencies: { readonly clock: Clock; readonly log: Logger },
@@ -114,7 +111,7 @@ export class FileFollower implements Daemon {
 
   async start(signal: AbortSignal): Promise<void> {
     const stop = AbortSignal.any([signal, this.#stop.signal]);
-    // Each by itself: what is wrong with one of them keeps nobody from the others.
+    // Each file by itself: a bad one must not stop the others.
     await Promise.all(
       this.#files.map((file) =>
         followFiles({ files: [file.file], ...this.#dependencies, changed: () => file.reload() }, stop),
@@ -127,25 +124,25 @@ export class FileFollower implements Daemon {
   }
 }
 
-/** Certificates and authorities that are replaced on disk while the server runs. */
+/** Watches certificate and CA files for changes. */
 
 export interface FollowFilesOptions {
   readonly files: readonly string[];
   readonly clock: Clock;
   readonly log: Logger;
-  /** Called after the files have come to rest; a failure is logged, and the old content stays in use until it succeeds. */
+  /** Called once the files are stable. A failure is logged and retried; the old content stays in use. */
   readonly changed: () => Promise<void>;
 }
 
-/** Certificate and key are two files: both are there when nothing has changed for this long. */
+/** Certificate and key are two files: both are complete when nothing has changed for this long. */
 const settleMs = 500;
-/** A watch may have been lost, or never been given: as often as the daemons of 1.24 do, files are looked at without one. */
+/** Polling interval, as in the daemons of 1.24, since a watch may be lost or unavailable. */
 const lookMs = 60_000;
 const retryMs = 5_000;
 
 /**
- * Calls `changed` when one of the files was written or replaced, until the signal aborts. Directories are watched, for
- * a file that is replaced by renaming is another file.
+ * Calls `changed` when a file was written or replaced, until the signal aborts. Watches directories, because a rename
+ * replaces the file itself.
  */
 export function followFiles({ files, clock, log, changed }: FollowFilesOptions, signal: AbortSignal): Promise<void> {
   let pending: Timer | undefined;
@@ -167,7 +164,7 @@ export function followFiles({ files, clock, log, changed }: FollowFilesOptions, 
     if (!signal.aborted) pending = clock.setTimer(() => void reload(), ms);
   };
   const look = async () => {
-    // What was replaced before they were followed is not known either.
+    // The files may also have changed before the watch began.
     if ((await stampOf(files)) !== stamp) await reload();
     if (!signal.aborted) looking = clock.setTimer(() => void look(), lookMs);
   };
@@ -193,7 +190,7 @@ export function followFiles({ files, clock, log, changed }: FollowFilesOptions, 
   });
 }
 
-/** Undefined where the system has no watch left to give: the server does without. */
+/** Undefined if the system has no watch to give; polling remains. */
 function watchOrWarn(directory: string, log: Logger, changed: (name: string | null) => void): FSWatcher | undefined {
   const failed = (err: unknown) => log.warn({ err, directory }, 'Certificates are not watched any more');
   try {
@@ -206,9 +203,9 @@ function watchOrWarn(directory: string, log: Logger, changed: (name: string | nu
   }
 }
 
-/** Whether files may have been replaced, without reading them. */
+/** Detects replaced files without reading them. */
 
-/** Another text when one of the files was written, replaced or removed. Never rejects. */
+/** A text that changes when a file is written, replaced or removed. Never rejects. */
 export async function stampOf(files: readonly string[]): Promise<string> {
   const stamps = await Promise.all(files.map(stampOfOne));
   return stamps.join(' ');

@@ -1,27 +1,27 @@
 /**
- * What a daemon tells about itself to those who look for a fault: `/configz`, `/debug/flags/v`, `/debug/pprof/`, and pages of its own.
- * Knows nothing of the server around it, so that every daemon's has the same.
+ * Debugging endpoints of a daemon: `/configz`, `/debug/flags/v`, `/debug/pprof/` and pages of its own. Independent of
+ * the server, so every daemon has the same ones.
  */
 import { type Profiler, ProfilerBusyError } from '#daemon/debugging/profiler.js';
 import type { Verbosity } from '#daemon/log/verbosity.js';
 
 export interface DebugEndpointsOptions {
-  /** Serve `/debug/pprof/`; absent: not. */
+  /** Serves `/debug/pprof/`; absent: not served. */
   readonly profiler?: Profiler;
-  /** Serve `/debug/flags/v`; absent: not. Daemons of the control plane do so with their profiles only, as in 1.24. */
+  /** Serves `/debug/flags/v`; absent: not served. Control plane daemons serve it only with profiles, as in 1.24. */
   readonly verbosity?: Pick<Verbosity, 'level'>;
   /** The process's command line. */
   readonly argv: readonly string[];
-  /** By the name of the configuration: what is in force. */
+  /** Effective configuration by its name. */
   readonly configz?: Readonly<Record<string, unknown>>;
-  /** The daemon's own. */
+  /** The daemon's own pages. */
   readonly pages?: DebugPages;
 }
 
-/** What is shown at each path. A page may throw a DebugPageError. */
+/** Content by path. A page may throw a DebugPageError. */
 export type DebugPages = Readonly<Record<string, (request: DebugRequest) => DebugPage | Promise<DebugPage>>>;
 
-/** A request that a page does not answer: the status and why, as plain text. */
+/** An error response of a page: status and plain text. */
 export class DebugPageError extends Error {
   override readonly name = 'DebugPageError';
   readonly status: number;
@@ -33,9 +33,9 @@ export class DebugPageError extends Error {
 }
 
 export interface DebugPage {
-  /** As JSON. */
+  /** Sent as JSON. */
   readonly data: object;
-  /** For those who ask for plain text. */
+  /** Sent to clients that prefer plain text. */
   readonly text: () => string;
 }
 
@@ -43,11 +43,11 @@ export interface DebugRequest {
   readonly method: string;
   readonly path: string;
   readonly query: URLSearchParams;
-  /** The header; empty without one. */
+  /** The Accept header; empty if absent. */
   readonly accept: string;
-  /** The whole text; only asked for where there is one to read. */
+  /** Reads the whole body; called only by endpoints that have one. */
   readonly body: () => Promise<string>;
-  /** Aborts when the client goes. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
@@ -87,19 +87,19 @@ export class DebugEndpoints {
       profile((ms, signal) => profiler.heap(ms, signal), 'heap', 5);
       profile((ms, signal) => profiler.allocations(ms, signal), 'allocs', 5);
       endpoints.set('/debug/pprof/cmdline', async () => text(200, argv.join('\0')));
-      // pprof asks whether there are symbols to look up; the profiles carry their names already.
+      // pprof asks whether symbols can be looked up; the profiles already contain names.
       endpoints.set('/debug/pprof/symbol', async () => text(200, 'num_symbols: 0\n'));
     }
     if (verbosity !== undefined) endpoints.set('/debug/flags/v', (request) => this.#setVerbosity(request, verbosity));
     this.#endpoints = endpoints;
   }
 
-  /** Every path that is answered, without slashes at their ends. */
+  /** All paths, without trailing slashes. */
   get paths(): readonly string[] {
     return [...this.#endpoints.keys()];
   }
 
-  /** Undefined when there is nothing at that path. */
+  /** Undefined if the path does not exist. */
   respond(request: DebugRequest): Promise<DebugResponse> | undefined {
     return this.#endpoints.get(request.path.replace(/\/$/, ''))?.(request);
   }
@@ -116,7 +116,7 @@ export class DebugEndpoints {
 interface Taking {
   readonly take: (durationMs: number, signal: AbortSignal) => Promise<Buffer>;
   readonly name: string;
-  /** How long unless told. */
+  /** Default duration. */
   readonly seconds: number;
 }
 
@@ -152,7 +152,7 @@ function indexPage(): DebugResponse {
   return { status: 200, headers: headers('text/html; charset=utf-8'), body: Buffer.from(page) };
 }
 
-/** Whether plain text is asked for by its name, and not after JSON. */
+/** Whether the header lists plain text, and not after JSON. */
 function prefersText(accept: string): boolean {
   const [plain, data] = [accept.indexOf('text/plain'), accept.indexOf('application/json')];
   return plain >= 0 && (data < 0 || plain < data);

@@ -1,4 +1,4 @@
-/** The runtime's own profiles in the words of pprof. Pure. */
+/** Converts profiles of the runtime's inspector to pprof. Pure. */
 import type { Profiler } from 'node:inspector';
 import type { Frame, PprofProfile, Sample } from '#daemon/debugging/pprof.js';
 
@@ -8,7 +8,7 @@ interface CallFrame {
   readonly lineNumber: number;
 }
 
-/** The protocol's HeapProfiler.SamplingHeapProfile, of which the runtime's types lack the samples. */
+/** HeapProfiler.SamplingHeapProfile of the protocol; Node.js's types lack its samples. */
 export interface SamplingHeapProfile {
   readonly head: SamplingHeapNode;
   readonly samples: readonly { readonly nodeId: number }[];
@@ -36,7 +36,7 @@ const frameOf = ({ functionName, url, lineNumber }: CallFrame): Frame => ({
   line: lineNumber + 1,
 });
 
-/** The root is no function, and while idle nothing runs. */
+/** The root is not a function, and nothing runs while idle. */
 const notCode = new Set(['(root)', '(idle)']);
 
 export function cpuProfile(profile: Profiler.Profile, timing: Timing): PprofProfile {
@@ -48,7 +48,7 @@ export function cpuProfile(profile: Profiler.Profile, timing: Timing): PprofProf
   for (const [i, id] of samples.entries()) {
     const total = totals.get(id) ?? { count: 0, micros: 0 };
     total.count += 1;
-    // The time up to the next sample was spent where this one was taken.
+    // The time until the next sample belongs to this one.
     total.micros += Math.max(0, timeDeltas[i + 1] ?? timing.interval);
     totals.set(id, total);
   }
@@ -80,7 +80,7 @@ export function heapProfile(profile: SamplingHeapProfile, timing: Timing, kind: 
   const samples: Sample[] = [];
   const counts = new Map<number, number>();
   for (const { nodeId } of profile.samples) counts.set(nodeId, (counts.get(nodeId) ?? 0) + 1);
-  // By hand, not by recursion: stacks may be deep.
+  // A loop instead of recursion: stacks may be deep.
   const waiting: { node: SamplingHeapNode; above: readonly Frame[] }[] = [{ node: profile.head, above: [] }];
   for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
     const { node, above } = next;

@@ -1,6 +1,6 @@
 /**
- * Profiles in the format that `go tool pprof` and speedscope read: perftools.profiles.Profile, compressed with gzip.
- * Field numbers: github.com/google/pprof, proto/profile.proto.
+ * Encodes profiles for `go tool pprof` and speedscope: perftools.profiles.Profile, gzipped. Field numbers:
+ * github.com/google/pprof, proto/profile.proto.
  */
 import { gzipSync } from 'node:zlib';
 import protobuf from 'protobufjs/minimal.js';
@@ -8,7 +8,7 @@ import protobuf from 'protobufjs/minimal.js';
 export interface Frame {
   /** Empty for an anonymous function. */
   readonly name: string;
-  /** URL or path; empty for what is not a script. */
+  /** URL or path; empty for native code. */
   readonly file: string;
   /** From 1; 0 when unknown. */
   readonly line: number;
@@ -39,7 +39,7 @@ export interface PprofProfile {
   readonly durationMs: number;
 }
 
-/** Numbers for what is named often: strings from 0 (which is the empty one), locations from 1. */
+/** Gives equal keys the same number: strings from 0 (the empty one), locations from 1. */
 class Table<T> {
   readonly #ids = new Map<string, number>();
   readonly items: T[] = [];
@@ -60,7 +60,6 @@ class Table<T> {
   }
 }
 
-/** The file's bytes. */
 export function encodeProfile(profile: PprofProfile): Buffer {
   const strings = new Table<string>(0);
   const text = (value: string) => strings.id(value, value);
@@ -114,7 +113,7 @@ export function encodeProfile(profile: PprofProfile): Buffer {
   return gzipSync(out.finish());
 }
 
-/** Exact to the microsecond: as a number it would not be. */
+/** Nanoseconds exact to the microsecond, which a number could not hold. */
 function nanos(ms: number): protobuf.Long {
   const exact = BigInt.asUintN(64, BigInt(Math.round(ms * 1000)) * 1000n);
   return { low: Number(exact & 0xffff_ffffn), high: Number(exact >> 32n), unsigned: false } as protobuf.Long;

@@ -1,10 +1,10 @@
-/** Takes profiles of this process through the runtime's inspector. */
+/** Profiles this process through the runtime's inspector. */
 import { type Profiler as InspectorProfiler, Session } from 'node:inspector';
 import type { Clock } from '#apimachinery/clock.js';
 import { cpuProfile, heapProfile, type SamplingHeapProfile } from '#daemon/debugging/inspector-profiles.js';
 import { encodeProfile } from '#daemon/debugging/pprof.js';
 
-/** One profile at a time: the samplers are the process's. */
+/** Only one profile at a time: the process has one sampler. */
 export class ProfilerBusyError extends Error {
   override readonly name = 'ProfilerBusyError';
 
@@ -14,17 +14,19 @@ export class ProfilerBusyError extends Error {
 }
 
 export interface Profiler {
-  /** All three: gzipped pprof bytes. Reject with ProfilerBusyError. An aborted signal ends the sampling early. */
+  /**
+   * All three return gzipped pprof bytes and reject with ProfilerBusyError. Aborting the signal ends the sampling
+   * early.
+   */
   cpu(durationMs: number, signal: AbortSignal): Promise<Buffer>;
-  /** What was allocated in that time and is still alive. */
+  /** Memory allocated in that time and still in use. */
   heap(durationMs: number, signal: AbortSignal): Promise<Buffer>;
-  /** What was allocated in that time. */
+  /** Memory allocated in that time. */
   allocations(durationMs: number, signal: AbortSignal): Promise<Buffer>;
 }
 
-/** A sample each millisecond. */
 const cpuIntervalMicros = 1000;
-/** A sample per so many bytes. */
+/** One sample per this many bytes. */
 const heapIntervalBytes = 32_768;
 
 export class InspectorProfilerSource implements Profiler {
@@ -77,7 +79,7 @@ export class InspectorProfilerSource implements Profiler {
     try {
       return await work(session);
     } finally {
-      // Also ends what the session had started.
+      // Also stops whatever the session had started.
       session.disconnect();
       this.#busy = false;
     }

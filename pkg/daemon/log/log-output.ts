@@ -1,25 +1,24 @@
 /**
- * Where log lines go in the end. A disk that is full, a pipe whose reader has gone or does not read must not stop or
- * slow down the daemon that logs: lines that cannot be written are dropped and counted, and once lines can be written
- * again the log is told how many are missing.
+ * Writes log lines. A full disk or a pipe that is closed or not read must not stop or slow down the daemon: lines that
+ * cannot be written are dropped and counted, and the log reports the count once writing works again.
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 
 const newline = '\n'.charCodeAt(0);
 
-/** Lines that could not be written. */
+/** Counts lines that could not be written. */
 class LostLines {
   #total = 0;
-  /** Those that the log does not tell of yet. */
+  /** Lost lines that the log has not reported yet. */
   #untold = 0;
   #resumed: (missing: number) => void = () => undefined;
 
-  /** Since the beginning. */
+  /** Since the start. */
   get total(): number {
     return this.#total;
   }
 
-  /** `resumed` is called after a line was written, with the number of those before it that were not. */
+  /** `resumed` is called after a successful write, with the number of lines lost before it. */
   onResumed(resumed: (missing: number) => void): void {
     this.#resumed = resumed;
   }
@@ -45,12 +44,12 @@ export interface LogOutput {
 }
 
 /**
- * To a file, or a device that is none to type at. `writeSync` takes the beginning of the bytes, returns how many that was,
- * and throws as the system does.
+ * Writes to a file or a non-terminal device. `writeSync` writes a prefix of the bytes, returns its length and throws
+ * system errors.
  */
 export function fileOutput(writeSync: (bytes: Buffer) => number): LogOutput {
   const lost = new LostLines();
-  // The last thing that was written is the beginning of a line.
+  // The last write ended within a line.
   let torn = false;
   return {
     lost,
@@ -64,7 +63,7 @@ export function fileOutput(writeSync: (bytes: Buffer) => number): LogOutput {
           torn = bytes[offset - 1] !== newline;
         }
       } catch {
-        // There is nowhere to tell why: the count is what remains.
+        // The error has nowhere to go; only the count remains.
         lost.lose(Buffer.from(lines));
         return;
       }
@@ -73,20 +72,20 @@ export function fileOutput(writeSync: (bytes: Buffer) => number): LogOutput {
   };
 }
 
-/** What of a stream a log needs; those of a process fit. */
+/** The part of a stream that a log needs. */
 export interface LogStream {
   readonly writableLength: number;
   write(bytes: Buffer, done: (error?: Error | null) => void): unknown;
   on(event: 'error', listener: (error: Error) => void): unknown;
 }
 
-/** Bytes that wait for a slow reader. */
+/** Limit of bytes waiting for a slow reader. */
 const maxWaitingBytes = 1024 * 1024;
 
-/** To a pipe, a socket or a terminal. */
+/** Writes to a pipe, a socket or a terminal. */
 export function streamOutput(stream: LogStream): LogOutput {
   const lost = new LostLines();
-  // Each write hears of its own failure; without a listener the first one would end the process.
+  // Each write reports its own failure; without this listener the first failure would end the process.
   stream.on('error', () => undefined);
   return {
     lost,
@@ -98,14 +97,14 @@ export function streamOutput(stream: LogStream): LogOutput {
   };
 }
 
-/** Gathers log lines, so that many are written at once. */
+/** Collects log lines to write several at once. */
 
 export interface LineBufferOptions {
   readonly clock: Clock;
   /** Longest time that a line waits; ms. */
   readonly flushMs: number;
   readonly write: (lines: string) => void;
-  /** Characters at which they are written at once; 64 Ki unless told. */
+  /** Characters that trigger a write; default 64 Ki. */
   readonly limit?: number;
 }
 
@@ -119,7 +118,7 @@ export class LineBuffer {
     this.#options = options;
   }
 
-  /** `urgent`: it and all before it are written now. */
+  /** `urgent`: writes this line and all before it immediately. */
   add(line: string, urgent: boolean): void {
     const { clock, flushMs, limit = 65_536 } = this.#options;
     this.#lines.push(line);

@@ -1,25 +1,25 @@
-/** Structured logs. Messages are constant; what varies goes into fields (`{ namespace, name, err }`). */
+/** Structured logging. Messages are constant; variable data goes into fields (`{ namespace, name, err }`). */
 import { Verbosity } from '#daemon/log/verbosity.js';
 import { pino } from 'pino';
 
 export type Logger = pino.Logger;
 
-/** A logger that writes nothing; for tests and for libraries whose caller gave none. */
+/** Discards everything; for tests and for libraries without a logger. */
 export const silentLogger: Logger = pino({ enabled: false });
 
-/** Makes a daemon's logger from its options. */
+/** Creates a daemon's logger from its options. */
 
 
 export interface CreateLoggerOptions {
   /** The daemon's name, on every line. */
   readonly name: string;
   readonly format: 'text' | 'json';
-  /** 0 to 3: information; 4 and 5: debugging; 6 and more: everything. An object may change while the logger lives. */
+  /** 0 to 3: information; 4 and 5: debugging; 6 and more: everything. A Verbosity may change at any time. */
   readonly verbosity: number | Verbosity;
   readonly pid: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
-  /** Takes whole lines; `urgent`: errors, which must not wait. */
+  /** Takes whole lines; `urgent` marks errors, which must not wait. */
   readonly write: (line: string, urgent: boolean) => void;
 }
 
@@ -34,7 +34,7 @@ export function createLogger(options: CreateLoggerOptions): Logger {
   return pino(
     {
       name,
-      // Children would keep a level of their own: what is written is decided per line.
+      // Verbosity decides per line; a child logger would keep its own level.
       level: 'trace',
       hooks: {
         logMethod(args, method, level) {
@@ -56,7 +56,7 @@ export function createLogger(options: CreateLoggerOptions): Logger {
   );
 }
 
-/** pino's numbers. */
+/** Letters by pino's level numbers. */
 const letters: Readonly<Record<number, string>> = { 10: 'I', 20: 'I', 30: 'I', 40: 'W', 50: 'E', 60: 'F' };
 
 interface TextFormatOptions {
@@ -66,8 +66,8 @@ interface TextFormatOptions {
 }
 
 /**
- * One record as pino hands it on, as a line with its newline as the daemons of release 1.24 write it: `I0503
- * 00:00:00.123456 4711 scheduler] "Message" key="value"`.
+ * Formats a pino record as the daemons of release 1.24 do, with a newline: `I0503 00:00:00.123456 4711 scheduler]
+ * "Message" key="value"`.
  */
 function formatText(record: Readonly<Record<string, unknown>>, options: TextFormatOptions): string {
   const { level, time, msg, name, pid: _pid, hostname: _hostname, err, ...fields } = record;
@@ -88,7 +88,7 @@ function timestamp(ms: number): string {
 
 function valueText(value: unknown): string {
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
-  // Keys of objects read as they do in every other tool: namespace/name.
+  // Object references read as in other tools: namespace/name.
   if (isReference(value)) return JSON.stringify(value.namespace ? `${value.namespace}/${value.name}` : value.name);
   return typeof value === 'string' ? JSON.stringify(value) : (JSON.stringify(value) ?? 'undefined');
 }

@@ -1,21 +1,23 @@
-/** How much is logged: a number for everything, and others for single source files. Both may change while running. */
+/** Log verbosity: a default level, and levels for single source files. Both may change at any time. */
 
 export interface VerbositySettings {
   readonly level: number;
   /** `pattern=N`: files whose name (without directory and ending) the pattern matches; `*` and `?` are wildcards. */
   readonly modules?: readonly string[];
-  /** The path of the source file that logs; absent: taken from the stack, which costs only where a module could decide. */
+  /**
+   * Path of the source file that logs. Default: taken from the stack, which costs time only if a module could decide.
+   */
   readonly caller?: () => string | undefined;
 }
 
 interface Module {
   readonly matches: RegExp;
-  /** The pattern has a slash: it is held against the whole path. */
+  /** The pattern contains a slash and matches the whole path. */
   readonly path: boolean;
   readonly level: number;
 }
 
-/** pino's numbers by verbosity: 0 to 3 information, 4 and 5 debugging, 6 and more everything. */
+/** pino's level by verbosity: 0 to 3 information, 4 and 5 debugging, 6 and more everything. */
 function lowest(level: number): number {
   if (level >= 6) return 10;
   return level >= 4 ? 20 : 30;
@@ -34,7 +36,7 @@ export class Verbosity {
     this.#caller = settings.caller ?? callerFromStack;
   }
 
-  /** Whether a line of that pino level is to be written. */
+  /** Whether a line of this pino level is written. */
   enabled(pinoLevel: number): boolean {
     if (pinoLevel >= lowest(this.level)) return true;
     if (pinoLevel < lowest(this.#most)) return false;
@@ -58,7 +60,7 @@ function moduleOf(text: string): Module {
   return { matches: new RegExp(path ? `(^|/)${source}$` : `^${source}$`), path, level: Number(text.slice(at + 1)) };
 }
 
-/** The first file on the stack that is neither this folder's nor the logging library's. */
+/** The first file on the stack outside this folder and the logging library. */
 function callerFromStack(): string | undefined {
   for (const line of (new Error().stack ?? '').split('\n').slice(1)) {
     const match = /\(?((?:file:\/\/)?\/[^():]+):\d+:\d+\)?$/.exec(line);

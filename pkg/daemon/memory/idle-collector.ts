@@ -1,4 +1,4 @@
-/** Collects garbage beside other daemons of the process, when they have nothing to do. */
+/** A daemon that collects garbage when the process is idle. */
 export class IdleCollector implements Daemon {
   readonly name = 'idle-collector';
   readonly #options: IdleCollectionOptions;
@@ -20,8 +20,8 @@ export class IdleCollector implements Daemon {
 }
 
 /**
- * Gives memory back after busy times. The runtime collects garbage when it needs room, and an idle process needs none: what
- * a burst of requests has left behind would stay for as long as nothing happens.
+ * Returns memory after busy periods. The runtime collects garbage only when it needs room; what a burst of requests
+ * leaves behind would stay in an idle process.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Daemon } from '#daemon/daemon.js';
@@ -30,26 +30,26 @@ import { runInNewContext } from 'node:vm';
 
 export interface IdleCollectionOptions {
   readonly clock: Clock;
-  /** CPU time of the process so far, in microseconds. */
+  /** CPU time of the process, in microseconds. */
   readonly cpuUsage: () => { readonly user: number; readonly system: number };
-  /** Collects all garbage; holds the process for some tens of milliseconds. */
+  /** Collects all garbage; blocks the process for some tens of milliseconds. */
   readonly collect: () => void;
 }
 
-/** How often the process is looked at. */
+/** Sampling interval. */
 const periodMs = 5000;
-/** From this share of one core on a period counts as busy. */
+/** A period above this share of one core is busy. */
 const busyShare = 0.2;
-/** Up to this share it counts as idle. */
+/** A period up to this share is idle. */
 const idleShare = 0.05;
 /**
- * Idle periods in a row after which garbage is collected. Collecting all of it also drops the shapes of objects of which none
- * is alive at the moment, with the compiled code that knows them: the next hundreds of requests cost half as much again,
- * which a pause of some seconds in the work is not worth.
+ * Consecutive idle periods before a collection. A full collection also drops hidden classes without live objects, and
+ * their compiled code: the next few hundred requests cost half as much again. A pause of some seconds is not worth
+ * that.
  */
 const idlePeriods = 2;
 
-/** Collects once when idle periods follow a busy one. Runs until the signal aborts. */
+/** Collects once after a busy period is followed by idle ones. Runs until the signal aborts. */
 export async function collectWhenIdle(options: IdleCollectionOptions, signal: AbortSignal): Promise<void> {
   const { clock, cpuUsage, collect } = options;
   const usedMs = () => (cpuUsage().user + cpuUsage().system) / 1000;
@@ -71,27 +71,27 @@ export async function collectWhenIdle(options: IdleCollectionOptions, signal: Ab
   }
 }
 
-/** What a heap may hold for nothing: less is soon filled again. */
+/** Reclaimable bytes below this are soon in use again. */
 const worthwhileBytes = 16 * 1024 * 1024;
-/** The same as a share of what lives. */
+/** The same as a share of live bytes. */
 const worthwhileShare = 0.2;
 
-/** Whether moving all objects together gives back enough to be worth the time, which is about that of collecting twice. */
+/** Whether compacting reclaims enough to be worth its time, about two collections. */
 export function isScattered({ used, total }: { readonly used: number; readonly total: number }): boolean {
   return total - used > Math.max(worthwhileBytes, used * worthwhileShare);
 }
 
-/** A function that collects all garbage: the runtime's own, which is there only when asked for. */
+/** Returns a function that collects all garbage with the runtime's own `gc`. */
 export function garbageCollector(): () => void {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;
   return () => {
     collect();
-    // What was only weakly held in the same turn goes with the next collection.
+    // Weak references of the same turn are released by the next collection.
     setImmediate(() => {
       const { used_heap_size: used, total_physical_size: total } = getHeapStatistics();
       if (!isScattered({ used, total })) return collect();
-      // Otherwise pages on which little is left stay.
+      // Without compaction, nearly empty pages stay.
       setFlagsFromString('--compact-on-every-full-gc');
       collect();
       setFlagsFromString('--no-compact-on-every-full-gc');

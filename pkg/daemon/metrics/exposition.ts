@@ -1,9 +1,9 @@
-/** Prometheus's text form for series that are made anew for each reading, with the time at which they were measured. */
+/** Prometheus text format for series that are computed at each scrape and carry the time of their measurement. */
 
 export interface Sample {
   readonly labels?: Readonly<Record<string, string>>;
   readonly value: number;
-  /** Milliseconds since the epoch; absent: when they are read. */
+  /** Milliseconds since the epoch; absent: the time of the scrape. */
   readonly timestampMs?: number;
 }
 
@@ -14,7 +14,7 @@ export interface Family {
   readonly samples: readonly Sample[];
 }
 
-/** Families without samples are left out. */
+/** Omits families without samples. */
 export function expositionText(families: readonly Family[]): string {
   const parts: string[] = [];
   for (const { name, help, type, samples } of families) {

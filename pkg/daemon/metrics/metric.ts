@@ -1,4 +1,4 @@
-/** Metrics that several parts of one process share: made by the first that asks, found by the others. */
+/** Metrics that several parts of a process share: the first use creates them. */
 import {
   Counter,
   type CounterConfiguration,
@@ -9,7 +9,6 @@ import {
   type Registry,
 } from 'prom-client';
 
-/** The registry's counter of that name. */
 export function counter<L extends string>(
   registry: Registry,
   configuration: Omit<CounterConfiguration<L>, 'registers'>,
@@ -18,7 +17,6 @@ export function counter<L extends string>(
   return existing instanceof Counter ? existing : new Counter({ ...configuration, registers: [registry] });
 }
 
-/** The registry's gauge of that name. */
 export function gauge<L extends string>(
   registry: Registry,
   configuration: Omit<GaugeConfiguration<L>, 'registers'>,
@@ -27,7 +25,6 @@ export function gauge<L extends string>(
   return existing instanceof Gauge ? existing : new Gauge({ ...configuration, registers: [registry] });
 }
 
-/** The registry's histogram of that name. */
 export function histogram<L extends string>(
   registry: Registry,
   configuration: Omit<HistogramConfiguration<L>, 'registers'>,
@@ -36,7 +33,7 @@ export function histogram<L extends string>(
   return existing instanceof Histogram ? existing : new Histogram({ ...configuration, registers: [registry] });
 }
 
-/** `count` bounds from `start`, each `factor` times the one before (ExponentialBuckets of the 1.24 daemons). */
+/** `count` bounds from `start`, each `factor` times the previous one (ExponentialBuckets of the 1.24 daemons). */
 export function exponentialBuckets(start: number, factor: number, count: number): number[] {
   // Rounded to ten significant digits so that the bounds read 0.0001, not 0.00009999999999999999.
   return Array.from({ length: count }, (_, i) => Number((start * factor ** i).toPrecision(10)));

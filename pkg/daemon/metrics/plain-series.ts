@@ -1,6 +1,6 @@
 /**
- * Counters and histograms for hot paths: plain numbers that become prom-client's form when they are read. A series is
- * looked up once and kept by whoever adds to it; prom-client's own would sort and join the labels at each addition.
+ * Counters and histograms for hot paths: plain numbers, converted to prom-client's form at each scrape. A caller looks
+ * a series up once and keeps it; prom-client would sort and join the labels at each addition.
  */
 import type { Metric, Registry } from 'prom-client';
 
@@ -31,7 +31,7 @@ export class CounterSeries {
 /** One series of a histogram. */
 export class HistogramSeries {
   readonly #bounds: readonly number[];
-  /** Those of smaller buckets not included; the last is for what exceeds all. */
+  /** Count per bucket, not cumulative; the last bucket is unbounded. */
   readonly counts: number[];
   sum = 0;
   count = 0;
@@ -50,14 +50,14 @@ export class HistogramSeries {
     this.count++;
   }
 
-  /** Takes in what another one with the same buckets has. */
+  /** Adds the counts of a histogram with the same buckets. */
   add(other: HistogramSeries): void {
     for (const [i, count] of other.counts.entries()) this.counts[i] = (this.counts[i] as number) + count;
     this.sum += other.sum;
     this.count += other.count;
   }
 
-  /** As prom-client has them, the buckets adding up. */
+  /** In prom-client's form, with cumulative buckets. */
   *values(name: string, labels: Labels): Generator<SeriesValue> {
     let below = 0;
     for (const [i, le] of this.#bounds.entries()) {
@@ -70,17 +70,17 @@ export class HistogramSeries {
   }
 }
 
-/** The series whose labels begin with the same values. */
+/** A node of the label tree: all series that share the values so far. */
 class Branch<S> {
-  /** By the value of the next label. */
+  /** Children by the value of the next label. */
   readonly below = new Map<string, Branch<S>>();
   series: S | undefined;
 }
 
-/** The series of one metric by the values of its labels. */
+/** All series of one metric. */
 abstract class PlainMetric<S> {
   readonly #labelNames: readonly string[];
-  /** Looked up label by label: a key put together of all values would have to be made at each look. */
+  /** Indexed label by label: a joined key would have to be built at each lookup. */
   #root = new Branch<S>();
   #all: [Labels, S][] = [];
 
@@ -99,7 +99,7 @@ abstract class PlainMetric<S> {
     });
   }
 
-  /** The series with these values, in the order of the label names. Keep it where it is added to often. */
+  /** The series with these label values, in the order of the label names. Callers on hot paths keep it. */
   labels(...values: readonly string[]): S {
     const branch = this.#branch(values);
     if (branch.series === undefined) {
@@ -110,7 +110,7 @@ abstract class PlainMetric<S> {
     return branch.series;
   }
 
-  /** Drops the series in which these labels have these values; whoever keeps one adds to nothing from then on. */
+  /** Drops the series with these label values; a kept reference no longer counts. */
   forget(of: Labels): void {
     const pairs = Object.entries(of);
     const remaining = this.#all.filter(([labels]) => pairs.some(([name, value]) => labels[name] !== value));
@@ -189,7 +189,7 @@ interface Registered {
   readonly reset: () => void;
 }
 
-/** As much of prom-client's metrics as a registry asks of them. */
+/** Registers the part of a prom-client metric that a registry uses. */
 export function registerMetric(registry: Registry, { name, help, type, values, reset }: Registered): void {
   const metric = {
     name,
@@ -203,7 +203,7 @@ export function registerMetric(registry: Registry, { name, help, type, values, r
 }
 
 export interface SummaryConfiguration extends SeriesConfiguration {
-  /** Each within (0, 1). */
+  /** Each in (0, 1). */
   readonly quantiles: readonly number[];
   readonly maxAgeMs: number;
   /** Monotonic ms. */
@@ -211,18 +211,18 @@ export interface SummaryConfiguration extends SeriesConfiguration {
 }
 
 const ages = 5;
-/** Buckets to each doubling. */
+/** Buckets per doubling. */
 const steps = 32;
-/** Seconds; what is less counts as this. */
+/** Smallest observed value, in seconds. */
 const least = 1e-6;
-/** Up to 4,000 s. */
+/** Covers up to 4,000 s. */
 const bucketCount = 32 * steps;
 
 /** One series of a summary. */
 class SummarySeries {
   readonly #ageMs: number;
   readonly #now: () => number;
-  /** The newest first. */
+  /** Newest first. */
   readonly #counts: Uint32Array[] = [new Uint32Array(bucketCount)];
   #sinceMs: number;
   sum = 0;
@@ -244,7 +244,7 @@ class SummarySeries {
     this.count++;
   }
 
-  /** NaN where nothing was observed in that time. */
+  /** NaN without observations in the window. */
   quantile(part: number): number {
     this.#rotate();
     let total = 0;
@@ -268,8 +268,8 @@ class SummarySeries {
 }
 
 /**
- * Quantiles. An observation is one addition to one of many narrow buckets, so quantiles are right to within three hundredths
- * of their value. They are those of the last hours, as release 1.24 gives them: what is older is dropped a fifth at a time.
+ * Quantiles over a sliding window, as in release 1.24. An observation increments one of many narrow buckets, which
+ * makes quantiles exact to three percent. Data expires one fifth of the window at a time.
  */
 export class PlainSummary extends PlainMetric<SummarySeries> {
   readonly #configuration: SummaryConfiguration;

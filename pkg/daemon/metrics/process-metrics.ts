@@ -1,13 +1,13 @@
 /**
- * Series about the process and the runtime, computed when they are read. Nothing runs in between, but for the observer of
- * the event loop's delay, which begins with the first reading: an idle process that nobody watches is not woken by it.
+ * Metrics of the process and the runtime, computed at each scrape. Only the observer of event loop delays runs in
+ * between; it starts at the first scrape, so an unwatched idle process is not woken.
  */
 import { readdir, readFile } from 'node:fs/promises';
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { Registry } from 'prom-client';
 import { counter, gauge } from '#daemon/metrics/metric.js';
 
-/** What of the process the series tell; the process itself fits. */
+/** The part of the process that the metrics read. */
 export interface ProcessFacts {
   readonly version: string;
   cpuUsage(): { readonly user: number; readonly system: number };
@@ -17,15 +17,15 @@ export interface ProcessFacts {
     readonly heapUsed: number;
     readonly external: number;
   };
-  /** Seconds since the process began. */
+  /** Seconds since the process started. */
   uptime(): number;
-  /** What would have ended a process that is not guarded; absent for those. */
+  /** Failures that a guarded process survived; absent for others. */
   survived?(): Survived;
 }
 
 export interface Survived {
   readonly droppedLogLines: number;
-  /** Failures that nothing had handled, by their kind. */
+  /** Unhandled failures by kind. */
   readonly strayFailures: Readonly<Record<string, number>>;
 }
 
@@ -93,10 +93,10 @@ function registerSurvived(registry: Registry, { survived }: ProcessFacts): void 
   });
 }
 
-/** What Go's 64-bit runtime reports for no limit. */
+/** Go's 64-bit runtime reports this for no limit. */
 const unlimitedBytes = 2 ** 64;
 
-/** From /proc; where there is none the series are missing. */
+/** Read from /proc; without it the series are absent. */
 function registerFiles(registry: Registry): void {
   gauge(registry, {
     name: 'process_virtual_memory_bytes',
@@ -148,10 +148,10 @@ function registerLoop(registry: Registry): void {
   });
 }
 
-/** How often the observer looks; delays include it. */
+/** Sampling interval of the observer; delays include it. */
 const delayResolutionMs = 10;
 
-/** Delays of the event loop since the last reading; zero at the first one, which begins the observation. */
+/** Delays of the event loop since the last scrape; zero at the first, which starts the observer. */
 function registerDelay(registry: Registry): void {
   const delays = monitorEventLoopDelay({ resolution: delayResolutionMs });
   const series = (name: string, help: string, nanoseconds: () => number) =>
@@ -168,7 +168,7 @@ function registerDelay(registry: Registry): void {
   );
   series('nodejs_eventloop_lag_max_seconds', 'Longest delay of the event loop', () => {
     const { max } = delays;
-    // The last of the three: the next reading begins anew.
+    // The last of the three series: start a new observation.
     delays.reset();
     return max;
   });
@@ -178,7 +178,7 @@ async function orMissing<T>(promise: Promise<T>): Promise<T | undefined> {
   try {
     return await promise;
   } catch {
-    // This system has no /proc: the series stays away rather than being wrong.
+    // Without /proc the series is absent instead of wrong.
     return undefined;
   }
 }

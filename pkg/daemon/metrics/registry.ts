@@ -1,4 +1,4 @@
-/** A daemon's metrics: one registry per daemon, so that several live in one process. */
+/** A daemon's metrics: one registry per daemon, so that several can share a process. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { gauge } from '#daemon/metrics/metric.js';
 import { type ProcessFacts, registerProcessMetrics } from '#daemon/metrics/process-metrics.js';
@@ -8,11 +8,11 @@ import { Registry } from 'prom-client';
 
 export interface CreateRegistryOptions {
   readonly dialect: Dialect;
-  /** Absent: no series about the process; for daemons that share it with others. */
+  /** Absent for daemons that share a process: no process metrics. */
   readonly process?: ProcessFacts;
 }
 
-/** A registry with the build info and, if asked for, the process's and the runtime's series. */
+/** A registry with build info and, if requested, process and runtime metrics. */
 export function createRegistry(options: CreateRegistryOptions): Registry {
   const registry = new Registry();
   const version = versionInfo(options.dialect);
@@ -37,17 +37,17 @@ export function createRegistry(options: CreateRegistryOptions): Registry {
 }
 
 export interface MetricsView {
-  /** Names of metrics that are left out. */
+  /** Names of omitted metrics. */
   readonly disabled?: ReadonlySet<string>;
   readonly labels?: LabelAllowList;
-  /** Also those that the previous minor version still had, which this one hides. */
+  /** Also shows metrics that the previous minor version still had and this one hides. */
   readonly showHidden?: boolean;
 }
 
-/** Deprecated in 1.23, so hidden in 1.24 unless asked for, and gone in the next. */
+/** Deprecated in 1.23, so hidden in 1.24 by default and gone in the next release. */
 const hiddenMetrics: ReadonlySet<string> = new Set(['scheduler_e2e_scheduling_duration_seconds']);
 
-/** The registry's text as the options want it seen. */
+/** Prometheus text of the registry, filtered by the view. */
 export async function metricsText(registry: Registry, view: MetricsView = {}): Promise<string> {
   const { disabled = new Set(), labels = new Map(), showHidden = false } = view;
   const metrics = registry.getMetricsAsArray() as unknown as readonly {
@@ -55,7 +55,7 @@ export async function metricsText(registry: Registry, view: MetricsView = {}): P
     get?(): Promise<unknown>;
   }[];
   const texts = metrics
-    // What is disabled stays away whoever asks for it.
+    // Disabled metrics stay hidden even if hidden ones are shown.
     .filter(({ name }) => !disabled.has(name) && (showHidden || !hiddenMetrics.has(name)))
     .map(async (metric) => {
       const allowed = labels.get(metric.name);
@@ -81,7 +81,7 @@ function escapeText(text: string): string {
   return text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n');
 }
 
-/** How the options of metrics want them seen. */
+/** Builds a view from the metrics options. */
 
 export function metricsView(values: Partial<MetricsValues>): MetricsView {
   return {
@@ -91,9 +91,9 @@ export function metricsView(values: Partial<MetricsValues>): MetricsView {
   };
 }
 
-/** Keeps the values of labels within a list, so that a metric has no more series than somebody wants to pay for. */
+/** Restricts label values to a list, which bounds the number of series of a metric. */
 
-/** What a metric's `get()` of prom-client resolves with, as far as it matters here. */
+/** The part of prom-client's `get()` result that is used here. */
 export interface MetricData {
   readonly name: string;
   readonly help: string;
@@ -107,10 +107,10 @@ export interface MetricValue {
   readonly metricName?: string;
 }
 
-/** Label → allowed values, by the metric's name. */
+/** Metric name → label → allowed values. */
 export type LabelAllowList = ReadonlyMap<string, ReadonlyMap<string, ReadonlySet<string>>>;
 
-/** From `MetricName,LabelName` → `value,value`. Malformed names are the option rules' to refuse. */
+/** Parses `MetricName,LabelName` → `value,value`. The option rules refuse malformed names. */
 export function labelAllowList(option: Readonly<Record<string, string>>): LabelAllowList {
   const result = new Map<string, Map<string, ReadonlySet<string>>>();
   for (const [key, values] of Object.entries(option)) {
@@ -122,7 +122,7 @@ export function labelAllowList(option: Readonly<Record<string, string>>): LabelA
   return result;
 }
 
-/** What is not in the list becomes `unexpected`, as in release 1.24; series that become the same are added up. */
+/** Replaces values outside the list by `unexpected`, as in release 1.24, and merges series that become equal. */
 export function constrain(data: MetricData, allowed: ReadonlyMap<string, ReadonlySet<string>>): MetricData {
   const merged = new Map<string, MetricValue>();
   for (const item of data.values) {

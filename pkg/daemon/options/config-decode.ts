@@ -1,4 +1,4 @@
-/** Reads plain data by a table of fields: unknown fields and wrong types are errors that name the field. */
+/** Decodes plain data by a table of fields. Unknown fields and wrong types are errors that name the field. */
 
 import { DecodeError } from '#apimachinery/codec/json/decode-error.js';
 import { parseYAML } from '#apimachinery/codec/yaml.js';
@@ -14,16 +14,16 @@ export type ScalarType =
   | 'string'
   /** `1m30s`. */
   | 'duration'
-  /** A number of nanoseconds, or the text of a duration. */
+  /** A number of nanoseconds, or a duration text. */
   | 'nanoseconds'
   /** A resource quantity, as text or number. */
   | 'quantity'
-  /** Anything; whoever it is meant for judges it. */
+  /** Anything; its reader validates it. */
   | 'any';
 
 export type FieldType =
   | ScalarType
-  /** Zero or empty says the same as absent. */
+  /** Zero or empty means absent. */
   | { readonly unsetWhenZero: ScalarType }
   | { readonly listOf: FieldType }
   | { readonly mapOf: FieldType }
@@ -36,7 +36,7 @@ export type Plain = Readonly<Record<string, unknown>>;
 export const isPlain = (value: unknown): value is Plain =>
   typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** The fields that say something: without nulls and without zeros that mean "absent". Adds what is wrong to `errors`. */
+/** Decodes the fields; nulls, and zeros that mean "absent", are left out. Appends problems to `errors`. */
 export function decodeFields(
   table: FieldTable,
   value: Plain,
@@ -126,7 +126,7 @@ function wrong(errors: string[], path: string, expected: string, value: unknown)
   return undefined;
 }
 
-/** A configuration file's object, JSON or YAML, in which no field comes twice. Throws OptionsError. */
+/** Parses a configuration file, JSON or YAML, and refuses duplicate fields. Throws OptionsError. */
 export function parseConfigText(text: string): Plain {
   let file: unknown;
   try {

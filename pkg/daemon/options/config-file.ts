@@ -1,10 +1,10 @@
-/** Lays a daemon's config file under its command line: what the command line gave wins. */
+/** Merges a daemon's config file with its command line; the command line wins. */
 import { deepFreeze } from '#apimachinery/freeze.js';
 import { OptionsError, type OptionDeclaration, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 import { OptionValueError, parseValue } from '#daemon/options/value.js';
 
-/** The options with the file's fields (by each option's `configField`) where the command line gave none. */
+/** Fills options that the command line did not set from the file's fields (`configField`). */
 export function overlayConfig<T extends OptionTable>(
   table: T,
   options: ParsedOptions<T>,

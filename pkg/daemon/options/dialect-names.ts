@@ -1,11 +1,10 @@
-/** The spelling of option names that hold the product's name. */
+/** Spelling of option names that contain the product's name. */
 import { type Dialect, orchDialect } from '#apimachinery/dialect.js';
 import type { OptionDeclaration, OptionTable } from '#daemon/options/option.js';
 
 /**
- * The name that a command line of that dialect uses for an option: `orch-api-qps` is `kube-api-qps`,
- * `nodeagent-timeout` is `kubelet-timeout`, `authorization-orchconfig` is `authorization-kubeconfig`.
- * A name without the product's part stays as it is.
+ * An option's name in a dialect: `orch-api-qps` is `kube-api-qps`, `nodeagent-timeout` is `kubelet-timeout`,
+ * `authorization-orchconfig` is `authorization-kubeconfig`. Other names are unchanged.
  */
 export function productOption(dialect: Dialect, name: string): string {
   const words = new Map([
@@ -19,14 +18,14 @@ export function productOption(dialect: Dialect, name: string): string {
     .join('-');
 }
 
-/** The name by which command lines of the dialect know the option. */
+/** The name that a dialect's help and messages show. */
 function shownName(name: string, { aliases = [] }: OptionDeclaration, dialect: Dialect): string {
   if (dialect === orchDialect) return name;
   const spelled = productOption(dialect, name);
   return aliases.find((alias) => alias === spelled || alias.startsWith(`${dialect.product}-`)) ?? name;
 }
 
-/** The table as help texts of the dialect show it: by its names, which are no longer others. */
+/** The table under the names that the dialect's help shows. */
 export function withShownNames(table: OptionTable, dialect: Dialect): OptionTable {
   const entries = Object.entries(table).map(([name, declaration]): [string, OptionDeclaration] => {
     const shown = shownName(name, declaration, dialect);
@@ -36,7 +35,7 @@ export function withShownNames(table: OptionTable, dialect: Dialect): OptionTabl
   return Object.fromEntries(entries);
 }
 
-/** The text with each option of the table that it speaks of (`--name`) in the spelling of the dialect. */
+/** Replaces each option name (`--name`) in the text by the dialect's spelling. */
 export function withSpelledOptions(text: string, table: OptionTable, dialect: Dialect): string {
   if (dialect === orchDialect) return text;
   return text.replace(/--([a-z0-9]+(?:-[a-z0-9]+)*)/g, (written, name: string) => {
@@ -45,7 +44,7 @@ export function withSpelledOptions(text: string, table: OptionTable, dialect: Di
   });
 }
 
-/** The table in which every option also goes by its name in the dialect. Values keep the table's own names. */
+/** Adds the dialect's name of each option as an alias. Values keep the table's names. */
 export function withDialectNames<T extends OptionTable>(table: T, dialect: Dialect): T {
   const entries = Object.entries(table).map(([name, declaration]): [string, OptionDeclaration] => {
     const spelled = productOption(dialect, name);

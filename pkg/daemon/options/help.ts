@@ -1,4 +1,4 @@
-/** The `--help` and `--version` texts of a program, made from its option table. */
+/** Renders `--help` from an option table. */
 import { formatDuration } from '#apimachinery/duration.js';
 import type { OptionDeclaration, OptionTable, OptionType } from '#daemon/options/option.js';
 
@@ -6,7 +6,7 @@ export interface HelpSettings {
   readonly program: string;
   /** What the program does, in one or more sentences. */
   readonly description: string;
-  /** Line width; 100 unless told. */
+  /** Line width; default 100. */
   readonly columns?: number;
 }
 
@@ -31,7 +31,7 @@ const builtIn: OptionTable = {
   },
 };
 
-/** The whole help text, one section per heading, sections and options in alphabetical order. */
+/** The whole help text, with sections and options in alphabetical order. */
 export function helpText(table: OptionTable, settings: HelpSettings): string {
   const columns = Math.max(60, settings.columns ?? 100);
   const sections = new Map<string, [string, OptionDeclaration][]>();
@@ -69,7 +69,7 @@ function meaningOf(declaration: OptionDeclaration): string {
   return parts.join(' ');
 }
 
-/** The default as the command line would write it; undefined when it is the type's zero value. */
+/** The default in command line syntax; undefined if it is the type's zero value. */
 export function formatDefault({ type, default: value }: OptionDeclaration): string | undefined {
   if (value === undefined || value === '' || value === false || value === 0) return undefined;
   if (type === 'duration' && typeof value === 'number') return formatDuration(value);
@@ -93,6 +93,6 @@ function wrap(text: string, columns: number): string[] {
     }
     lines.push(line);
   }
-  // A no-break space only kept words on one line.
+  // No-break spaces only kept words on one line.
   return lines.map((line) => line.replaceAll('\u00a0', ' '));
 }

@@ -10,7 +10,7 @@
 export type OptionType =
   /** JavaScript string. */
   | 'string'
-  /** Comma list, repeatable: string[]. */
+  /** Comma-separated and repeatable: string[]. */
   | 'strings'
   /** Repeatable, not split at commas: string[]. */
   | 'stringArray'
@@ -33,34 +33,34 @@ export interface OptionDeclaration {
   readonly default?: unknown;
   /** Allowed values. */
   readonly oneOf?: readonly string[];
-  /** Allowed values where a rule checks them: with other values, or together with the other options. Help shows them. */
+  /** Allowed values that a rule checks, with others or in combination; shown in help. */
   readonly choices?: readonly string[];
-  /** What is wrong with the text of one occurrence, beside its type; undefined: nothing. */
+  /** What is wrong with one occurrence's text, apart from its type; undefined: nothing. */
   readonly check?: (text: string) => string | undefined;
-  /** Of an integer: it has no sign. */
+  /** For integers: no sign allowed. */
   readonly unsigned?: true;
-  /** Of a number: errors are in the words of Go's own flag package, which 1.24 reads these few with. */
+  /** For numbers: error texts of Go's own flag package, which 1.24 uses for these few. */
   readonly plainErrors?: true;
-  /** Smallest value of a number; of a duration in milliseconds. */
+  /** Smallest value; durations in milliseconds. */
   readonly min?: number;
-  /** Of a number: words that stand for some, in capitals; they are read whatever their case is. */
+  /** For numbers: names of values, in capitals; matched case-insensitively. */
   readonly words?: Readonly<Record<string, number>>;
-  /** Of a map: a key may stand alone, for an empty value. */
+  /** For maps: a key may stand alone and has an empty value then. */
   readonly bareKeys?: true;
-  /** Of a map: pairs may be quoted, and a single one is taken whole, so that both parts may contain commas. */
+  /** For maps: pairs may be quoted. A single pair is taken whole, so both parts may contain commas. */
   readonly quotedPairs?: true;
   /** Text that follows `has been deprecated, `. */
   readonly deprecated?: string;
-  /** Nothing acts on it yet, or, where a text says why, ever: setting it logs a warning that says so. */
+  /** The option has no effect: `true` for not yet, or a text that says why. Setting it logs a warning. */
   readonly inert?: true | string;
-  /** Values of an inert option that come true all the same, and need no warning. */
+  /** Values of an inert option that need no warning, because they describe what happens anyway. */
   readonly inertUnless?: readonly string[];
-  /** Its text where it stands alone, which it then always does when no `=` follows. */
+  /** Value when no `=` follows the option. */
   readonly alone?: string;
   readonly shorthand?: string;
-  /** Other names that the command line may use for it; values and messages know the table's name alone. */
+  /** Other names on the command line; values and messages use the table's name. */
   readonly aliases?: readonly string[];
-  /** Dotted path of the field in the daemon's config file that this option overrides. */
+  /** Path of the config file field that this option overrides. */
   readonly configField?: string;
 }
 
@@ -80,10 +80,10 @@ type ValueOf<D extends OptionDeclaration> = D['type'] extends 'string'
           ? Readonly<Record<string, boolean>>
           : number;
 
-/** The frozen values of a table, by option name without dashes in front. */
+/** The frozen values of a table, by option name without leading dashes. */
 export type OptionValues<T extends OptionTable> = { readonly [K in keyof T]: ValueOf<T[K]> };
 
-/** Everything that is wrong with a command line, at once. */
+/** All problems of a command line at once. */
 export class OptionsError extends Error {
   override readonly name = 'OptionsError';
   readonly messages: readonly string[];

@@ -1,8 +1,8 @@
 /**
  * Parses a command line by an option table.
  *
- * Accepted: `--name=value`, `--name value`, `--bool`, `-x value`, `-xvalue`, `-x=value`; underscores for dashes;
- * `--` ends the options. `-h`, `--help` and `--version` are always there. All errors are reported at once.
+ * Accepted: `--name=value`, `--name value`, `--bool`, `-x value`, `-xvalue`, `-x=value`; underscores for dashes; `--`
+ * ends the options. `-h`, `--help` and `--version` always exist. All errors are reported at once.
  */
 
 import { quoted } from '#apimachinery/errors/shown.js';
@@ -13,9 +13,9 @@ import { defaultValue, OptionValueError, parseValue } from '#daemon/options/valu
 export interface ParsedOptions<T extends OptionTable> {
   /** Deep-frozen. */
   readonly values: OptionValues<T>;
-  /** Names of the options that the command line gave. */
+  /** Options set on the command line. */
   readonly given: ReadonlySet<string>;
-  /** About deprecated and inert options; to be logged. */
+  /** Warnings about deprecated and inert options, to be logged. */
   readonly warnings: readonly string[];
   /** Arguments that are not options. */
   readonly args: readonly string[];
@@ -40,7 +40,7 @@ interface State {
   readonly given: Map<string, unknown>;
   readonly errors: string[];
   readonly args: string[];
-  /** Arguments still to be read, next one last. */
+  /** Arguments not yet read, the next one last. */
   readonly rest: string[];
   help: boolean;
   version: string | undefined;
@@ -70,7 +70,7 @@ export function parseOptions<T extends OptionTable>(
   for (let arg = state.rest.pop(); arg !== undefined; arg = state.rest.pop()) readArgument(state, arg);
   if (state.help) return { kind: 'help' };
   if (settings.allowArgs !== true) {
-    // Arguments are looked at when the options are all right.
+    // Arguments are checked only if all options are valid.
     if (state.args.length > 0 && state.errors.length === 0) {
       const args = `[${state.args.map(quoted).join(' ')}]`;
       state.errors.push(`${quoted(settings.program)} does not take any arguments, got ${args}`);
@@ -130,7 +130,7 @@ function readBuiltIn(state: State, name: string, inline: string | undefined, arg
     const near = nearest(name, [...Object.keys(state.table), ...state.aliases.keys(), 'help', 'version']);
     const hint = near === undefined ? '' : ` (did you mean --${near}?)`;
     state.errors.push(`unknown flag: ${arg.split('=', 1)[0]}${hint}`);
-    // A value written apart would otherwise be reported as an argument of its own.
+    // A separate value would otherwise be reported as an argument.
     const next = state.rest.at(-1);
     if (inline === undefined && next !== undefined && !next.startsWith('-')) state.rest.pop();
   }
@@ -184,7 +184,7 @@ function warningsOf(table: OptionTable, given: ReadonlyMap<string, unknown>): st
   return warnings;
 }
 
-/** The known name that is at most two edits away, or that the written one begins. */
+/** The option name at most two edits away, or one that starts with the written text. */
 function nearest(written: string, names: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestDistance = 3;

@@ -1,8 +1,8 @@
-/** Rules over parsed options; every violation is reported, not only the first. */
+/** Validation rules over parsed options; every violation is reported. */
 import { OptionsError, type OptionTable, type OptionValues } from '#daemon/options/option.js';
 import type { ParsedOptions } from '#daemon/options/parse.js';
 
-/** Returns one message per violation. Must not change anything. */
+/** Returns one message per violation. Must not modify anything. */
 export type Rule<V> = (values: V, given: ReadonlySet<string>) => readonly string[];
 
 /** Throws OptionsError with the messages of all rules. */
@@ -14,7 +14,7 @@ export function validateOptions<T extends OptionTable>(
   if (messages.length > 0) throw new OptionsError(messages);
 }
 
-/** Rules of which one alone is looked at where those before have nothing to say: the messages of the first that has any. */
+/** Evaluates rules in order and returns the messages of the first that has any. */
 export function inOrder<V>(...rules: readonly Rule<V>[]): Rule<V> {
   return (values, given) => {
     for (const rule of rules) {
@@ -25,19 +25,18 @@ export function inOrder<V>(...rules: readonly Rule<V>[]): Rule<V> {
   };
 }
 
-/** Rules whose messages are reported together. */
+/** Combines rules and reports all messages. */
 export function allOf<V>(...rules: readonly Rule<V>[]): Rule<V> {
   return (values, given) => rules.flatMap((rule) => rule(values, given));
 }
 
 type Numbers<K extends string> = { readonly [P in K]: number };
 
-/** The number is greater than zero. */
 export function positive<K extends string>(name: K): Rule<Numbers<K>> {
   return (values) => (values[name] > 0 ? [] : [`--${name} must be greater than zero`]);
 }
 
-/** Either both options are given or neither. */
+/** Both options are set or neither is. */
 export function together(a: string, b: string): Rule<unknown> {
   return (_values, given) => (given.has(a) === given.has(b) ? [] : [`--${a} and --${b} must be given together`]);
 }

@@ -1,4 +1,4 @@
-/** From the text of one option to its value, per type. Errors are worded as Go's flag libraries word them. */
+/** Parses option values by type. Errors use the words of Go's flag libraries. */
 
 import { formatDuration, parseDuration } from '#apimachinery/duration.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -60,7 +60,7 @@ function splitCommas(text: string): string[] {
   return [...parts, part];
 }
 
-/** `a=1,b,c=`: as 1.24 reads its `--runtime-config`. */
+/** `a=1,b,c=`: 1.24's syntax of `--runtime-config`. */
 function parseBarePairs(text: string): [string, string][] {
   return text
     .split(',')
@@ -71,7 +71,7 @@ function parseBarePairs(text: string): [string, string][] {
     });
 }
 
-/** `a=1,b=2`: as 1.24 reads most of its maps. */
+/** `a=1,b=2`: 1.24's syntax of most maps. */
 function parsePlainPairs(text: string, valueType: 'string' | 'bool'): [string, string][] {
   return text
     .split(',')
@@ -104,8 +104,8 @@ function duration(text: string): number {
 }
 
 /**
- * The value after one more occurrence of the option; `previous` is what earlier occurrences gave (undefined for the
- * first, so that the default is replaced and not added to). Throws OptionValueError.
+ * The value after another occurrence of the option. `previous` is the value of earlier occurrences; undefined for the
+ * first, which replaces the default. Throws OptionValueError.
  */
 export function parseValue(declaration: OptionDeclaration, text: string, previous: unknown): unknown {
   const { check, oneOf, min } = declaration;
@@ -158,7 +158,7 @@ function parseByType(declaration: OptionDeclaration, text: string, previous: unk
   }
 }
 
-/** The value of an option that nobody gives. */
+/** The value of an option that is not set. */
 export function defaultValue(declaration: OptionDeclaration): unknown {
   if (declaration.default !== undefined) return structuredClone(declaration.default);
   switch (declaration.type) {

@@ -1,12 +1,12 @@
 import type { ChildProcess } from 'node:child_process';
 import { realClock } from '#apimachinery/clock.js';
 
-/** How long what has ended is read from, where a child of its own holds the other end. */
+/** How long output is read after the exit, if a grandchild still holds it open. */
 const lingerMs = 500;
 
 /**
- * Exit code and signal (one of them null) of a child that has just been started, once its output is read; rejects with
- * the system's error when it could not be started. Children of the child that hold its output open do not hold this up.
+ * Exit code and signal of a child (one is null), once its output is read. Rejects with the system's error if the child
+ * cannot start. Grandchildren that hold the output open do not delay it.
  */
 export function childExit(child: ChildProcess): Promise<[number | null, NodeJS.Signals | null]> {
   return new Promise((resolve, reject) => {
@@ -17,7 +17,7 @@ export function childExit(child: ChildProcess): Promise<[number | null, NodeJS.S
         child.stdout?.destroy();
         child.stderr?.destroy();
       };
-      // Not before the event loop has looked at the output once more: it may have been held up for all of that time.
+      // Let the event loop read the output once more: it may have been blocked all that time.
       const timer = realClock.setTimer(() => setImmediate(release), lingerMs);
       child.once('close', () => timer.cancel());
     });

@@ -1,4 +1,4 @@
-/** The process of a daemon, made safe against what must not end it. For `main.ts` files alone. */
+/** Protects a daemon's process from failures that must not end it. For `main.ts` files only. */
 import { fileOutput, type LogOutput, streamOutput } from '#daemon/log/log-output.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { ProcessFacts } from '#daemon/metrics/process-metrics.js';
@@ -8,20 +8,20 @@ import { isatty } from 'node:tty';
 
 export interface GuardedProcess extends ProgramProcess, ProcessFacts {
   constrainedMemory(): number;
-  /** From now on what was survived is told there; `flush` writes what waits before the process ends. */
+  /** Reports survived failures to this log; `flush` writes buffered lines before the process ends. */
   reportTo(log: Logger, flush: () => void): void;
 }
 
 const standardError = 2;
 
 /**
- * Listens for failures that nothing handles, and gives daemons a standard error that drops lines instead of failing. To be
- * called once, before anything else.
+ * Handles unhandled failures, and replaces standard error by one that drops lines instead of failing. Call it once,
+ * first.
  */
 export function guard(process: NodeJS.Process): GuardedProcess {
   const lastResort = new LastResort(process);
   const stderr = standardErrorOf(process);
-  // A reader that has gone away (`| head`) is no failure.
+  // A reader that closed the pipe (`| head`) is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') process.exitCode = 1;
   });
@@ -64,18 +64,18 @@ function standardErrorOf(process: NodeJS.Process): LogOutput {
  * Both are defects, whatever the outcome: each of these failures has a place where it should have been handled.
  */
 
-/** What of the process it touches. */
+/** The part of the process that is used. */
 export interface FailingProcess {
   on(event: 'unhandledRejection', listener: (reason: unknown) => void): unknown;
   on(event: 'uncaughtException', listener: (error: unknown) => void): unknown;
-  /** Ends the process at once. */
+  /** Ends the process immediately. */
   exit(code: number): void;
 }
 
-/** Kinds of failures that the process survives. */
+/** Failures that the process survives. */
 export type StrayKind = 'rejection' | 'stream';
 
-/** Calls of the system that streams and servers make on their own time, so that no function of ours is left halfway. */
+/** System calls that streams and servers issue by themselves, so that no function of ours is interrupted. */
 const streamCalls: ReadonlySet<string> = new Set([
   'accept',
   'connect',
@@ -86,11 +86,11 @@ const streamCalls: ReadonlySet<string> = new Set([
   'writev',
 ]);
 
-/** Codes of the runtime's and its libraries' errors that concern one stream or connection. */
+/** Error codes of the runtime and its libraries that concern one stream or connection. */
 const streamCodes =
   /^(ERR_(STREAM|HTTP|HTTP2|HTTPS?_|SSL|TLS|SOCKET|IPC)|HPE_|WS_ERR_|Z_|ECONNRESET$|EPIPE$|ABORT_ERR$)/;
 
-/** True for the failure of one stream, connection or server. */
+/** True for the failure of a single stream, connection or server. */
 export function isStreamFailure(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, syscall } = error as NodeJS.ErrnoException;
@@ -103,7 +103,7 @@ export class LastResort {
   #log: Logger | undefined;
   #flush: () => void = () => undefined;
 
-  /** Listens from now on. */
+  /** Starts listening. */
   constructor(process: FailingProcess) {
     this.#process = process;
     process.on('unhandledRejection', (reason) => this.#survived('rejection', reason));
@@ -113,12 +113,11 @@ export class LastResort {
     });
   }
 
-  /** Failures that the process has survived. */
   get strays(): Readonly<Record<StrayKind, number>> {
     return this.#strays;
   }
 
-  /** From now on failures are told there; `flush` writes what waits before the process ends. */
+  /** Reports failures to this log; `flush` writes buffered lines before the process ends. */
   reportTo(log: Logger, flush: () => void): void {
     this.#log = log;
     this.#flush = flush;

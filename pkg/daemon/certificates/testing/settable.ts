@@ -1,4 +1,4 @@
-/** A followed value that the test sets. */
+/** A followed value that a test sets. */
 import type { Followed } from '#daemon/certificates/followed-file.js';
 
 export class Settable<T> implements Followed<T> {

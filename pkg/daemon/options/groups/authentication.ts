@@ -1,4 +1,6 @@
-/** Options of delegated authentication and authorization: the daemon asks the API server who asks, and whether they may. */
+/**
+ * Options of delegated authentication and authorization: the daemon asks the API server about users and their rights.
+ */
 import { quoted } from '#apimachinery/errors/shown.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
@@ -6,7 +8,7 @@ import type { Rule } from '#daemon/options/validate.js';
 const authentication = 'Authentication';
 const authorization = 'Authorization';
 
-/** The options; the scheduler tolerates failed lookups by default, the controller manager does not. */
+/** The scheduler tolerates failed lookups by default, the controller manager does not. */
 export function delegatedAuthOptions<const B extends boolean>(defaults: { readonly tolerateLookupFailure: B }) {
   return {
     'authentication-orchconfig': {
@@ -99,7 +101,7 @@ export function delegatedAuthOptions<const B extends boolean>(defaults: { readon
 
 export type DelegatedAuthValues = OptionValues<ReturnType<typeof delegatedAuthOptions<boolean>>>;
 
-/** What 1.24 refuses about these options. */
+/** Combinations that 1.24 refuses. */
 export const delegatedAuthRules: Rule<DelegatedAuthValues> = (values, given) => {
   const messages: string[] = [];
   for (const path of values['authorization-always-allow-paths']) {
@@ -118,7 +120,9 @@ const headerLists = [
   'requestheader-allowed-names',
 ] as const;
 
-/** What 1.24 refuses about the options of an authenticating proxy, the first empty value of each alone. */
+/**
+ * Empty values that 1.24 refuses in the options of an authenticating proxy; only the first of each option is reported.
+ */
 export const requestHeaderRules: Rule<Pick<DelegatedAuthValues, (typeof headerLists)[number]>> = (values) =>
   headerLists
     .filter((name) => values[name].some((value) => value.trim() === ''))

@@ -4,7 +4,7 @@ import type { Rule } from '#daemon/options/validate.js';
 
 const section = 'Client connection';
 
-/** The options with the daemon's own rates. */
+/** The options with the daemon's default rates. */
 export function clientConnectionOptions(defaults: {
   readonly qps: number;
   readonly burst: number;
@@ -42,7 +42,7 @@ export function clientConnectionOptions(defaults: {
 
 export type ClientConnectionValues = OptionValues<ReturnType<typeof clientConnectionOptions>>;
 
-/** Requests beyond the rate need room: what 1.24 refuses when it makes the client. */
+/** 1.24 refuses a rate without a burst when it creates the client. */
 export const burstRule: Rule<Pick<ClientConnectionValues, 'orch-api-qps' | 'orch-api-burst'>> = (values) =>
   values['orch-api-qps'] > 0 && values['orch-api-burst'] <= 0
     ? ['burst is required to be greater than 0 when RateLimiter is not set and QPS is set to greater than 0']

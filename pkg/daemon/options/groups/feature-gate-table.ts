@@ -1,10 +1,10 @@
-/** The feature gates of release 1.24: what is known, how mature it is and whether it is on unless told otherwise. */
+/** Feature gates of release 1.24: names, maturity and defaults. */
 
 export interface FeatureGate {
-  /** `ga` and `deprecated`: it will go in a later release. */
+  /** `ga` and `deprecated` gates disappear in a later release. */
   readonly stage: 'alpha' | 'beta' | 'ga' | 'deprecated';
   readonly default: boolean;
-  /** It can be set to its default alone. */
+  /** Only the default may be set. */
   readonly locked?: true;
 }
 
@@ -154,7 +154,7 @@ export const featureGateTable = {
 
 export type FeatureGateName = keyof typeof featureGateTable;
 
-/** Gates whose names in release 1.24 are of products and vendors: they go by both names. */
+/** Release 1.24 names these gates after products and vendors; both names are accepted. */
 const otherNames: Readonly<Record<string, FeatureGateName>> = {
   CSIMigrationAWS: 'CSIMigrationCloudA',
   CSIMigrationAzureDisk: 'CSIMigrationCloudBDisk',
@@ -183,7 +183,7 @@ const otherNames: Readonly<Record<string, FeatureGateName>> = {
   WindowsHostProcessContainers: 'AltOSHostProcessContainers',
 };
 
-/** The table's name of a gate, or the name itself where there is no such gate. */
+/** The table's name of a gate; an unknown name is returned as it is. */
 export function gateName(name: string): string {
   return Object.hasOwn(otherNames, name) ? (otherNames[name] ?? name) : name;
 }

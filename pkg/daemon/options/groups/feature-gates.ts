@@ -1,4 +1,4 @@
-/** The `--feature-gates` option and what it means. */
+/** The `--feature-gates` option. */
 import { quoted } from '#apimachinery/errors/shown.js';
 import {
   type FeatureGate,
@@ -17,7 +17,7 @@ function gateOf(name: string): FeatureGate | undefined {
   return Object.hasOwn(gates, own) ? gates[own] : undefined;
 }
 
-/** What 1.24 refuses about one occurrence of the option: the first of its pairs that is not one. */
+/** The error that 1.24 reports for one occurrence of the option: that of its first invalid pair. */
 function gatesError(text: string): string | undefined {
   for (const pair of text.split(',')) {
     if (pair === '') continue;
@@ -41,7 +41,7 @@ export const featureGateOptions = {
     section: 'Generic',
     meaning: [
       'Switches for features, key=true|false, comma separated. AllAlpha and AllBeta stand for all of that stage. Gates:',
-      // As in 1.24: the others will go.
+      // As in 1.24: the other stages will disappear.
       ...Object.entries(gates)
         .filter(([, { stage }]) => stage === 'alpha' || stage === 'beta')
         .map(([name, gate]) => `${name} (${gate.stage.toUpperCase()}, default=${gate.default})`),
@@ -49,7 +49,7 @@ export const featureGateOptions = {
   },
 } as const satisfies OptionTable;
 
-/** Unknown gates are errors, and locked ones that are not left at their default; in the words of 1.24. */
+/** Refuses unknown gates, and locked gates that are not set to their default, in 1.24's words. */
 function gateError(name: string, on: boolean): string | undefined {
   if (families.has(name)) return undefined;
   const gate = gateOf(name);
@@ -58,14 +58,14 @@ function gateError(name: string, on: boolean): string | undefined {
   return `cannot set feature gate ${name} to ${on}, feature is locked to ${gate.default}`;
 }
 
-/** The same for gates that do not come from the command line: a configuration file's, or another program's. */
+/** The same check for gates from a configuration file or another program. */
 export const featureGateRules: Rule<OptionValues<typeof featureGateOptions>> = (values) =>
   Object.entries(values['feature-gates']).flatMap(([name, on]) => {
     const error = gateError(name, on);
     return error === undefined ? [] : [`--feature-gates: ${error}`];
   });
 
-/** One warning for each gate of the option's value that will go, or is not among those that act in the daemon. */
+/** One warning per gate that will disappear or that the daemon does not use. */
 export function idleGateWarnings(values: Readonly<Record<string, boolean>>, acting: readonly string[]): string[] {
   const acts = (name: string): boolean => {
     if (!families.has(name)) return acting.includes(gateName(name));
@@ -77,7 +77,7 @@ export function idleGateWarnings(values: Readonly<Record<string, boolean>>, acti
     const stage = gate?.stage === 'ga' ? 'GA' : 'deprecated';
     return [
       ...(leaves ? [`Setting ${stage} feature gate ${name}=${on}. It will be removed in a future release.`] : []),
-      // What will go is as its default says, which is nothing to be warned of where that was meant.
+      // A disappearing gate set to its default needs no warning: it acts as set.
       ...(acts(name) || (leaves && gate?.default === on)
         ? []
         : [`Feature gate ${name} has no effect: nothing in this daemon depends on it yet`]),
@@ -85,13 +85,12 @@ export function idleGateWarnings(values: Readonly<Record<string, boolean>>, acti
   });
 }
 
-/** Which features are on. */
 export class FeatureGates {
   readonly #overrides: Readonly<Record<string, boolean>>;
-  /** Answers given before: every write of a pod asks of a dozen gates. */
+  /** Cached decisions: every pod write checks a dozen gates. */
   readonly #decisions = new Map<FeatureGateName, boolean>();
 
-  /** `overrides`: the option's value; a gate named in it wins over AllAlpha and AllBeta. */
+  /** `overrides`: the option's value; a gate in it wins over AllAlpha and AllBeta. */
   constructor(overrides: Readonly<Record<string, boolean>> = {}) {
     this.#overrides = Object.fromEntries(Object.entries(overrides).map(([name, on]) => [gateName(name), on]));
   }

@@ -11,7 +11,7 @@ export const genericOptions = {
   },
 } as const satisfies OptionTable;
 
-/** The dialect a command line asks for, read before the option table (whose defaults depend on it) is made. */
+/** The dialect of a command line. Read before the option table is built, because its defaults depend on it. */
 export function dialectArgument(argv: readonly string[]): string {
   let name: string = genericOptions.dialect.default;
   for (const [index, arg] of argv.entries()) {

@@ -2,7 +2,7 @@
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';
 
-/** The last one is a key in etcd, for daemons that are told where etcd is. */
+/** `etcdleases` is a key in etcd, for daemons that know etcd's address. */
 export const resourceLocks = ['leases', 'endpointsleases', 'configmapsleases', 'etcdleases'] as const;
 
 const section = 'Leader election';
@@ -67,10 +67,10 @@ export function leaderElectionOptions(defaults: { readonly resourceName: string;
 
 export type LeaderElectionValues = OptionValues<ReturnType<typeof leaderElectionOptions>>;
 
-/** Jitter that client-go adds to the retry period; the renew deadline must be longer than a jittered retry. */
+/** client-go adds this jitter to the retry period; the renew deadline must be longer than a jittered retry. */
 const retryJitterFactor = 1.2;
 
-/** Why the lock is none, in the words of 1.24. */
+/** Why the lock type is invalid, in 1.24's words. */
 function lockError(kind: string): string | undefined {
   if (resourceLocks.some((each) => each === kind)) return undefined;
   if (kind === 'endpoints' || kind === 'configmaps') return `${kind} lock is removed, migrate to ${kind}leases`;
@@ -78,8 +78,8 @@ function lockError(kind: string): string | undefined {
 }
 
 /**
- * What 1.24 refuses about these options when it comes to lead: the first fault; nothing when leader election is off.
- * `failure`: the daemon's words for a lock that it cannot make.
+ * The first problem that 1.24 reports about these options; nothing when leader election is off. `failure`: the daemon's
+ * prefix for an invalid lock.
  */
 export function leaderElectionRules(failure: string): Rule<LeaderElectionValues> {
   return (values) => leaderElectionErrors(values, failure);
@@ -104,7 +104,7 @@ function leaderElectionErrors(values: LeaderElectionValues, failure: string): st
   if (((values['etcd-certfile'] ?? '') === '') !== ((values['etcd-keyfile'] ?? '') === '')) {
     return ['--etcd-certfile and --etcd-keyfile must be given together'];
   }
-  // 1.24 tries to get a lock without a name for ever.
+  // 1.24 retries a lock without a name for ever.
   if (values['leader-elect-resource-name'] === '') return ['--leader-elect-resource-name is required'];
   return values['leader-elect-resource-namespace'] === '' ? ['--leader-elect-resource-namespace is required'] : [];
 }

@@ -7,7 +7,7 @@ const section = 'Logs';
 
 const formats = ['text', 'json'] as const;
 
-/** What 1.24 refuses about one occurrence of `--vmodule`. */
+/** The error that 1.24 reports for one occurrence of `--vmodule`. */
 function vmoduleError(text: string): string | undefined {
   for (const item of text.split(',')) {
     if (item === '') continue;
@@ -66,7 +66,7 @@ export const loggingRules: Rule<LoggingValues> = (values) => {
   return messages;
 };
 
-/** Options of the logging library that 1.24 is leaving: still accepted, none has an effect. */
+/** Options of the logging library that 1.24 is removing: accepted without effect. */
 
 const common = {
   section: 'Logs',

@@ -1,6 +1,5 @@
 /**
- * What can be said of the service proxy wherever it runs: in a program of its own, or beside a node agent in its process.
- * Each names these options in its own way.
+ * Options of the service proxy, both as a program of its own and inside the node agent. Each names them in its own way.
  */
 import { parseCIDR } from '#apimachinery/net/ip.js';
 import type { OptionTable } from '#daemon/options/option.js';
@@ -34,7 +33,7 @@ export const serviceProxyGroup = {
   },
 } as const satisfies OptionTable;
 
-/** @param name Of the option, without dashes. */
+/** @param name Option name without dashes. */
 export function rangeErrors(name: string, ranges: readonly string[]): string[] {
   return ranges
     .filter((range) => parseCIDR(range) === undefined)

@@ -27,7 +27,7 @@ export const preferredCipherSuites = [
   'TLS_RSA_WITH_AES_256_GCM_SHA384',
 ] as const;
 
-/** Cipher suites that are accepted and not advised. */
+/** Accepted but not recommended cipher suites. */
 export const insecureCipherSuites = [
   'TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256',
   'TLS_ECDHE_ECDSA_WITH_RC4_128_SHA',
@@ -43,7 +43,7 @@ const cipherSuites: readonly string[] = [...preferredCipherSuites, ...insecureCi
 
 const tlsVersions: readonly string[] = ['VersionTLS10', 'VersionTLS11', 'VersionTLS12', 'VersionTLS13'];
 
-/** What 1.24 refuses as the value of options that are an address: leading zeros, too, unlike elsewhere. */
+/** What 1.24 refuses in address options; unlike elsewhere this includes leading zeros. */
 export function addressError(text: string): string | undefined {
   return strictFamily(text.trim()) === 0 ? `failed to parse IP: ${quoted(text)}` : undefined;
 }
@@ -118,7 +118,6 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
   } as const satisfies OptionTable;
 }
 
-/** Values of the serving options, whatever the port's default. */
 export type ServingValues = OptionValues<ReturnType<typeof servingOptions<number>>>;
 
 const highestPort = 65_535;
@@ -127,11 +126,11 @@ function requiredPortError(port: number): string {
   return `--secure-port ${port} must be between 1 and ${highestPort}, inclusive. It cannot be turned off with 0`;
 }
 
-/** A port that is always open: of a server that is a program of its own. */
+/** A port that cannot be turned off, of a standalone server. */
 export const requiredPortRule: Rule<Pick<ServingValues, 'secure-port'>> = ({ 'secure-port': port }) =>
   port >= 1 && port <= highestPort ? [] : [requiredPortError(port)];
 
-/** What 1.24 refuses about a port that may be turned off. */
+/** What 1.24 refuses for a port that may be turned off. */
 export const servingRules: Rule<ServingValues> = (values) => {
   const messages: string[] = [];
   const port = values['secure-port'];
@@ -142,7 +141,7 @@ export const servingRules: Rule<ServingValues> = (values) => {
   return messages;
 };
 
-/** The pair of the certificate, and what TLS is to be: looked at when the port is opened, one after the other. */
+/** Certificate pair and TLS settings, checked in this order when the port is opened. */
 export const tlsRules: Rule<ServingValues> = inOrder(
   (values) => {
     const names = [values['tls-cert-file'] ?? '', values['tls-private-key-file'] ?? ''];
@@ -151,7 +150,7 @@ export const tlsRules: Rule<ServingValues> = inOrder(
   (values) => cipherErrors(values['tls-cipher-suites'], values['tls-min-version'] ?? ''),
 );
 
-/** What 1.24 refuses of these two, the first fault alone. An empty version is the default one. */
+/** The first problem that 1.24 reports. An empty version means the default. */
 export function cipherErrors(suites: readonly string[], version: string): string[] {
   const unknown = suites.find((suite) => !cipherSuites.includes(suite));
   if (unknown !== undefined) return [`Cipher suite ${unknown} not supported or doesn't exist`];

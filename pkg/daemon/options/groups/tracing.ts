@@ -1,4 +1,4 @@
-/** Where a daemon sends spans of what it does by itself. Release 1.24 has the option for its API server only. */
+/** Where a daemon sends spans of its own work. Release 1.24 has this option only for its API server. */
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 
 export const tracingOptions = {
