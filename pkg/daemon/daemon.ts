@@ -18,7 +18,6 @@ export interface Daemon {
 }
 
 /** Several daemons as one: when one ends with an error, all end. */
-
 export class DaemonGroup implements Daemon {
   readonly name: string;
   readonly #members: readonly Daemon[];

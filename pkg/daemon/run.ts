@@ -169,7 +169,6 @@ function failureText(error: unknown, hint: boolean, spelled: (text: string) => s
   return unforeseen ? `Error: ${error.stack ?? error.message}\n` : `Error: ${error.message}\n`;
 }
 
-/** Runs a daemon until it is told to stop: the first signal lets its work finish, the second ends the process. */
 
 
 /** The part of the process that a running daemon uses. */
@@ -187,7 +186,10 @@ export interface RunDaemonOptions {
   readonly isWorker?: boolean;
 }
 
-/** Exit code: 0 after a requested stop, 1 if the daemon could not continue. Never rejects. */
+/**
+ * Runs a daemon until it is told to stop: the first signal lets its work finish, the second ends the process. Returns
+ * the exit code: 0 after a requested stop, 1 if the daemon could not continue. Never rejects.
+ */
 export async function runDaemon(daemon: Daemon, { process, log, isWorker = false }: RunDaemonOptions): Promise<number> {
   const stop = new AbortController();
   const onSignal = () => {

@@ -1,4 +1,4 @@
-/** What the programs say about their version. */
+/** Version information of the programs. */
 import { readFileSync } from 'node:fs';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { perDialect } from '#apimachinery/memo/per-dialect.js';
@@ -11,24 +11,24 @@ export interface VersionInfo {
   readonly gitCommit: string;
   readonly gitTreeState: string;
   readonly buildDate: string;
-  /** Of the runtime: clients that know only one language's field find it there. */
+  /** Version of the runtime, in the field that clients know. */
   readonly goVersion: string;
   readonly compiler: string;
   readonly platform: string;
 }
 
-/** What `hack/build-info.sh` says of the build. */
+/** Written by `hack/build-info.sh`. */
 type BuildInfo = Pick<VersionInfo, 'gitCommit' | 'gitTreeState' | 'buildDate'>;
 
-/** Of what was compiled without it; release 1.24 says the same then. */
+/** Values without build info; release 1.24 reports the same. */
 const unknownBuild: BuildInfo = { gitCommit: '', gitTreeState: '', buildDate: '1970-01-01T00:00:00Z' };
-/** In the folder of the build, two levels above this file and above every file of the bundle. */
+/** In the build folder, two levels above this file and above every bundled file. */
 const buildFile = new URL('../../build.json', import.meta.url);
 
-/** Read for a dialect when it is asked for first. */
+/** Read once per dialect. */
 const buildInfo = perDialect((_: Dialect) => readBuildInfo(buildFile));
 
-/** The file's content; what it does not say is as for a build without one. */
+/** The file's content, with defaults for missing fields. */
 export function readBuildInfo(file: URL): BuildInfo {
   let parsed: unknown;
   try {
@@ -44,7 +44,7 @@ export function readBuildInfo(file: URL): BuildInfo {
   return { gitCommit: text('gitCommit'), gitTreeState: text('gitTreeState'), buildDate: text('buildDate') };
 }
 
-/** The dialect's version in parts, with its build and what it runs on. */
+/** The dialect's version, build and platform. */
 export function versionInfo(dialect: Dialect): VersionInfo {
   const [major = '', minor = ''] = dialect.version.replace(/^v/, '').split('.');
   return {
@@ -58,7 +58,7 @@ export function versionInfo(dialect: Dialect): VersionInfo {
   };
 }
 
-/** `Orch v1.24.0`; `raw`: all that is known. */
+/** `Orch v1.24.0`; `raw`: all fields as JSON. */
 export function versionText(dialect: Dialect, raw: boolean): string {
   if (raw) return JSON.stringify(versionInfo(dialect));
   return `${dialect.product.charAt(0).toUpperCase()}${dialect.product.slice(1)} ${dialect.version}`;

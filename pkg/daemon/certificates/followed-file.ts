@@ -124,7 +124,6 @@ export class FileFollower implements Daemon {
   }
 }
 
-/** Watches certificate and CA files for changes. */
 
 export interface FollowFilesOptions {
   readonly files: readonly string[];
@@ -203,7 +202,6 @@ function watchOrWarn(directory: string, log: Logger, changed: (name: string | nu
   }
 }
 
-/** Detects replaced files without reading them. */
 
 /** A text that changes when a file is written, replaced or removed. Never rejects. */
 export async function stampOf(files: readonly string[]): Promise<string> {

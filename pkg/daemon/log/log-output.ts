@@ -98,7 +98,6 @@ export function streamOutput(stream: LogStream): LogOutput {
 }
 
 /** Collects log lines to write several at once. */
-
 export interface LineBufferOptions {
   readonly clock: Clock;
   /** Longest time that a line waits; ms. */

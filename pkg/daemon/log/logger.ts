@@ -7,7 +7,6 @@ export type Logger = pino.Logger;
 /** Discards everything; for tests and for libraries without a logger. */
 export const silentLogger: Logger = pino({ enabled: false });
 
-/** Creates a daemon's logger from its options. */
 
 
 export interface CreateLoggerOptions {

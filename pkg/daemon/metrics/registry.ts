@@ -82,7 +82,6 @@ function escapeText(text: string): string {
 }
 
 /** Builds a view from the metrics options. */
-
 export function metricsView(values: Partial<MetricsValues>): MetricsView {
   return {
     disabled: new Set(values['disabled-metrics'] ?? []),
@@ -91,7 +90,6 @@ export function metricsView(values: Partial<MetricsValues>): MetricsView {
   };
 }
 
-/** Restricts label values to a list, which bounds the number of series of a metric. */
 
 /** The part of prom-client's `get()` result that is used here. */
 export interface MetricData {

@@ -19,7 +19,7 @@ const standardError = 2;
  * first.
  */
 export function guard(process: NodeJS.Process): GuardedProcess {
-  const lastResort = new LastResort(process);
+  const failures = new UnhandledFailures(process);
   const stderr = standardErrorOf(process);
   // A reader that closed the pipe (`| head`) is not a failure.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -32,7 +32,7 @@ export function guard(process: NodeJS.Process): GuardedProcess {
     version: process.version,
     stdout: process.stdout,
     stderr,
-    survived: () => ({ droppedLogLines: stderr.lost.total, strayFailures: lastResort.strays }),
+    survived: () => ({ droppedLogLines: stderr.lost.total, strayFailures: failures.strays }),
     cpuUsage: () => process.cpuUsage(),
     memoryUsage: () => process.memoryUsage(),
     constrainedMemory: () => process.constrainedMemory(),
@@ -42,7 +42,7 @@ export function guard(process: NodeJS.Process): GuardedProcess {
     exit: (code) => process.exit(code),
     reportTo(log, flush) {
       stderr.lost.onResumed((lines) => log.warn({ lines }, 'Lines of this log could not be written'));
-      lastResort.reportTo(log, flush);
+      failures.reportTo(log, flush);
     },
   };
 }
@@ -53,16 +53,6 @@ function standardErrorOf(process: NodeJS.Process): LogOutput {
   return isPlain ? fileOutput((bytes) => writeSync(standardError, bytes)) : streamOutput(process.stderr);
 }
 
-/**
- * What becomes of failures that nothing has handled, in a process that is a daemon's own.
- *
- * - A promise that nobody watched, and an `error` event of a connection or stream that nobody listened to, are failures of
- *   one task or one peer: they are logged and counted, and everything else goes on.
- * - Any other exception has left some function in the middle of what it did, maybe with half of a state changed: the
- *   process is ended at once, without writing any more, and whoever runs it starts it again from what is stored.
- *
- * Both are defects, whatever the outcome: each of these failures has a place where it should have been handled.
- */
 
 /** The part of the process that is used. */
 export interface FailingProcess {
@@ -97,13 +87,23 @@ export function isStreamFailure(error: unknown): boolean {
   return (syscall !== undefined && streamCalls.has(syscall)) || (typeof code === 'string' && streamCodes.test(code));
 }
 
-export class LastResort {
+/**
+ * Handles failures that nothing else handled.
+ *
+ * - A rejected promise, or an `error` event of a connection or stream, concerns one task or one peer: it is logged and
+ *   counted, and the process continues.
+ * - Any other exception has interrupted a function, which may leave state half changed: the process ends immediately,
+ *   and its supervisor restarts it from stored state.
+ *
+ * Both are defects: each failure has a place where it should have been handled.
+ */
+export class UnhandledFailures {
   readonly #process: FailingProcess;
   readonly #strays: Record<StrayKind, number> = { rejection: 0, stream: 0 };
   #log: Logger | undefined;
   #flush: () => void = () => undefined;
 
-  /** Starts listening. */
+  /** Starts to listen. */
   constructor(process: FailingProcess) {
     this.#process = process;
     process.on('unhandledRejection', (reason) => this.#survived('rejection', reason));

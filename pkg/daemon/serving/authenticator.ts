@@ -1,7 +1,7 @@
 /**
- * Who asks a daemon: by front-proxy headers, client certificate or bearer token, else nobody in particular.
- * The order and the outcomes are those of release 1.24's delegated authentication: a credential that is wrong is
- * refused, one that nothing here can check is ignored.
+ * Authenticates requests to a daemon by front-proxy headers, client certificate or bearer token, else as anonymous.
+ * Order and outcomes are those of 1.24's delegated authentication: a wrong credential is refused, one that cannot be
+ * checked is ignored.
  */
 import { createHash, X509Certificate } from 'node:crypto';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -16,20 +16,20 @@ import { anonymousUser, type ReviewClient, type ServingUser } from '#daemon/serv
 
 export interface Credentials {
   readonly headers: IncomingHttpHeaders;
-  /** Names and values in turn, as they came. */
+  /** Names and values alternating, as received. */
   readonly rawHeaders?: readonly string[];
-  /** DER, as the TLS handshake proved it to be the client's. */
+  /** DER of the certificate that the client proved to own in the TLS handshake. */
   readonly clientCertificate?: Buffer | undefined;
 }
 
-/** Says who asks. Rejects with 401 Unauthorized for wrong credentials. */
+/** Identifies the user. Rejects with 401 Unauthorized for wrong credentials. */
 export interface Authenticator {
   authenticate(credentials: Credentials): Promise<ServingUser>;
 }
 
 export interface RequestHeaderOptions {
   readonly authorities: CertificateAuthorities;
-  /** Common names that may speak for others; empty: every verified one. */
+  /** Common names that may act for other users; empty: all verified ones. */
   readonly allowedNames: readonly string[];
   readonly usernameHeaders: readonly string[];
   readonly groupHeaders: readonly string[];
@@ -41,10 +41,10 @@ export interface AuthenticatorOptions {
   readonly clock: Clock;
   readonly clientAuthorities?: CertificateAuthorities | undefined;
   readonly requestHeader?: RequestHeaderOptions | undefined;
-  /** Checks bearer tokens; without it they are ignored. */
+  /** Checks bearer tokens; without it tokens are ignored. */
   readonly reviewClient?: ReviewClient | undefined;
   readonly tokenTtlMs: number;
-  /** Refuse requests without credentials, as a node agent without anonymous access does. */
+  /** False refuses requests without credentials, as a node agent without anonymous access does. */
   readonly anonymous?: boolean;
 }
 
@@ -61,8 +61,8 @@ export class DelegatedAuthenticator implements Authenticator {
   }
 
   /**
-   * One good credential is enough, whatever the others are. Rejects with 401 Unauthorized when there are only wrong ones;
-   * with the client's errors when a token cannot be checked.
+   * One valid credential is enough. Rejects with 401 Unauthorized if all credentials are wrong, and with the client's
+   * errors if a token cannot be checked.
    */
   async authenticate(credentials: Credentials): Promise<ServingUser> {
     const certificate = this.#certificateUser(credentials);
@@ -77,7 +77,7 @@ export class DelegatedAuthenticator implements Authenticator {
     return anonymousUser;
   }
 
-  /** `unknown`: nobody here vouches for the certificate. */
+  /** `unknown`: no configured authority signed the certificate. */
   #certificateUser(credentials: Credentials): ServingUser | 'unknown' | undefined {
     const { requestHeader, clientAuthorities, clock } = this.#options;
     const { clientCertificate } = credentials;
@@ -94,7 +94,7 @@ export class DelegatedAuthenticator implements Authenticator {
   }
 
   #tokenUser(token: string, client: ReviewClient): Promise<ServingUser | undefined> {
-    // The cache must not be a list of valid tokens.
+    // Hashed, so that the cache is not a list of valid tokens.
     const key = createHash('sha256').update(token).digest('base64');
     return this.#tokens.get(key, async () => {
       const { dialect } = this.#options;
@@ -123,7 +123,7 @@ function bearerToken(headers: IncomingHttpHeaders): string | undefined {
   return match?.[1];
 }
 
-/** The common name is the user, the organizations are the groups. */
+/** The common name is the user, organizations are groups. */
 function subjectUser(certificate: X509Certificate): ServingUser | undefined {
   const name = subjectParts(certificate, 'CN').at(-1);
   return name === undefined ? undefined : { name, groups: subjectParts(certificate, 'O') };
@@ -156,12 +156,12 @@ function headerUser(
   return { name, groups, extra: Object.fromEntries(extra) };
 }
 
-/** Keys of extras are percent-encoded, since header names allow little. */
+/** Keys of extras are percent-encoded, because header names allow few characters. */
 function unescapeKey(key: string): string {
   try {
     return decodeURIComponent(key);
   } catch {
-    // Not encoded after all: the key is what it looks like.
+    // Not encoded: use the key as it is.
     return key;
   }
 }

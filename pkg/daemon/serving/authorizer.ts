@@ -1,4 +1,4 @@
-/** Whether a user may do something at a daemon: the API server is asked, its answers are kept for a while. */
+/** Authorizes requests to a daemon by asking the API server; decisions are cached for a while. */
 import { createHash } from 'node:crypto';
 import type { SubjectAccessReview } from '#api/authorization/v1/types.gen.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -23,7 +23,6 @@ export interface Decision {
   readonly reason: string;
 }
 
-/** Says whether somebody may do something. */
 export interface Authorizer {
   authorize(user: ServingUser, attributes: AccessAttributes): Promise<Decision>;
 }
@@ -35,7 +34,7 @@ export interface AuthorizerOptions {
   readonly reviewClient?: ReviewClient | undefined;
   readonly allowedTtlMs: number;
   readonly deniedTtlMs: number;
-  /** A trailing `*` matches every path that begins so. */
+  /** A trailing `*` matches any suffix. */
   readonly alwaysAllowPaths: readonly string[];
 }
 
@@ -55,7 +54,7 @@ export class DelegatedAuthorizer implements Authorizer {
     });
   }
 
-  /** Rejects with the client's errors when the API server cannot be asked. */
+  /** Rejects with the client's errors if the API server cannot be reached. */
   async authorize(user: ServingUser, attributes: AccessAttributes): Promise<Decision> {
     const { dialect, reviewClient } = this.#options;
     if ('path' in attributes && this.#isAlwaysAllowed(attributes.path)) return { allowed: true, reason: '' };

@@ -1,10 +1,10 @@
-/** A bundle of authorities, and whether a client certificate was signed by one of them. */
+/** A CA bundle that verifies client certificates. */
 import { X509Certificate } from 'node:crypto';
 
 export class CertificateAuthorities {
   readonly #authorities: readonly X509Certificate[];
 
-  /** Throws Error for a text without any certificate, or with one that cannot be read. */
+  /** Throws Error if the text has no certificate or an unreadable one. */
   constructor(pem: string) {
     const blocks = pem.match(/-----BEGIN CERTIFICATE-----[\s\S]*?-----END CERTIFICATE-----/g) ?? [];
     if (blocks.length === 0) throw new Error('no certificate in the bundle');
@@ -12,8 +12,8 @@ export class CertificateAuthorities {
   }
 
   /**
-   * Whether the certificate is for clients, valid at `nowMs`, and signed by an authority of the bundle or in it itself.
-   * Intermediate authorities must be in the bundle.
+   * Whether the certificate is for clients, valid at `nowMs`, and either in the bundle or signed by one of its
+   * authorities. Intermediate authorities must be in the bundle.
    */
   verifies(certificate: X509Certificate, nowMs: number): boolean {
     if (!isCurrent(certificate, nowMs) || !isForClients(certificate)) return false;
@@ -37,7 +37,7 @@ const anyUsage = '2.5.29.37.0';
 
 /** A certificate without extended key usages may be used for anything. */
 function isForClients(certificate: X509Certificate): boolean {
-  // Node.js gives the extended usages under this name; undefined where there are none.
+  // Node.js returns extended key usages under this name; undefined without any.
   const usages = certificate.keyUsage as readonly string[] | undefined;
   return usages === undefined || usages.length === 0 || usages.includes(clientAuth) || usages.includes(anyUsage);
 }

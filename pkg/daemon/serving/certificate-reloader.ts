@@ -1,25 +1,25 @@
 /**
- * Notices that certificate files were replaced. Looked at when somebody connects: an idle daemon reads nothing. Files are
- * asked for their times, which costs nothing worth saving, and what the cluster publishes once a minute.
+ * Reloads certificates that were replaced. It checks when a client connects, so an idle daemon reads nothing: file
+ * times each second at most, and what the cluster publishes once a minute.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import { stampOf } from '#daemon/certificates/followed-file.js';
 import type { Logger } from '#daemon/log/logger.js';
 
 export interface CertificateReloaderOptions<T> {
-  /** Texts, which are compared as JSON. */
+  /** Reads texts, which are compared as JSON. */
   readonly load: () => Promise<T>;
   readonly apply: (loaded: T) => void;
   readonly current: T;
-  /** Those from which it is loaded, as far as it is from files. */
+  /** The files that `load` reads. */
   readonly files: readonly string[];
-  /** True while what there is will not do, so that it is loaded again at every look. */
+  /** True while the current result is insufficient, so that every check loads again. */
   readonly isWanting?: () => boolean;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** client-go and the daemons of 1.24 look at rotated files every minute. */
+/** client-go and the daemons of 1.24 check rotated files every minute. */
 const freshMs = 60_000;
 const lookMs = 1_000;
 
@@ -28,7 +28,7 @@ export class CertificateReloader<T> {
   #current: string;
   #loadedAtMs: number;
   #lookedAtMs: number;
-  /** Of the files when they were last loaded; undefined before they were loaded again for the first time. */
+  /** Stamp of the files at the last load; undefined before the first reload. */
   #stamp: string | undefined;
   #loading = false;
 
@@ -39,7 +39,7 @@ export class CertificateReloader<T> {
     this.#lookedAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** To be called for each connection. Resolves when the files were looked at, if they were. */
+  /** Called for each connection. Resolves after the check. */
   async check(): Promise<void> {
     const { clock, files, load, apply, log, isWanting } = this.#options;
     const now = clock.monotonic();
@@ -60,7 +60,7 @@ export class CertificateReloader<T> {
         log.info('Certificates were replaced');
       }
     } catch (error) {
-      // Half-written files are read again later; what is in use stays in use.
+      // Half-written files are read again later; the current ones stay in use.
       log.warn({ err: error }, 'Certificates could not be read again');
     } finally {
       this.#loading = false;

@@ -1,13 +1,13 @@
-/** What one connection may take of a server's time: the same for the API server and for every other daemon. */
+/** Time limits of a connection, for the API server and all other daemons. */
 
 export interface ConnectionLimits {
-  /** Between two requests, or without any. */
+  /** Without a request. */
   readonly idleMs: number;
   /** For the TLS handshake. */
   readonly handshakeMs: number;
   /** For the headers of one request. */
   readonly headersMs: number;
-  /** For a whole request over HTTP/1.1 to arrive; how long its answer takes is not limited here. */
+  /** For a whole HTTP/1.1 request to arrive; the response is not limited here. */
   readonly requestMs: number;
 }
 
@@ -19,14 +19,14 @@ export const standardLimits: ConnectionLimits = {
   requestMs: 65_000,
 };
 
-/** Bytes of all headers: tokens can be long. */
+/** Limit of all headers; tokens can be long. */
 export const maxHeaderBytes = 64 * 1024;
-/** Silence after which the system asks whether the client is still there. */
+/** Idle time before TCP probes the client. */
 export const tcpKeepAliveMs = 30_000;
-/** How often Node.js looks for connections that have used up their time. */
+/** How often Node.js checks for expired connections. */
 const checkingMs = 2_000;
 
-/** How Node.js's servers take the limits of HTTP/1.1: as properties, before they listen. */
+/** The limits as properties of Node.js's HTTP servers, to be set before they listen. */
 export function http1Limits({ idleMs, headersMs, requestMs }: ConnectionLimits) {
   return {
     keepAliveTimeout: idleMs,

@@ -18,7 +18,7 @@ import { memoryFileStore } from '#pki/file-store.js';
 
 export interface CreateDaemonServerOptions
   extends Pick<DaemonServerOptions, 'attributes' | 'routes' | 'upgrade' | 'debug' | 'limits'> {
-  /** The daemon's name: of the self-signed certificate and its files. */
+  /** The daemon's name, also of the self-signed certificate and its files. */
   readonly name: string;
   readonly values: ServingValues & DelegatedAuthValues & Partial<MetricsValues>;
   readonly dialect: Dialect;
@@ -28,11 +28,11 @@ export interface CreateDaemonServerOptions
   readonly metrics?: Registry;
   readonly authenticationClient?: ReviewClient | undefined;
   readonly authorizationClient?: ReviewClient | undefined;
-  /** Instead of the option, where 0 means any free port; for daemons that share a machine with others of their kind. */
+  /** Replaces the port option, and 0 means any free port; for several daemons of a kind on one machine. */
   readonly port?: number;
 }
 
-/** The server, not yet listening; undefined when `--secure-port` is 0. Throws OptionsError for unusable files. */
+/** The server, not yet listening; undefined if `--secure-port` is 0. Throws OptionsError for unusable files. */
 export async function createDaemonServer(options: CreateDaemonServerOptions): Promise<DaemonServer | undefined> {
   const { values, name, dialect, clock, log, health, metrics, attributes, routes, upgrade, debug, limits } = options;
   if (options.port === undefined && values['secure-port'] === 0) return undefined;
@@ -61,7 +61,7 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
     clock,
     log,
   });
-  // Never rejects; what is at hand does not wait for it.
+  // Never rejects; connections and requests do not wait for it.
   const look = () => void reloader.check().catch(() => undefined);
   const server = new DaemonServer({
     bindAddress: values['bind-address'],
@@ -73,7 +73,7 @@ export async function createDaemonServer(options: CreateDaemonServerOptions): Pr
     health,
     log,
     onConnection: look,
-    // A client that keeps its connection would be refused for ever.
+    // A client that keeps its connection would otherwise be refused for ever.
     onRequest: () => {
       if (auth.isUnsettled) look();
       return () => undefined;

@@ -1,14 +1,16 @@
 import type { FastifyInstance } from 'fastify';
 import type { Server } from 'node:https';
 
-/** What routes of daemons are added to. */
+/** The Fastify application that a daemon adds its routes to. */
 export type DaemonApp = FastifyInstance<Server>;
 
-/** A setting of fastify: no route declares a schema, and without it fastify loads compilers of schemas at its start. */
 
 function refuse(): never {
   throw new Error('routes have no schemas here');
 }
 
-/** For `schemaController`. Loading the compilers would take longer than all the rest of a server's construction. */
+/**
+ * Value of `schemaController`: no route declares a schema, and loading fastify's schema compilers would take longer
+ * than the rest of a server's construction.
+ */
 export const schemaless = { compilersFactory: { buildValidator: refuse, buildSerializer: refuse } };

@@ -1,8 +1,8 @@
 /**
- * A daemon's HTTPS port: health, metrics and the daemon's own routes, each request authenticated and authorized.
+ * A daemon's HTTPS port: health, metrics and the daemon's own routes; every request is authenticated and authorized.
  *
- * Order for every request: what it is for (400) → who asks (401 when a credential is wrong) → whether they may (403) →
- * the route, or the session. All go by the same description of the request.
+ * Order for each request: parse the target (400), authenticate (401 for a wrong credential), authorize (403), then
+ * route or upgrade. All steps use the same parsed target.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Server as HttpsServer, ServerOptions } from 'node:https';
@@ -41,17 +41,17 @@ import { secureVersion, serverCiphers } from '#daemon/serving/tls-names.js';
 import type { ServingUser } from '#daemon/serving/user.js';
 import { endWithResponse } from '#daemon/streaming/raw-response.js';
 
-/** A connection that its client wants to use for something else, authenticated and authorized. */
+/** An authenticated and authorized connection that switches to another protocol. */
 export interface Upgrade {
   readonly target: RequestTarget;
   readonly user: ServingUser;
   readonly request: IncomingMessage;
   readonly socket: Duplex;
-  /** What came behind the request's head already. */
+  /** Bytes that followed the request's head. */
   readonly head: Buffer;
 }
 
-/** A request that gets no further, with what is known of it. */
+/** A refused request and what is known about it. */
 export interface Refusal {
   readonly status: Status;
   readonly user: ServingUser | undefined;
@@ -60,13 +60,13 @@ export interface Refusal {
 
 export interface DaemonServerOptions {
   readonly bindAddress: string;
-  /** 0 lets the system choose. */
+  /** 0: the system chooses. */
   readonly port: number;
-  /** Where somebody else has the port, the system chooses another. Absent: it fails then. */
+  /** If the port is in use, the system chooses another one. Absent: start fails. */
   readonly isPortOnlyPreferred?: boolean;
-  /** Absent: no connection succeeds until there are some. */
+  /** Absent: handshakes fail until certificates are set. */
   readonly certificates?: ServingCertificates | undefined;
-  /** IANA names; empty: the runtime's choice. */
+  /** IANA names; empty: the runtime's defaults. */
   readonly cipherSuites?: readonly string[];
   /** `VersionTLS12` and so on. */
   readonly minVersion?: string | undefined;
@@ -77,26 +77,26 @@ export interface DaemonServerOptions {
   /** `/configz`, `/debug/…`. */
   readonly debug?: DebugEndpoints;
   readonly log: Logger;
-  /** Absent: those of the API server. */
+  /** Absent: the API server's limits. */
   readonly limits?: Partial<ConnectionLimits> & { readonly connections?: number };
-  /** What a request asks for; absent: its path and lower-case method. */
+  /** Attributes for the authorizer; absent: path and lower-case method. */
   readonly attributes?: (target: RequestTarget) => AccessAttributes;
-  /** Text of refusals, where clients expect no Status. */
+  /** Text of a refusal, for clients that expect no Status. */
   readonly refusalText?: (refusal: Refusal) => string;
   /** Adds the daemon's own routes. */
   readonly routes?: (app: DaemonApp) => void;
   /** Called for each new connection, before its handshake. */
   readonly onConnection?: () => void;
-  /** Called for each request, with its method and path as they came; the result when it is over. */
+  /** Called for each request with its raw method and path; the returned function is called at its end. */
   readonly onRequest?: (method: string, url: string) => () => void;
-  /** Takes an upgraded connection, after authentication and authorization; owns the socket from then on. */
+  /** Takes an authorized upgrade and owns its socket. */
   readonly upgrade?: (upgrade: Upgrade) => void;
 }
 
-/** Connections at a time; one more is closed. A node's busiest server has some for each of its pods. */
+/** Limit of open connections; further ones are closed. A node's busiest server has a few per pod. */
 const maxConnections = 2_000;
 
-/** What is known of a request: what it is for, or why it is refused, and who asks once it was let in. */
+/** Parsed target of a request, or its refusal, and its user once admitted. */
 interface Admission {
   readonly target?: RequestTarget;
   readonly refusal?: StatusError;
@@ -107,13 +107,13 @@ export class DaemonServer {
   readonly #options: DaemonServerOptions;
   readonly #app: DaemonApp;
   readonly #admissions = new WeakMap<IncomingMessage, Admission>();
-  /** The context for a server name; undefined: the default certificate's. */
+  /** TLS context for a server name; undefined: the default certificate. */
   #contextFor: (serverName: string) => SecureContext | undefined;
 
   constructor(options: DaemonServerOptions) {
     this.#options = options;
     this.#contextFor = options.certificates === undefined ? () => undefined : contextsOf(options.certificates);
-    // The callback outlives a change of certificates, unlike everything else that is said of them.
+    // This callback outlives a change of certificates, unlike the other TLS settings.
     const SNICallback: ServerOptions['SNICallback'] = (serverName, done) => done(null, this.#contextFor(serverName));
     const limits = { ...standardLimits, ...options.limits };
     const timeouts = http1Limits(limits);
@@ -131,7 +131,7 @@ export class DaemonServer {
       keepAliveTimeout: timeouts.keepAliveTimeout,
       requestTimeout: timeouts.requestTimeout,
       forceCloseConnections: true,
-      // The router reads what was authorized, in its one encoding.
+      // The router sees the normalized URL that was authorized.
       rewriteUrl: (raw) => this.#read(raw as IncomingMessage).target?.url ?? '/',
       schemaController: schemaless,
     });
@@ -168,7 +168,7 @@ export class DaemonServer {
     });
   }
 
-  /** Listens. Rejects when the address is taken or not this machine's. */
+  /** Starts to listen. Rejects if the address is in use or not local. */
   async start(): Promise<AddressInfo> {
     const { port, bindAddress, log, isPortOnlyPreferred = false } = this.#options;
     const host = bindAddress === '' ? '::' : bindAddress;
@@ -178,24 +178,24 @@ export class DaemonServer {
       if (!isPortOnlyPreferred || (error as NodeJS.ErrnoException).code !== 'EADDRINUSE') throw error;
       await this.#app.listen({ port: 0, host });
     }
-    // Connections that cannot be accepted, for want of descriptors for example: those there are go on.
+    // Accept errors, for example without free descriptors: existing connections continue.
     this.#app.server.on('error', (error) => log.warn({ err: error }, 'Cannot accept a connection'));
     const address = this.#app.server.address() as AddressInfo;
     log.info({ address: address.address, port: address.port }, 'Serving securely');
     return address;
   }
 
-  /** Who makes the request; undefined for one that this server did not admit. */
+  /** The user of a request; undefined if this server did not admit it. */
   userOf(request: IncomingMessage): ServingUser | undefined {
     return this.#admissions.get(request)?.user;
   }
 
-  /** Ends all connections and stops listening. Idempotent. */
+  /** Closes all connections and stops listening. Idempotent. */
   async close(): Promise<void> {
     await this.#app.close();
   }
 
-  /** Uses new certificates for connections from now on. */
+  /** Uses the certificates for new connections. */
   replaceCertificates(certificates: ServingCertificates): void {
     this.#contextFor = contextsOf(certificates);
     this.#app.server.setSecureContext(tlsOptions({ ...this.#options, certificates }));
@@ -218,7 +218,7 @@ export class DaemonServer {
       .send(body);
   }
 
-  /** What the request is for; read when it comes, and never again. */
+  /** Parses the request once and caches the result. */
   #read(request: IncomingMessage): Admission {
     const existing = this.#admissions.get(request);
     if (existing !== undefined) return existing;
@@ -227,7 +227,7 @@ export class DaemonServer {
     return admission;
   }
 
-  /** The refusal, or undefined when the request may go on; its user is remembered. */
+  /** Authenticates and authorizes the request and records its user. Returns the refusal, or undefined. */
   async #admit(request: IncomingMessage): Promise<StatusError | undefined> {
     const { auth, attributes = pathAttributes, log } = this.#options;
     const admission = this.#read(request);
@@ -250,7 +250,7 @@ export class DaemonServer {
     }
   }
 
-  /** Undefined for wrong credentials, and for those that cannot be checked at the moment. */
+  /** Undefined for wrong credentials and for those that cannot be checked now. */
   async #authenticate(request: IncomingMessage): Promise<ServingUser | undefined> {
     const { auth, log } = this.#options;
     const certificate = (request.socket as TLSSocket).getPeerX509Certificate?.();
@@ -300,7 +300,7 @@ function tlsOptions(
   const version = minVersion === undefined || minVersion === '' ? undefined : secureVersion(minVersion);
   return {
     ...(certificates === undefined ? {} : { cert: certificates.pair.cert, key: certificates.pair.key }),
-    // Who signed it is judged per request: another bundle counts for front proxies than for users.
+    // Signatures are checked per request, because front proxies and users have different bundles.
     requestCert: auth.asksForCertificates,
     rejectUnauthorized: false,
     ...(auth.clientCaPems.length > 0 ? { ca: [...auth.clientCaPems] } : {}),

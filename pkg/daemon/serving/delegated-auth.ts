@@ -18,9 +18,9 @@ import type { Registry } from 'prom-client';
 export interface DelegatedAuth {
   readonly authenticator: Authenticator;
   readonly authorizer: Authorizer;
-  /** Whether clients are asked for certificates in the TLS handshake; the same for as long as a server lives. */
+  /** Whether the TLS handshake asks for client certificates; constant during a server's lifetime. */
   readonly asksForCertificates: boolean;
-  /** Authorities to name there; empty: clients are asked for any. */
+  /** Authorities named in the handshake; empty: any certificate is accepted there. */
   readonly clientCaPems: readonly string[];
 }
 
@@ -31,15 +31,15 @@ export interface DelegatedAuthDependencies {
   readonly log: Logger;
   /** For token reviews and the lookup; absent: tokens are ignored. */
   readonly authenticationClient?: ReviewClient | undefined;
-  /** For access reviews; absent: what is not always allowed is denied. */
+  /** For access reviews; absent: only always allowed paths are allowed. */
   readonly authorizationClient?: ReviewClient | undefined;
-  /** Where reviews are counted. */
+  /** Registry that counts reviews. */
   readonly metrics?: Registry | undefined;
 }
 
-/** What of the authentication may change while the daemon runs. */
+/** Authentication settings that may change while the daemon runs. */
 export interface AuthenticationSettings {
-  /** PEM bundles; undefined: nobody is known by such a certificate. */
+  /** PEM bundles; undefined: such certificates do not authenticate. */
   readonly clientCa: string | undefined;
   readonly requestHeaderCa: string | undefined;
   readonly headers: HeaderSettings;
@@ -47,19 +47,22 @@ export interface AuthenticationSettings {
 
 type HeaderSettings = Omit<PublishedAuthentication, 'clientCa' | 'requestHeaderClientCa'>;
 
-/** Settings that can be read again, from the same files and the same place in the cluster. */
+/** Settings that can be reloaded from the same files and the same ConfigMap. */
 export interface ReloadableAuth extends DelegatedAuth {
-  /** As they are now. Throws OptionsError for files that cannot be used; a lookup that fails leaves what was found before. */
+  /**
+   * Reads the current settings. Throws OptionsError for unusable files; if the lookup fails, the previous result is
+   * used.
+   */
   settings(): Promise<AuthenticationSettings>;
-  /** Those in use. */
+  /** Settings in use. */
   readonly current: AuthenticationSettings;
-  /** The cluster has not told its settings yet: the lookup at the start failed, and that was tolerated. */
+  /** True if the lookup at the start failed and was tolerated, and none has succeeded since. */
   readonly isUnsettled: boolean;
-  /** Requests from now on are judged by these. */
+  /** Applies the settings to future requests. */
   use(settings: AuthenticationSettings): void;
 }
 
-/** Throws OptionsError for files that cannot be used; with the client's errors for a lookup that must not fail. */
+/** Throws OptionsError for unusable files, and the client's errors if a required lookup fails. */
 export async function createDelegatedAuth(dependencies: DelegatedAuthDependencies): Promise<ReloadableAuth> {
   const { values, dialect, clock, log } = dependencies;
   const looksUp = canLookUp(dependencies);
@@ -84,7 +87,7 @@ export async function createDelegatedAuth(dependencies: DelegatedAuthDependencie
       return settings;
     },
     get asksForCertificates() {
-      // What is looked up may come later than the server, which cannot begin to ask then.
+      // The lookup may succeed after the server has started, which cannot start to ask then.
       return looksUp || settings.clientCa !== undefined || settings.requestHeaderCa !== undefined;
     },
     get isUnsettled() {
@@ -100,7 +103,7 @@ export async function createDelegatedAuth(dependencies: DelegatedAuthDependencie
         log.warn({ err: error }, 'Looking up authentication settings again failed; the old ones stay');
       }
       const read = await settingsOf(values, published);
-      // Bundles that cannot be used are not handed out.
+      // Reports unusable bundles before they are returned.
       authenticatorOf(dependencies, read);
       return read;
     },
@@ -111,7 +114,7 @@ export async function createDelegatedAuth(dependencies: DelegatedAuthDependencie
   };
 }
 
-/** The bundles that may be replaced while the daemon runs. */
+/** CA bundle files that may be replaced while the daemon runs. */
 export function authorityFiles(values: DelegatedAuthValues): string[] {
   return [values['client-ca-file'] ?? '', values['requestheader-client-ca-file'] ?? ''].filter((file) => file !== '');
 }
@@ -148,7 +151,7 @@ function authenticatorOf(
   });
 }
 
-/** False where everything that could be looked up is given, too. */
+/** False if options provide everything that the lookup would. */
 function canLookUp({ values, authenticationClient }: DelegatedAuthDependencies): boolean {
   if (authenticationClient === undefined || values['authentication-skip-lookup']) return false;
   return (values['client-ca-file'] ?? '') === '' || (values['requestheader-client-ca-file'] ?? '') === '';
@@ -192,10 +195,11 @@ function authoritiesOf(option: string, pem: string): CertificateAuthorities {
   }
 }
 
-/** The authentication settings that the API server publishes for other servers of its cluster. */
 
 export interface PublishedAuthentication {
-  /** PEM bundles; absent where none is published. */
+  /**
+   * Authentication settings that the API server publishes for other servers. PEM bundles are absent if not published.
+   */
   readonly clientCa?: string;
   readonly requestHeaderClientCa?: string;
   readonly allowedNames: readonly string[];
@@ -204,10 +208,10 @@ export interface PublishedAuthentication {
   readonly extraPrefixes: readonly string[];
 }
 
-/** Name of the ConfigMap in the system namespace, the same in every dialect. */
+/** Name of the ConfigMap in the system namespace, equal in all dialects. */
 const configMapName = 'extension-apiserver-authentication';
 
-/** Reads the settings. Rejects with the client's errors. */
+/** Reads the published settings. Rejects with the client's errors. */
 export async function lookUpAuthentication(client: ReviewClient, dialect: Dialect): Promise<PublishedAuthentication> {
   const path = `/api/v1/namespaces/${dialect.namespaces.system}/configmaps/${configMapName}`;
   const { data = {} } = await client.request<ConfigMap>('GET', path);

@@ -1,4 +1,4 @@
-/** Answers kept for a time, bounded in number; equal questions asked at the same moment are asked once. */
+/** A bounded cache with expiration. Concurrent requests for a key share one call. */
 import type { Clock } from '#apimachinery/clock.js';
 import { LruCache } from '#apimachinery/collections/lru-cache.js';
 
@@ -10,12 +10,12 @@ export class ExpiringCache<V> {
   readonly #answers: LruCache<string, Entry<V>>;
   readonly #pending = new Map<string, Promise<V>>();
 
-  /** `ttlMs`: how long an answer is kept; zero or less means not at all. */
+  /** `ttlMs`: lifetime of an answer; zero or less means not cached. */
   constructor({ clock, limit, ttlMs }: { clock: Clock; limit: number; ttlMs: (answer: V) => number }) {
     this.#answers = new LruCache({ limit, age: { clock, ttlMs: ({ answer }) => ttlMs(answer) } });
   }
 
-  /** The kept answer or the one that `ask` gives. Failures are not kept. */
+  /** Returns the cached answer, or calls `ask`. Failures are not cached. */
   get(key: string, ask: () => Promise<V>): Promise<V> {
     const entry = this.#answers.get(key);
     if (entry !== undefined) return Promise.resolve(entry.answer);

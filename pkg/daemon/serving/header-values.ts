@@ -1,15 +1,15 @@
-/** Headers that mean a list: one value for each line, as clients and front proxies of 1.24 send them. */
+/** Headers with several values, one line each, as clients and front proxies of 1.24 send them. */
 
 export interface ReceivedHeaders {
-  /** Lower-case names; Node.js joins the lines of a name with `, `. */
+  /** Lower-case names; Node.js joins lines of the same name with `, `. */
   readonly headers: Readonly<Record<string, string | readonly string[] | undefined>>;
-  /** Names and values in turn, each line as it came; absent within the process. */
+  /** Names and values alternating, as received; absent for requests within the process. */
   readonly rawHeaders?: readonly string[];
 }
 
 /**
- * The values of a header, which may have commas in them: a group's name is no list of groups. Only where a request comes
- * without its lines, as within the process, are joined ones taken apart. `name` is in lower case.
+ * All values of a header. A value may contain commas, such as a group's name; only without raw lines is the joined
+ * value split. `name` is in lower case.
  */
 export function headerValues({ headers, rawHeaders }: ReceivedHeaders, name: string): string[] {
   const joined = headers[name];

@@ -8,19 +8,19 @@ export type HealthEndpoint = 'healthz' | 'livez' | 'readyz';
 export interface HealthCheck {
   /** Lower case with dashes, such as `informer-sync`. */
   readonly name: string;
-  /** Rejects or throws when something is wrong. Must be quick. */
+  /** Throws or rejects if unhealthy. Must be quick. */
   readonly check: () => void | Promise<void>;
-  /** Where it counts; absent: everywhere. */
+  /** Endpoints that include the check; absent: all. */
   readonly endpoints?: readonly HealthEndpoint[];
 }
 
-/** Checks that come and go; asked for at each request. Their names must differ from all others. */
+/** Checks that come and go, called for each request. Their names must be unique. */
 export type HealthCheckSource = () => readonly HealthCheck[];
 
 export interface HealthResponse {
   readonly status: 200 | 404 | 500;
   readonly body: string;
-  /** What failed and why, for the log: clients are not told the reasons. */
+  /** Failed checks for the log; clients do not get the reasons. */
   readonly failures: readonly { readonly name: string; readonly error: unknown }[];
 }
 
@@ -28,7 +28,7 @@ export class HealthChecks {
   readonly #checks = new Map<string, HealthCheck>();
   readonly #sources: HealthCheckSource[] = [];
 
-  /** There is always a `ping`, which succeeds. */
+  /** Adds a `ping` check, which always succeeds. */
   constructor(checks: readonly (HealthCheck | HealthCheckSource)[] = []) {
     this.add({ name: 'ping', check: () => undefined });
     for (const check of checks) {
@@ -37,7 +37,7 @@ export class HealthChecks {
     }
   }
 
-  /** Throws RangeError for a name that is there already. */
+  /** Throws RangeError if the name is in use. */
   add(check: HealthCheck): void {
     if (this.#checks.has(check.name)) throw new RangeError(`health check ${JSON.stringify(check.name)} exists already`);
     this.#checks.set(check.name, check);
@@ -79,7 +79,7 @@ export class HealthChecks {
   }
 }
 
-/** What is wrong, undefined when nothing is. */
+/** The error of a failed check; undefined if healthy. */
 async function failureOf(check: HealthCheck): Promise<unknown> {
   try {
     await check.check();

@@ -1,4 +1,4 @@
-/** What serves every port of a daemon that has neither TLS nor authentication: health, metrics, and what a node shows to all. */
+/** Ports without TLS and authentication: health, metrics, and what a node shows to every client. */
 import { statusOf } from '#apimachinery/errors/status.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -45,7 +45,7 @@ export function plainApp(log: Logger): FastifyInstance {
   return app;
 }
 
-/** Answers the path alike for every method. Bodies are not read. */
+/** Answers every method on the path. Bodies are not read. */
 export function answerAlways(
   app: FastifyInstance,
   url: string,
@@ -67,7 +67,7 @@ export function plain(
   return reply.code(code).type(type).header('x-content-type-options', 'nosniff').send(text);
 }
 
-/** The port; undefined when it cannot be listened at: what the daemon is there for goes on without, and the log says why. */
+/** Returns the port, or undefined if it is not available: the daemon continues without it, and the log says why. */
 export async function listenPlainly(
   app: FastifyInstance,
   { address, port }: { readonly address: string; readonly port: number },
@@ -79,14 +79,13 @@ export async function listenPlainly(
     log.error({ err: error, address, port }, 'A port cannot be listened at');
     return undefined;
   }
-  // Connections that cannot be accepted, for want of descriptors for example: those there are go on.
+  // Accept errors, for example without free descriptors: existing connections continue.
   app.server.on('error', (error) => log.warn({ err: error, port }, 'Cannot accept a connection'));
   const bound = app.server.address();
   return typeof bound === 'object' && bound !== null ? bound.port : port;
 }
 
-/** Health and metrics of the daemons of a node, as release 1.24's have them. */
-
+/** Health and metrics endpoints of a node's daemons, as in release 1.24. */
 export class PlainEndpoints {
   readonly #log: Logger;
   readonly #apps: FastifyInstance[] = [];
@@ -95,7 +94,7 @@ export class PlainEndpoints {
     this.#log = log;
   }
 
-  /** @param at `0.0.0.0:10256`; empty: none. Resolves when it listens, or has said why not. */
+  /** @param at `0.0.0.0:10256`; empty: none. Resolves when it listens or has logged why it cannot. */
   async serve(at: string, path: string, answer: () => PlainAnswer | Promise<PlainAnswer>): Promise<void> {
     const where = bindAddress(at);
     if (where === undefined) return;
@@ -118,7 +117,7 @@ export class PlainEndpoints {
   }
 }
 
-/** `0.0.0.0:10256`, `[::]:10256`; undefined for what is neither. */
+/** Parses `0.0.0.0:10256` or `[::]:10256`; undefined for other text. */
 export function bindAddress(text: string): { readonly address: string; readonly port: number } | undefined {
   const match = /^(?:\[([0-9a-f:.]+)\]|([0-9.]+)):(\d{1,5})$/i.exec(text);
   const address = canonicalAddress(match?.[1] ?? match?.[2] ?? '');

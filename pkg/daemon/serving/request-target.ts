@@ -1,27 +1,27 @@
 /**
- * What a request is for, read once: authorization, routing and sessions all go by this description, so that none of them
- * can take a path for another than the rest does. Paths that different readers resolve differently are refused.
+ * Parses a request's target once. Authorization, routing and upgrades use this result, so they cannot interpret a path
+ * differently. Ambiguous paths are refused.
  */
 import { badRequest } from '#apimachinery/errors/status.js';
 
 export interface RequestTarget {
   readonly method: string;
-  /** Decoded, as rules name it: `/containerLogs/web/front/main`. Ends with a slash where the request's did. */
+  /** Decoded, as rules name it: `/containerLogs/web/front/main`. Keeps a trailing slash. */
   readonly path: string;
-  /** The decoded parts of the path; none is empty, and none holds a slash. */
+  /** Decoded path segments; none is empty or contains a slash. */
   readonly segments: readonly string[];
   readonly query: URLSearchParams;
-  /** Path and query in their one encoding: what a router is given. */
+  /** Normalized path and query, for the router. */
   readonly url: string;
 }
 
 const printable = /^[\x21-\x7e]+$/;
-/** After decoding: other separators, what a second decoding would change, and control characters. */
+/** Not allowed in a decoded segment: separators, percent signs (double encoding) and control characters. */
 const ambiguous = /[/\\%\p{Cc}]/u;
 
 /**
- * Reads a request's target in origin form (RFC 9112, section 3.2.1). Throws 400 for other forms, for fragments, and for
- * paths with dot segments, empty segments, backslashes or what is encoded twice.
+ * Parses a target in origin form (RFC 9112, section 3.2.1). Throws 400 for other forms, fragments, dot segments, empty
+ * segments, backslashes and double encoding.
  */
 export function parseRequestTarget(method: string, target: string): RequestTarget {
   if (!printable.test(target)) throw refused('has characters that must be encoded');
@@ -59,7 +59,7 @@ function refused(why: string) {
   return badRequest(`the request path ${why}`);
 }
 
-/** The query of a URL that came out of a request's description. */
+/** The query of a normalized URL. */
 export function queryOf({ url }: { readonly url: string }): URLSearchParams {
   const mark = url.indexOf('?');
   return new URLSearchParams(mark < 0 ? '' : url.slice(mark + 1));

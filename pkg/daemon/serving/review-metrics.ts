@@ -1,4 +1,4 @@
-/** How often and how long the API server is asked who somebody is and what they may do, in the series of release 1.24. */
+/** Count and duration of token and access reviews, in release 1.24's metrics. */
 import type { Registry } from 'prom-client';
 import type { Clock } from '#apimachinery/clock.js';
 import { statusOf } from '#apimachinery/errors/status.js';
@@ -6,10 +6,10 @@ import { counter, histogram } from '#daemon/metrics/metric.js';
 import type { ReviewClient } from '#daemon/serving/user.js';
 
 const buckets = [0.25, 0.5, 0.7, 1, 1.5, 3, 5, 10];
-/** What the API server answers to a review that it has made. */
+/** Status code of a created review. */
 const created = '201';
 
-/** The client with its requests counted; by itself where there is nothing to count in. */
+/** Wraps the client to count its requests; returns it unchanged without metrics. */
 export function countedReviews(
   client: ReviewClient,
   part: 'authn' | 'authz',

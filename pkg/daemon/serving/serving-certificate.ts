@@ -1,4 +1,4 @@
-/** A daemon's serving certificates: from files, which may be replaced while it runs, or made by itself. */
+/** A daemon's serving certificates, from replaceable files or self-signed. */
 
 import { X509Certificate } from 'node:crypto';
 import { join } from 'node:path';
@@ -17,9 +17,9 @@ export interface CertificatePair {
 }
 
 export interface SniCertificate extends CertificatePair {
-  /** Names it is used for, in lower case; a leading `*.` stands for one label. */
+  /** Server names, in lower case; a leading `*.` stands for one label. */
   readonly names: readonly string[];
-  /** Given by option, rather than taken from the certificate. */
+  /** Names come from the option instead of the certificate. */
   readonly explicit: boolean;
 }
 
@@ -36,11 +36,11 @@ export interface LoadOptions {
   /** Name of the self-signed pair's files and subject. */
   readonly name: string;
   readonly clock: Clock;
-  /** Keeps the self-signed pair where there is no `--cert-dir`, so that loading again finds it. */
+  /** Stores the self-signed pair without `--cert-dir`, so that reloading finds it. */
   readonly memory?: FileStore;
 }
 
-/** Reads the files, or finds or makes the self-signed pair. Throws OptionsError for files that cannot be used. */
+/** Reads the files, or reads or creates the self-signed pair. Throws OptionsError for unusable files. */
 export async function loadServingCertificates(options: LoadOptions): Promise<ServingCertificates> {
   const { values } = options;
   const cert = values['tls-cert-file'] ?? '';
@@ -73,7 +73,7 @@ function isCurrent(pem: string, nowMs: number): boolean {
   return Date.parse(new X509Certificate(pem).validTo) > nowMs;
 }
 
-/** The files that may be replaced while the daemon runs; none where it made its certificate itself. */
+/** Certificate files that may be replaced while the daemon runs; empty for a self-signed pair. */
 export function servingFiles(
   values: Pick<ServingValues, 'tls-cert-file' | 'tls-private-key-file' | 'tls-sni-cert-key'>,
 ): string[] {
@@ -81,7 +81,7 @@ export function servingFiles(
   return [...own, ...values['tls-sni-cert-key'].flatMap(sniFiles)];
 }
 
-/** The file of the certificate that the daemon made itself, where it keeps one: it may be replaced, too. */
+/** The file of the self-signed certificate, if `--cert-dir` is set; it may be replaced, too. */
 export function ownServingFiles(values: Pick<ServingValues, 'tls-cert-file' | 'cert-dir'>, name: string): string[] {
   const directory = values['cert-dir'] ?? '';
   return (values['tls-cert-file'] ?? '') !== '' || directory === '' ? [] : [join(directory, `${name}.crt`)];
@@ -131,8 +131,8 @@ function namesIn(pem: string): string[] {
 }
 
 /**
- * The certificate for a server name: explicit patterns before names taken from certificates, full names before
- * wildcards; undefined for the default pair.
+ * The certificate for a server name: explicit names before names in certificates, full names before wildcards;
+ * undefined for the default pair.
  */
 export function pickSni(sni: readonly SniCertificate[], serverName: string): SniCertificate | undefined {
   const name = serverName.toLowerCase();
@@ -146,7 +146,7 @@ export function pickSni(sni: readonly SniCertificate[], serverName: string): Sni
   return undefined;
 }
 
-/** TLS contexts of a set of certificates, made once each. */
+/** Creates each TLS context once. */
 export function contextsOf(certificates: ServingCertificates): (serverName: string) => SecureContext | undefined {
   const contexts = new Map<SniCertificate, SecureContext>();
   return (serverName) => {

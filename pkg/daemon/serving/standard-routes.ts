@@ -1,4 +1,4 @@
-/** What every server of a daemon tells of the daemon itself: how it is, and its series. */
+/** Routes that every daemon's server has: health, metrics and debug endpoints. */
 import type { DebugEndpoints } from '#daemon/debugging/debug-endpoints.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { type MetricsView, metricsText } from '#daemon/metrics/registry.js';
@@ -32,19 +32,18 @@ export function addMetricsRoute(app: DaemonApp, metrics: Registry | undefined, v
   );
 }
 
-/** A daemon's debug endpoints as routes of its server. */
 
-/** Bodies are numbers: nothing longer is read. */
+/** Debug bodies are numbers. */
 const bodyLimitBytes = 1024;
 
 export function addDebugRoutes(app: DaemonApp, debug: DebugEndpoints): void {
-  // In a scope of its own: the daemon's routes read other kinds of bodies. The server waits for it when it listens.
+  // A scope of its own, because the daemon's routes parse other bodies. The server waits for it before listening.
   void app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', { parseAs: 'string', bodyLimit: bodyLimitBytes }, (_request, body, read) =>
       read(null, body),
     );
-    // The index of profiles is a folder; links on it go by that.
+    // The index links to profiles relative to a folder.
     const urls = debug.paths.flatMap((path) => (path === '/debug/pprof' ? [path, `${path}/`] : [path]));
     for (const path of urls) {
       scope.route({

@@ -1,35 +1,35 @@
 /**
- * `/logs/` of a daemon: the machine's log directory, to read. Release 1.24 follows links to wherever they lead; here what is
- * opened must lie in the directory itself, or in one of those that its links are known to lead to.
+ * `/logs/` of a daemon: read access to the machine's log directory. Release 1.24 follows all links; here the opened
+ * file must be in the directory itself or in a known link target.
  */
 import { constants } from 'node:fs';
 import { type FileHandle, open, readdir, readlink, realpath } from 'node:fs/promises';
 import { join, sep } from 'node:path';
 import type { RequestTarget } from '#daemon/serving/request-target.js';
 
-/** Where 1.24 has them. */
+/** The directory of 1.24. */
 export const systemLogDir = '/var/log';
 
-/** Names of a directory that are shown at most. */
+/** Limit of names in a listing. */
 const maxEntries = 10_000;
 
 export interface SystemLogsOptions {
   /** The directory that `/logs/` shows. */
   readonly dir: string;
-  /** Where links may lead, too. */
+  /** Directories that links may lead to. */
   readonly linkedDirs: readonly string[];
 }
 
 export interface SystemLogsAnswer {
   readonly status: 200 | 301 | 404;
   readonly headers: Readonly<Record<string, string>>;
-  /** The bytes of a file are read when they are asked for, and the file is closed with the last of them. */
+  /** A file's bytes are read on demand; the file is closed after the last. */
   readonly body: string | AsyncIterable<Buffer>;
 }
 
 const notFound: SystemLogsAnswer = { ...page('text/plain', '404 page not found\n'), status: 404 };
 
-/** `target`: `/logs` and what is below it. Its segments are names: none is empty, a dot segment, or holds a separator. */
+/** `target`: `/logs` or a path below it. Segments are names: not empty, no dot segments, no separators. */
 export async function systemLogs(
   { segments, path }: RequestTarget,
   options: SystemLogsOptions,
@@ -56,8 +56,8 @@ export async function systemLogs(
 }
 
 /**
- * The first `size` bytes: what is written meanwhile is not part of the answer, which would have no end. The file is opened
- * here, since an answer that is dropped is never read, and a file that stays open ends the process when it is collected.
+ * The first `size` bytes; later appends would make the response endless. Opened here, because a dropped response is
+ * never iterated, and a file handle that is garbage collected while open ends the process.
  */
 async function* contentOf(options: SystemLogsOptions, names: readonly string[], size: number): AsyncGenerator<Buffer> {
   const file = await openBeneath(options, names);
@@ -82,7 +82,7 @@ function moved(location: string): SystemLogsAnswer {
   return { status: 301, headers: { location }, body: '' };
 }
 
-/** Undefined for what is not there, may not be read, or leads out of the directories. */
+/** Undefined if the file does not exist, may not be read, or is outside the directories. */
 async function openBeneath({ dir, linkedDirs }: SystemLogsOptions, names: readonly string[]) {
   let file: FileHandle | undefined;
   try {
@@ -90,7 +90,7 @@ async function openBeneath({ dir, linkedDirs }: SystemLogsOptions, names: readon
     const isAllowed = (path: string) =>
       roots.some((root) => root !== undefined && (path === root || path.startsWith(`${root}${sep}`)));
     const path = await realpath(join(dir, ...names));
-    // Devices and the like are not even opened; what changes meanwhile is seen by what was opened.
+    // Devices are not opened at all. The opened file is checked again, in case the path changed.
     if (!isAllowed(path)) return undefined;
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW);
     if (isAllowed(await readlink(`/proc/self/fd/${file.fd}`))) return file;

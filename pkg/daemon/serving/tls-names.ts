@@ -1,7 +1,7 @@
-/** IANA's names of cipher suites and the options' names of versions, as the runtime wants them. */
+/** Converts IANA's cipher suite names and the options' version names to Node.js's. */
 import { DEFAULT_CIPHERS, type SecureVersion } from 'node:tls';
 
-/** All that TLS 1.3 has, in the order in which 1.24 prefers them: encryption with the first takes a sixth less than with the second. */
+/** All suites of TLS 1.3, in 1.24's order: encryption with the first costs a sixth less than with the second. */
 const tls13 = ['TLS_AES_128_GCM_SHA256', 'TLS_AES_256_GCM_SHA384', 'TLS_CHACHA20_POLY1305_SHA256'];
 
 const versions: Readonly<Record<string, SecureVersion>> = {
@@ -11,14 +11,14 @@ const versions: Readonly<Record<string, SecureVersion>> = {
   VersionTLS13: 'TLSv1.3',
 };
 
-/** The runtime's name of `VersionTLS12`; undefined for an unknown one. */
+/** Node.js's name of `VersionTLS12`; undefined if unknown. */
 export function secureVersion(name: string): SecureVersion | undefined {
   return versions[name];
 }
 
 /** OpenSSL's name of an IANA cipher suite up to TLS 1.2, such as ECDHE-RSA-AES128-GCM-SHA256. Pure. */
 export function opensslCipher(name: string): string {
-  // The suites of TLS 1.3 have one name only.
+  // TLS 1.3 suites have only one name.
   if (!name.includes('_WITH_')) return name;
   const [exchange = '', cipher = ''] = name.replace(/^TLS_/, '').split('_WITH_');
   const key = exchange === 'RSA' ? '' : `${exchange.replaceAll('_', '-')}-`;
@@ -32,8 +32,8 @@ export function opensslCipher(name: string): string {
 }
 
 /**
- * What the runtime takes as the cipher suites of a server, in the order of its preference. `names` are IANA's and say what is
- * for TLS up to 1.2; none: the runtime's own. Suites of TLS 1.3 cannot be chosen, as in 1.24. Pure.
+ * Node.js's cipher list for a server, in order of preference. `names` are IANA names for TLS up to 1.2; empty:
+ * Node.js's defaults. TLS 1.3 suites are fixed, as in 1.24. Pure.
  */
 export function serverCiphers(names: readonly string[]): string {
   const older = names.length === 0 ? DEFAULT_CIPHERS.split(':') : names.map(opensslCipher);

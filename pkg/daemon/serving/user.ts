@@ -1,4 +1,4 @@
-/** Who asks. */
+/** An authenticated user. */
 export interface ServingUser {
   readonly name: string;
   readonly uid?: string;
@@ -11,7 +11,7 @@ export const anonymousUser: ServingUser = Object.freeze({
   groups: Object.freeze(['system:unauthenticated']),
 });
 
-/** Reads and asks through a client of the API server; declared here so that this package does not import the client. */
+/** Client of the API server; declared here so that this package need not import the client. */
 export interface ReviewClient {
   request<R>(method: string, path: string, body?: unknown, options?: { signal?: AbortSignal }): Promise<R>;
 }

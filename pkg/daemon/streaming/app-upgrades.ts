@@ -1,6 +1,6 @@
 /**
- * Requests for another protocol in a Fastify application. Its routes answer them like all others, or pass the backend's
- * answer on, which makes a tunnel of the connection.
+ * Upgrade requests in a Fastify application: routes answer them like other requests, or forward the backend's response
+ * and turn the connection into a tunnel.
  */
 import { type IncomingMessage, type RequestListener, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -9,14 +9,14 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { endToEndHeaders } from '#daemon/streaming/forwarding.js';
 import { openTunnel, type Tunnel, type UpgradeAnswer } from '#daemon/streaming/tunnel.js';
 
-/** A request for another protocol: the connection, and what came after the request. */
+/** An upgrade request's connection and the bytes that followed the request. */
 export interface UpgradeRequest {
   readonly socket: Socket;
   readonly head: Buffer;
   readonly protocol: string;
 }
 
-/** HTTP/2 in the clear begins with this wish, which need not be granted (RFC 9113, 3.1), and would lead around the routes. */
+/** Clear-text HTTP/2 starts with this upgrade. It may be ignored (RFC 9113, 3.1) and would bypass the routes. */
 const clearHttp2 = 'h2c';
 
 export class AppUpgrades {
@@ -32,7 +32,7 @@ export class AppUpgrades {
     return this.#requests.get(raw);
   }
 
-  /** Node.js has let go of the connection: what answers it is made here. */
+  /** Node.js has detached the connection, so the response is created here. */
   #upgrade(
     route: RequestListener,
     request: IncomingMessage,
@@ -57,7 +57,7 @@ export class AppUpgrades {
   }
 }
 
-/** Answers with what the backend has said; where it has switched protocols, the connection is the tunnel's from here on. */
+/** Forwards the backend's response; after a switch of protocols the tunnel owns the connection. */
 export function answerUpgrade(
   reply: FastifyReply,
   { head: clientHead, socket: client }: UpgradeRequest,

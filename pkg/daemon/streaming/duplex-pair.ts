@@ -31,7 +31,7 @@ class Side extends Duplex {
   }
 }
 
-/** Two ends of a byte stream within the process: what is written to one is read from the other. */
+/** Two connected ends of an in-process byte stream. */
 export function duplexPair(): [Duplex, Duplex] {
   const a = new Side();
   const b = new Side();

@@ -1,6 +1,6 @@
-/** Which headers a proxy passes on. Pure. */
+/** How this project's proxies forward requests and responses. */
 
-/** They are about one connection, and end with it (RFC 9110, 7.6.1). */
+/** Hop-by-hop headers (RFC 9110, 7.6.1). */
 const hopHeaders: ReadonlySet<string> = new Set([
   'connection',
   'http2-settings',
@@ -14,7 +14,7 @@ const hopHeaders: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** Those of a request or an answer that are not about its connection, nor named by `connection` as such. */
+/** Headers without hop-by-hop ones and those that `connection` names. */
 export function endToEndHeaders<T extends string | string[]>(
   received: Readonly<Record<string, T | undefined>>,
 ): Record<string, T> {
@@ -33,29 +33,28 @@ function connectionOptions(value: string): ReadonlySet<string> {
       .toLowerCase()
       .split(',')
       .map((option) => option.trim())
-      // These say how long a body is and whom a request is for: `connection` cannot take them away.
+      // `connection` cannot remove the body's length and the host.
       .filter((option) => option !== 'content-length' && option !== 'host'),
   );
 }
 
 const none: ReadonlySet<string> = new Set();
 
-/** How servers of this project pass requests and answers on: as they are. */
 
-/** Methods that may be repeated when it is not known whether they were heard (RFC 9110, 9.2.2). */
+/** Idempotent methods, which may be repeated if it is unknown whether they arrived (RFC 9110, 9.2.2). */
 export const repeatableMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE']);
 
-/** Options of `@fastify/http-proxy`. */
+/** Options of `@fastify/http-proxy` that forward requests unchanged. */
 export const forwardingOptions = {
-  // Requests for another protocol have a tunnel of their own.
+  // Upgrades have their own tunnel.
   websocket: false,
   internalRewriteLocationHeader: false,
   disableRequestLogging: true,
 } as const;
 
-/** Its `replyOptions`. */
+/** `replyOptions` of `@fastify/http-proxy` that forward responses unchanged. */
 export const unchangedReplies = {
   rewriteHeaders: endToEndHeaders,
-  // A 503 is an answer: the library would ask again up to ten times.
+  // A 503 is a response; the library would retry up to ten times.
   retryDelay: () => null,
 } as const;

@@ -1,17 +1,14 @@
-/**
- * Names of the protocols inside upgraded connections. They belong to the clients that are in the field, so a cluster
- * of either dialect answers to them.
- */
+/** Names of the protocols inside upgraded connections. Existing clients use them, so both dialects accept them. */
 import { kubernetesDialect } from '#apimachinery/dialect.js';
 
 const domain = kubernetesDialect.apiDomain;
 
-/** What clients that speak SPDY write into their Upgrade header. */
+/** Value of a SPDY client's Upgrade header. */
 export const spdyUpgrade = 'SPDY/3.1';
 
-/** Request header: protocols that the client speaks over SPDY, the best first. Answer header: the one chosen. */
+/** Request header: the client's protocols over SPDY, best first. Response header: the chosen one. */
 export const protocolVersionHeader = 'X-Stream-Protocol-Version';
-/** Answer header beside a refusal: what the server would have taken. */
+/** Response header of a refusal: the protocols that the server accepts. */
 export const acceptedVersionsHeader = 'X-Accepted-Stream-Protocol-Versions';
 
 /** Exec and attach, over SPDY and as WebSocket subprotocols. */
@@ -27,8 +24,8 @@ export const channelProtocol = {
 
 /** Port-forward over SPDY. */
 export const portForwardProtocol = `portforward.${domain}`;
-/** The same inside a WebSocket (KEP-4006); RFC 6455 allows no slash in such a name, clients send it all the same. */
+/** Port-forward in a WebSocket (KEP-4006). RFC 6455 allows no slash in the name, but clients send it. */
 export const tunnelledPortForwardProtocol = `${spdyUpgrade}+${portForwardProtocol}`;
 
-/** Logs over WebSocket: messages of bytes, or of base64 text. */
+/** Logs over WebSocket, as binary or base64 messages. */
 export const logProtocol = { binary: `binary.${domain}`, base64: `base64.binary.${domain}` } as const;

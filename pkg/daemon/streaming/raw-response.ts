@@ -1,4 +1,4 @@
-/** Plain HTTP/1.1 answers on sockets that are out of the HTTP server's hands. */
+/** HTTP/1.1 responses on sockets that the HTTP server has released. */
 import { STATUS_CODES } from 'node:http';
 import type { Duplex } from 'node:stream';
 import type { StatusError } from '#apimachinery/errors/status.js';
@@ -10,7 +10,7 @@ export interface RawResponse {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** The whole answer, after which the connection is ended. */
+/** Sends the whole response and closes the connection. */
 export function endWithResponse(socket: Duplex, { code, contentType, body, headers = {} }: RawResponse): void {
   const all = {
     ...headers,
@@ -26,7 +26,7 @@ export function statusResponse({ code, status }: StatusError): RawResponse {
   return { code, contentType: 'application/json', body: JSON.stringify(status) };
 }
 
-/** Tells the client that the connection is now what it asked for. */
+/** Confirms the switch of protocols to the client. */
 export function switchProtocols(socket: Duplex, headers: Readonly<Record<string, string>>): void {
   socket.write(head(101, { Connection: 'Upgrade', ...headers }));
 }

@@ -1,24 +1,24 @@
 /**
- * Upgraded connections (SPDY, WebSocket, or whatever the client asks for), for every server that passes them on: once the
- * backend has switched protocols (101), bytes go both ways untouched, so that the protocol inside ends in the backend.
+ * Tunnels upgraded connections (SPDY, WebSocket and others) for all servers that forward them: after the backend's 101
+ * response, bytes pass unchanged in both directions.
  */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** What came back for a request for another protocol. */
+/** A backend's response to an upgrade request. */
 export type UpgradeAnswer = Switched | { readonly refusal: IncomingMessage };
 
 export interface Switched {
-  /** The backend's answer, 101. */
+  /** The backend's 101 response. */
   readonly switched: IncomingMessage;
   readonly backend: Socket;
-  /** What the backend has said after its answer. */
+  /** Bytes that followed the response. */
   readonly backendHead: Buffer;
 }
 
-/** Ends the request, which has no body. Rejects with the network's error, also when there is no answer in `answerMs`. */
+/** Ends the request, which has no body. Rejects with the network's error, or after `answerMs` without a response. */
 export function askUpgrade(outgoing: ClientRequest, answerMs: number): Promise<UpgradeAnswer> {
   return new Promise((resolve, reject) => {
     outgoing.setTimeout(answerMs, () => outgoing.destroy(new Error(`no answer in ${answerMs / 1000} s`)));
@@ -27,7 +27,7 @@ export function askUpgrade(outgoing: ClientRequest, answerMs: number): Promise<U
       resolve({ switched, backend, backendHead });
     });
     outgoing.once('response', (refusal) => resolve({ refusal }));
-    // Later failures are those of the socket, or of the answer's body.
+    // Later errors belong to the socket or to the response's body.
     outgoing.on('error', reject);
     outgoing.end();
   });
@@ -35,20 +35,20 @@ export function askUpgrade(outgoing: ClientRequest, answerMs: number): Promise<U
 
 export interface Tunnel extends Switched {
   readonly client: Duplex;
-  /** What the client has sent after its request. */
+  /** Bytes that followed the client's request. */
   readonly clientHead: Buffer;
   readonly clock: Clock;
   /** Ends the tunnel; absent: only its two sides do. */
   readonly signal?: AbortSignal;
-  /** Longest silence of both sides, in milliseconds; absent: any. */
+  /** Limit of silence on both sides, in milliseconds; absent: none. */
   readonly silenceMs?: number;
 }
 
 const keepAliveMs = 30_000;
-/** Time for a client to take the backend's last words and to hang up. */
+/** Time for a client to read the backend's last bytes and to close. */
 const lingerMs = 10_000;
 
-/** Connects both sides, and answers the client. Owns both from here on. */
+/** Connects both sides and sends the response to the client. Owns both sockets. */
 export function openTunnel(tunnel: Tunnel): void {
   const { backend, backendHead, client, clientHead, clock, signal, silenceMs, switched } = tunnel;
   if (signal?.aborted === true || client.destroyed) {
@@ -62,16 +62,16 @@ export function openTunnel(tunnel: Tunnel): void {
   for (const side of [client, backend]) {
     if (!(side instanceof Socket)) continue;
     side.setNoDelay(true);
-    // A side that ended its half may be gone altogether: probes of the connection tell.
+    // A side that ended its half may be dead; TCP probes detect that.
     side.setKeepAlive(true, keepAliveMs);
-    // What one side says the other one hears: when one is silent, both are.
+    // Data on one side is written to the other, so one timeout covers both.
     if (silenceMs !== undefined) side.setTimeout(silenceMs, end);
   }
   signal?.addEventListener('abort', end, { once: true });
-  // There is no one to report a failure of one side to but the other side, which sees the end.
+  // An error of one side ends the other; there is no other place to report it.
   client.on('error', end);
   backend.on('error', () => undefined);
-  // A write to a side that has ended breaks it, and a client that is broken off loses the backend's last words.
+  // A write to a side that has ended breaks it, and a broken client loses the backend's last bytes.
   backend.once('end', () => {
     client.unpipe(backend);
     client.resume();
@@ -79,8 +79,8 @@ export function openTunnel(tunnel: Tunnel): void {
   backend.once('close', () => {
     signal?.removeEventListener('abort', end);
     if (client.destroyed) return;
-    // What the backend said last must still reach the client. Its own words go nowhere now, but a socket that
-    // is not read does not tell that its peer has gone.
+    // The backend's last bytes must still reach the client. Its input is discarded, but a socket that is not read does
+    // not report a dead peer.
     client.end();
     client.resume();
     const timer = clock.setTimer(end, lingerMs);
@@ -105,14 +105,14 @@ const intervalMs = 30_000;
 const nothing = Buffer.alloc(0);
 
 /**
- * Finds out, twice a minute, that the peer of a connection has reset it. That is told to those who read and to those who
- * write; a connection that is made to wait is not read, and its other way may be silent for good. Writing nothing sends
- * nothing, and fails where the connection is no more.
+ * Detects a connection that the peer has reset, twice a minute. Only readers and writers learn of it; a paused
+ * connection is not read, and its other direction may be silent. An empty write sends nothing, and fails if the
+ * connection is gone.
  */
 export function probePeer(socket: Duplex, clock: Clock): void {
   let timer: Timer;
   const ask = () => {
-    // What waits to be written tells by itself.
+    // Pending data detects it, too.
     if (socket.writable && socket.writableLength === 0) socket.write(nothing);
     timer = clock.setTimer(ask, intervalMs);
   };

@@ -1,4 +1,4 @@
-/** From the option to what sends spans. */
+/** Creates the tracer of `--tracing-config-file`. */
 import { readFile } from 'node:fs/promises';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -13,8 +13,8 @@ interface TracingSetup extends Omit<TracerSetup, 'config'> {
 }
 
 /**
- * As the file says; undefined without one. Rejects with an OptionsError. The libraries are loaded only here: a daemon that
- * traces nothing does without their memory.
+ * Undefined without a path. Rejects with an OptionsError. Loads the libraries only here, so a daemon without tracing
+ * needs no memory for them.
  */
 export async function openTracer(path: string | undefined, setup: TracingSetup): Promise<Tracer | undefined> {
   if (path === undefined || path === '') return undefined;

@@ -1,6 +1,6 @@
 /**
- * Spans to an OpenTelemetry collector, over OTLP and gRPC. They wait in a queue of limited length, are sent beside the work,
- * and are dropped where the collector is away or slow: no request ever waits for it.
+ * Sends spans to an OpenTelemetry collector over OTLP and gRPC. Spans are queued, sent in the background, and dropped
+ * if the collector is down or slow: requests never wait.
  */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
@@ -42,7 +42,7 @@ import type {
 } from '#daemon/tracing/tracer.js';
 
 const exportTimeoutMs = 5000;
-/** How long the end of a daemon waits for what is left to be sent. */
+/** How long a stopping daemon waits for its last spans. */
 const closeMs = 1000;
 
 export class OtlpTracer implements Tracer {
@@ -58,7 +58,7 @@ export class OtlpTracer implements Tracer {
     const { config, service, metrics } = setup;
     const exporter = new OTLPTraceExporter({
       url: targetOf(config.endpoint),
-      // As release 1.24 does: a collector is beside the daemon.
+      // As in release 1.24: the collector runs beside the daemon.
       credentials: credentials.createInsecure(),
       timeoutMillis: exportTimeoutMs,
     });
@@ -66,8 +66,8 @@ export class OtlpTracer implements Tracer {
     const ratio = new TraceIdRatioBasedSampler(config.samplingRatio);
     this.#provider = new BasicTracerProvider({
       resource: resourceFromAttributes({ 'service.name': service }),
-      // A client may say which trace a request is of, but not that it is to be kept: the share is this daemon's. It is
-      // reckoned from the trace's ID, so that daemons with the same share keep the same traces.
+      // Clients choose a trace's ID but not whether it is kept; that is this daemon's share. The decision depends on
+      // the ID, so daemons with the same share keep the same traces.
       sampler: new ParentBasedSampler({ root: ratio, remoteParentSampled: ratio }),
       idGenerator: this.#ids,
       spanProcessors: [new SpanQueue(exporter, { timeoutMs: exportTimeoutMs, metrics })],
@@ -141,7 +141,7 @@ export class OtlpTracer implements Tracer {
   async close(): Promise<void> {
     const { log } = this.#setup;
     const ended = this.#provider.shutdown().catch((err: unknown) => log.debug({ err }, 'Spans were not sent'));
-    // A collector that does not answer holds nobody up.
+    // Do not wait for a collector that does not respond.
     const limit = new Promise<void>((resolve) => setTimeout(resolve, closeMs).unref());
     await Promise.race([ended, limit]);
   }
@@ -180,12 +180,12 @@ export class OtlpTracer implements Tracer {
 
 const well: SpanOutcome = { attributes: {}, failed: false };
 
-/** The span of what is being worked on, which follows the work through all that it waits for. */
+/** The current span, carried through asynchronous work. */
 class CurrentSpan {
   readonly #storage = new AsyncLocalStorage<Span>();
   #open = 0;
 
-  /** Undefined where there is none, or where it has ended: what was begun within it may go on for long. */
+  /** Undefined without a span, or if it has ended: work that it started may continue for long. */
   get(): Span | undefined {
     if (this.#open === 0) return undefined;
     const span = this.#storage.getStore();
@@ -196,12 +196,12 @@ class CurrentSpan {
     return this.#storage.run(span, work);
   }
 
-  /** A span begins. */
+  /** A span starts. */
   begin(): void {
     this.#open += 1;
   }
 
-  /** It has ended. While none is open, Node.js need not follow every promise of the process. */
+  /** A span ends. While none is open, Node.js need not track promises. */
   end(): void {
     this.#open -= 1;
     if (this.#open === 0) this.#storage.disable();
@@ -221,22 +221,22 @@ function remoteContext(traceparent: string | undefined): Context {
   return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
-/** The exporter takes URLs; names are looked up by DNS anyway. */
+/** The exporter takes URLs, and resolves names by DNS anyway. */
 function targetOf(endpoint: string): string {
   return endpoint.startsWith('unix:') ? endpoint : `http://${endpoint.replace(/^dns:\/+/, '')}`;
 }
 
-/** Spans that may wait; further ones are dropped. */
+/** Limit of queued spans; further ones are dropped. */
 const maxQueueSize = 2048;
-/** How long they wait for others to be sent with them. */
+/** How long spans wait to be sent together. */
 const gatherMs = 1000;
-/** The library's results of an export. */
+/** The library's result codes of an export. */
 const success = 0;
 
-/** What became of a span: it was sent, was dropped since too many waited, or the collector did not take it. */
+/** Outcome of a span: sent, dropped because the queue was full, or failed because the collector did not accept it. */
 type SpanResult = 'sent' | 'dropped' | 'failed';
 
-/** The queue of spans that wait to be sent: limited in length, and counted. */
+/** A bounded queue of spans, with counters. */
 class SpanQueue implements SpanProcessor {
   readonly #batches: BatchSpanProcessor;
   readonly #count: (result: SpanResult, spans: number) => void;

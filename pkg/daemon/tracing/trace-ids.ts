@@ -1,7 +1,7 @@
 /**
- * Which traces are kept. The library's sampler takes the four words of a trace's ID together by XOR, and keeps the trace
- * where the result is below the share of 2^32. So that a daemon keeps the same objects as the others, and they what it asks
- * them for an object, the traces that it begins have IDs that come to the hash of the object's key.
+ * Decides which traces are kept. The library's sampler combines the four words of a trace ID by XOR and keeps the trace
+ * if the result is below the share of 2^32. New traces get IDs that combine to the hash of the object's key, so that
+ * all daemons keep traces of the same objects.
  */
 import { type IdGenerator, RandomIdGenerator } from '@opentelemetry/sdk-trace-base';
 import { randomFillSync } from 'node:crypto';
@@ -9,7 +9,7 @@ import { randomFillSync } from 'node:crypto';
 const fnvOffset = 0x811c9dc5;
 const fnvPrime = 0x01000193;
 
-/** A number of 32 bits, the same everywhere: FNV-1a, mixed well at the end since keys often differ only there. Pure. */
+/** A 32-bit hash, equal everywhere: FNV-1a with final mixing, because keys often differ only at the end. Pure. */
 export function shareOf(key: string): number {
   let hash = fnvOffset;
   for (let i = 0; i < key.length; i++) hash = Math.imul(hash ^ key.charCodeAt(i), fnvPrime);
@@ -18,12 +18,12 @@ export function shareOf(key: string): number {
   return (hash ^ (hash >>> 16)) >>> 0;
 }
 
-/** Shares below this are kept: as the library's sampler has it. Pure. */
+/** Hashes below this are kept, as in the library's sampler. Pure. */
 export function boundOf(ratio: number): number {
   return ratio >= 1 ? 2 ** 32 : Math.floor(ratio * 0xffffffff);
 }
 
-/** Random IDs, but for the trace whose share is given. */
+/** Generates random IDs, except for a trace with a given hash. */
 export class TraceIds implements IdGenerator {
   readonly #random = new RandomIdGenerator();
   readonly #words = Buffer.alloc(16);
@@ -31,7 +31,7 @@ export class TraceIds implements IdGenerator {
 
   readonly generateSpanId = this.#random.generateSpanId;
 
-  /** Runs `start`, in which a trace begins. */
+  /** Runs `start`, which begins a trace with this hash. */
   withShare<T>(share: number, start: () => T): T {
     this.#next = share;
     try {
@@ -52,21 +52,20 @@ export class TraceIds implements IdGenerator {
   };
 }
 
-/** W3C's header `traceparent`, version 00. Pure. */
-
+/** A parsed `traceparent` header (W3C Trace Context, version 00). */
 export interface TraceParent {
   /** 32 hexadecimal digits. */
   readonly traceId: string;
-  /** 16 of them. */
+  /** 16 hexadecimal digits. */
   readonly spanId: string;
   readonly sampled: boolean;
 }
 
-/** Undefined for anything that is none: whoever sent that is not followed. */
+/** Undefined for an invalid header, which is ignored. Pure. */
 export function parseTraceparent(header: string | undefined): TraceParent | undefined {
   const [, version = '', traceId = '', spanId = '', flags = '', rest] =
     /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/.exec(header ?? '') ?? [];
-  // Later versions may say more behind it.
+  // Later versions may append fields.
   if (version === '' || version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
   if (/^0+$/.test(traceId) || /^0+$/.test(spanId)) return undefined;
   return { traceId, spanId, sampled: (Number.parseInt(flags, 16) & 1) === 1 };

@@ -1,4 +1,4 @@
-/** Spans of what a daemon does, as its parts see them. Daemons that trace nothing have none of this. */
+/** Tracing interface for a daemon's parts. Absent in daemons without tracing. */
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { TracingConfig } from '#daemon/tracing/tracing-config.js';
@@ -9,7 +9,7 @@ export type SpanAttributes = Readonly<Record<string, string | number>>;
 export interface ServerSpan {
   readonly name: string;
   readonly attributes: SpanAttributes;
-  /** W3C's header of the same name, as the client sent it: hostile until read. */
+  /** The client's `traceparent` header; untrusted. */
   readonly traceparent: string | undefined;
 }
 
@@ -25,24 +25,24 @@ export interface SpanOutcome {
   readonly message?: string | undefined;
 }
 
-/** A piece of work that nobody has asked for: the daemon has begun it by itself. */
+/** A piece of work that the daemon started by itself. */
 export interface WorkSpan {
-  /** Does it, or a part of it: what is asked of others meanwhile belongs to it. */
+  /** Runs work; calls to other servers during it belong to this span. */
   within<T>(work: () => T): T;
-  /** Does a part of it within a span of its own. */
+  /** Runs a part of the work in a child span. */
   part<T>(name: string, work: () => Promise<T>): Promise<T>;
-  /** A part of it took so long (ms) until now. */
+  /** Records a part that has just taken `durationMs`. */
   took(name: string, durationMs: number, failed: boolean): void;
-  /** To be called once: a span that does not end is never sent. */
+  /** Must be called once: a span without an end is never sent. */
   end(outcome: SpanOutcome): void;
 }
 
 export interface Tracer {
-  /** Works on a request within a span of its own; `outcome` adds what is known at its end. */
+  /** Handles a request in a span; `outcome` adds attributes at its end. */
   serve<T>(span: ServerSpan, work: () => MaybePromise<T>, outcome: (result: T) => SpanOutcome): MaybePromise<T>;
   /**
-   * Asks somebody else, within the span of what is being worked on. `traceparent` is what he is told; undefined, and no
-   * span, where nothing is being worked on or that is not sampled.
+   * Calls another server, in a child of the current span. `traceparent` is the header to send; undefined, without a
+   * span, if the current work is not traced.
    */
   call<T>(
     span: CallSpan,
@@ -50,31 +50,29 @@ export interface Tracer {
     outcome?: (result: T) => SpanOutcome,
   ): Promise<T>;
   /**
-   * Begins a trace; undefined where it is not sampled. `key` decides that: the object that the work is on, as
-   * `namespace/name`. All daemons with the same share decide alike, so that an object that one of them follows is followed
-   * by all.
+   * Starts a trace; undefined if it is not sampled. `key`, the object as `namespace/name`, decides that: daemons with
+   * the same share trace the same objects.
    */
   begin(name: string, key: string): WorkSpan | undefined;
-  /** Adds to the span of what is being worked on; `attributes` is not called where there is none. */
+  /** Adds attributes to the current span; not called without one. */
   annotate(attributes: () => SpanAttributes): void;
-  /** What others are to be told of what is being worked on now; undefined as for `call`. */
+  /** The `traceparent` header for other servers; undefined as for `call`. */
   traceparent(): string | undefined;
-  /** Sends what waits, for a moment at most. Never rejects. */
+  /** Sends queued spans, for a moment at most. Never rejects. */
   close(): Promise<void>;
 }
 
 export interface TracerSetup {
   readonly config: TracingConfig;
-  /** What the spans are said to be of: `kube-apiserver`. */
+  /** Service name of the spans: `kube-apiserver`. */
   readonly service: string;
   readonly log: Logger;
-  /** Counts them; absent: nobody does. */
+  /** Registry for counters; absent: spans are not counted. */
   readonly metrics?: Registry | undefined;
 }
 
-/** The object that a span is about: the same names in all daemons, so that one query finds all that was done with it. */
 
-/** What of an object's metadata tells it from others. */
+/** Metadata that identifies an object. */
 export interface Identity {
   readonly namespace?: string | undefined;
   readonly name?: string | undefined;
@@ -82,7 +80,10 @@ export interface Identity {
   readonly resourceVersion?: string | undefined;
 }
 
-/** `resource`: `pods`, `deployments.apps`. What is not known is left out. Pure. */
+/**
+ * Span attributes of an object, with the same names in all daemons, so that one query finds everything about it.
+ * `resource`: `pods`, `deployments.apps`. Empty values are omitted. Pure.
+ */
 export function objectAttributes(
   resource: string,
   { namespace = '', name = '', uid = '', resourceVersion = '' }: Identity,

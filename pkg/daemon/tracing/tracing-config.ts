@@ -4,11 +4,11 @@
  * ```yaml
  * apiVersion: apiserver.config.orch.io/v1alpha1
  * kind: TracingConfiguration
- * endpoint: localhost:4317          # of a collector that speaks OTLP over gRPC; this one unless told
- * samplingRatePerMillion: 100       # of requests that are traced; none unless told
+ * endpoint: localhost:4317          # OTLP/gRPC collector; this is the default
+ * samplingRatePerMillion: 100       # share of traced requests; default 0
  * ```
  *
- * Later releases call the version `v1beta1`, which says the same.
+ * Later releases call the version `v1beta1`, with the same fields.
  */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { decodeFields, parseConfigText } from '#daemon/options/config-decode.js';
@@ -25,7 +25,7 @@ const defaultEndpoint = 'localhost:4317';
 const million = 1_000_000;
 const fields = { apiVersion: 'string', kind: 'string', endpoint: 'string', samplingRatePerMillion: 'int32' } as const;
 
-/** Throws an OptionsError with everything that is wrong with the file. */
+/** Throws an OptionsError with all problems of the file. */
 export function parseTracingConfig(text: string, dialect: Dialect): TracingConfig {
   const errors: string[] = [];
   const file = decodeFields(fields, parseConfigText(text), errors);
@@ -63,6 +63,6 @@ function wrongEndpoint(endpoint: string): string | undefined {
   if (scheme === undefined) {
     return endpoint.includes('//') || endpoint === '' ? 'must be host:port' : undefined;
   }
-  // The release also knows unix-abstract, which the client library does not.
+  // Release 1.24 also accepts unix-abstract, which the client library does not support.
   return ['dns', 'unix'].includes(scheme) ? undefined : `unsupported scheme: ${scheme}. Options are none, dns, or unix`;
 }

@@ -67,7 +67,6 @@ export const loggingRules: Rule<LoggingValues> = (values) => {
 };
 
 /** Options of the logging library that 1.24 is removing: accepted without effect. */
-
 const common = {
   section: 'Logs',
   deprecated: 'it will be removed in a future release',

@@ -1,4 +1,4 @@
-/** A daemon's server with all around it, for tests: a fake of the API server's reviews, a clock, and requests. */
+/** A daemon's server for tests, with fake reviews, a clock and requests. */
 import { once } from 'node:events';
 import { type Agent, request as httpsRequest } from 'node:https';
 import type { Test } from 'tap';
@@ -24,7 +24,7 @@ export function valuesOf(...argv: string[]) {
   return result.values;
 }
 
-/** An API server that knows the token `good`, and lets those of `readers` read metrics. */
+/** An API server that accepts the token `good` and lets `readers` read metrics. */
 export class FakeReviews implements ReviewClient {
   readonly requests: string[] = [];
   readonly readers = new Set(['token-user', 'cert-user', 'spoken-for']);
@@ -59,7 +59,7 @@ export class FakeReviews implements ReviewClient {
   }
 }
 
-/** Listens on a port of its own until the test ends. */
+/** Listens on a free port until the test ends. */
 export async function startServer(
   t: Test,
   argv: readonly string[],

@@ -1,4 +1,4 @@
-/** Frames of SPDY/3.1 (draft 3, section 2.2): how they are written and read. Knows nothing of streams. */
+/** Reads and writes frames of SPDY/3.1 (draft 3, section 2.2). */
 
 export const frameType = {
   synStream: 1,
@@ -28,7 +28,7 @@ export const goAwayStatus = { ok: 0, protocolError: 1 } as const;
 
 const version = 3;
 const headBytes = 8;
-/** Control frames of honest peers are a few hundred bytes. */
+/** Control frames of regular peers have a few hundred bytes. */
 const maxControlBytes = 64 * 1024;
 
 export function uint32s(...values: readonly number[]): Buffer {
@@ -41,32 +41,32 @@ export function controlFrame(type: number, flags: number, body: Buffer): Buffer 
   return Buffer.concat([uint32s(0x8000_0000 | (version << 16) | type, (flags << 24) | body.length), body]);
 }
 
-/** The eight bytes before `length` bytes of a stream. */
+/** The header of a data frame of `length` bytes. */
 export function dataHead(id: number, fin: boolean, length: number): Buffer {
   return uint32s(id, ((fin ? frameFlag.fin : 0) << 24) | length);
 }
 
-/** The peer broke the protocol; the connection is of no more use. */
+/** The peer violated the protocol; the connection is unusable. */
 export class SpdyProtocolError extends Error {}
 
 export type Frame =
   | { readonly kind: 'control'; readonly type: number; readonly flags: number; readonly body: Buffer }
-  /** A part of a data frame as it arrived; `fin` comes with the last part only. */
+  /** A part of a data frame; `fin` is set on the last part only. */
   | { readonly kind: 'data'; readonly id: number; readonly fin: boolean; readonly bytes: Buffer };
 
 /**
- * Cuts the bytes of a connection into frames. Data is handed on as it comes, however long its frame says it is, so
- * that nothing is kept here but the head of a frame and the body of a control frame.
+ * Splits a connection's bytes into frames. Data is passed on as it arrives, whatever the frame's length; only a frame's
+ * head and a control frame's body are buffered.
  */
 export class FrameReader {
   readonly #head = Buffer.alloc(headBytes);
   #headLength = 0;
-  /** The control frame whose body is arriving. */
+  /** The incomplete control frame. */
   #control: { readonly body: Buffer; length: number } | undefined;
-  /** The data frame whose bytes are arriving. */
+  /** The incomplete data frame. */
   #data: { readonly id: number; readonly fin: boolean; left: number } | undefined;
 
-  /** The frames that end in `chunk`, or go on in it. Throws SpdyProtocolError; nothing may be read after that. */
+  /** Frames, or parts of them, in `chunk`. Throws SpdyProtocolError, after which nothing may be read. */
   *read(chunk: Buffer): Generator<Frame> {
     let offset = 0;
     while (offset < chunk.length) {
@@ -95,7 +95,7 @@ export class FrameReader {
     }
   }
 
-  /** Looks at a complete head; the frame when there is nothing behind it. */
+  /** Parses a complete head; returns the frame if it has no body. */
   #begin(): Frame | undefined {
     this.#headLength = 0;
     const first = this.#head.readUInt32BE(0);

@@ -1,10 +1,9 @@
-/** Header blocks: one zlib stream per direction and connection, a flush after each block. */
+/** SPDY header blocks: one zlib stream per direction, flushed after each block. */
 import { SpdyProtocolError, uint32s } from '#daemon/streaming/spdy/frames.js';
 import { constants, createInflate, type Inflate } from 'node:zlib';
 
-/** The dictionary that primes header compression: section 2.6.10.1 of the SPDY/3 draft. */
 
-/** Words that the dictionary holds with a 32-bit length in front. */
+/** Words that the dictionary stores with a 32-bit length in front. */
 const words =
   `options head post put delete trace accept accept-charset accept-encoding accept-language accept-ranges age
 allow authorization cache-control connection content-base content-encoding content-language content-length
@@ -15,7 +14,7 @@ www-authenticate method get status 200_OK version HTTP/1.1 url public set-cookie
     .split(/\s+/)
     .map((word) => word.replace('_', ' '));
 
-/** Status codes and values that follow without lengths. */
+/** Status codes and values that follow without a length. */
 const tail = [
   '100101201202205206300302303304305306307402405406407408409410411412413414415416417502504505',
   '203 Non-Authoritative Information204 No Content301 Moved Permanently400 Bad Request401 Unauthorized',
@@ -25,7 +24,7 @@ const tail = [
   'publicprivatemax-age=gzip,deflate,sdchcharset=utf-8charset=iso-8859-1,utf-,*,enq=0.',
 ].join('');
 
-/** 1423 bytes with Adler-32 `e3c6a7c2`. */
+/** The dictionary of header compression (SPDY/3 draft, section 2.6.10.1): 1423 bytes with Adler-32 `e3c6a7c2`. */
 export const spdyDictionary: Buffer = Buffer.concat([
   ...words.map((word) => {
     const length = Buffer.alloc(4);
@@ -35,15 +34,15 @@ export const spdyDictionary: Buffer = Buffer.concat([
   Buffer.from(tail),
 ]);
 
-/** What a zlib stream primed with the dictionary starts with: the header with FDICT set, and its checksum. */
+/** Start of a zlib stream with this dictionary: the header with FDICT set, and the checksum. */
 export const zlibHeader: Buffer = Buffer.from([0x78, 0xbb, 0xe3, 0xc6, 0xa7, 0xc2]);
 
 /** Lower-case name → value. */
 export type SpdyHeaders = Readonly<Record<string, string>>;
 
-/** The empty block of a flush: readers hand out what they have only when they meet it. */
+/** An empty deflate block, which makes readers emit what they have. */
 const flush = Buffer.from([0, 0, 0, 0xff, 0xff]);
-/** Bounds of a block after inflation; what is larger comes from no honest peer of the protocols served here. */
+/** Limit of an inflated block; regular peers of these protocols stay far below. */
 const maxBlockBytes = 64 * 1024;
 const maxHeaders = 100;
 
@@ -60,8 +59,8 @@ function plainBlock(headers: SpdyHeaders): Buffer {
 }
 
 /**
- * Writes blocks as stored (uncompressed) deflate blocks: valid for every reader, needs no state beyond the stream's
- * start, and nothing to wait for. Headers here are a few dozen bytes once per stream.
+ * Writes headers as stored (uncompressed) deflate blocks, which every reader accepts and which need no compression
+ * state. Headers here are a few dozen bytes per stream.
  */
 export class HeaderWriter {
   #started = false;
@@ -79,22 +78,22 @@ export class HeaderWriter {
 }
 
 /**
- * Reads blocks; calls must not overlap. `decode` rejects with SpdyProtocolError for a block that does not inflate, after
- * which no other can be read, and resolves with undefined for one that inflates to no valid list of headers.
+ * Reads blocks; calls must not overlap. `decode` rejects with SpdyProtocolError if a block does not inflate, which ends
+ * the stream, and resolves with undefined for an invalid header list.
  */
 export class HeaderReader {
   readonly #inflate: Inflate = createInflate({ dictionary: spdyDictionary, finishFlush: constants.Z_SYNC_FLUSH });
   #parts: Buffer[] = [];
   #length = 0;
   #failure: Error | undefined;
-  /** Ends the call of `decode` under way. */
+  /** Ends the current call of `decode`. */
   #settle: (() => void) | undefined;
 
   constructor() {
     this.#inflate.on('error', (error) => this.#fail(error));
-    // Whoever closes the reader ends the call too: the library drops its callback then.
+    // zlib drops its callback on close, so end the call here.
     this.#inflate.on('close', () => this.#fail(new Error('the reader is closed')));
-    // The end of the compressed stream: a block that comes after it is none.
+    // The compressed stream has ended; a later block is invalid.
     this.#inflate.on('end', () => this.#fail(new Error('the compressed stream has ended')));
     this.#inflate.on('data', (part: Buffer) => {
       this.#length += part.length;
@@ -134,7 +133,7 @@ export class HeaderReader {
   }
 }
 
-/** Undefined for a block whose lengths are wrong, or whose names are empty, not in lower case, or there twice. */
+/** Undefined if lengths are wrong, or if a name is empty, not in lower case or duplicate. */
 function parseBlock(block: Buffer): SpdyHeaders | undefined {
   const headers: Record<string, string> = Object.create(null);
   let offset = 4;

@@ -1,14 +1,14 @@
 /**
- * SPDY/3.1 over any byte stream, as client or server: what command-line clients and runtimes' streaming servers of 1.24
- * multiplex exec, attach and port-forward with.
+ * SPDY/3.1 over any byte stream, as client or server: command line clients and container runtimes of 1.24 multiplex
+ * exec, attach and port-forward with it.
  *
- * Flow control: the implementation that those clients and runtimes share keeps no windows. So both sides of them, the
- * waiting for WINDOW_UPDATE and the sending of it, begin when the peer has shown that it keeps them, by a WINDOW_UPDATE
- * or a SETTINGS of the initial window. (Sent to the others it would do harm: a peer that closes its connection before it
- * has read them makes the system throw away what it had sent last.) Towards those the connection itself is the brake: it
- * is not read while the readers of its streams are more than `maxUnreadBytes` behind.
+ * Flow control: those clients and runtimes share an implementation without windows. So this side sends WINDOW_UPDATE
+ * and waits for it only after the peer has shown that it keeps windows, by a WINDOW_UPDATE or a SETTINGS with an
+ * initial window. (Frames that such a peer has not read when it closes would make its system discard its last data.)
+ * Without windows the connection itself applies back-pressure: it is not read while readers are more than
+ * `maxUnreadBytes` behind.
  *
- * Why not spdy-transport: it always keeps windows, so towards peers that keep none it stops after the first window.
+ * Why not spdy-transport: it always keeps windows, so with peers that do not it stalls after the first window.
  */
 import { EventEmitter } from 'node:events';
 import type { Duplex } from 'node:stream';
@@ -28,36 +28,36 @@ import { initialWindowBytes, SpdyStream, type StreamOwner } from '#daemon/stream
 
 export { SpdyStream } from '#daemon/streaming/spdy/stream.js';
 
-/** Data frames carry at most this; larger writes are cut. */
+/** Larger writes are split into data frames of this size. */
 const maxDataBytes = 32 * 1024;
-/** Writers go on while less than this waits in the connection. */
+/** Writers continue while the connection buffers less than this. */
 const highWaterBytes = 64 * 1024;
-/** What is granted by one WINDOW_UPDATE at least. */
+/** A WINDOW_UPDATE grants at least this. */
 const windowStep = initialWindowBytes / 2;
 const maxWindow = 2 ** 31 - 1;
-/** Bytes that are taken from the connection before they are looked at. */
+/** Limit of bytes read from the connection but not yet parsed. */
 const maxArrivedBytes = 64 * 1024;
-/** Answers (to pings, to frames for streams that are gone) that a peer may leave unread. */
+/** Limit of unread replies (to pings, or for closed streams). */
 const maxAnswers = 1000;
-/** Ids of SETTINGS. */
+/** SETTINGS id of the initial window. */
 const settingInitialWindow = 7;
 const maxStreamId = 2 ** 31 - 1;
 
 export interface SpdySessionOptions {
-  /** Streams that may be open at a time; the peer's next one is refused. Default 4096. */
+  /** Limit of open streams; further ones of the peer are refused. Default 4096. */
   readonly maxStreams?: number;
-  /** Bytes that all readers together may be behind; default 1 MiB. */
+  /** Limit of bytes that all readers together have not read; default 1 MiB. */
   readonly maxUnreadBytes?: number;
-  /** Whether a stream that the peer opens is taken; default: every one. */
+  /** Whether to accept a stream of the peer; default: all. */
   readonly admit?: (headers: SpdyHeaders) => boolean;
-  /** Called for data of either way; pings and the like do not count. */
+  /** Called for data in either direction, not for pings and the like. */
   readonly onData?: () => void;
 }
 
 interface SessionEvents {
-  /** The peer opened a stream; it has been accepted already. */
+  /** The peer opened a stream, which is already accepted. */
   stream: [SpdyStream];
-  /** The connection is of no more use, or was closed, and with it all streams. What was written may still leave. */
+  /** The connection is closed or unusable, and so are all streams. Written data may still leave. */
   close: [];
 }
 
@@ -71,23 +71,23 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
   #nextId: number;
   #lastPeerId = 0;
   #nextPing: number;
-  /** Whom to tell of the answer. */
+  /** Callbacks of pings without a reply. */
   readonly #pings = new Map<number, () => void>();
   #closed = false;
-  /** Nothing more will arrive. */
+  /** No more data will arrive. */
   #gone = false;
   /**
-   * What has arrived and is not looked at yet. It is taken from the connection at once, since one that breaks off drops
-   * what it has, and the last words of a peer often come together with the end.
+   * Data that is not yet parsed. It is taken from the connection immediately: a broken connection drops its buffer, and
+   * a peer's last words often arrive together with the end.
    */
   readonly #arrivals: Buffer[] = [];
   #arrivedBytes = 0;
   #peerLeaves = false;
   #unread = 0;
   #answers = 0;
-  /** Goes on reading. */
+  /** Resumes reading. */
   #wake: (() => void) | undefined;
-  /** Of what was consumed, what the peer has not been told yet: of each stream, and (key 0) of all. */
+  /** Consumed bytes that are not yet granted again: per stream, and for the connection (key 0). */
   readonly #ungranted = new Map<number, number>();
   #peerWindow: number | undefined;
   #initialWindow = initialWindowBytes;
@@ -103,7 +103,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     connection.on('data', (chunk: Buffer) => this.#arrived(chunk));
     for (const event of ['end', 'error', 'close']) connection.on(event, () => this.#ended());
     if (connection.destroyed) this.#gone = true;
-    // Every failure is handled inside.
+    // `#run` handles every failure.
     void this.#run();
   }
 
@@ -111,7 +111,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     return this.#closed;
   }
 
-  /** Opens a stream with these headers. Throws when the session is closed or used up. */
+  /** Opens a stream. Throws if the session is closed or out of ids. */
   open(headers: SpdyHeaders): SpdyStream {
     if (this.#closed || this.#peerLeaves || this.#nextId > maxStreamId) throw new Error('the connection is closed');
     const id = this.#nextId;
@@ -124,8 +124,8 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
   }
 
   /**
-   * Resolves when the peer has answered, and so has read all that was sent before, or when the session is closed. One
-   * that is gone is found out by it, even while nothing is read from it.
+   * Resolves when the peer replies, which shows that it has read everything before, or when the session closes. Detects
+   * a dead peer even if nothing is read from it.
    */
   ping(): Promise<void> {
     if (this.#closed) return Promise.resolve();
@@ -135,7 +135,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     return new Promise((resolve) => this.#pings.set(id, resolve));
   }
 
-  /** Ends the connection after what was written has left; streams that their peer has not ended break off. Idempotent. */
+  /** Closes the connection once written data has left; streams that the peer has not ended break off. Idempotent. */
   close(status: number = goAwayStatus.ok): void {
     if (this.#closed) return;
     this.#closed = true;
@@ -149,7 +149,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     this.emit('close');
   }
 
-  // What follows is for the streams.
+  // The following methods are called by streams.
 
   send(stream: SpdyStream): void {
     while (stream.outgoing !== undefined && !stream.outgoing.flushing) {
@@ -214,13 +214,13 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
       return;
     }
     this.#ungranted.set(id, 0);
-    // As much as one frame can say.
+    // One frame grants at most `maxWindow`.
     for (let left = sum; left > 0; left -= maxWindow) {
       this.#write(controlFrame(frameType.windowUpdate, 0, uint32s(id, Math.min(left, maxWindow))));
     }
   }
 
-  /** The peer has just shown that it keeps windows: it may wait for what was consumed before. */
+  /** The peer keeps windows, and may wait for what was consumed before. */
   #grantAll(): void {
     for (const id of [...this.#ungranted.keys()]) this.#grant(id, 0);
   }
@@ -229,7 +229,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     if (this.#connection.writable) this.#connection.write(bytes);
   }
 
-  /** Writes what a frame of the peer has asked for; a peer that leaves too much of it unread is not read on. */
+  /** Writes a reply. While too many replies are unread, the peer's frames are not read. */
   #answer(bytes: Buffer): void {
     if (!this.#connection.writable) return;
     this.#answers += 1;
@@ -256,7 +256,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
   }
 
   #ended(): void {
-    // What came while it was paused; one that broke off gives it to nobody else.
+    // Take what arrived while paused; a broken connection would drop it.
     for (let chunk = this.#connection.read() as Buffer | null; chunk !== null; ) {
       if (!this.#closed) this.#arrivals.push(chunk);
       chunk = this.#connection.read() as Buffer | null;
@@ -265,7 +265,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     this.#wake?.();
   }
 
-  /** What arrived next, when it does; undefined at the end. */
+  /** The next chunk; undefined at the end. */
   async #next(): Promise<Buffer | undefined> {
     while (!this.#closed && !this.#gone && this.#arrivals.length === 0) await this.#woken();
     const chunk = this.#closed ? undefined : this.#arrivals.shift();
@@ -294,11 +294,11 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
         }
       }
     } catch (error) {
-      // Whatever it is, nothing can be read on.
+      // After any error nothing more can be read.
       if (error instanceof SpdyProtocolError) status = goAwayStatus.protocolError;
     }
     this.close(status);
-    // What still comes is for nobody; unread it would make the system cut off what was written last.
+    // Discard further input: unread data would make the system cut off the last write.
     this.#arrivals.length = 0;
     this.#connection.resume();
   }
@@ -306,7 +306,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
   #data(id: number, bytes: Buffer, fin: boolean): void {
     const stream = this.#streams.get(id);
     if (stream === undefined || stream.remoteEnded) {
-      // Frames of a stream that was reset may have been on their way. The whole connection's window is theirs too.
+      // Frames of a stream that was reset may still arrive; they count for the connection's window, too.
       this.#grant(0, bytes.length);
       if (this.#isNew(id)) this.#resetId(id, resetStatus.invalidStream);
       else if (stream !== undefined && bytes.length > 0) {
@@ -320,7 +320,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     stream.receive(bytes, fin);
   }
 
-  /** Whether a stream of this id has never been. */
+  /** Whether no stream ever had this id. */
   #isNew(id: number): boolean {
     return id === 0 || (id % 2 === this.#nextId % 2 ? id >= this.#nextId : id > this.#lastPeerId);
   }
@@ -331,7 +331,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
         return this.#synStream(flags, body);
       case frameType.synReply: {
         const stream = this.#streams.get(idOf(body));
-        // Decoded in any case: the blocks of a direction are one compressed stream.
+        // Decode in any case: all blocks of a direction are one compressed stream.
         const headers = await this.#reader.decode(body.subarray(4));
         if (stream === undefined) return;
         if (headers === undefined) this.#fail(stream, resetStatus.protocolError);
@@ -348,7 +348,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
         return;
       }
       case frameType.rstStream: {
-        // It stays among the streams until its reader has taken what came before.
+        // The stream stays registered until its reader has read the earlier data.
         this.#streams.get(idOf(body, 8))?.resetByPeer();
         return;
       }
@@ -367,7 +367,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
         this.#windowUpdate(idOf(body, 8), body.readUInt32BE(4) & maxWindow);
         return;
       default:
-        // Frames of other types are to be ignored.
+        // Unknown frame types are ignored.
         return;
     }
   }
@@ -401,7 +401,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
     if ((flags & frameFlag.fin) !== 0) stream.receive(Buffer.alloc(0), true);
   }
 
-  /** The peer broke the rules of one stream. */
+  /** The peer violated the protocol on one stream. */
   #fail(stream: SpdyStream, status: number): void {
     this.reset(stream, status);
     this.over(stream);
@@ -429,7 +429,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
 
   #windowUpdate(id: number, bytes: number): void {
     if (id === 0) {
-      // Until now nothing was counted: what had been sent before is in what is granted here.
+      // Bytes were not counted until now, and this grant includes all earlier ones.
       this.#peerWindow = Math.max(this.#peerWindow ?? 0, 0) + bytes;
       this.#grantAll();
       if (this.#peerWindow > maxWindow) throw new SpdyProtocolError('a window of more than 2^31-1 bytes');
@@ -446,7 +446,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
   }
 }
 
-/** The stream id that a frame begins with. Throws for a frame of fewer than `least` bytes. */
+/** The stream id at the start of a frame. Throws if the frame has fewer than `least` bytes. */
 function idOf(body: Buffer, least = 4): number {
   if (body.length < least) throw new SpdyProtocolError('a frame ends early');
   return body.readUInt32BE(0) & 0x7fff_ffff;

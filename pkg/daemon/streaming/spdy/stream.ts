@@ -1,51 +1,54 @@
-/** One stream of a SPDY session, as a Node.js stream whose two directions end apart from each other. */
+/** A stream of a SPDY session as a Node.js stream with independently ending directions. */
 import { Duplex } from 'node:stream';
 import { resetStatus } from '#daemon/streaming/spdy/frames.js';
 import type { SpdyHeaders } from '#daemon/streaming/spdy/headers.js';
 
-/** Window of each direction of a stream until a SETTINGS frame says otherwise (draft 3, section 2.6.8). */
+/** Window of each direction before a SETTINGS frame (draft 3, section 2.6.8). */
 export const initialWindowBytes = 64 * 1024;
 
 type Done = (error?: Error | null) => void;
 
-/** What a stream asks of its session. */
+/** What a stream needs from its session. */
 export interface StreamOwner {
-  /** Writes what the peer's windows allow of what waits in the stream. */
+  /** Writes as much pending data as the peer's windows allow. */
   send(stream: SpdyStream): void;
   reset(stream: SpdyStream, status: number): void;
-  /** Bytes that arrived have left for their reader, or are dropped. */
+  /** Received bytes were read or dropped. */
   consumed(stream: SpdyStream, bytes: number): void;
-  /** Neither direction will be used again. */
+  /** Both directions are finished. */
   over(stream: SpdyStream): void;
 }
 
-/** Bytes, or the end (`fin`), that wait to be sent. */
+/** Bytes, or the end (`fin`), that are waiting to be sent. */
 interface Outgoing {
   bytes: Buffer;
   readonly fin: boolean;
-  /** A part of it is on its way to the system; the next one waits for that. */
+  /** A part is being written; the next part waits for it. */
   flushing: boolean;
   readonly done: Done;
 }
 
-/** `destroy` resets the stream; `end` ends the way to the peer, the end of reading is the end of the way from it. */
+/**
+ * `destroy` resets the stream, `end` ends the direction to the peer; the end of reading is the end of the other
+ * direction.
+ */
 export class SpdyStream extends Duplex {
   readonly id: number;
   readonly headers: SpdyHeaders;
   /** Resolves when the peer has accepted the stream. */
   readonly accepted: Promise<void>;
-  /** Bytes that the peer takes now, as far as it keeps windows. */
+  /** Bytes that the peer accepts now, if it keeps windows. */
   sendWindow: number;
   outgoing: Outgoing | undefined;
   readonly #owner: StreamOwner;
   #localEnded = false;
   #remoteEnded = false;
-  /** The peer takes no more bytes: what is still written is dropped, what it sent before is still to be read. */
+  /** The peer accepts no more bytes: writes are dropped, earlier data can still be read. */
   #resetByPeer = false;
-  /** The connection is over before the peer ended the stream, which breaks off once what came has been read. */
+  /** The connection ended before the peer ended the stream, which breaks off once the received data is read. */
   #cutOff = false;
   #accept: (() => void) | undefined;
-  /** Of what arrived, what had not been told to be consumed when last asked. */
+  /** Received bytes not yet reported as consumed. */
   #unread = 0;
 
   constructor(owner: StreamOwner, id: number, headers: SpdyHeaders, sendWindow: number) {
@@ -59,7 +62,7 @@ export class SpdyStream extends Duplex {
       this.once('close', () => reject(new Error('stream closed before it was accepted')));
     });
     this.accepted.catch(() => undefined);
-    // A stream that nobody listens to must not end the process; its end is seen all the same.
+    // An unhandled stream error must not end the process; users see the end anyway.
     this.on('error', () => undefined);
   }
 
@@ -71,14 +74,14 @@ export class SpdyStream extends Duplex {
     // Bytes come when the peer sends them.
   }
 
-  /** All ways of reading come through here. */
+  /** Every way of reading ends here. */
   override read(size?: number): Buffer | null {
     const bytes = super.read(size) as Buffer | null;
     this.#count();
     return bytes;
   }
 
-  /** Tells the session of what has been read since the last time. */
+  /** Reports bytes read since the last call to the session. */
   #count(): void {
     const consumed = this.#unread - this.readableLength;
     if (consumed <= 0) return;
@@ -100,7 +103,7 @@ export class SpdyStream extends Duplex {
   }
 
   #send(bytes: Buffer, fin: boolean, done: Done): void {
-    // An error would take away what is still to be read.
+    // An error would discard data that can still be read.
     if (this.#resetByPeer) done();
     else {
       this.outgoing = { bytes, fin, flushing: false, done };
@@ -121,12 +124,12 @@ export class SpdyStream extends Duplex {
     done(error);
   }
 
-  /** For the session: the peer's reply came. */
+  /** Called by the session: the peer replied. */
   markAccepted(): void {
     this.#accept?.();
   }
 
-  /** For the session: the peer's RST_STREAM came. */
+  /** Called by the session: the peer sent RST_STREAM. */
   resetByPeer(): void {
     this.#resetByPeer = true;
     const waiting = this.outgoing;
@@ -136,7 +139,7 @@ export class SpdyStream extends Duplex {
     this.end();
   }
 
-  /** For the session: the connection is over. What the peer had sent is still to be read. */
+  /** Called by the session: the connection ended. Received data can still be read. */
   cutOff(): void {
     if (this.#remoteEnded) this.resetByPeer();
     else if (this.readableLength === 0) this.destroy();
@@ -150,7 +153,7 @@ export class SpdyStream extends Duplex {
     }
   }
 
-  /** For the session: bytes from the peer. */
+  /** Called by the session: data from the peer. */
   receive(bytes: Buffer, fin: boolean): void {
     if (bytes.length > 0) {
       this.#unread += bytes.length;
