@@ -96,7 +96,7 @@ t.test('a thread says nothing that its program has said', async (t) => {
   await new Promise(setImmediate);
   process.emit('SIGTERM');
   t.equal(await running, 0);
-  t.match(process.err, /^[^\n]*"Stopped" code=0\n$/, 'neither the deprecated flag nor the signal');
+  t.match(process.err, /^[^\n]*"stopped" code=0\n$/, 'neither the deprecated flag nor the signal');
 });
 
 t.test('a signal ends the work, then closes', async (t) => {
@@ -166,7 +166,7 @@ t.test('failures give exit code 1', async (t) => {
   );
   t.equal(code, 1);
   t.equal(closed, true);
-  t.match(process.err, /^F.*"Cannot go on" err="the port is taken"\n/);
+  t.match(process.err, /^F.*"cannot continue; exiting" err="the port is taken"\n/);
   t.equal(await run(program({ close: () => Promise.reject(new Error('stuck')) }), new FakeProcess()), 1);
 });
 

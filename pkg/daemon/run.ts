@@ -194,11 +194,11 @@ export async function runDaemon(daemon: Daemon, { process, log, isWorker = false
   const stop = new AbortController();
   const onSignal = () => {
     if (stop.signal.aborted) {
-      log.warn('Second signal: ending at once');
+      log.warn('received a second signal; exiting immediately');
       process.exit(1);
       return;
     }
-    if (!isWorker) log.info('Signal received: shutting down');
+    if (!isWorker) log.info('received a signal; shutting down');
     stop.abort();
   };
   process.on('SIGTERM', onSignal);
@@ -206,23 +206,23 @@ export async function runDaemon(daemon: Daemon, { process, log, isWorker = false
   let code = 0;
   try {
     await daemon.start(shared(stop.signal));
-    if (!stop.signal.aborted) log.info('Work has ended');
+    if (!stop.signal.aborted) log.info('daemon ended by itself');
   } catch (error) {
     // A failure while stopping counts, except for work that the stop itself aborted.
     if (!stop.signal.aborted || !isAbort(error)) {
-      log.fatal({ err: error }, 'Cannot go on');
+      log.fatal({ err: error }, 'cannot continue; exiting');
       code = 1;
     }
   }
   try {
     await daemon.close();
   } catch (error) {
-    log.error({ err: error }, 'Did not stop cleanly');
+    log.error({ err: error }, 'failed to stop cleanly');
     code = 1;
   }
   process.off('SIGTERM', onSignal);
   process.off('SIGINT', onSignal);
-  log.info({ code }, 'Stopped');
+  log.info({ code }, 'stopped');
   return code;
 }
 

@@ -159,12 +159,12 @@ export class DnsServer implements Daemon {
         for (const address of addresses) await this.#listenAt(address, { open, onError });
         this.#listeners = open;
         lastError = '';
-        log.info({ addresses, port }, 'Answering questions about names');
+        log.info({ addresses, port }, 'serving DNS');
         const error = await Promise.race([failed.promise, aborted(signal)]);
-        if (error !== undefined) log.error({ err: error }, 'The name server has lost a socket; listening again');
+        if (error !== undefined) log.error({ err: error }, 'DNS socket failed; listening again');
       } catch (error) {
         // Each second the same would fill the log.
-        if (messageOf(error) !== lastError) log.error({ err: error, addresses, port }, 'The name server cannot listen yet');
+        if (messageOf(error) !== lastError) log.error({ err: error, addresses, port }, 'cannot listen for DNS; retrying');
         lastError = messageOf(error);
       }
       this.#listeners = [];
@@ -195,7 +195,7 @@ export class DnsServer implements Daemon {
         const { probe, hasSeen } = this.#probes;
         if (this.#forwarder.setUpstreams(others)) await this.#forwarder.findLoops(probe, hasSeen);
       } catch (error) {
-        log.error({ err: error }, "reading the node's resolver configuration failed");
+        log.error({ err: error }, "cannot read the node's resolver configuration");
       }
       await clock.sleep(lookMs, signal);
     }
@@ -237,7 +237,7 @@ export class DnsServer implements Daemon {
     }
     const content = this.#resolver.resolve(query, from.source);
     if (!(content instanceof Promise)) finish(content);
-    else content.then(finish).catch((error: unknown) => log.error({ err: error }, 'answering a question failed'));
+    else content.then(finish).catch((error: unknown) => log.error({ err: error }, 'cannot answer a query'));
   }
 
   /** What series are told apart by: of all domains only the cluster's own, so that clients cannot make new ones. */

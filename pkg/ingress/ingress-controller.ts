@@ -182,7 +182,7 @@ export class IngressController implements Daemon {
     this.#metrics.retain(new Set(plan.ingresses.map(keyOf)));
     const addresses = this.#publishedAddresses();
     if (addresses !== undefined) this.#status.update(plan.ingresses, statusAddresses(addresses));
-    log.debug({ ingresses: plan.ingresses.length, problems: plan.problems.length }, 'Rules of Ingresses are in force');
+    log.debug({ ingresses: plan.ingresses.length, problems: plan.problems.length }, 'applied Ingress rules');
   }
 
   /** Undefined: nobody has said any. */
@@ -227,7 +227,7 @@ export class IngressController implements Daemon {
       } catch (error) {
         // A predecessor may still have it.
         if (messageOf(error) !== lastError)
-          log.error({ err: error }, 'A port of Ingresses cannot be listened at; trying on');
+          log.error({ err: error }, 'cannot listen on an Ingress port; retrying');
         lastError = messageOf(error);
         await clock.sleep(retryMs, signal);
       }

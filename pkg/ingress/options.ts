@@ -18,7 +18,7 @@ const ingressOptions = {
     type: 'string',
     default: '',
     section,
-    meaning: 'Address at which requests are taken. Default: all of this machine.',
+    meaning: 'Address to listen on. Default: all addresses of this machine.',
   },
   'http-port': { type: 'int', default: 80, min: 0, section, meaning: 'Port of HTTP; 0 for none.' },
   'https-port': {
@@ -32,7 +32,7 @@ const ingressOptions = {
     type: 'bool',
     default: true,
     section,
-    meaning: 'Answer HTTP requests for hosts that an Ingress serves with TLS by sending the client to HTTPS (308).',
+    meaning: 'Redirect HTTP requests for hosts that an Ingress serves with TLS to HTTPS (308).',
   },
   'published-https-port': {
     type: 'int',
@@ -45,25 +45,25 @@ const ingressOptions = {
     type: 'strings',
     section,
     meaning:
-      'Addresses or host names that the status of Ingresses says. All controllers of a class are to say the same. Default: the status is not written.',
+      'Addresses or host names to write into the status of Ingresses; the same for all controllers of a class. Default: the status is not written.',
   },
   'publish-service': {
     type: 'string',
     section,
-    meaning: 'Service, as NAMESPACE/NAME, in front of the controller, whose load balancer’s addresses the status says.',
+    meaning: 'Service in front of the controller, as NAMESPACE/NAME, whose load balancer’s addresses are written into the status.',
   },
   'trusted-proxies': {
     type: 'strings',
     section,
     meaning:
-      'Ranges of addresses of proxies in front of this one: their X-Forwarded headers are passed on instead of overwritten.',
+      'Address ranges of proxies in front of the controller, whose X-Forwarded headers are kept.',
   },
   'backend-timeout': {
     type: 'duration',
     default: standardLimits.backendMs,
     min: 1000,
     section,
-    meaning: 'Longest silence of a backend that has a request, and of a client that has an answer coming.',
+    meaning: 'Longest silence of a backend during a request, and of a client during a response.',
   },
   'upgrade-timeout': {
     type: 'duration',
@@ -77,14 +77,14 @@ const ingressOptions = {
     default: standardLimits.maxConnections,
     min: 0,
     section,
-    meaning: 'Connections of clients that may be open at once; 0 for any number.',
+    meaning: 'Limit of open client connections; 0 for none.',
   },
   'max-connections-per-client': {
     type: 'int',
     default: standardLimits.maxConnectionsPerClient,
     min: 0,
     section,
-    meaning: 'Connections of one address, unless it is a trusted proxy; 0 for any number.',
+    meaning: 'Limit of open connections per client address, except trusted proxies; 0 for none.',
   },
   'healthz-bind-address': {
     type: 'string',

@@ -33,14 +33,14 @@ export async function prepareKernel(
       if ((await kernel.read(name)) !== '1') await kernel.write(name, '1');
       return true;
     } catch (error) {
-      log.debug({ setting: name, problem: messageOf(error) }, 'A kernel setting cannot be made');
+      log.debug({ setting: name, problem: messageOf(error) }, 'cannot change a kernel setting');
       return false;
     }
   };
   const { nodePortAddresses: ranges } = settings;
   const isAtLoopback = ranges.length === 0 || ranges.some((range) => range.startsWith('127.'));
   if (isAtLoopback && !(await set('net/ipv4/conf/all/route_localnet')))
-    log.warn('Node ports cannot be reached at 127.0.0.1: net.ipv4.conf.all.route_localnet cannot be set');
+    log.warn('cannot set net.ipv4.conf.all.route_localnet; node ports do not work at 127.0.0.1');
   const filters = async () =>
     (await set('net/bridge/bridge-nf-call-iptables')) && (await set('net/bridge/bridge-nf-call-ip6tables'));
   let isFiltered = await filters();
@@ -51,7 +51,7 @@ export async function prepareKernel(
   }
   if (!isFiltered) {
     log.warn(
-      'Without the kernel module br_netfilter pods see the node as the client of services on their own node, and network policies do not hold between pods of one node',
+      'kernel module br_netfilter is missing: pods see the node as the client of services on their own node, and network policies do not apply between pods of one node',
     );
   }
   return { isBridgeUnfiltered: !isFiltered };

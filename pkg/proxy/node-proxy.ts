@@ -183,7 +183,7 @@ export class NodeProxy implements Daemon {
     } catch (error) {
       log.warn(
         { err: error, mode },
-        'Rules of another mode, or of policies before, cannot be taken away; they still hold',
+        'cannot remove rules of another mode or of former policies; they still apply',
       );
     }
   }
@@ -195,11 +195,11 @@ export class NodeProxy implements Daemon {
     while (!signal.aborted) {
       try {
         const backend = await findBackend(mode, run);
-        log.info({ mode: backend.mode, program: backend.version }, 'Keeping the rules of services');
+        log.info({ mode: backend.mode, program: backend.version }, 'managing service rules');
         return backend;
       } catch (error) {
         const why = messageOf(error);
-        if (why !== lastProblem) log.error(`Services lead nowhere: ${why}`);
+        if (why !== lastProblem) log.error({ problem: why }, 'cannot manage service rules; services are not routed');
         lastProblem = why;
         await clock.sleep(lookAgainMs, signal);
       }

@@ -152,9 +152,9 @@ export function followFiles({ files, clock, log, changed }: FollowFilesOptions, 
     try {
       await changed();
       stamp = before;
-      log.info({ files }, 'Loaded the certificates again');
+      log.info({ files }, 'reloaded certificate files');
     } catch (err) {
-      log.error({ err, files }, 'Could not load the certificates again; the old ones stay for now');
+      log.error({ err, files }, 'cannot reload certificate files; keeping the old ones');
       reloadIn(retryMs);
     }
   };
@@ -191,7 +191,7 @@ export function followFiles({ files, clock, log, changed }: FollowFilesOptions, 
 
 /** Undefined if the system has no watch to give; polling remains. */
 function watchOrWarn(directory: string, log: Logger, changed: (name: string | null) => void): FSWatcher | undefined {
-  const failed = (err: unknown) => log.warn({ err, directory }, 'Certificates are not watched any more');
+  const failed = (err: unknown) => log.warn({ err, directory }, 'cannot watch the certificate directory; polling it instead');
   try {
     const watcher = watch(directory, { persistent: false }, (_event, name) => changed(name));
     watcher.on('error', failed);

@@ -41,7 +41,7 @@ export function guard(process: NodeJS.Process): GuardedProcess {
     off: (event, listener) => process.off(event, listener),
     exit: (code) => process.exit(code),
     reportTo(log, flush) {
-      stderr.lost.onResumed((lines) => log.warn({ lines }, 'Lines of this log could not be written'));
+      stderr.lost.onResumed((lines) => log.warn({ lines }, 'log lines were dropped'));
       failures.reportTo(log, flush);
     },
   };
@@ -125,11 +125,11 @@ export class UnhandledFailures {
 
   #survived(kind: StrayKind, reason: unknown): void {
     this.#strays[kind] += 1;
-    this.#log?.error({ err: reason, kind, stack: stackOf(reason) }, 'A failure that nothing handled; the rest goes on');
+    this.#log?.error({ err: reason, kind, stack: stackOf(reason) }, 'unhandled failure; continuing');
   }
 
   #end(error: unknown): void {
-    this.#log?.fatal({ err: error, stack: stackOf(error) }, 'An exception that nothing caught; ending at once');
+    this.#log?.fatal({ err: error, stack: stackOf(error) }, 'uncaught exception; exiting');
     this.#flush();
     this.#process.exit(1);
   }

@@ -57,11 +57,11 @@ export class CertificateReloader<T> {
       if (text !== this.#current) {
         apply(loaded);
         this.#current = text;
-        log.info('Certificates were replaced');
+        log.info('reloaded certificates');
       }
     } catch (error) {
       // Half-written files are read again later; the current ones stay in use.
-      log.warn({ err: error }, 'Certificates could not be read again');
+      log.warn({ err: error }, 'cannot reload certificates; keeping the old ones');
     } finally {
       this.#loading = false;
     }

@@ -146,7 +146,7 @@ export class DaemonServer {
     this.#app.setNotFoundHandler((request, reply) => this.#refuse(request.raw, reply, pathNotFound().status));
     this.#app.setErrorHandler((error, request, reply) => {
       const status = statusOf(error);
-      if (status === undefined) options.log.error({ err: error, path: request.url }, 'Request failed');
+      if (status === undefined) options.log.error({ err: error, path: request.url }, 'request failed');
       return this.#refuse(request.raw, reply, status ?? internalError(error).status);
     });
     addHealthRoutes(this.#app, options.health, { log: options.log, endpoints: ['healthz', 'livez', 'readyz'] });
@@ -162,7 +162,7 @@ export class DaemonServer {
     }
     this.#app.server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
       this.#onUpgrade(request, socket, head).catch((error) => {
-        options.log.error({ err: error }, 'Upgrade failed');
+        options.log.error({ err: error }, 'upgrade failed');
         socket.destroy();
       });
     });
@@ -179,9 +179,9 @@ export class DaemonServer {
       await this.#app.listen({ port: 0, host });
     }
     // Accept errors, for example without free descriptors: existing connections continue.
-    this.#app.server.on('error', (error) => log.warn({ err: error }, 'Cannot accept a connection'));
+    this.#app.server.on('error', (error) => log.warn({ err: error }, 'cannot accept a connection'));
     const address = this.#app.server.address() as AddressInfo;
-    log.info({ address: address.address, port: address.port }, 'Serving securely');
+    log.info({ address: address.address, port: address.port }, 'serving securely');
     return address;
   }
 
@@ -245,7 +245,7 @@ export class DaemonServer {
       const why = `User "${user.name}" cannot ${requested.verb} ${subject}${reason}`;
       return forbidden({ group: '', resource: '' }, '', why);
     } catch (error) {
-      log.error({ err: error, path: target.path }, 'Could not authorize');
+      log.error({ err: error, path: target.path }, 'cannot authorize the request');
       return internalError(error);
     }
   }
@@ -261,7 +261,7 @@ export class DaemonServer {
         clientCertificate: certificate?.raw,
       });
     } catch (error) {
-      if (statusOf(error)?.code !== 401) log.error({ err: error }, 'Unable to authenticate the request');
+      if (statusOf(error)?.code !== 401) log.error({ err: error }, 'unable to authenticate the request');
       return undefined;
     }
   }

@@ -100,7 +100,7 @@ export async function createDelegatedAuth(dependencies: DelegatedAuthDependencie
       try {
         published = (await lookUp(dependencies)) ?? published;
       } catch (error) {
-        log.warn({ err: error }, 'Looking up authentication settings again failed; the old ones stay');
+        log.warn({ err: error }, 'cannot look up authentication settings again; keeping the old ones');
       }
       const read = await settingsOf(values, published);
       // Reports unusable bundles before they are returned.
@@ -164,7 +164,7 @@ async function lookUp(dependencies: DelegatedAuthDependencies): Promise<Publishe
     return await lookUpAuthentication(authenticationClient, dialect);
   } catch (error) {
     if (!values['authentication-tolerate-lookup-failure']) throw error;
-    log.warn({ err: error }, 'Looking up authentication settings failed; all requests may be anonymous');
+    log.warn({ err: error }, 'cannot look up authentication settings; all requests may be anonymous');
     return undefined;
   }
 }

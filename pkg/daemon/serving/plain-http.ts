@@ -39,7 +39,7 @@ export function plainApp(log: Logger): FastifyInstance {
   });
   app.setNotFoundHandler((_request, reply) => plain(reply, 404, '404 page not found\n'));
   app.setErrorHandler((error, request, reply) => {
-    log.error({ err: error, path: request.url }, 'Request failed');
+    log.error({ err: error, path: request.url }, 'request failed');
     return plain(reply, 500, 'internal server error\n');
   });
   return app;
@@ -76,11 +76,11 @@ export async function listenPlainly(
   try {
     await app.listen({ port, host: address === '' ? '::' : address });
   } catch (error) {
-    log.error({ err: error, address, port }, 'A port cannot be listened at');
+    log.error({ err: error, address, port }, 'cannot listen on a port');
     return undefined;
   }
   // Accept errors, for example without free descriptors: existing connections continue.
-  app.server.on('error', (error) => log.warn({ err: error, port }, 'Cannot accept a connection'));
+  app.server.on('error', (error) => log.warn({ err: error, port }, 'cannot accept a connection'));
   const bound = app.server.address();
   return typeof bound === 'object' && bound !== null ? bound.port : port;
 }

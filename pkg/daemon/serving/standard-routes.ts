@@ -17,7 +17,7 @@ export function addHealthRoutes(
   for (const endpoint of endpoints) {
     const answer = async (request: { url: string }, reply: FastifyReply, name?: string) => {
       const { status, body, failures } = await health.respond(endpoint, queryOf(request), name);
-      for (const { name: check, error } of failures) log.warn({ endpoint, check, err: error }, 'Health check failed');
+      for (const { name: check, error } of failures) log.warn({ endpoint, check, err: error }, 'health check failed');
       return plain(reply, status, body);
     };
     app.get(`/${endpoint}`, (request, reply) => answer(request, reply));

@@ -140,7 +140,7 @@ export class OtlpTracer implements Tracer {
 
   async close(): Promise<void> {
     const { log } = this.#setup;
-    const ended = this.#provider.shutdown().catch((err: unknown) => log.debug({ err }, 'Spans were not sent'));
+    const ended = this.#provider.shutdown().catch((err: unknown) => log.debug({ err }, 'cannot send spans'));
     // Do not wait for a collector that does not respond.
     const limit = new Promise<void>((resolve) => setTimeout(resolve, closeMs).unref());
     await Promise.race([ended, limit]);

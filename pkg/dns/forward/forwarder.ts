@@ -119,7 +119,7 @@ export class Forwarder {
         }
         if (!seen(token)) return;
         state.isLoop = true;
-        log.error({ resolver: state.name }, "a resolver of the node asks the cluster's DNS itself; it is not asked");
+        log.error({ resolver: state.name }, "a resolver of the node forwards to the cluster's DNS; skipping it");
       }),
     );
   }

@@ -281,7 +281,7 @@ class RequestServer implements ExchangeServer {
     const { url } = request;
     if (exchange.headersSent) {
       const level = error instanceof ConnectionLostError ? 'info' : 'warn';
-      log[level]({ err: error, url }, 'answer broken off');
+      log[level]({ err: error, url }, 'response broke off');
       aborted(request);
       exchange.destroy();
       return;
@@ -289,7 +289,7 @@ class RequestServer implements ExchangeServer {
     try {
       await writer.write(exchange, failure(error), request.method === 'HEAD', gone);
     } catch (err) {
-      log.warn({ err, url }, 'cannot answer');
+      log.warn({ err, url }, 'cannot send a response');
       exchange.destroy();
     }
   }

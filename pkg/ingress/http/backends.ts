@@ -152,7 +152,7 @@ export class Backends {
         if (signal.aborted) break;
         const kind = error instanceof BackendFailure ? error.kind : 'broken';
         metrics.failures.inc({ reason: kind });
-        log.debug({ err: error, endpoint: placeOf(endpoint) }, 'An endpoint did not answer');
+        log.debug({ err: error, endpoint: placeOf(endpoint) }, 'endpoint did not respond');
         if (kind !== 'dial') break;
         endpoint.restsUntil = clock.monotonic() + restMs;
       }

@@ -75,7 +75,7 @@ export class IngressProxy {
     // Bodies are left to the backend, whatever their type.
     for (const method of passedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
     app.setErrorHandler((error, _request, reply) => {
-      log.error({ err: error }, 'A request could not be answered');
+      log.error({ err: error }, 'cannot serve a request');
       return answer(reply, 500, 'internal error');
     });
     app.setNotFoundHandler((_request, reply) => answer(reply, 405, 'this method is not passed on'));
@@ -205,7 +205,7 @@ export class IngressProxy {
       answer(reply, 503, `service ${backend?.service} has no ready endpoints`, { 'retry-after': '1' });
       return;
     }
-    this.#options.log.warn({ err: failure, ingress, service: backend?.service }, 'A backend did not answer');
+    this.#options.log.warn({ err: failure, ingress, service: backend?.service }, 'backend did not respond');
     if (!(failure instanceof BackendFailure))
       answer(reply, 400, `the request cannot be passed on: ${messageOf(failure)}`);
     else if (failure.kind === 'silent') answer(reply, 504, 'the backend did not answer in time');

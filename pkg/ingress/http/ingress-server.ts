@@ -102,8 +102,8 @@ export class IngressServer {
     this.#apps.set(scheme, app);
     await app.listen({ port, host: address === '' ? '::' : address });
     // Connections that cannot be accepted, for want of descriptors for example: those there are go on.
-    server.on('error', (error) => log.warn({ err: error }, 'Cannot accept a connection'));
-    log.info({ scheme, ...(server.address() as AddressInfo) }, 'Taking requests of Ingresses');
+    server.on('error', (error) => log.warn({ err: error }, 'cannot accept a connection'));
+    log.info({ scheme, ...(server.address() as AddressInfo) }, 'serving Ingresses');
   }
 
   #app(scheme: Scheme): App {

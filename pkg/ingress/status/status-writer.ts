@@ -85,7 +85,7 @@ export class StatusWriter {
     } catch (error) {
       // It is gone, or another one: the cache is about to say so.
       if (signal.aborted || isNotFound(error) || isConflict(error)) return;
-      log.warn({ err: error, ingress: keyOf(ingress) }, 'The status of an Ingress could not be written');
+      log.warn({ err: error, ingress: keyOf(ingress) }, 'cannot write the status of an Ingress; retrying');
       await clock.sleep(this.#backoff.nextMs(), signal);
       const key = keyOf(ingress);
       if (!signal.aborted && !this.#waiting.has(key)) this.#waiting.set(key, { ingress, addresses });

@@ -43,7 +43,7 @@ export interface RuleLoopOptions<Listing, Commands> {
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: ProxyMetrics;
-  /** How often to see whether the rules are still there. */
+  /** How often to check that the rules still exist. */
   readonly syncPeriodMs: number;
   /** Changes wait until the last ones are that old. */
   readonly minSyncPeriodMs: number;
@@ -109,7 +109,7 @@ export class RuleLoop<Listing, Commands> {
           metrics.failures.inc();
           this.#isUnknown = true;
           const retryMs = this.#backoff.nextMs();
-          log.error({ err: error, retryMs: Math.round(retryMs) }, 'Bringing rules to the kernel failed');
+          log.error({ err: error, retryMs: Math.round(retryMs) }, 'cannot update kernel rules; retrying');
           await clock.sleep(retryMs, signal);
         }
       }
@@ -130,7 +130,7 @@ export class RuleLoop<Listing, Commands> {
       // Somebody may have flushed everything.
       const isLookedFor = queuedAt === undefined && !this.#isUnknown;
       if (isLookedFor && !(await kernel.has())) {
-        log.warn({ table: kernel.name }, 'The rules were taken away; they are made anew');
+        log.warn({ table: kernel.name }, 'kernel rules were removed; restoring them');
         this.#isUnknown = true;
       }
       let commands: Commands | undefined;

@@ -102,10 +102,10 @@ export class PolicyRules<Listing, Commands> implements RuleSource<Listing, Comma
         const each = compilePolicy(policy);
         compiled.push(each);
         if (each.problem !== undefined)
-          this.#options.log.error({ policy: each.key }, `A network policy lets nothing through: ${each.problem}`);
+          this.#options.log.error({ policy: each.key, problem: each.problem }, 'network policy blocks all traffic');
       } catch (error) {
         // Whoever wrote it meant to keep something out: what it selects is not known, so nothing of it holds.
-        this.#options.log.error({ err: error, policy: keyOf(policy) }, 'A network policy cannot be enforced');
+        this.#options.log.error({ err: error, policy: keyOf(policy) }, 'cannot enforce a network policy');
       }
     }
     const selections = new Map<string, Selection>();

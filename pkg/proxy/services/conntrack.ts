@@ -74,10 +74,10 @@ export class Conntrack {
         if ((error as NodeJS.ErrnoException).code === 'ENOENT') {
           this.#isMissing = true;
           this.#log.warn(
-            'The program conntrack is missing (package conntrack): UDP clients notice late when an endpoint goes away',
+            'program conntrack is missing (install the package conntrack): UDP clients notice late when an endpoint is gone',
           );
         } else if (!(error instanceof ProgramError && nothingDeleted.test(error.message))) {
-          this.#log.warn({ err: error, flow }, 'Forgetting stale flows failed');
+          this.#log.warn({ err: error, flow }, 'cannot delete stale conntrack flows');
         }
       }
     }

@@ -116,7 +116,7 @@ export class ServiceRules<Listing, Commands> implements RuleSource<Listing, Comm
         this.#planOne(key);
       } catch (error) {
         // The rules of the others are none the worse for it.
-        log.error({ err: error, service: key }, 'The rules of a service cannot be made');
+        log.error({ err: error, service: key }, 'cannot plan the rules of a service');
       }
     }
     this.#dirty.clear();

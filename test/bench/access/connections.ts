@@ -52,7 +52,7 @@ export class Connections {
         if (options.discard !== true) parts.push(part);
       });
       stream.on('error', reject);
-      stream.on('aborted', () => reject(new Error('answer broken off')));
+      stream.on('aborted', () => reject(new Error('response broke off')));
       stream.on('end', () => resolve(Buffer.concat(parts)));
     });
     return { status, headers, body };

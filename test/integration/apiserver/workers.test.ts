@@ -123,8 +123,8 @@ async function allEnd(t: Test, server: ServerProcess): Promise<void> {
   server.child.kill('SIGTERM');
   for await (const _ of watch);
   t.same(await server.exited, [0, null]);
-  t.equal(server.log.split('"Stopped" code=0').length - 1, 3, 'all processes ended by themselves');
-  t.equal(server.log.split('Signal received').length - 1, 1, 'one tells of the signal');
+  t.equal(server.log.split('"stopped" code=0').length - 1, 3, 'all processes ended by themselves');
+  t.equal(server.log.split('received a signal').length - 1, 1, 'one tells of the signal');
 }
 
 /** Writes until all are acknowledged, and ends workers meanwhile. */

@@ -400,7 +400,7 @@ const runs: readonly Run[] = [
       'orch-api-burst': waitsForTurns,
       vmodule: ({ log }, t) => t.match(log, 'Using component config'),
       'log-flush-frequency': async (running, t) => {
-        await until('the lines are written', async () => running.log.includes('Serving securely'));
+        await until('the lines are written', async () => running.log.includes('serving securely'));
         t.pass();
       },
     },

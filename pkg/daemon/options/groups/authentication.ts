@@ -27,13 +27,13 @@ export function delegatedAuthOptions<const B extends boolean>(defaults: { readon
       min: 0,
       default: 10_000,
       section: authentication,
-      meaning: 'How long answers of the token review are kept.',
+      meaning: 'How long token review results are cached.',
     },
     'authentication-tolerate-lookup-failure': {
       type: 'bool',
       default: defaults.tolerateLookupFailure,
       section: authentication,
-      meaning: 'Go on when the lookup fails; all requests may then be anonymous.',
+      meaning: 'Continue when the lookup fails; all requests may then be anonymous.',
     },
     'client-ca-file': {
       type: 'string',
@@ -87,14 +87,14 @@ export function delegatedAuthOptions<const B extends boolean>(defaults: { readon
       min: 0,
       default: 10_000,
       section: authorization,
-      meaning: 'How long positive answers of the access review are kept.',
+      meaning: 'How long positive access review results are cached.',
     },
     'authorization-webhook-cache-unauthorized-ttl': {
       type: 'duration',
       min: 0,
       default: 10_000,
       section: authorization,
-      meaning: 'How long negative answers of the access review are kept.',
+      meaning: 'How long negative access review results are cached.',
     },
   } as const satisfies OptionTable;
 }

@@ -28,7 +28,7 @@ export function clientConnectionOptions(defaults: {
       type: 'int',
       default: defaults.burst,
       section,
-      meaning: 'Requests to the API server at once before the rate holds.',
+      meaning: 'Burst of requests to the API server before the rate limit applies.',
     },
     'orch-api-content-type': {
       type: 'string',

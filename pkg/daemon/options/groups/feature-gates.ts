@@ -40,7 +40,7 @@ export const featureGateOptions = {
     check: gatesError,
     section: 'Generic',
     meaning: [
-      'Switches for features, key=true|false, comma separated. AllAlpha and AllBeta stand for all of that stage. Gates:',
+      'Feature switches, key=true|false, comma separated. AllAlpha and AllBeta set all gates of that stage. Gates:',
       // As in 1.24: the other stages will disappear.
       ...Object.entries(gates)
         .filter(([, { stage }]) => stage === 'alpha' || stage === 'beta')

@@ -7,7 +7,7 @@ export const genericOptions = {
     default: 'orch',
     oneOf: ['orch', 'kubernetes'],
     section: 'Generic',
-    meaning: 'Names that the cluster speaks; the same for all of its daemons.',
+    meaning: 'API dialect of the cluster; must be the same for all of its daemons.',
   },
 } as const satisfies OptionTable;
 

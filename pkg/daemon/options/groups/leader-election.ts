@@ -14,13 +14,13 @@ export function leaderElectionOptions(defaults: { readonly resourceName: string;
       type: 'bool',
       default: true,
       section,
-      meaning: 'Gain leadership before the main loop, so that of several instances one works.',
+      meaning: 'Become leader before working, so that only one of several instances is active.',
     },
     'leader-elect-lease-duration': {
       type: 'duration',
       default: 15_000,
       section,
-      meaning: 'How long the others wait after a renewal they have seen before they take the lock.',
+      meaning: 'How long other instances wait after the last observed renewal before they take the lock.',
     },
     'leader-elect-renew-deadline': {
       type: 'duration',
@@ -39,7 +39,7 @@ export function leaderElectionOptions(defaults: { readonly resourceName: string;
       default: 'leases',
       choices: resourceLocks,
       section,
-      meaning: 'Kind of the lock object; etcdleases: no object, but a key in the etcd of --etcd-servers.',
+      meaning: 'Kind of the lock object; etcdleases uses a key in the etcd of --etcd-servers instead.',
     },
     'leader-elect-resource-name': {
       type: 'string',
@@ -59,9 +59,9 @@ export function leaderElectionOptions(defaults: { readonly resourceName: string;
       meaning:
         'Addresses of the API server’s etcd, scheme://host:port, comma separated; for a lock of kind etcdleases.',
     },
-    'etcd-cafile': { type: 'string', section, meaning: 'Authorities that vouch for etcd.' },
-    'etcd-certfile': { type: 'string', section, meaning: 'Client certificate towards etcd.' },
-    'etcd-keyfile': { type: 'string', section, meaning: 'Key of the client certificate towards etcd.' },
+    'etcd-cafile': { type: 'string', section, meaning: 'CA bundle that verifies etcd.' },
+    'etcd-certfile': { type: 'string', section, meaning: 'Client certificate for etcd.' },
+    'etcd-keyfile': { type: 'string', section, meaning: 'Key of the client certificate for etcd.' },
   } as const satisfies OptionTable;
 }
 

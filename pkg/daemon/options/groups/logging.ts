@@ -26,14 +26,14 @@ export const loggingOptions = {
     default: 'text',
     choices: formats,
     section,
-    meaning: 'Form of the log lines. json ignores --vmodule.',
+    meaning: 'Log format; json ignores --vmodule.',
   },
   'log-flush-frequency': {
     type: 'duration',
     default: 5000,
     section,
     meaning:
-      'Longest time that a line waits to be written together with others; errors never wait. Unless it is given, no line waits.',
+      'Longest time that a line is buffered; errors are never buffered. If not set, no line is.',
   },
   v: {
     type: 'int',

@@ -17,19 +17,19 @@ export const serviceProxyGroup = {
     oneOf: proxyModes,
     section,
     meaning:
-      'How packets are led to endpoints, and compared with network policies: by nftables, or by iptables, where a connection costs more with every service. auto: nftables where the program nft is, else iptables.',
+      'How services and network policies are implemented: by nftables, or by iptables, where each connection costs more with every service. auto: nftables if the program nft exists, else iptables.',
   },
   clusterCIDR: {
     type: 'strings',
     section,
     meaning:
-      'Range of the addresses of all pods, or one of each family: what comes from elsewhere to a cluster address is masqueraded.',
+      'Address range of all pods, or one per family. Traffic to cluster addresses from elsewhere is masqueraded.',
   },
-  masqueradeAll: { type: 'bool', section, meaning: "Give all traffic to cluster addresses the node's address." },
+  masqueradeAll: { type: 'bool', section, meaning: 'Masquerade all traffic to cluster addresses.' },
   nodePortAddresses: {
     type: 'strings',
     section,
-    meaning: 'Ranges of the addresses at which node ports are open. Default: all addresses of the node.',
+    meaning: 'Address ranges on which node ports are open. Default: all addresses of the node.',
   },
 } as const satisfies OptionTable;
 

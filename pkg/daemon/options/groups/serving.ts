@@ -80,7 +80,7 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
       type: 'string',
       section,
       meaning:
-        'Serving certificate, followed by its CA certificate if there is one. Without certificate and key a self-signed pair is made and kept in --cert-dir.',
+        'Serving certificate, followed by its CA certificate if there is one. Without certificate and key a self-signed pair is created in --cert-dir.',
     },
     'tls-private-key-file': { type: 'string', section, meaning: 'Private key that belongs to --tls-cert-file.' },
     'tls-sni-cert-key': {
@@ -94,7 +94,7 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
       type: 'strings',
       choices: cipherSuites,
       section,
-      meaning: 'Cipher suites for TLS up to 1.2; the runtime chooses when empty.',
+      meaning: 'Cipher suites for TLS up to 1.2. Empty: the defaults of the runtime.',
     },
     'tls-min-version': { type: 'string', choices: tlsVersions, section, meaning: 'Lowest TLS version accepted.' },
     'http2-max-streams-per-connection': {
@@ -105,13 +105,13 @@ export function servingOptions<const P extends number>(defaults: { readonly secu
     },
     'permit-address-sharing': {
       type: 'bool',
-      inert: 'the runtime binds so in any case',
+      inert: 'the runtime always does this',
       section,
       meaning: 'Bind with SO_REUSEADDR.',
     },
     'permit-port-sharing': {
       type: 'bool',
-      inert: 'the runtime cannot bind so',
+      inert: 'the runtime does not support this',
       section,
       meaning: 'Bind with SO_REUSEPORT, so that several instances share address and port.',
     },

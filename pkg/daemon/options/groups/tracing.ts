@@ -6,7 +6,7 @@ export const tracingOptions = {
     type: 'string',
     section: 'Traces',
     meaning:
-      'TracingConfiguration: where spans of the work on objects, and of what it asks others for, are sent, and of what share of the objects. Absent: nowhere.',
+      'Path of a TracingConfiguration: where spans of work on objects and of calls to other servers are sent, and for which share of the objects. Absent: no tracing.',
   },
 } as const satisfies OptionTable;
 
