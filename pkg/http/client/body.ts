@@ -1,4 +1,4 @@
-/** Response bodies as streams, decompressed if necessary; a truncated body is an error. */
+/** Response bodies as streams, decompressed if necessary. A truncated body is an error. */
 import type { Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { ExchangeResponse } from '#http/client/connections.js';
@@ -10,11 +10,11 @@ export interface BodyHooks {
   readonly release: () => void;
 }
 
-/** The body; leaving it early ends the exchange. Throws what `explain` makes of a failure. */
+/** Yields the body; leaving early ends the exchange. Throws `explain(error)` on failure. */
 export async function* readBody(response: ExchangeResponse, hooks: BodyHooks): AsyncGenerator<Buffer> {
   const unpacked = isCompressed(response) ? gunzip(response.body) : response.body;
   try {
-    // The exchange is closed below, as its protocol requires.
+    // `cancel` below closes the exchange, as its protocol requires.
     for await (const chunk of unpacked.iterator({ destroyOnReturn: false })) {
       hooks.onChunk?.();
       yield chunk as Buffer;

@@ -1,4 +1,4 @@
-/** How requests are sent to one server and responses received, in one protocol. */
+/** Requests and responses of a client, and the connections to one server in one protocol. */
 import type { Readable } from 'node:stream';
 
 export interface ExchangeRequest {
@@ -7,10 +7,12 @@ export interface ExchangeRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string | string[]>>;
   readonly body: Buffer | string | undefined;
-  /** Long-lived: it must not occupy a connection that other requests wait for. */
+  /** A long-lived request, which must not occupy a connection that other requests wait for. */
   readonly stream: boolean;
   readonly signal: AbortSignal;
-  /** Called when there is a connection for it, right before its first byte; what it throws ends the request unsent. */
+  /**
+   * Called when a connection is available, right before the first byte is sent; if it throws, the request ends unsent.
+   */
   readonly beforeSending?: (() => void) | undefined;
 }
 
@@ -19,21 +21,21 @@ export interface ExchangeResponse {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: Readable;
-  /** Whether all of the body has come; to be asked when it has ended. */
+  /** Whether the whole body has arrived; valid once it has ended. */
   isComplete(): boolean;
-  /** Ends the exchange; to be called also when the body has ended. */
+  /** Ends the exchange; must be called even after the body has ended. */
   cancel(): void;
 }
 
 export interface Connections {
-  /** Rejects with the error of the connection, or with UnsentError when the server never saw the request. */
+  /** Rejects with the connection's error, or with UnsentError if the server never saw the request. */
   send(request: ExchangeRequest): Promise<ExchangeResponse>;
-  /** Takes no more requests; connections close when what they carry has ended. */
+  /** Takes no more requests; connections close after their last exchange. */
   retire(): void;
   destroy(): void;
 }
 
-/** The connection broke before the server acted on the request, which can therefore be sent again. */
+/** The connection broke before the server acted on the request, so it can be sent again. */
 export class UnsentError extends Error {
   override readonly name = 'UnsentError';
 }
@@ -48,7 +50,7 @@ export function flattenHeaders(
   return flat;
 }
 
-/** The error of a request whose caller's signal aborted, as Node.js's client has it. */
+/** The error of a request whose caller aborted it, equal to that of Node.js's client. */
 export function abortError(): Error {
   return Object.assign(new Error('aborted'), { code: 'ABORT_ERR' });
 }

@@ -1,4 +1,4 @@
-/** The credentials of a client. Files are read again when they may have been rotated; there is no polling. */
+/** A client's credentials. Files are read again when they may have been rotated, without polling. */
 import type { Clock } from '#apimachinery/clock.js';
 import {
   CertificateFiles,
@@ -10,18 +10,18 @@ import {
 
 /** A bearer token that may change. */
 export interface TokenSource {
-  /** Empty: there is none at the moment, and no header is sent. */
+  /** Resolves with an empty text if there is no token; no header is sent then. */
   token(): Promise<string>;
-  /** The server refused the token: the next call must not return a cached one. */
+  /** The server refused the token: the next call must not return it from the cache. */
   invalidate(): void;
 }
 
 export type TlsMaterial = CertificateMaterial;
 
-/** TLS material that may change; the same object again means that nothing changed. */
+/** TLS material that may change. The same object means that nothing changed. */
 export interface TlsSource {
   current(): Promise<TlsMaterial>;
-  /** The server refused the certificate: the next call must not return a cached one. */
+  /** The server refused the certificate: the next call must not return it from the cache. */
   invalidate?(): void;
 }
 
@@ -29,10 +29,10 @@ export function staticToken(token: string): TokenSource {
   return { token: () => Promise.resolve(token), invalidate() {} };
 }
 
-/** How long a file's content is trusted before it is read again (client-go re-reads token files every minute). */
+/** How long file content is trusted; client-go re-reads token files every minute. */
 const fileFreshMs = 60_000;
 
-/** A token in a file that is rotated from outside. */
+/** A token in a file that another program rotates. */
 export class FileToken implements TokenSource {
   readonly #path: string;
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class FileToken implements TokenSource {
     this.#readFile = options.readFile ?? readFromDisk;
   }
 
-  /** Rejects when the file cannot be read and no earlier token is known, or when it is empty. */
+  /** Rejects if the file is unreadable without an earlier token, or empty. */
   async token(): Promise<string> {
     const now = this.#clock.monotonic();
     if (this.#token !== undefined && now - this.#readAt < fileFreshMs) return this.#token;
@@ -58,7 +58,7 @@ export class FileToken implements TokenSource {
       this.#readAt = now;
       return token;
     } catch (error) {
-      // In the middle of a rotation the file may be missing; the old token is most likely still good.
+      // The file may be absent during a rotation; the old token is probably still valid.
       if (previous !== undefined) return previous;
       throw error;
     }
@@ -73,14 +73,14 @@ export function staticTls(material: TlsMaterial): TlsSource {
   return { current: () => Promise.resolve(material) };
 }
 
-/** TLS material whose parts are given inline or in files that are rotated from outside. */
+/** TLS material from inline data or from files that another program rotates. */
 export class FileTls implements TlsSource {
   readonly #files: CertificateFiles;
   readonly #clock: Clock;
   readonly #freshMs: number;
   #readAt = Number.NEGATIVE_INFINITY;
 
-  /** `freshMs`: how long what was read is trusted; a minute unless told. */
+  /** `freshMs`: how long file content is trusted; default one minute. */
   constructor({
     clock,
     freshMs = fileFreshMs,

@@ -1,8 +1,8 @@
 /**
- * Opens connections to one server: directly or through a proxy, with TLS or without.
+ * Opens connections to one server: directly or through a proxy, with or without TLS.
  *
- * Why not the agents of Node.js: which protocol a server speaks is known when TLS is done, so the connection has to be
- * there before it is given to HTTP/1.1 or HTTP/2; and its agents know no proxies, neither of HTTP nor SOCKS 5.
+ * Why not Node.js's agents: the protocol is known only after the TLS handshake, so the connection must exist before it
+ * is handed to HTTP/1.1 or HTTP/2; and agents support neither HTTP nor SOCKS 5 proxies.
  */
 import { connect as connectTcp, isIP, type Socket } from 'node:net';
 import { checkServerIdentity, connect as connectTls, createSecureContext, type SecureContext } from 'node:tls';
@@ -14,11 +14,11 @@ import { TransportError } from '#http/client/transport-error.js';
 
 export interface DialerOptions {
   readonly server: URL;
-  /** Name to verify the server's certificate against, where it is not the host. */
+  /** Name in the server's certificate, if it is not the host. */
   readonly serverName?: string | undefined;
   readonly insecureSkipVerify?: boolean | undefined;
   readonly proxy?: URL | undefined;
-  /** Goes through an HTTP proxy to an HTTP server in a tunnel too: for connections that do not stay HTTP. */
+  /** Also tunnels to an HTTP server through an HTTP proxy, for connections that are upgraded. */
   readonly tunnel?: boolean;
   readonly clock: Clock;
 }
@@ -30,11 +30,11 @@ export interface Dialed {
   readonly protocol: ApplicationProtocol;
 }
 
-/** TCP, proxy and TLS together must be done by then. */
+/** Limit for TCP, proxy and TLS together. */
 const dialTimeoutMs = 30_000;
 const keepAliveProbeMs = 30_000;
 
-/** Dials with one identity: a rotated certificate is a new dialer. */
+/** Dials with one identity; a rotated certificate needs a new dialer. */
 export class Dialer {
   readonly #options: DialerOptions;
   readonly #material: TlsMaterial | undefined;
@@ -47,8 +47,8 @@ export class Dialer {
   }
 
   /**
-   * A connection that is ready for its protocol: the first of `protocols` that the server agrees to. Rejects with
-   * TransportError or the socket's error; nothing was sent to the server then.
+   * Opens a connection with the first of `protocols` that the server accepts. Rejects with TransportError or the
+   * socket's error; nothing was sent to the server then.
    */
   async dial(protocols: readonly ApplicationProtocol[]): Promise<Dialed> {
     const { server, clock } = this.#options;
@@ -70,7 +70,7 @@ export class Dialer {
     }
   }
 
-  /** Ends all connections at once: what the kernel has not sent yet it never sends. */
+  /** Ends all connections immediately; the kernel discards unsent data. */
   reset(): void {
     for (const socket of this.#connections) socket.resetAndDestroy();
   }
@@ -113,7 +113,7 @@ export class Dialer {
       socket = await opening(connectTls({ socket, host, ...name }), 'secureConnect', opened);
     }
     if (proxy.protocol.startsWith('socks5')) await socks5(socket, proxy, target);
-    // To an HTTP server the proxy speaks itself: the request names the whole URL.
+    // For an HTTP server the proxy handles requests itself, which carry the whole URL.
     else if (this.#options.tunnel === true || this.#options.server.protocol === 'https:')
       await tunnel(socket, proxy, target);
     return socket;
@@ -144,7 +144,7 @@ function portOf(url: URL): number {
 
 function opening<S extends Socket>(socket: S, event: 'connect' | 'secureConnect', opened: Socket[]): Promise<S> {
   opened.push(socket);
-  // Between two owners there is no listener; the next one sees that the connection is closed.
+  // Between two owners the socket has no listener; the next owner sees that it is closed.
   socket.on('error', () => undefined);
   return new Promise((resolve, reject) => {
     const failed = (error: Error) => reject(error);

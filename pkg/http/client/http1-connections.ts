@@ -1,26 +1,26 @@
-/** HTTP/1.1 on kept-alive connections. Streams have connections of their own. */
+/** Keep-alive HTTP/1.1 connections. Streams have connections of their own. */
 import { Agent, type ClientRequestArgs, request as httpRequest, type IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import type { Connections, ExchangeRequest, ExchangeResponse } from '#http/client/connections.js';
 import { flattenHeaders } from '#http/client/connections.js';
 
-/** Sockets that serve ordinary requests; more requests wait for one. */
+/** Limit of sockets for ordinary requests; further requests wait. */
 const maxSockets = 32;
 
 export interface Http1Options {
   /** Value of the Host header. */
   readonly authority: string;
   readonly dial: () => Promise<Socket>;
-  /** Connected already, for the first request. */
+  /** An open connection for the first request. */
   readonly first?: Socket | undefined;
-  /** In front of every path: the server's URL where a proxy wants to see it. */
+  /** Prefix of every path: the server's URL, if a proxy needs it. */
   readonly pathPrefix?: string;
-  /** Of every request, such as Proxy-Authorization. */
+  /** Headers of every request, such as Proxy-Authorization. */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** Takes its connections from us instead of opening them. */
+/** An agent whose connections are opened by the caller. */
 class DialingAgent extends Agent {
   readonly #connect: () => Promise<Socket>;
 
@@ -35,7 +35,7 @@ class DialingAgent extends Agent {
   ): Duplex | null | undefined {
     this.#connect().then(
       (socket) => done?.(null, socket),
-      // Node's type has no room for a failure; its code does.
+      // Node.js's callback accepts an error, its type does not.
       (error: unknown) => (done as ((error: unknown) => void) | undefined)?.(error),
     );
     return undefined;
@@ -61,7 +61,7 @@ export class Http1Connections implements Connections {
     const { method, path, body, stream, signal, beforeSending } = request;
     return new Promise((resolve, reject) => {
       const outgoing = httpRequest({
-        // One name for all connections of an agent; where they lead is decided by `dial`.
+        // One name for all connections of the agent; `dial` decides where they lead.
         host: 'server',
         method,
         path: pathPrefix + path,
@@ -76,7 +76,7 @@ export class Http1Connections implements Connections {
         signal,
       });
       outgoing.on('error', reject);
-      // It has waited for one of the agent's sockets, and is written once this event has been handled.
+      // Emitted once the agent has a free socket, before the request is written.
       if (beforeSending !== undefined) {
         outgoing.on('socket', () => {
           try {
@@ -96,7 +96,7 @@ export class Http1Connections implements Connections {
     this.#first?.destroy();
     for (const agent of [this.#requests, this.#streams]) {
       for (const sockets of Object.values(agent.freeSockets)) for (const socket of sockets ?? []) socket.destroy();
-      // What is under way ends on the connection that it has, which is not kept afterwards.
+      // Running requests finish on their connections, which then close.
       agent.maxFreeSockets = 0;
     }
   }
@@ -121,7 +121,7 @@ function responseOf(incoming: IncomingMessage): ExchangeResponse {
     headers: flattenHeaders(incoming.headers),
     body: incoming,
     isComplete: () => incoming.complete,
-    // The rest of an answer would have to be read before the connection could carry another.
+    // The rest of the response would have to be read before the connection could be reused.
     cancel: () => incoming.destroy(),
   };
 }

@@ -1,4 +1,4 @@
-/** One HTTP/2 connection, with a health check by pings. */
+/** HTTP/2 connections to one server, with health checks by pings. */
 import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { abortError, type Connections, type ExchangeRequest, type ExchangeResponse, UnsentError } from '#http/client/connections.js';
@@ -10,19 +10,19 @@ import type { Socket } from 'node:net';
 import type { TLSSocket } from 'node:tls';
 
 export interface Http2ConnectionOptions {
-  /** Connected, with HTTP/2 agreed on. */
+  /** Connected, with HTTP/2 negotiated. */
   readonly socket: Socket;
   /** `https://host:port`. */
   readonly origin: string;
   readonly clock: Clock;
-  /** Called once when the connection is gone. */
+  /** Called once, when the connection is closed. */
   readonly onClosed: () => void;
 }
 
-/** A ping is sent after that long without a byte from the server, and must be answered (the figures of client-go). */
+/** Silence of the server before a ping, and time for its reply; client-go's values. */
 const readIdleMs = 30_000;
 const pingTimeoutMs = 15_000;
-/** Large answers must not stop for every 64 KiB. */
+/** Large enough that big responses do not wait for a window every 64 KiB. */
 const streamWindowBytes = 4 * 1024 * 1024;
 const sessionWindowBytes = 16 * 1024 * 1024;
 
@@ -33,7 +33,7 @@ export class Http2Connection {
   readonly #heads: RequestHeads;
   readonly #onClosed: () => void;
   #streams = 0;
-  /** Takes no requests any more. */
+  /** Accepts no more requests. */
   #leaving = false;
   #retired = false;
   #closed = false;
@@ -61,22 +61,22 @@ export class Http2Connection {
       },
     });
     socket.unref();
-    // A socket that has closed already emits no event.
+    // A closed socket emits no event.
     if (socket.destroyed) queueMicrotask(() => this.#gone());
     this.#watch();
   }
 
-  /** Streams that are open now. */
+  /** Open streams. */
   get streams(): number {
     return this.#streams;
   }
 
-  /** Whether it takes requests at all. */
+  /** Whether the connection accepts requests at all. */
   get usable(): boolean {
     return !this.#leaving && !this.#session.closed && !this.#socket.destroyed;
   }
 
-  /** Whether the server takes another stream now. */
+  /** Whether the server accepts another stream now. */
   get hasRoom(): boolean {
     return this.usable && this.#streams < this.#session.maxStreams;
   }
@@ -86,7 +86,7 @@ export class Http2Connection {
       const head = this.#heads.of(request);
       request.beforeSending?.();
       if (!this.usable) {
-        // It closed while the caller was getting ready to send.
+        // The connection closed while the caller prepared the request.
         reject(new UnsentError('the connection takes no requests'));
         return;
       }
@@ -95,7 +95,7 @@ export class Http2Connection {
     });
   }
 
-  /** Takes no more requests and closes when those under way have ended. */
+  /** Accepts no more requests, and closes after the last one. */
   retire(): void {
     this.#leaving = true;
     this.#retired = true;
@@ -115,7 +115,7 @@ export class Http2Connection {
     this.#onClosed();
   }
 
-  /** An idle connection does not keep the process alive, one with a request does. */
+  /** Only a connection with requests keeps the process alive. */
   #opened(): void {
     this.#streams += 1;
     if (this.#streams === 1) this.#socket.ref();
@@ -150,12 +150,12 @@ export class Http2Connection {
   }
 }
 
-/** Fields whose bytes are kept: requests of one client have nearly all of theirs in common. */
+/** Limit of cached fields; most requests of a client share nearly all of theirs. */
 const maxFields = 256;
-/** What can stand in a field: Latin-1 without control characters. */
+/** Allowed in a field value: Latin-1 without control characters. */
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** The header blocks of requests to one server. */
+/** Encodes the header blocks of requests to one server. */
 class RequestHeads {
   readonly #scheme: string;
   readonly #authority: string;
@@ -166,7 +166,7 @@ class RequestHeads {
     this.#authority = host;
   }
 
-  /** Throws TypeError for what cannot be sent. */
+  /** Throws TypeError for an invalid header value. */
   of({ headers, method, path }: Pick<ExchangeRequest, 'headers' | 'method' | 'path'>): Buffer {
     const parts = [
       this.#field(':method', method),
@@ -198,22 +198,21 @@ function encoded(name: string, value: string): Buffer {
   return encodeHeaders([[name, value]]);
 }
 
-/** HTTP/2: all requests on one connection, on more when the server allows no more streams, on a new one when it broke. */
 
 export interface Http2Options {
   readonly origin: string;
   readonly clock: Clock;
-  /** A connection that speaks HTTP/2. */
+  /** Dials a connection that speaks HTTP/2. */
   readonly dial: () => Promise<Socket>;
   readonly first?: Socket | undefined;
 }
 
-/** When all of these are full, requests wait for a stream of the emptiest. */
+/** If all of these are full, requests wait on the one with the fewest streams. */
 const maxConnections = 16;
 
 export class Http2Connections implements Connections {
   readonly #options: Http2Options;
-  /** Those that still carry something, whether or not they take more. */
+  /** All open connections, including retired ones. */
   readonly #connections = new Set<Http2Connection>();
   #connecting: Promise<void> | undefined;
   #closed = false;

@@ -1,4 +1,4 @@
-/** One request over HTTP/2 and its answer. */
+/** A request over HTTP/2 and its response. */
 import { Readable } from 'node:stream';
 import { abortError, type ExchangeRequest, type ExchangeResponse, UnsentError } from '#http/client/connections.js';
 import type { Http2Session, Http2Stream, StreamFailure, StreamHandler } from '#http/http2/client-session.js';
@@ -7,9 +7,9 @@ import type { HeaderField } from '#http/http2/hpack.js';
 
 export interface Http2ExchangeOptions {
   readonly session: Http2Session;
-  /** The header block. */
+  /** Encoded header block. */
   readonly head: Buffer;
-  /** Called once, when the stream is not needed any more. */
+  /** Called once, when the stream is no longer needed. */
   readonly over: () => void;
   readonly resolve: (response: ExchangeResponse) => void;
   readonly reject: (error: Error) => void;
@@ -36,7 +36,7 @@ export class Http2Exchange implements StreamHandler {
 
   headers(fields: readonly HeaderField[]): void {
     const [[, status = ''] = []] = fields;
-    // Trailers, or a word in between that is not the answer yet.
+    // Trailers, or an informational response.
     if (this.#body !== undefined || status.startsWith('1')) return;
     const body = new AnswerBody((bytes) => this.#stream.took(bytes));
     this.#body = body;
@@ -60,7 +60,7 @@ export class Http2Exchange implements StreamHandler {
     else this.#fail(explained(failure, this.#body === undefined));
   }
 
-  /** The caller's signal has aborted. */
+  /** The caller aborted the request. */
   handleEvent(): void {
     if (this.#over) return;
     this.#giveUp();
@@ -85,7 +85,7 @@ export class Http2Exchange implements StreamHandler {
   }
 }
 
-/** Holds the server back, by the stream's window, when the body is not read. */
+/** A response body that applies back-pressure through the stream's window. */
 class AnswerBody extends Readable {
   readonly #took: (bytes: number) => void;
   #held = 0;
@@ -93,7 +93,7 @@ class AnswerBody extends Readable {
   constructor(took: (bytes: number) => void) {
     super();
     this.#took = took;
-    // Its reader is told; a failure after that has no listener.
+    // The reader gets the error; a later one has no listener.
     this.on('error', () => undefined);
   }
 
@@ -123,7 +123,7 @@ function joined(fields: readonly HeaderField[]): Record<string, string | undefin
   return headers;
 }
 
-/** `unanswered`: only then can the request be sent again. */
+/** `unanswered`: only then may the request be sent again. */
 function explained(failure: StreamFailure | undefined, unanswered: boolean): Error {
   const { cause, code, sent } = failure ?? {};
   if (sent === false && unanswered) return new UnsentError('the server did not take the request', { cause });

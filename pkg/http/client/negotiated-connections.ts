@@ -1,4 +1,4 @@
-/** A channel whose first connection negotiates the protocol: HTTP/2 if the server speaks it, else HTTP/1.1. */
+/** Connections whose first one negotiates the protocol: HTTP/2 if the server supports it, else HTTP/1.1. */
 import type { Socket } from 'node:net';
 import { unlessAborted } from '#apimachinery/async/unless-aborted.js';
 import type { Clock } from '#apimachinery/clock.js';
@@ -23,7 +23,7 @@ export interface NegotiatedConnectionsOptions {
   readonly clock: Clock;
 }
 
-/** How often a request that the server did not take is sent again at once. */
+/** Immediate retries of a request that the server did not accept. */
 const maxUnsentRetries = 3;
 
 export class NegotiatedConnections implements Connections {
@@ -39,7 +39,7 @@ export class NegotiatedConnections implements Connections {
     this.#dialer = new Dialer(options, material);
   }
 
-  /** Sends again, whatever the method, what is known not to have reached the server. */
+  /** Repeats a request, whatever its method, if it certainly did not reach the server. */
   async send(request: ExchangeRequest): Promise<ExchangeResponse> {
     for (let retries = 0; ; retries += 1) {
       try {
@@ -63,13 +63,13 @@ export class NegotiatedConnections implements Connections {
     this.#connections?.destroy();
   }
 
-  /** As `destroy`; besides, the kernel sends nothing more of what it was given. */
+  /** Like `destroy`; the kernel also discards data that it has not sent. */
   reset(): void {
     this.#dialer.reset();
     this.destroy();
   }
 
-  /** All requests wait for the one first connection. */
+  /** All requests wait for the first connection. */
   #current(): Promise<Connections> {
     if (this.#negotiation === undefined) {
       const making = this.#negotiate();
@@ -116,7 +116,7 @@ export class NegotiatedConnections implements Connections {
   async #dial(required: ApplicationProtocol): Promise<Socket> {
     const { socket, protocol } = await this.#dialer.dial(required === 'h2' ? ['h2', 'http/1.1'] : ['http/1.1']);
     if (protocol === required) return socket;
-    // Another server than before answers at this address: negotiate again.
+    // A different server answers at this address now: negotiate again.
     socket.destroy();
     this.#negotiation = undefined;
     this.#connections?.retire();

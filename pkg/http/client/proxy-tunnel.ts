@@ -1,6 +1,5 @@
 /**
- * Ways through proxies: HTTP's CONNECT method (RFC 9110, 9.3.6), and SOCKS 5 (RFC 1928), with a user and password where the
- * proxy's address names them (RFC 1929).
+ * Connects through proxies: HTTP CONNECT (RFC 9110, 9.3.6), and SOCKS 5 (RFC 1928) with user and password (RFC 1929).
  */
 import type { Socket } from 'node:net';
 import { hostPort } from '#apimachinery/net/host-port.js';
@@ -8,10 +7,10 @@ import { addressBytes } from '#apimachinery/net/ip.js';
 import { strictFamily } from '#apimachinery/net/parse-ip.js';
 import { TransportError } from '#http/client/transport-error.js';
 
-/** A proxy that says more than this says nothing useful. */
+/** Limit of a proxy's response head. */
 const maxHeadBytes = 16 * 1024;
 
-/** Resolves when bytes of `socket` reach the target. Rejects with TransportError when the proxy refuses. */
+/** Resolves when the socket reaches the target. Rejects with TransportError if the proxy refuses. */
 export async function tunnel(socket: Socket, proxy: URL, target: { host: string; port: number }): Promise<void> {
   const name = hostPort(target.host, target.port);
   const credentials = proxyAuthorization(proxy);
@@ -30,14 +29,14 @@ export async function tunnel(socket: Socket, proxy: URL, target: { host: string;
   }
 }
 
-/** The value of Proxy-Authorization for a proxy whose address names a user. */
+/** Value of Proxy-Authorization, if the proxy's address contains a user. */
 export function proxyAuthorization(proxy: URL): string | undefined {
   if (proxy.username === '' && proxy.password === '') return undefined;
   const pair = `${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`;
   return `Basic ${Buffer.from(pair).toString('base64')}`;
 }
 
-/** Of SOCKS. */
+/** SOCKS version. */
 const version = 5;
 const method = { none: 0, password: 2 } as const;
 const connectCommand = 1;
@@ -54,7 +53,7 @@ const replies: Readonly<Record<number, string>> = {
   8: 'address type not supported',
 };
 
-/** Resolves when bytes of `socket` reach the target, whose name the proxy resolves. Rejects with TransportError. */
+/** Resolves when the socket reaches the target; the proxy resolves its name. Rejects with TransportError. */
 export async function socks5(socket: Socket, proxy: URL, target: { host: string; port: number }): Promise<void> {
   const refuse = (why: string) => new TransportError('ConnectionRefused', `the proxy ${proxy.host}: ${why}`);
   const user = Buffer.from(decodeURIComponent(proxy.username));
@@ -71,7 +70,7 @@ export async function socks5(socket: Socket, proxy: URL, target: { host: string;
   socket.write(Buffer.concat([Buffer.from([version, connectCommand, 0]), encodeAddress(target)]));
   const [, reply = 1, , kind] = await readExactly(socket, 4);
   if (reply !== 0) throw refuse(`${target.host}:${target.port}: ${replies[reply] ?? `failure ${reply}`}`);
-  // The address that the proxy connects from, of which only the length matters.
+  // The address that the proxy connects from; only its length matters.
   const size = kind === address.ipv4 ? 4 : kind === address.ipv6 ? 16 : ((await readExactly(socket, 1))[0] ?? 0);
   await readExactly(socket, size + 2);
 }
@@ -80,19 +79,19 @@ function encodeAddress({ host, port }: { host: string; port: number }): Buffer {
   const tail = Buffer.from([port >> 8, port & 0xff]);
   const bytes = strictFamily(host) === 4 ? addressBytes(host) : undefined;
   if (bytes !== undefined) return Buffer.concat([Buffer.from([address.ipv4]), bytes, tail]);
-  // An IPv6 address goes as a name: proxies take either.
+  // An IPv6 address is sent as a name, which proxies accept.
   const name = Buffer.from(host);
   return Buffer.concat([Buffer.from([address.name, name.length]), name, tail]);
 }
 
-/** Exactly `size` bytes. Rejects when the connection ends before. */
+/** Reads exactly `size` bytes. Rejects if the connection ends early. */
 async function readExactly(socket: Socket, size: number): Promise<Buffer> {
   return readUntil(socket, (bytes) => (bytes.length >= size ? size : undefined));
 }
 
 /**
- * What comes until `end` tells how many bytes of it belong together; bytes behind them are put back. Rejects when the
- * connection ends, or when `end` throws.
+ * Reads until `end` returns the length of the message; later bytes are put back. Rejects if the connection ends or
+ * `end` throws.
  */
 function readUntil(socket: Socket, end: (bytes: Buffer) => number | undefined): Promise<Buffer> {
   return new Promise((resolve, reject) => {

@@ -1,14 +1,14 @@
-/** Which proxy leads to a server: the variables of the environment, read as every program on the machine reads them. */
+/** Chooses the proxy for a server from the environment, as other programs do. */
 import { isIP } from 'node:net';
 import { blockAround, blockContains } from '#apimachinery/net/ip.js';
 
-/** The variables that name proxies; lower-case names count where the upper-case one is missing. */
+/** Environment with proxy variables; a lower-case name counts if the upper-case one is not set. */
 export type ProxyEnvironment = Readonly<Record<string, string | undefined>>;
 
 const schemes = new Set(['http:', 'https:', 'socks5:', 'socks5h:']);
 const defaultPorts: Readonly<Record<string, string>> = { 'http:': '80', 'https:': '443' };
 
-/** A proxy's address; without a scheme it is an HTTP proxy. Throws TypeError for anything else. */
+/** Parses a proxy address; without a scheme it is an HTTP proxy. Throws TypeError if invalid. */
 export function parseProxy(text: string): URL {
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   let url: URL;
@@ -26,8 +26,8 @@ export function parseProxy(text: string): URL {
 }
 
 /**
- * The proxy that the environment wants for `server`; undefined: none. Loopback addresses are always reached directly.
- * Throws TypeError for a proxy that is none. (The rules of Go's httpproxy package.)
+ * The proxy for `server`; undefined: none. Loopback addresses are always reached directly. Throws TypeError for an
+ * invalid proxy. (The rules of Go's httpproxy package.)
  */
 export function proxyFromEnvironment(server: URL, env: ProxyEnvironment): URL | undefined {
   const of = (name: string) => env[name] || env[name.toLowerCase()] || '';
@@ -36,7 +36,7 @@ export function proxyFromEnvironment(server: URL, env: ProxyEnvironment): URL | 
   return parseProxy(text);
 }
 
-/** True for addresses of this machine that only it can reach. */
+/** True for loopback addresses. */
 export function isLoopback(server: URL): boolean {
   const host = bareHost(server);
   return host === 'localhost' || host === '::1' || (isIP(host) === 4 && host.startsWith('127.'));
@@ -66,7 +66,7 @@ function matches(entry: string, host: string, port: string): boolean {
   return host === name || host.endsWith(`.${name}`);
 }
 
-/** `name:port`, `[address]:port`, or one without a port, an IPv6 address included. */
+/** Splits `name:port` or `[address]:port`; the port may be missing, also after an IPv6 address. */
 function splitPort(entry: string): { name: string; port: string } {
   const bracketed = /^\[(.*)\](?::(\d+))?$/.exec(entry);
   if (bracketed !== null) return { name: bracketed[1] ?? '', port: bracketed[2] ?? '' };
@@ -82,7 +82,7 @@ function inRange(host: string, range: string): boolean {
   return block !== undefined && blockContains(block, host);
 }
 
-/** Without the zone of an IPv6 address (`fe80::1%eth0`), which names an interface and is no part of the address. */
+/** Removes the zone of an IPv6 address (`fe80::1%eth0`), which names an interface. */
 function withoutZone(address: string): string {
   return isIP(address) === 6 ? address.replace(/%.*/, '') : address;
 }

@@ -1,18 +1,18 @@
-/** There was no answer from the server, or it broke off. */
+/** Errors of requests without a complete response. */
 
 export type TransportErrorReason =
-  /** No server listens, the host is unknown or unreachable: the request was never sent. */
+  /** No server listens, or the host is unknown or unreachable: the request was not sent. */
   | 'ConnectionRefused'
   /** The connection broke; the server may have acted on the request. */
   | 'ConnectionReset'
   | 'Timeout'
-  /** The TLS handshake failed: the request was never sent. */
+  /** The TLS handshake failed: the request was not sent. */
   | 'TLS'
   /** The caller's signal aborted. */
   | 'Aborted'
-  /** A leader's write, and this process does not lead any more: it was never sent. */
+  /** A leader's write after this process lost its lease: it was not sent. */
   | 'TermOver'
-  /** The answer is not what the protocol allows. */
+  /** The response violates the protocol. */
   | 'Protocol'
   /** The transport was closed. */
   | 'Closed';
@@ -27,7 +27,7 @@ export class TransportError extends Error {
   }
 }
 
-/** True for a TransportError with that reason, whichever copy of the module made it. */
+/** True for a TransportError with this reason, whichever copy of the module created it. */
 export function isTransportError(error: unknown, reason?: TransportErrorReason): boolean {
   if (!(error instanceof Error) || error.name !== 'TransportError' || !('reason' in error)) return false;
   return reason === undefined || error.reason === reason;
@@ -36,7 +36,7 @@ export function isTransportError(error: unknown, reason?: TransportErrorReason):
 const refused = new Set(['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'EHOSTUNREACH', 'ENETUNREACH', 'ENOENT']);
 const timeouts = new Set(['ETIMEDOUT', 'ESOCKETTIMEDOUT']);
 
-/** Turns an error of Node's HTTP client into ours; `target` names the server in the message. */
+/** Converts an error of Node.js's HTTP client; `target` names the server in the message. */
 export function transportErrorFrom(error: unknown, target: string): TransportError {
   if (error instanceof TransportError) return error;
   const code = typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';

@@ -1,13 +1,13 @@
 /**
- * The client's side of one HTTP/2 connection (RFC 9113), as much as the API and gRPC need of it.
+ * Client side of an HTTP/2 connection (RFC 9113), as far as the API and gRPC need it.
  *
- * Why not Node.js's own: a stream there is a Duplex with its events, timers and checks of every header, which costs about
- * nine times the CPU for each call (test/bench/http2.bench.ts: 7 µs and 58 µs); here it is one object with three callbacks,
- * and a call is one write. Every write of the API server and every group of consistent reads makes such a call, and every
- * request of a daemon to the API server.
+ * Why not Node.js's own: its streams are Duplexes with events, timers and header checks, which costs about nine times
+ * the CPU per call (test/bench/http2.bench.ts: 7 µs and 58 µs). Here a stream is an object with three callbacks, and a
+ * call is one write. Each write of the API server, each group of consistent reads and each request of a daemon makes
+ * such a call.
  *
- * Flow: requests that fit leave in one piece, others as the peer's windows allow. Frames are answered in the order of their
- * arrival; data is passed on as views of what was received.
+ * Flow: requests that fit leave in one piece, larger ones as the peer's windows allow. Frames are processed in order;
+ * data is passed on as views of the received buffer.
  */
 import type { Duplex } from 'node:stream';
 import { FrameSession, type ReceivedHeaders } from '#http/http2/frame-session.js';
@@ -29,40 +29,40 @@ import type { HeaderField } from '#http/http2/hpack.js';
 import { ResponseForm } from '#http/http2/message-form.js';
 import { OutgoingStream } from '#http/http2/streams.js';
 
-/** How a stream ended that the peer did not end properly. */
+/** Why a stream ended early. */
 export interface StreamFailure {
-  /** The peer's code when it reset the stream; undefined when the connection was lost. */
+  /** The peer's reset code; undefined if the connection was lost. */
   readonly code: number | undefined;
-  /** False when the peer surely has not acted on the request. */
+  /** False if the peer certainly did not act on the request. */
   readonly sent: boolean;
   readonly cause: unknown;
 }
 
-/** Told what comes in on a stream. */
+/** Receives the events of a stream. */
 export interface StreamHandler {
   headers(fields: readonly HeaderField[]): void;
   data(chunk: Buffer): void;
-  /** Called once, last. Not called after `reset`. */
+  /** Called once, at the end; not after `reset`. */
   ended(failure: StreamFailure | undefined): void;
 }
 
-/** What a stream needs of its session. */
+/** What a stream needs from its session. */
 export interface StreamOwner {
   write(stream: Http2Stream, bytes: Buffer, ends: boolean): void;
   reset(stream: Http2Stream, code: number): void;
-  /** Gives what the stream has taken back to the peer's window, when it is worth a frame. */
+  /** Returns consumed bytes to the peer's window, once they are worth a frame. */
   giveBack(stream: Http2Stream): void;
-  /** False when the peer has sent more than it may. */
+  /** False if the peer has exceeded its window. */
   withinWindow(stream: Http2Stream): boolean;
 }
 
-/** One request and its answer. */
+/** A request and its response. */
 export class Http2Stream extends OutgoingStream {
   readonly handler: StreamHandler;
   readonly head: Buffer;
-  /** Bytes received and not yet taken. */
+  /** Bytes received but not consumed. */
   unread = 0;
-  /** Bytes taken and not yet given back to the peer's window. */
+  /** Bytes consumed but not returned to the peer's window. */
   consumed = 0;
   readonly form = new ResponseForm();
   readonly #session: StreamOwner;
@@ -75,26 +75,26 @@ export class Http2Stream extends OutgoingStream {
     this.head = head;
   }
 
-  /** More data; without effect when the stream is over. */
+  /** Sends more data; no effect after the end. */
   write(bytes: Buffer): void {
     if (!this.#over) this.#session.write(this, bytes, false);
   }
 
-  /** Nothing more is wanted of it: the handler hears no more. Idempotent. */
+  /** Cancels the stream; the handler gets no more events. Idempotent. */
   reset(code: number): void {
     if (this.#over) return;
     this.#over = true;
     this.#session.reset(this, code);
   }
 
-  /** The reader has taken so many bytes: the peer may send as many more. */
+  /** The reader has consumed these bytes, so the peer may send as many more. */
   took(length: number): void {
     this.unread -= length;
     this.consumed += length;
     this.#session.giveBack(this);
   }
 
-  /** For the session: data has come. */
+  /** Called by the session: data arrived. */
   received(chunk: Buffer): void {
     if (this.#over) return;
     const fault = this.form.data(chunk.length);
@@ -104,19 +104,19 @@ export class Http2Stream extends OutgoingStream {
     this.fail(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');
   }
 
-  /** For the session: what came breaks the rules for streams, the connection goes on (RFC 9113, 5.4.2). */
+  /** Called by the session: the peer violated the rules of a stream; the connection continues (RFC 9113, 5.4.2). */
   fail(code: number, why: string): void {
     this.#session.reset(this, code);
     this.finish({ code, sent: true, cause: new Error(`HTTP/2: ${why}`) });
   }
 
-  /** For the session: padding is taken at once. */
+  /** Called by the session: padding is consumed immediately. */
   padded(length: number): void {
     this.consumed += length;
     this.#session.giveBack(this);
   }
 
-  /** For the session: nothing more comes. */
+  /** Called by the session: the stream has ended. */
   finish(failure: StreamFailure | undefined): void {
     if (this.#over) return;
     this.#over = true;
@@ -125,43 +125,43 @@ export class Http2Stream extends OutgoingStream {
 }
 
 export interface SessionHandler {
-  /** The peer has said what it allows: streams may be opened. */
+  /** The peer's settings arrived: streams may be opened. */
   ready(): void;
-  /** The peer takes no more streams; those under way go on. */
+  /** The peer accepts no more streams; open ones continue. */
   draining(): void;
-  /** Called once, last. */
+  /** Called once, at the end. */
   closed(cause: Error | undefined): void;
 }
 
 export interface SessionOptions {
-  /** Connected; over TLS with `h2` agreed upon. */
+  /** Connected; over TLS with `h2` negotiated. */
   readonly socket: Duplex;
   readonly handler: SessionHandler;
-  /** Bytes that one stream, and all together, may receive before they are taken. */
+  /** Bytes that one stream, and all together, may receive before they are consumed. */
   readonly streamWindowBytes: number;
   readonly sessionWindowBytes: number;
-  /** Answers a ping later, one at a time; absent: all are answered at once. */
+  /** Delays ping replies, one at a time; absent: replies are immediate. */
   readonly delayPong?: ((answer: () => void) => void) | undefined;
 }
 
-/** Of the headers of one answer. */
+/** Limit of a response's header block. */
 const maxBlockBytes = 64 * 1024;
 const pingPayload = Buffer.alloc(8);
 
 export class Http2Session extends FrameSession<Http2Stream> implements StreamOwner {
   readonly #options: SessionOptions;
-  /** Opened while the peer had as many as it allows. */
+  /** Streams waiting because the peer's limit was reached. */
   readonly #waiting = new Set<Http2Stream>();
   #nextId = 1;
-  /** The last stream that the peer has said it acts on. */
+  /** The last stream that the peer acts on, as its GOAWAY says. */
   #lastId = maxStreamId;
   #maxStreams = Number.POSITIVE_INFINITY;
-  /** Received, and not yet given back to the peer's window. */
+  /** Consumed but not returned to the peer's window. */
   #consumed = 0;
   #ping: (() => void) | undefined;
-  /** The answer to a ping waits. */
+  /** A delayed ping reply is pending. */
   #ponging = false;
-  /** The handler knows that the session is ready. */
+  /** The handler was told that the session is ready. */
   #readyReported = false;
   protected readonly lastStreamId = 0;
 
@@ -179,17 +179,17 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
     this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, sessionWindowBytes - defaultWindowBytes));
   }
 
-  /** True when new streams are to be opened elsewhere. */
+  /** True if new streams need another connection. */
   get closed(): boolean {
     return this.draining || this.destroyed;
   }
 
-  /** As the peer allows; without a bound until it has said so. */
+  /** The peer's limit; infinite until its settings arrive. */
   get maxStreams(): number {
     return this.#maxStreams;
   }
 
-  /** Sends the headers, and `body` with them. `ends`: nothing follows it. */
+  /** Sends headers with `body`. `ends`: no more data follows. */
   open(head: Buffer, body: Buffer, ends: boolean, handler: StreamHandler): Http2Stream {
     const stream = new Http2Stream(this, handler, head);
     stream.pending = body;
@@ -200,13 +200,13 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
     return stream;
   }
 
-  /** One at a time; `done` is not called when the session is closed meanwhile. */
+  /** One ping at a time; `done` is not called if the session closes before. */
   ping(done: () => void): void {
     this.#ping = done;
     this.writer.send(frame(frameType.PING, 0, 0, pingPayload));
   }
 
-  /** Sends what else would leave at the end of the turn. */
+  /** Sends immediately what would otherwise leave at the end of the turn. */
   flush(): void {
     this.writer.flush();
   }
@@ -254,10 +254,10 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
   }
 
   protected sent(): void {
-    // The answer ends the stream.
+    // The response ends the stream.
   }
 
-  /** What has come counts as taken from the connection; only its stream can be held up by a slow reader. */
+  /** Received bytes count as consumed for the connection; only streams wait for slow readers. */
   protected took(length: number): void {
     const { sessionWindowBytes } = this.#options;
     this.#consumed += length;
@@ -277,7 +277,7 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
     if (ends) this.over(stream);
   }
 
-  /** What has not been sent by now is not wanted any more. */
+  /** The response is complete, so unsent request data is dropped. */
   protected over(stream: Http2Stream): void {
     if (!this.streams.has(stream.id)) return;
     this.closedStreams.add(stream.id, 'ended');
@@ -307,7 +307,7 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
     const kept = Buffer.from(payload);
     delayPong(() => {
       this.#ponging = false;
-      // Without effect on a session that is over.
+      // No effect on a closed session.
       this.writer.send(pongFrame(kept));
     });
   }
@@ -320,7 +320,7 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
   }
 
   protected goneAway(last: number, code: number): void {
-    // Streams beyond the first one may already be tried elsewhere.
+    // Callers may have retried later streams elsewhere already.
     if (last > this.#lastId) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a farewell that takes one back');
     this.#lastId = last;
     const failure = {
@@ -328,7 +328,7 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
       sent: false,
       cause: undefined,
     };
-    // Before a caller tries again: not here.
+    // Drain first: callers retry in `finish`, and must use another connection.
     this.#drain();
     for (const stream of this.streams.values()) {
       if (stream.id <= last) continue;

@@ -1,7 +1,6 @@
 /**
- * What both sides of an HTTP/2 connection have in common (RFC 9113): frames come in and are answered in the order of their
- * arrival, blocks of headers are put together, windows and settings are kept. What a stream is, and who opens it, is for
- * the side to say.
+ * The common part of both sides of an HTTP/2 connection (RFC 9113): parses frames in order, assembles header blocks,
+ * and keeps windows and settings. The subclass decides what a stream is and who opens it.
  */
 import type { Duplex } from 'node:stream';
 import { FrameWriter, type WriteBuffers } from '#http/http2/frame-writer.js';
@@ -26,26 +25,26 @@ import {
 import { HeaderDecoder, type HeaderField } from '#http/http2/hpack.js';
 import { ClosedStreams, Outgoing, type OutgoingStream, StreamTable } from '#http/http2/streams.js';
 
-/** What comes in on a stream. */
+/** A stream that receives frames. */
 export interface FrameStream extends OutgoingStream {
   readonly form: { data(length: number): string | undefined; dataEnd(): string | undefined };
   received(chunk: Buffer): void;
-  /** Padding has come with it, which is not read. */
+  /** Padding arrived with data, and need not be read. */
   padded(length: number): void;
-  /** What came breaks the rules for streams, the connection goes on (RFC 9113, 5.4.2). */
+  /** The peer violated the rules of a stream; the connection continues (RFC 9113, 5.4.2). */
   fail(code: number, why: string): void;
 }
 
 export interface FrameSessionOptions {
-  /** Connected; over TLS with `h2` agreed upon. */
+  /** Connected; over TLS with `h2` negotiated. */
   readonly socket: Duplex;
-  /** Which side the other one is. */
+  /** Which side the peer is. */
   readonly peer: 'client' | 'server';
-  /** What it says before its first frame. */
+  /** What the peer sends before its first frame. */
   readonly preface?: Buffer;
-  /** Shared with other connections; absent: its own. */
+  /** Shared with other connections; absent: the session's own. */
   readonly buffers?: WriteBuffers | undefined;
-  /** Of one block of headers, over all its frames; a peer that sends more is cut off. */
+  /** Limit of a header block over all its frames; a peer that exceeds it is disconnected. */
   readonly maxBlockBytes: number;
 }
 
@@ -58,9 +57,9 @@ export abstract class FrameSession<S extends FrameStream> {
   protected readonly outgoing: Outgoing<S>;
   protected readonly streams = new StreamTable<S>();
   protected readonly closedStreams = new ClosedStreams();
-  /** The peer has said what it allows. */
+  /** The peer's settings have arrived. */
   protected ready = false;
-  /** No new streams; those under way go on. */
+  /** No new streams; open ones continue. */
   protected draining = false;
   protected destroyed = false;
   protected failure: Error | undefined;
@@ -68,10 +67,10 @@ export abstract class FrameSession<S extends FrameStream> {
   readonly #maxBlockBytes: number;
   readonly #decoder = new HeaderDecoder();
   readonly #parser: FrameParser;
-  /** Of the present DATA frame. */
+  /** Stream of the current DATA frame. */
   #dataStream: S | undefined;
   #dataEnds = false;
-  /** The block whose end is still to come. */
+  /** A header block that is not yet complete. */
   #block: HeaderBlock | undefined;
   #tableBytes: number | undefined;
 
@@ -98,31 +97,34 @@ export abstract class FrameSession<S extends FrameStream> {
     socket.on('close', () => this.lost());
   }
 
-  /** Ends all streams; what has not been written by now never is. Idempotent. */
+  /** Ends all streams; unsent data is dropped. Idempotent. */
   abstract destroy(cause: Error | undefined): void;
 
-  /** The connection is gone. */
+  /** The connection is closed. */
   protected abstract lost(): void;
 
-  /** The connection ends because of what the peer sent. */
+  /** The peer violated the protocol, and the connection ends. */
   protected abstract broken(error: Error): void;
 
-  /** The last stream that the peer opened and that was acted upon; 0 where it opens none. */
+  /** The last stream of the peer that was acted upon; 0 if the peer opens none. */
   protected abstract readonly lastStreamId: number;
 
-  /** Throws a ConnectionError for a frame on a stream that cannot be. */
+  /** Throws a ConnectionError for a frame on a stream that was never opened. */
   protected abstract requireOpened(streamId: number): void;
 
-  /** A whole block of headers. `stream`: the open one, if there is. `listBytes`: what SETTINGS_MAX_HEADER_LIST_SIZE counts. */
+  /**
+   * A complete header block. `stream`: the open stream, if any. `listBytes`: the size that
+   * SETTINGS_MAX_HEADER_LIST_SIZE limits.
+   */
   protected abstract headers(block: ReceivedHeaders, stream: S | undefined): void;
 
-  /** Every byte of DATA frames, for the connection's window; `stream` undefined: of those that are over. */
+  /** Bytes of DATA frames, for the connection's window; `stream` is undefined if it has ended. */
   protected abstract took(length: number, stream: S | undefined): void;
 
-  /** The peer has ended its side of the stream. */
+  /** The peer has ended its direction of the stream. */
   protected abstract over(stream: S): void;
 
-  /** All has been sent on it. */
+  /** All data of the stream was sent. */
   protected abstract sent(stream: S): void;
 
   protected abstract resetByPeer(stream: S, code: number): void;
@@ -131,23 +133,23 @@ export abstract class FrameSession<S extends FrameStream> {
 
   protected abstract goneAway(lastStreamId: number, code: number): void;
 
-  /** Answers a PING with that payload. */
+  /** Replies to a PING. */
   protected pinged(payload: Buffer): void {
     this.writer.answer(pongFrame(payload));
   }
 
-  /** The payload of a PING that answers one. */
+  /** Payload of a PING reply. */
   protected ponged(_payload: Buffer): void {}
 
-  /** A frame that means nothing for any stream has come: there are limits to their number. */
+  /** A frame without effect on any stream arrived; their number is limited. */
   protected idle(): void {}
 
-  /** Data or headers for a stream that is over. */
+  /** Data or headers arrived for a stream that has ended. */
   protected late(streamId: number): void {
     const how = this.closedStreams.get(streamId);
     if (how === 'ended') throw new ConnectionError(resetCode.STREAM_CLOSED, 'more for a stream that had ended');
     if (how === 'reset') this.writer.answer(numberFrame(frameType.RST_STREAM, streamId, resetCode.STREAM_CLOSED));
-    // Otherwise it was under way when this side gave the stream up.
+    // Otherwise it was sent before the peer knew that this side gave the stream up.
   }
 
   #received(chunk: Buffer): void {
@@ -177,13 +179,13 @@ export abstract class FrameSession<S extends FrameStream> {
     const stream = this.#dataStream;
     this.#dataStream = undefined;
     if (stream === undefined || !this.streams.has(stream.id)) return;
-    // Also where it is empty.
+    // An empty frame counts, too.
     const fault = this.#dataEnds ? stream.form.dataEnd() : stream.form.data(0);
     if (fault !== undefined) stream.fail(resetCode.PROTOCOL_ERROR, fault);
     else if (this.#dataEnds) this.over(stream);
   }
 
-  /** Throws where no frame of that type may come now. */
+  /** Throws if this frame type is not allowed now. */
   #expect(type: number, streamId: number): void {
     if (!this.ready && type !== frameType.SETTINGS) {
       throw new ConnectionError(resetCode.PROTOCOL_ERROR, `the ${this.#peer} does not begin as HTTP/2 does`);
@@ -201,7 +203,7 @@ export abstract class FrameSession<S extends FrameStream> {
       case frameType.HEADERS:
         return this.#headers(flags, streamId, payload);
       case frameType.PRIORITY:
-        // Means nothing here, but must be well-formed.
+        // PRIORITY has no effect, but must be well-formed.
         if (streamId === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a priority of no stream');
         requireLength(payload, 5, 'priority');
         return this.idle();
@@ -225,7 +227,7 @@ export abstract class FrameSession<S extends FrameStream> {
       case frameType.PUSH_PROMISE:
         throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a push that was ruled out');
       default:
-        // What is not known means nothing here.
+        // Unknown frame types are ignored.
         return this.idle();
     }
   }
@@ -256,10 +258,10 @@ export abstract class FrameSession<S extends FrameStream> {
   }
 
   #headersOver(streamId: number, block: Buffer, ends: boolean): void {
-    // Also for a stream that is over: later blocks build upon this one.
+    // Decode even if the stream has ended: later blocks depend on this one.
     const fields = this.#decoder.decode(block);
     const { listBytes, truncated } = this.#decoder;
-    // A request can be refused for it; an answer that is not all there is none.
+    // An oversized request can be refused; an oversized response is unusable.
     if (truncated && this.#peer === 'server') {
       throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'headers are too long');
     }
@@ -320,24 +322,24 @@ export abstract class FrameSession<S extends FrameStream> {
 export interface ReceivedHeaders {
   readonly streamId: number;
   readonly fields: HeaderField[];
-  /** Nothing follows them on their stream. */
+  /** No more data follows on the stream. */
   readonly ends: boolean;
   readonly listBytes: number;
 }
 
-/** Frames that continue one block: it may be long, but need not come in crumbs. */
+/** Limit of CONTINUATION frames: a block may be long, but not split into tiny frames. */
 const maxContinuations = 64;
 
-/** A block of headers that comes in several frames (RFC 9113, 6.10). */
+/** A header block in several frames (RFC 9113, 6.10). */
 class HeaderBlock {
   readonly streamId: number;
-  /** Nothing follows it on its stream. */
+  /** No more data follows on the stream. */
   readonly ends: boolean;
   readonly #maxBytes: number;
   #bytes: Buffer;
   #continuations = 0;
 
-  /** `maxBytes`: over all its frames. */
+  /** `maxBytes`: limit over all frames. */
   constructor(streamId: number, ends: boolean, bytes: Buffer, maxBytes: number) {
     this.#maxBytes = maxBytes;
     this.streamId = streamId;
@@ -349,7 +351,7 @@ class HeaderBlock {
     return this.#bytes;
   }
 
-  /** Throws a ConnectionError when it becomes too much. */
+  /** Throws a ConnectionError if the block is too large. */
   add(bytes: Buffer): void {
     this.#bytes = Buffer.concat([this.#bytes, bytes]);
     this.#continuations++;

@@ -1,38 +1,38 @@
-/** Sends frames, those of one turn of the event loop in one write. */
+/** Sends frames; all frames of one turn of the event loop leave in one write. */
 import type { Duplex } from 'node:stream';
 import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';
 import { ConnectionError, resetCode } from '#http/http2/frames.js';
 
 /**
- * What is sent is put together into writes of up to so many bytes, four full TLS records; copying costs less than writing
- * frame by frame. So many are written at once: the peer may begin.
+ * Frames are joined into writes of up to four full TLS records: copying is cheaper than writing frame by frame. This
+ * many bytes are written immediately, so that the peer can start.
  */
 const joinedBytes = 64 * 1024;
-/** A single part that is larger is written as it is, up to here. */
+/** A larger single part is written uncopied, up to this size. */
 const maxPartBytes = 520 * 1024;
-/** So few bytes come out of Node.js's own pool; memory for more costs as much as writing them. */
+/** Smaller writes use Node.js's pool; a separate allocation would cost as much as writing. */
 const pooledBytes = 4 * 1024;
-/** Sizes of other writes' buffers, and how many of each wait for the next write. */
+/** Buffer sizes of larger writes, and how many spare buffers are kept. */
 const sizes: readonly PooledSize[] = [
   { bytes: 16 * 1024, maxSpare: 32 },
   { bytes: joinedBytes, maxSpare: 32 },
   { bytes: maxPartBytes, maxSpare: 4 },
 ];
 
-/** The memory of writes under way, shared by connections. */
+/** Buffers of current writes, shared by connections. */
 export class WriteBuffers extends BufferPool {
   constructor() {
     super(sizes);
   }
 }
 
-/** Answers that wait for a peer that asks and does not read. */
+/** Limit of replies that wait for a peer that does not read. */
 const maxWaitingAnswers = 10_000;
-/** From here on parts that were written are let go while others still wait. */
+/** Smallest number of written parts that is worth trimming from the queue. */
 const leastTrim = 64;
 
 interface WriteListener {
-  /** Called when so many bytes have been written, of all that were ever given. */
+  /** Called when this many bytes, of all that were ever queued, have been written. */
   readonly behind: number;
   readonly written: () => void;
 }
@@ -41,17 +41,17 @@ export class FrameWriter {
   readonly #socket: Duplex;
   readonly #buffers: WriteBuffers;
   #out: Buffer[] = [];
-  /** What comes next is in this part of `#out`, behind so many bytes of it. */
+  /** Position of the next byte: index of its part in `#out`, and offset in the part. */
   #next = 0;
   #at = 0;
   #outBytes = 0;
   #ended = false;
-  /** Bytes that were ever handed to the socket, and how many of them it has written. */
+  /** Bytes handed to the socket so far, and bytes that the socket has written. */
   #handedOver = 0;
   #written = 0;
   #listeners: WriteListener[] = [];
   #scheduled = false;
-  /** Answers that wait. */
+  /** Replies that wait to be written. */
   #answers = 0;
 
   constructor(socket: Duplex, buffers = new WriteBuffers()) {
@@ -69,9 +69,9 @@ export class FrameWriter {
   }
 
   /**
-   * At the end of the present turn: the requests that came in with it make their calls in it, and one write for all of
-   * them costs little more than the write for one. `written` is called when the memory may be used for something else,
-   * which is also when the connection is lost. Without effect after `end`.
+   * Queues bytes until the end of the turn: requests that arrive together make their calls in one turn, and one write
+   * for all costs little more than one for a single call. `written` is called when the memory may be reused, also if
+   * the connection is lost. No effect after `end`.
    */
   send(bytes: Buffer, written?: () => void): void {
     if (this.#ended) {
@@ -88,19 +88,19 @@ export class FrameWriter {
     setImmediate(this.#turnOver);
   }
 
-  /** The same for frames that are put together at once: `fill` writes them, so many bytes, up to `maxPartBytes`. */
+  /** Queues frames that `fill` writes into a pooled buffer of `length` bytes, at most `maxPartBytes`. */
   sendPart(length: number, fill: (part: Buffer) => void, written?: () => void): void {
     const buffer = this.#buffers.take(length);
     const part = buffer.subarray(0, length);
     fill(part);
     this.send(part, () => {
-      // One that broke off may still be read by the socket.
+      // The socket may still read the buffer of a broken write.
       if (!this.#socket.destroyed) this.#buffers.give(buffer);
       written?.();
     });
   }
 
-  /** What the peer asks for by its frames. Throws a ConnectionError when it asks and does not read the answers. */
+  /** Sends a reply. Throws a ConnectionError if too many replies are unread. */
   answer(bytes: Buffer): void {
     if (this.#answers >= maxWaitingAnswers) {
       throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'a peer that asks and does not read');
@@ -109,7 +109,7 @@ export class FrameWriter {
     this.send(bytes, this.#answered);
   }
 
-  /** Writes nothing more, not even what is there. */
+  /** Writes nothing more, and drops the queue. */
   end(): void {
     this.#ended = true;
     this.#out = [];
@@ -119,7 +119,7 @@ export class FrameWriter {
     if (!this.#writing) this.#tell(Number.POSITIVE_INFINITY);
   }
 
-  /** Hands all that is there to the socket, for the case that it is closed. */
+  /** Hands everything to the socket, for example before it closes. */
   flush(): void {
     while (this.#outBytes > 0) this.#write();
   }
@@ -134,8 +134,7 @@ export class FrameWriter {
   };
 
   /**
-   * Writes as much as one write takes. There is one at a time: of several that wait, Node.js's TLS makes one by copying
-   * them into memory that it takes from the system and gives back each time.
+   * Writes one chunk. One write at a time: Node.js's TLS would copy several pending writes into newly allocated memory.
    */
   #write(): void {
     if (this.#outBytes === 0) return;
@@ -152,13 +151,13 @@ export class FrameWriter {
     this.#outBytes -= length;
     this.#handedOver += length;
     this.#socket.write(bytes, (error) => {
-      // One that broke off may still be read by the socket.
+      // The socket may still read the buffer of a broken write.
       if (!error && buffer !== undefined) this.#buffers.give(buffer);
       this.#wrote(length);
     });
   }
 
-  /** Fills `into` with what comes next. */
+  /** Fills `into` with the next queued bytes. */
   #copied(into: Buffer): Buffer {
     for (let at = 0; at < into.length; ) {
       const part = this.#out[this.#next] as Buffer;
@@ -171,7 +170,7 @@ export class FrameWriter {
     return into;
   }
 
-  /** So many bytes of the next part, at most all of it, need not be kept any more. */
+  /** Advances by at most the rest of the current part. */
   #advance(length: number): void {
     this.#at += length;
     if (this.#at < (this.#out[this.#next] as Buffer).length) return;
@@ -185,7 +184,7 @@ export class FrameWriter {
 
   #wrote(length: number): void {
     this.#written += length;
-    // What is still to be written may be of the same parts as what was dropped.
+    // After `end`, pending writes may still use the same parts.
     if (!this.#ended) this.#tell(this.#written);
     else if (!this.#writing) this.#tell(Number.POSITIVE_INFINITY);
     if (!this.#writing) this.#write();

@@ -1,10 +1,10 @@
-/** The layout of HTTP/2's frames (RFC 9113, 4 and 6). */
+/** Frame layout of HTTP/2 (RFC 9113, 4 and 6). */
 
-/** The peer broke the protocol in a way after which nothing that it says can be relied upon (RFC 9113, 5.4.1). */
+/** A connection error: the peer's further data cannot be trusted (RFC 9113, 5.4.1). */
 export class ConnectionError extends Error {
   override readonly name: string = 'ConnectionError';
 
-  /** `code`: one of `resetCode`, told to the peer. */
+  /** `code`: one of `resetCode`, sent to the peer. */
   constructor(
     readonly code: number,
     message: string,
@@ -13,16 +13,16 @@ export class ConnectionError extends Error {
   }
 }
 
-/** Cuts what is received into frames (RFC 9113, 4.1). */
+/** Receives parsed frames (RFC 9113, 4.1). */
 export interface FrameSink {
-  /** True: nothing more is wanted. */
+  /** True to stop parsing. */
   stopped(): boolean;
-  /** A DATA frame without padding begins. */
+  /** A DATA frame without padding starts. */
   data(streamId: number, flags: number, length: number): void;
-  /** A part of it, as it came. */
+  /** A part of the DATA frame. */
   dataPart(chunk: Buffer): void;
   dataOver(): void;
-  /** Any other frame, whole. */
+  /** Any other frame, complete. */
   frame(type: number, flags: number, streamId: number, payload: Buffer): void;
 }
 
@@ -30,21 +30,21 @@ const nothing = Buffer.alloc(0);
 
 export class FrameParser {
   readonly #sink: FrameSink;
-  /** The beginning of a frame. */
+  /** Start of an incomplete frame. */
   #rest: Buffer = nothing;
-  /** Bytes that the present DATA frame still has. */
+  /** Bytes left of the current DATA frame. */
   #dataLeft = 0;
 
-  /** What comes before the first frame and has not come yet. */
+  /** Bytes of the preface that are still expected. */
   #preface: Buffer;
 
-  /** `preface`: what comes before the first frame. */
+  /** `preface`: what precedes the first frame. */
   constructor(sink: FrameSink, preface: Buffer = nothing) {
     this.#sink = sink;
     this.#preface = preface;
   }
 
-  /** Throws a ConnectionError for a frame that is larger than was agreed upon, and for another preface. */
+  /** Throws a ConnectionError for an oversized frame or a wrong preface. */
   push(chunk: Buffer): void {
     const sink = this.#sink;
     const bytes = this.#rest.length === 0 ? chunk : Buffer.concat([this.#rest, chunk]);
@@ -66,7 +66,7 @@ export class FrameParser {
       const type = bytes[at + 3] as number;
       const flags = bytes[at + 4] as number;
       const streamId = bytes.readUInt32BE(at + 5) & maxStreamId;
-      // Data is passed on as it comes, whole frames of it need not be there.
+      // DATA is passed on as it arrives; the frame need not be complete.
       if (type === frameType.DATA && (flags & frameFlag.PADDED) === 0) {
         at += frameHeadBytes;
         sink.data(streamId, flags, length);
@@ -82,7 +82,7 @@ export class FrameParser {
     if (at < bytes.length) this.#rest = bytes.subarray(at);
   }
 
-  /** Where the first frame begins, or the end of what has come. */
+  /** Checks the preface; returns where the first frame starts, or the end of the bytes. */
   #begin(bytes: Buffer): number {
     const length = Math.min(bytes.length, this.#preface.length);
     if (!bytes.subarray(0, length).equals(this.#preface.subarray(0, length))) {
@@ -133,12 +133,12 @@ export const resetCode = {
 export const preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', 'latin1');
 
 export const frameHeadBytes = 9;
-/** What a frame may hold before the other side allows more. */
+/** Payload limit before the other side raises it. */
 export const defaultFrameBytes = 16_384;
 export const defaultWindowBytes = 65_535;
-/** The largest that a window can grow to. */
+/** Largest possible window. */
 export const maxWindow = 2 ** 31 - 1;
-/** The last number that a stream can have. */
+/** Largest possible stream id. */
 export const maxStreamId = 2 ** 31 - 1;
 
 export interface FrameHead {
@@ -148,7 +148,7 @@ export interface FrameHead {
   readonly length: number;
 }
 
-/** Writes a frame's head into `target` and returns where its payload begins. */
+/** Writes a frame's head into `target` and returns the offset of its payload. */
 export function writeFrameHead(target: Buffer, at: number, { type, flags, streamId, length }: FrameHead): number {
   target[at] = length >>> 16;
   target[at + 1] = length >>> 8;
@@ -165,19 +165,19 @@ export function frame(type: number, flags: number, streamId: number, payload: Bu
   return bytes;
 }
 
-/** Frames whose payload is one number of 32 bits: RST_STREAM and WINDOW_UPDATE. */
+/** RST_STREAM or WINDOW_UPDATE: a frame with one 32-bit number. */
 export function numberFrame(type: number, streamId: number, value: number): Buffer {
   const bytes = Buffer.allocUnsafe(frameHeadBytes + 4);
   bytes.writeUInt32BE(value, writeFrameHead(bytes, 0, { type, flags: 0, streamId, length: 4 }));
   return bytes;
 }
 
-/** Answers a PING with that payload. */
+/** Reply to a PING. */
 export function pongFrame(payload: Buffer): Buffer {
   return frame(frameType.PING, frameFlag.ACK, 0, payload);
 }
 
-/** Says that streams beyond `lastId` are not acted upon, and why. */
+/** GOAWAY: streams beyond `lastId` are not processed. */
 export function farewellFrame(lastId: number, code: number): Buffer {
   const payload = Buffer.alloc(8);
   payload.writeUInt32BE(code, payload.writeUInt32BE(lastId, 0));
@@ -190,7 +190,7 @@ export function settingsFrame(settings: readonly (readonly [id: number, value: n
   return frame(frameType.SETTINGS, 0, 0, payload);
 }
 
-/** What a HEADERS or DATA frame carries, without its padding and priority. Throws ConnectionErrors. */
+/** Payload of HEADERS or DATA without padding and priority. Throws ConnectionErrors. */
 export function unpadded(payload: Buffer, flags: number, hasPriority: boolean): Buffer {
   const padded = (flags & frameFlag.PADDED) !== 0;
   const start = (padded ? 1 : 0) + (hasPriority && (flags & frameFlag.PRIORITY) !== 0 ? 5 : 0);
@@ -202,35 +202,32 @@ export function unpadded(payload: Buffer, flags: number, hasPriority: boolean): 
   return payload.subarray(start, payload.length - padding);
 }
 
-/** Throws a ConnectionError for a frame of another length than its type has. */
+/** Throws a ConnectionError unless the payload has this length. */
 export function requireLength(payload: Buffer, length: number, what: string): void {
   if (payload.length !== length) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, `a malformed ${what}`);
 }
 
-/** Throws a ConnectionError for a frame that speaks of the whole connection and names a stream. */
+/** Throws a ConnectionError if a connection-level frame names a stream. */
 export function requireNoStream(streamId: number, what: string): void {
   if (streamId !== 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, `a ${what} for a stream`);
 }
 
-/**
- * What a SETTINGS frame says (RFC 9113, 6.5.2), as far as it matters where nothing is pushed and headers are written without
- * the table.
- */
+/** The settings that matter without server push and without a dynamic header table (RFC 9113, 6.5.2). */
 export interface PeerSettings {
-  /** Streams at once. */
+  /** Limit of concurrent streams. */
   readonly maxStreams?: number;
-  /** Bytes of a frame. */
+  /** Limit of a frame's payload. */
   readonly frameBytes?: number;
-  /** Bytes that each stream may be sent at first. */
+  /** Initial window of each stream. */
   readonly initialWindow?: number;
-  /** Bytes of its table of recent headers. */
+  /** Size of the peer's dynamic header table. */
   readonly tableBytes?: number;
 }
 
 const settingBytes = 6;
 const maxFrameBytes = 2 ** 24 - 1;
 
-/** Of a setting that is there more than once, the last. Throws ConnectionErrors for what `peer` may not say. */
+/** The last value of each setting counts. Throws ConnectionErrors for values that `peer` may not send. */
 export function readSettings(payload: Buffer, peer: 'client' | 'server'): PeerSettings {
   if (payload.length % settingBytes !== 0) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'malformed settings');
   const settings: { -readonly [K in keyof PeerSettings]: PeerSettings[K] } = {};

@@ -1,10 +1,10 @@
-/** Header blocks of HTTP/2 (RFC 7541): read in full; written without the table that makes repeated headers short. */
+/** Header blocks of HTTP/2 (RFC 7541). Reading is complete; writing uses no dynamic table. */
 import { ConnectionError, resetCode } from '#http/http2/frames.js';
 import { decodeHuffman } from '#http/http2/huffman.js';
 
 export type HeaderField = readonly [name: string, value: string];
 
-/** The bytes are no header block, or one that belongs to another history of the connection. */
+/** The bytes are not a header block, or belong to another connection state. */
 export class HeaderBlockError extends ConnectionError {
   override readonly name = 'HeaderBlockError';
 
@@ -13,13 +13,13 @@ export class HeaderBlockError extends ConnectionError {
   }
 }
 
-/** The bytes that the peer's table of recent headers may have: the protocol's default. */
+/** Size of the dynamic table: the protocol's default. */
 const tableBytes = 4096;
-/** Bytes of the fields of a block that are kept, as entries of the table count: a short block may repeat a long entry often. */
+/** Limit of the fields kept per block, counted like table entries: a short block may repeat a long entry many times. */
 const mostListBytes = 256 * 1024;
-/** What an entry counts for besides its text. */
+/** Size of an entry besides its text. */
 const entryOverhead = 32;
-/** Numbers need no more bytes than this; longer ones are an attack. */
+/** Limit of an encoded number's length; longer ones are an attack. */
 const maxNumberShift = 28;
 
 const otherStatuses = '206 304 400 404 500'.split(' ');
@@ -47,9 +47,9 @@ const staticTable: readonly HeaderField[] = [
     .map((name): HeaderField => [name, '']),
 ];
 
-/** Reads the header blocks of one connection, in the order in which they come. */
+/** Reads a connection's header blocks, in order. */
 export class HeaderDecoder {
-  /** The newest last. */
+  /** Newest last. */
   readonly #table: HeaderField[] = [];
   #tableSize = 0;
   #tableLimit = tableBytes;
@@ -57,19 +57,19 @@ export class HeaderDecoder {
   #at = 0;
   #listBytes = 0;
 
-  /** Of the last block, as entries of the table count: what SETTINGS_MAX_HEADER_LIST_SIZE speaks of. */
+  /** Size of the last block, counted as SETTINGS_MAX_HEADER_LIST_SIZE does. */
   get listBytes(): number {
     return this.#listBytes;
   }
 
-  /** The fields that the last block gave are not all that were in it. */
+  /** True if the last result omits fields of its block. */
   get truncated(): boolean {
     return this.#listBytes > mostListBytes;
   }
 
   /**
-   * Fields in their order, as many as are kept; the whole block is read all the same, since later ones build upon it. Those
-   * that the peer repeats are the same arrays each time. Throws HeaderBlockErrors.
+   * Fields in order, up to the size limit. The whole block is read anyway, because later blocks depend on it. Repeated
+   * fields are the same arrays each time. Throws HeaderBlockErrors.
    */
   decode(block: Buffer): HeaderField[] {
     this.#bytes = block;
@@ -159,7 +159,7 @@ export class HeaderDecoder {
   }
 }
 
-/** What says that the table of the one who reads is to hold nothing. */
+/** Tells the reader to empty its dynamic table. */
 export const emptyTable = Buffer.from([0x20]);
 
 function sizeOf([name, value]: HeaderField): number {
@@ -170,16 +170,16 @@ function cutOff(): HeaderBlockError {
   return new HeaderBlockError('the header block is cut off');
 }
 
-/** A block of these fields, for any moment of any connection. Names are in lower case; texts are Latin-1. */
+/** Encodes fields independently of the connection's state. Names are in lower case; texts are Latin-1. */
 export function encodeHeaders(fields: readonly HeaderField[]): Buffer {
   return Buffer.concat(fields.map(([name, value]) => encodeField(name, value)));
 }
 
-/** A block of one field; blocks can be put together to one. */
+/** Encodes one field; encoded fields can be concatenated. */
 export function encodeField(name: string, value: string): Buffer {
   const whole = staticFields.get(`${name}\0${value}`);
   if (whole !== undefined) return Buffer.from([0x80 | whole]);
-  // A literal that is not to be remembered, with its name where no table has it.
+  // A literal that is not added to the table; its name is indexed if the static table has it.
   const index = staticNames.get(name);
   const nameBytes = index === undefined ? 1 + maxLengthBytes + name.length : 2;
   const bytes = Buffer.allocUnsafe(nameBytes + maxLengthBytes + value.length);
@@ -195,17 +195,17 @@ export function encodeField(name: string, value: string): Buffer {
   return bytes.subarray(0, writeString(bytes, at, value));
 }
 
-/** Of the index of a name in front of a literal; no index of the static table needs more than one byte besides. */
+/** Prefix mask of a literal's name index; no static index needs more than one further byte. */
 const nameMask = 0x0f;
 const staticFields: ReadonlyMap<string, number> = new Map(
   staticTable.map(([name, value], i) => [`${name}\0${value}`, i + 1]),
 );
-/** The first of each. */
+/** The first index of each name. */
 const staticNames: ReadonlyMap<string, number> = new Map(
   staticTable.map(([name], i): [string, number] => [name, i + 1]).reverse(),
 );
 
-/** What a string's length takes at most. */
+/** Longest encoding of a string's length. */
 const maxLengthBytes = 5;
 
 function writeString(target: Buffer, start: number, text: string): number {

@@ -1,8 +1,8 @@
-/** Strings in HPACK's Huffman code (RFC 7541, 5.2 and appendix B). */
+/** HPACK's Huffman code (RFC 7541, 5.2 and appendix B). */
 
 /**
- * Bits of each byte's code, the last one for the end of the string. The code is canonical, so the lengths say it all: codes
- * of one length follow each other in the order of their bytes, and shorter codes come first.
+ * Code length of each byte; the last is for the end of string. The code is canonical, so lengths define it: codes of
+ * equal length are consecutive in byte order, and shorter codes come first.
  */
 const lengths = [
   ...[13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28],
@@ -28,28 +28,28 @@ const endOfString = 256;
 const maxLength = 30;
 const byteBits = 8;
 
-/** What four more bits do to a code that has begun, as one number: see `step`. */
+/** A transition for four bits is one number; see `step`. */
 const nibbles = 16;
-/** Bits of a number: where the code stands then, which of 256 places, */
+/** Its bits: the next state (one of 256), */
 const placeBits = 8;
 const placeMask = (1 << placeBits) - 1;
-/** the byte that ended with it, */
+/** the decoded byte, */
 const symbolMask = 0xff;
-/** whether one did, */
+/** whether a byte was decoded, */
 const hasSymbol = 1 << 16;
-/** and whether there is no such code. */
+/** and whether the code is invalid. */
 const refused = 1 << 17;
 
 interface Table {
   readonly steps: Int32Array;
-  /** Whether the string may end at a place: it is a beginning of the end of the string, shorter than a byte. */
+  /** Whether the string may end in a state: its bits are a prefix, shorter than a byte, of the end-of-string code. */
   readonly mayEnd: Uint8Array;
 }
 
-/** The code as a machine that takes four bits at once: no code has fewer than five, so at most one ends in them. */
+/** A state machine that consumes four bits at once. No code is shorter than five bits, so at most one ends per step. */
 const table = makeTable();
 
-/** Where a bit leads: to a place behind, or, as a negative number, to the end of a symbol's code. */
+/** Target of a bit: a later state, or a negative number for a complete symbol. */
 type Branch = [zero: number, one: number];
 
 function makeTable(): Table {
@@ -66,7 +66,7 @@ function makeTable(): Table {
   return { steps, mayEnd };
 }
 
-/** Every beginning of a code has a place; the first is that of no bit at all. */
+/** One state per code prefix; the first is the empty prefix. */
 function codePlaces(): Branch[] {
   const places: Branch[] = [[0, 0]];
   let code = 0;
@@ -101,11 +101,11 @@ function step(places: readonly Branch[], from: number, bits: number): number {
   return output | place;
 }
 
-/** Room for what most strings become. */
+/** Buffer for most strings. */
 const scratch = Buffer.allocUnsafeSlow(8 * 1024);
 const shortestCode = 5;
 
-/** The string, each of its bytes one character; undefined when the bytes are no such code. */
+/** The decoded string, one character per byte; undefined if the code is invalid. */
 export function decodeHuffman(bytes: Buffer): string | undefined {
   const { steps, mayEnd } = table;
   const most = Math.floor((bytes.length * byteBits) / shortestCode);

@@ -1,12 +1,12 @@
-/** What the headers of requests and answers have in common (RFC 9113, 8.1 and 8.2). */
+/** Validates requests and responses (RFC 9113, 8.1 to 8.3). */
 import type { HeaderField } from '#http/http2/hpack.js';
 
 const methodPattern = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
-/** Neither spaces nor what controls something. */
+/** No spaces and no control characters. */
 const targetPattern = /^[\x21-\x7e\x80-\xff]+$/;
 const schemePattern = /^[A-Za-z][A-Za-z0-9+\-.]*$/;
 
-/** What the protocol itself says of a request. */
+/** Pseudo-header fields of a request. */
 export interface RequestTarget {
   method: string;
   scheme: string | undefined;
@@ -19,17 +19,17 @@ export class RequestForm {
   #invalid: string | undefined;
   #encodings = 0;
 
-  /** Why the request is answered with 400, in the words of Go's server; undefined: it is not. */
+  /** Why the request is answered with 400, in the words of Go's server; undefined if valid. */
   get invalid(): string | undefined {
     return this.#invalid;
   }
 
-  /** Of the body, where the headers say it. */
+  /** Body length from content-length. */
   get length(): number | undefined {
     return this.#length.expected;
   }
 
-  /** The request's target, or what is wrong with its head. `ends`: nothing follows it. */
+  /** Returns the request's target, or what is wrong with its head. `ends`: no body follows. */
   head(fields: readonly HeaderField[], ends: boolean): RequestTarget | string {
     const target: RequestTarget = { method: '', scheme: undefined, authority: undefined, path: undefined };
     let at = 0;
@@ -43,12 +43,12 @@ export class RequestForm {
       const fault = this.#fieldFault(fields[at] as HeaderField);
       if (fault !== undefined) return fault;
     }
-    // Whatever length was announced: there is no body.
+    // There is no body, whatever content-length says.
     if (ends) this.#length.expected = 0;
     return targetFault(target) ?? target;
   }
 
-  /** What is wrong with the fields behind the body. */
+  /** What is wrong with trailers. */
   trailers(fields: readonly HeaderField[]): string | undefined {
     for (const field of fields) {
       const fault = strictFieldFault(field);
@@ -57,12 +57,12 @@ export class RequestForm {
     return this.#length.end();
   }
 
-  /** What is wrong with so many bytes of the body. */
+  /** What is wrong with more body bytes. */
   data(length: number): string | undefined {
     return this.#length.add(length);
   }
 
-  /** What is wrong with an end behind data. */
+  /** What is wrong with an end after data. */
   dataEnd(): string | undefined {
     return this.#length.end();
   }
@@ -71,7 +71,7 @@ export class RequestForm {
     const [name, value] = field;
     if (connectionFields.has(name)) this.#invalid ??= `request header "${canonical(name)}" is not valid in HTTP/2`;
     else if (name === 'te') this.#transferEncoding(value);
-    // The frames tell where the body ends; a length that cannot be is one of nothing.
+    // Frames delimit the body; an invalid length counts as zero.
     else if (name === 'content-length' && this.#length.expected === undefined) {
       if (this.#length.announced(value) !== undefined) this.#length.expected = 0;
     }
@@ -85,7 +85,7 @@ export class RequestForm {
   }
 }
 
-/** As Go writes names: `Keep-Alive`. */
+/** Go's spelling of a name: `Keep-Alive`. */
 function canonical(name: string): string {
   return name.replace(/(^|-)[a-z]/g, (begin) => begin.toUpperCase());
 }
@@ -125,20 +125,20 @@ function targetFault({ method, scheme, authority, path }: RequestTarget): string
   return undefined;
 }
 
-/** Three digits; 101 belongs to HTTP/1.1 alone. */
+/** Three digits; 101 exists only in HTTP/1.1. */
 const statusPattern = /^(?!101)[1-5][0-9][0-9]$/;
 
 /**
- * Whether an answer has the form that HTTP asks for (RFC 9113, 8.1 to 8.3). One that has not says nothing that may be
- * acted upon: another program might read it in another way.
+ * Validates a response. An invalid one must not be used: another program might read it differently (RFC 9113, 8.1 to
+ * 8.3).
  */
 export class ResponseForm {
-  /** The headers that are not only informational have come; more are trailers. */
+  /** The final headers have arrived; further ones are trailers. */
   #begun = false;
   #ended = false;
   readonly #length = new BodyLength();
 
-  /** What is wrong with a block of headers; undefined: nothing. `ends`: nothing follows it. */
+  /** What is wrong with a header block; undefined if valid. `ends`: no more data follows. */
   headers(fields: readonly HeaderField[], ends: boolean): string | undefined {
     if (this.#ended) return 'headers after trailers';
     for (let i = this.#begun ? 0 : 1; i < fields.length; i++) {
@@ -154,7 +154,7 @@ export class ResponseForm {
     if (name !== ':status' || !statusPattern.test(status)) return 'headers that do not begin with a status';
     if (!status.startsWith('1')) {
       this.#begun = true;
-      // These have no body, whatever their length would be.
+      // These responses have no body, whatever content-length says.
       if (status === '204' || status === '304') this.#length.expected = undefined;
       return ends ? this.#length.end() : undefined;
     }
@@ -162,12 +162,12 @@ export class ResponseForm {
     return ends ? 'an answer that is only informational' : undefined;
   }
 
-  /** What is wrong with so many bytes of the body, or with their end. */
+  /** What is wrong with more body bytes. */
   data(length: number): string | undefined {
     return this.#begun ? this.#length.add(length) : 'data before headers';
   }
 
-  /** What is wrong with an end behind data. */
+  /** What is wrong with an end after data. */
   dataEnd(): string | undefined {
     return this.#begun ? this.#length.end() : 'an end before headers';
   }
@@ -177,15 +177,15 @@ export class ResponseForm {
   }
 }
 
-/** A token without capitals. */
+/** A lower-case token. */
 const namePattern = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 /**
- * Control characters other than the tab. Blanks around a value are part of it, as for Go's servers: clients send them,
- * and most of those try again for ever where their stream is reset.
+ * Control characters except tab. Surrounding blanks are part of the value, as in Go's servers: some clients send them,
+ * and most of those retry for ever if their stream is reset.
  */
 const badValuePattern = /[\0-\x08\x0a-\x1f\x7f]/;
 const lengthPattern = /^[0-9]{1,15}$/;
-/** Fields that speak of a connection of HTTP/1.1. */
+/** Connection fields of HTTP/1.1. */
 export const connectionFields: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -194,24 +194,24 @@ export const connectionFields: ReadonlySet<string> = new Set([
   'upgrade',
 ]);
 
-/** What is wrong with a field that is none of the protocol's own; undefined: nothing. */
+/** What is wrong with a regular field; undefined if valid. */
 function fieldFault([name, value]: HeaderField): string | undefined {
   if (!namePattern.test(name)) return 'a header that a message cannot have';
   return badValuePattern.test(value) ? 'a header whose value cannot be' : undefined;
 }
 
-/** The same of a field in a message that may not speak of connections, either. */
+/** Also refuses connection fields. */
 function strictFieldFault(field: HeaderField): string | undefined {
   return fieldFault(field) ?? (connectionFields.has(field[0]) ? 'a header of HTTP/1.1' : undefined);
 }
 
-/** A body whose headers say how long it is: whether it is. */
+/** Compares a body with its announced length. */
 class BodyLength {
-  /** Bytes that `content-length` speaks of. */
+  /** Announced bytes. */
   expected: number | undefined;
   #received = 0;
 
-  /** What is wrong with what `content-length` says. */
+  /** What is wrong with a content-length. */
   announced(value: string): string | undefined {
     const length = Number(value);
     if (!lengthPattern.test(value) || (this.expected ?? length) !== length) return 'a length that cannot be';
@@ -219,7 +219,7 @@ class BodyLength {
     return undefined;
   }
 
-  /** What is wrong with so many more bytes. */
+  /** What is wrong with more bytes. */
   add(length: number): string | undefined {
     this.#received += length;
     return this.#received > (this.expected ?? Number.POSITIVE_INFINITY) ? 'more data than was said' : undefined;

@@ -1,11 +1,11 @@
-/** The header blocks of answers. */
+/** Encodes header blocks of responses. */
 import { encodeField } from '#http/http2/hpack.js';
 import { connectionFields } from '#http/http2/message-form.js';
 
-/** What can stand in a field: Latin-1 without control characters. */
+/** Allowed in a field value: Latin-1 without control characters. */
 const sendable = /^[\t\x20-\x7e\x80-\xff]*$/;
 const namePattern = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
-/** Names whose last field is kept. */
+/** Limit of names with a cached field. */
 const maxFields = 256;
 
 interface CachedField {
@@ -17,7 +17,7 @@ export class ResponseHeads {
   readonly #now: () => number;
   #date = '';
   #dateSecond = 0;
-  /** The last field of each name: most answers have nearly all of theirs in common with the one before. */
+  /** The last field of each name: most responses share nearly all fields with the previous one. */
   readonly #fields = new Map<string, CachedField>();
 
   /** `now`: milliseconds since the epoch. */
@@ -26,8 +26,8 @@ export class ResponseHeads {
   }
 
   /**
-   * The block of an answer, which tells the date unless `headers` do. Names are in lower case; those that speak of a connection of HTTP/1.1 are left out.
-   * `cookies`: values of `set-cookie`. Throws TypeErrors for what cannot be sent.
+   * A response's header block, with a date unless `headers` has one. Names are in lower case; HTTP/1.1 connection
+   * fields are dropped. `cookies`: values of `set-cookie`. Throws TypeErrors for invalid names and values.
    */
   of(status: number, headers: Readonly<Record<string, string>>, cookies: readonly string[] = []): Buffer {
     const parts = [this.#field(':status', String(status))];

@@ -1,9 +1,10 @@
 /**
- * The server's side of one HTTP/2 connection (RFC 9113). Requests are told to a handler; an answer is headers and data of
- * a `ServerStream`. What a client may take of the server is bounded: streams at once, bytes of headers, bytes of bodies that
- * have not been read, requests given up before they are answered, and frames that ask for nothing.
+ * Server side of an HTTP/2 connection (RFC 9113). A handler gets the requests; a response is headers and data of a
+ * `ServerStream`. Limits bound what a client can use: concurrent streams, header bytes, unread body bytes, cancelled
+ * requests, and frames without effect.
  *
- * Why not Node.js's own: see `client-session.ts`; here a request is two or three objects and its answer a part of one write.
+ * Why not Node.js's own: see `client-session.ts`; here a request is two or three objects, and its response a part of
+ * one write.
  */
 import type { Duplex } from 'node:stream';
 import type { Clock, Timer } from '#apimachinery/clock.js';
@@ -24,47 +25,47 @@ import type { HeaderField } from '#http/http2/hpack.js';
 import { RequestForm, type RequestTarget } from '#http/http2/message-form.js';
 import { ServerStream, type ServerStreamOwner } from '#http/http2/server-stream.js';
 
-/** A request whose headers are all there. */
+/** A request with complete headers. */
 export interface RequestHead {
   readonly target: RequestTarget;
-  /** In their order, with those of the protocol itself. */
+  /** In order, including pseudo-header fields. */
   readonly fields: readonly HeaderField[];
-  /** More than was allowed: the request is to be refused (431), its fields are not to be relied upon. */
+  /** Headers exceed the limit: refuse the request (431) and do not use its fields. */
   readonly tooLarge: boolean;
-  /** Why it is answered with 400; undefined: it is not. */
+  /** Why the request is answered with 400; undefined if valid. */
   readonly invalid: string | undefined;
 }
 
 export interface ServerSessionHandler {
-  /** Never throws. To be the first to give the stream its handler, which is told of the rest. */
+  /** Never throws. Must set the stream's handler first, which gets all further events. */
   request(stream: ServerStream, head: RequestHead): void;
-  /** Called once, last. */
+  /** Called once, at the end. */
   closed(cause: Error | undefined): void;
 }
 
 export interface ServerSessionOptions {
-  /** Connected; over TLS with `h2` agreed upon. */
+  /** Connected; over TLS with `h2` negotiated. */
   readonly socket: Duplex;
   readonly handler: ServerSessionHandler;
   readonly clock: Clock;
-  /** Streams at once. */
+  /** Limit of concurrent streams. */
   readonly maxStreams: number;
-  /** Bytes of a request's headers, as SETTINGS_MAX_HEADER_LIST_SIZE counts them. */
+  /** Limit of a request's headers, counted as SETTINGS_MAX_HEADER_LIST_SIZE does. */
   readonly maxHeaderBytes: number;
-  /** Bytes of bodies that one stream, and all together, may send before they are read. */
+  /** Body bytes that one stream, and all together, may send before they are read. */
   readonly streamWindowBytes: number;
   readonly sessionWindowBytes: number;
-  /** Shared with other connections; absent: its own. */
+  /** Shared with other connections; absent: the session's own. */
   readonly buffers?: WriteBuffers;
 }
 
-/** Requests given up by the client before they were answered: work without use (CVE-2023-44487). */
+/** Limit of requests that clients cancel before their response (CVE-2023-44487). */
 const resets = { burst: 1000, perSecond: 33 };
-/** Frames that ask for no work of a request. */
+/** Limit of frames without effect. */
 const idleFrames = { burst: 10_000, perSecond: 1000 };
-/** A block of headers so many times larger than allowed is still read, since it can be answered (431); the connection ends with others. */
+/** Header blocks up to this multiple of the limit are read and answered with 431; larger ones end the connection. */
 const refusedBlocks = 4;
-/** For a client to take what it is told last, and to close. */
+/** Time for a client to read the last frames and close. */
 const lingerMs = 5_000;
 
 export class ServerSession extends FrameSession<ServerStream> implements ServerStreamOwner {
@@ -72,12 +73,12 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   readonly #resets = new TokenBucket(resets);
   readonly #idleFrames = new TokenBucket(idleFrames);
   readonly #nowMs: () => number;
-  /** The last stream that the client has opened. */
+  /** Last stream that the client opened. */
   #lastOpened = 0;
   protected lastStreamId = 0;
-  /** Bytes of bodies that the client may still send on all streams together. */
+  /** Body bytes that the client may still send on all streams together. */
   #receiveWindow: number;
-  /** Bytes that are not needed any more and not yet given back to the client's window. */
+  /** Bytes consumed but not returned to the client's window. */
   #consumed = 0;
   #linger: Timer | undefined;
 
@@ -98,17 +99,20 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
     this.writer.send(numberFrame(frameType.WINDOW_UPDATE, 0, sessionWindowBytes - defaultWindowBytes));
   }
 
-  /** It takes no new streams. */
+  /** True if it accepts no new streams. */
   get leaving(): boolean {
     return this.draining || this.destroyed;
   }
 
-  /** Streams that are open. */
+  /** Open streams. */
   get size(): number {
     return this.streams.size;
   }
 
-  /** Tells the client to open new streams elsewhere; those that there are go on, and the connection ends with the last one. Idempotent. */
+  /**
+   * Tells the client to open new streams elsewhere. Open streams continue, and the connection ends with the last one.
+   * Idempotent.
+   */
   goAway(): void {
     if (this.leaving) return;
     this.draining = true;
@@ -116,7 +120,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
     this.#leaveWhenIdle();
   }
 
-  /** Gives up streams whose answers have been waiting for the client since before `sinceMs`. */
+  /** Resets streams whose responses have waited for the client since before `sinceMs`. */
   resetStalled(sinceMs: number): void {
     for (const stream of [...this.outgoing.blocked]) {
       if (stream.waitingSinceMs === undefined || stream.waitingSinceMs > sinceMs) continue;
@@ -138,7 +142,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
 
   pump(stream: ServerStream): void {
     this.outgoing.pump(stream);
-    // An answer in parts is watched over by its writer.
+    // A partial response is timed by its writer.
     if (stream.ends && !stream.done) stream.waitingSinceMs = this.#nowMs();
   }
 
@@ -168,7 +172,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   protected took(length: number, stream: ServerStream | undefined): void {
     this.#receiveWindow -= length;
     if (this.#receiveWindow < 0) throw tooMuch();
-    // It has no reader any more.
+    // The stream has no reader any more.
     if (stream === undefined) return this.#giveBackAll(length);
     const room = this.#options.streamWindowBytes - stream.unread - stream.consumed;
     if (length <= room && !stream.inputEnded) return;
@@ -182,7 +186,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
     if (streamId % 2 === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a request on a stream of the server');
     if (streamId <= this.#lastOpened) return this.late(streamId);
     this.#lastOpened = streamId;
-    // Told to go elsewhere: it is not acted upon.
+    // After GOAWAY, new requests are not processed.
     if (this.draining) return this.idle();
     this.#request(received);
   }
@@ -223,7 +227,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
 
   protected sent(stream: ServerStream): void {
     if (stream.done) {
-      // What the client still sends is not wanted (RFC 9113, 8.1).
+      // The client need not send the rest of its request (RFC 9113, 8.1).
       if (!stream.inputEnded) this.writer.send(numberFrame(frameType.RST_STREAM, stream.id, resetCode.NO_ERROR));
       else this.closedStreams.add(stream.id, 'ended');
       this.#forget(stream);
@@ -238,11 +242,11 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   }
 
   protected settled(): void {
-    // Streams are the client's to open.
+    // Only clients open streams.
   }
 
   protected goneAway(): void {
-    // It opens no more streams, which is its own affair; the answers under way are still wanted.
+    // The client opens no more streams, but still reads its responses.
   }
 
   protected override idle(): void {
@@ -257,7 +261,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   #forget(stream: ServerStream): void {
     this.outgoing.forget(stream);
     if (!this.streams.delete(stream.id)) return;
-    // It has no reader any more.
+    // The stream has no reader any more.
     if (stream.unread > 0) this.#giveBackAll(stream.unread);
     stream.unread = 0;
     if (this.draining) this.#leaveWhenIdle();
@@ -272,7 +276,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
     this.#leave();
   }
 
-  /** What has been said is still to be heard: a connection that is closed with unread bytes is reset. */
+  /** Flushes and half-closes: a connection closed with unread bytes is reset, and the client loses the last frames. */
   #leave(): void {
     this.writer.flush();
     this.destroyed = true;
@@ -302,7 +306,7 @@ function tooMuch(): ConnectionError {
   return new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');
 }
 
-/** Lets so many through at once, and so many more each second. Time comes in with each. */
+/** Allows a burst, and a rate of further events per second. */
 interface TokenBucketOptions {
   readonly burst: number;
   readonly perSecond: number;
@@ -318,7 +322,7 @@ class TokenBucket {
     this.#tokens = options.burst;
   }
 
-  /** Takes one; false when there is none. `nowMs`: of a clock that does not go back, asked only when it matters. */
+  /** Takes a token; false if there is none. `nowMs`: monotonic clock, called only if needed. */
   take(nowMs: () => number): boolean {
     if (this.#tokens < 1) this.#refill(nowMs());
     else this.#sinceMs ??= nowMs();

@@ -1,42 +1,42 @@
-/** One request and its answer, as a stream of an HTTP/2 connection, on the server's side. */
+/** Server side of an HTTP/2 stream: a request and its response. */
 
 import type { StreamFailure } from '#http/http2/client-session.js';
 import { resetCode } from '#http/http2/frames.js';
 import type { RequestForm } from '#http/http2/message-form.js';
 import { OutgoingStream } from '#http/http2/streams.js';
 
-/** Told what becomes of a stream. */
+/** Receives the events of a stream. */
 export interface ServerStreamHandler {
-  /** A part of the request's body; its bytes are to be given back by `took`. */
+  /** A part of the request's body; its reader calls `took`. */
   data(chunk: Buffer): void;
-  /** The body has come to its end. */
+  /** The body is complete. */
   ended(): void;
-  /** Data that waited has left. */
+  /** Waiting data was sent. */
   drained(): void;
-  /** Called once, last: the answer has been sent (undefined), or is not wanted any more. Not called after `reset`. */
+  /** Called once, at the end; undefined if the response was sent. Not called after `reset`. */
   closed(failure: StreamFailure | undefined): void;
 }
 
-/** What a stream needs of its session. */
+/** What a stream needs from its session. */
 export interface ServerStreamOwner {
   head(stream: ServerStream, block: Buffer, ends: boolean): void;
-  /** Sends what the stream has. */
+  /** Sends the stream's pending data. */
   pump(stream: ServerStream): void;
   reset(stream: ServerStream, code: number): void;
-  /** Bytes of the request's body are not needed any more. */
+  /** Body bytes were consumed. */
   giveBack(stream: ServerStream, length: number): void;
 }
 
 export class ServerStream extends OutgoingStream {
   readonly form: RequestForm;
   handler: ServerStreamHandler | undefined;
-  /** Nothing more of the request comes. */
+  /** The request is complete. */
   inputEnded: boolean;
-  /** Bytes of the body received and not yet taken. */
+  /** Body bytes received but not consumed. */
   unread = 0;
-  /** Bytes taken and not yet given back to the peer's window. */
+  /** Bytes consumed but not returned to the client's window. */
   consumed = 0;
-  /** Since when the end of a whole answer waits for the client; ms. */
+  /** Since when the end of a complete response waits for the client; ms. */
   waitingSinceMs: number | undefined;
   readonly #session: ServerStreamOwner;
   #over = false;
@@ -49,12 +49,12 @@ export class ServerStream extends OutgoingStream {
     this.inputEnded = inputEnded;
   }
 
-  /** Nothing can be sent on it any more, or all has been sent. */
+  /** True if the response is complete or cannot be sent. */
   get over(): boolean {
     return this.#over;
   }
 
-  /** Sends headers, of an informational answer or of the answer itself. `ends`: nothing follows them. */
+  /** Sends headers, informational or final. `ends`: no data follows. */
   head(block: Buffer, ends = false): void {
     if (this.#over) return;
     this.ends = ends;
@@ -62,8 +62,8 @@ export class ServerStream extends OutgoingStream {
   }
 
   /**
-   * Sends a part of the body, which is not empty; false when it would be better to wait until the handler is told that it has `drained`.
-   * `left` is called when the memory may be used for something else; not when the stream is over before that.
+   * Sends a non-empty part of the body. False if the caller should wait for `drained`. `left` is called when the memory
+   * may be reused; not if the stream ends before.
    */
   write(bytes: Buffer, left?: () => void): boolean {
     if (this.#over) return true;
@@ -81,22 +81,22 @@ export class ServerStream extends OutgoingStream {
     this.#session.pump(this);
   }
 
-  /** Gives it up: the handler hears no more. Idempotent. */
+  /** Cancels the stream; the handler gets no more events. Idempotent. */
   reset(code: number): void {
     if (this.#over) return;
     this.#over = true;
     this.#session.reset(this, code);
   }
 
-  /** The reader has taken so many bytes of the body: the client may send as many more. */
+  /** The reader has consumed these body bytes, so the client may send as many more. */
   took(length: number): void {
-    // What was left of a stream that is over has been given back with it.
+    // The session has returned the remaining bytes at the end of the stream.
     if (this.#over) return;
     this.unread -= length;
     this.#session.giveBack(this, length);
   }
 
-  /** For the session: data has come. */
+  /** Called by the session: data arrived. */
   received(chunk: Buffer): void {
     if (this.#over) return this.#session.giveBack(this, chunk.length);
     this.unread += chunk.length;
@@ -105,19 +105,19 @@ export class ServerStream extends OutgoingStream {
     else this.handler?.data(chunk);
   }
 
-  /** For the session: padding is taken at once. */
+  /** Called by the session: padding is consumed immediately. */
   padded(length: number): void {
     this.#session.giveBack(this, length);
   }
 
-  /** For the session: what came breaks the rules for streams, the connection goes on (RFC 9113, 5.4.2). */
+  /** Called by the session: the client violated the rules of a stream; the connection continues (RFC 9113, 5.4.2). */
   fail(code: number, why: string): void {
     if (this.#over) return;
     this.#session.reset(this, code);
     this.finish({ code, sent: true, cause: new Error(`HTTP/2: ${why}`) });
   }
 
-  /** For the session: nothing more is heard or sent. */
+  /** Called by the session: the stream has ended. */
   finish(failure: StreamFailure | undefined): void {
     if (this.#over) return;
     this.#over = true;

@@ -1,4 +1,4 @@
-/** The streams of a connection, and what is sent on them, as far as the peer's windows and the socket have room. */
+/** Sends the streams of a connection as far as the peer's windows and the socket allow. */
 import type { Duplex } from 'node:stream';
 import type { FrameWriter } from '#http/http2/frame-writer.js';
 import {
@@ -15,7 +15,7 @@ import {
 } from '#http/http2/frames.js';
 import { emptyTable } from '#http/http2/hpack.js';
 
-/** The sending half of a stream: what is still to be sent on it. */
+/** A part that waits behind `pending`. */
 export interface Part {
   readonly bytes: Buffer;
   readonly left: (() => void) | undefined;
@@ -24,26 +24,26 @@ export interface Part {
 const nothing = Buffer.alloc(0);
 
 export class OutgoingStream {
-  /** 0 before it is opened. */
+  /** 0 until the stream is opened. */
   id = 0;
-  /** Bytes that the peer still takes. */
+  /** Bytes that the peer accepts. */
   window = 0;
-  /** Data that is still to be sent. */
+  /** Data that waits to be sent. */
   pending: Buffer = nothing;
-  /** Called when that has been written, so that its memory may be used for something else. */
+  /** Called when `pending` was written and its memory may be reused. */
   left: (() => void) | undefined;
-  /** Nothing follows the data that is here. */
+  /** No data follows. */
   ends = false;
-  /** All has been sent. */
+  /** Everything was sent. */
   done = false;
-  /** Behind `pending`; hardly any stream has any. */
+  /** Parts behind `pending`; rarely used. */
   #more: Part[] | undefined;
 
   get hasMore(): boolean {
     return this.#more !== undefined && this.#more.length > 0;
   }
 
-  /** Puts data behind what is there. */
+  /** Appends data. */
   add(bytes: Buffer, left?: () => void): void {
     if (this.pending.length === 0 && !this.hasMore) {
       this.pending = bytes;
@@ -54,7 +54,7 @@ export class OutgoingStream {
     this.#more.push({ bytes, left });
   }
 
-  /** `pending` has been sent: the next part takes its place. False when there is none. */
+  /** Replaces the sent `pending` by the next part. False if there is none. */
   next(): boolean {
     const part = this.#more?.shift();
     this.pending = part?.bytes ?? nothing;
@@ -63,45 +63,45 @@ export class OutgoingStream {
   }
 }
 
-/** With so much waiting for the socket, data stays with its streams. */
+/** Above this many waiting bytes, data stays in its streams. */
 const maxWaitingBytes = 1024 * 1024;
-/** A stream sends so much before others have their turn. */
+/** Bytes that a stream sends before it yields to others. */
 const turnBytes = 512 * 1024;
 /**
- * From here on the frames of what is sent at once are put together at once: large writes wake the peer less often. Only for those
- * who are told when it has left, and so know what it takes: a slow peer holds that much memory.
+ * From this size on, the frames of one send are joined in one buffer, since large writes wake the peer less often. Only
+ * for callers that pass `left` and account for the memory: a slow peer holds that much.
  */
 const leastJoined = 64 * 1024;
 
 export class Outgoing<S extends OutgoingStream> {
   readonly #writer: FrameWriter;
   readonly #sent: (stream: S) => void;
-  /** With data that there was no room for; in the order in which they go on. */
+  /** Streams with unsent data, in the order in which they continue. */
   readonly #blocked = new Set<S>();
-  /** Bytes of a frame that the peer takes. */
+  /** Frame size that the peer accepts. */
   frameBytes = defaultFrameBytes;
   #initialWindow = defaultWindowBytes;
   #window = defaultWindowBytes;
-  /** The peer's table of headers has another size than it was last told. */
+  /** The peer's table size changed and must be acknowledged. */
   #tableChanged = false;
 
-  /** `sent`: told of each stream with nothing more to send: at its end, and where it had to wait. */
+  /** `sent`: called when a stream has no more data: at its end, and after it had to wait. */
   constructor(socket: Duplex, writer: FrameWriter, sent: (stream: S) => void) {
     this.#writer = writer;
     this.#sent = sent;
     socket.on('drain', () => this.pumpBlocked());
   }
 
-  /** Streams that wait for room. */
+  /** Streams that wait for a window or the socket. */
   get blocked(): ReadonlySet<S> {
     return this.#blocked;
   }
 
-  /** Sends a head, in as many frames as the peer's bound asks for; hardly any needs two. */
+  /** Sends a header block, split at the peer's frame size, which is rarely necessary. */
   head(stream: S, block: Buffer, ends: boolean): void {
     let bytes = block;
     if (this.#tableChanged) {
-      // What is written here never uses the table, but a change of its size has to be told all the same (RFC 7541, 4.2).
+      // The table is never used, but a change of its size must be acknowledged (RFC 7541, 4.2).
       bytes = Buffer.concat([emptyTable, block]);
       this.#tableChanged = false;
     }
@@ -120,12 +120,12 @@ export class Outgoing<S extends OutgoingStream> {
     this.#sent(stream);
   }
 
-  /** A stream may send now, as much as the peer takes of each at first. */
+  /** Gives a new stream the peer's initial window. */
   opened(stream: S): void {
     stream.window = this.#initialWindow;
   }
 
-  /** Sends as much of the stream's data as there is room for. */
+  /** Sends as much of the stream's data as windows allow. */
   pump(stream: S): void {
     let sent = 0;
     do {
@@ -135,7 +135,7 @@ export class Outgoing<S extends OutgoingStream> {
         const room = Math.min(pending.length - at, stream.window, this.#window);
         if (room <= 0 || sent >= turnBytes || this.#writer.waiting > maxWaitingBytes) break;
         const joins = room >= leastJoined && stream.left !== undefined;
-        // Small frames where the peer takes larger ones: a part is written as it is, and a slow peer holds it.
+        // Smaller frames than the peer allows: a part is written uncopied, and a slow peer holds it.
         const length = Math.min(room, joins ? turnBytes - sent : Math.min(this.frameBytes, leastJoined));
         const whole = at + length === pending.length;
         const ends = stream.ends && whole && !stream.hasMore;
@@ -188,7 +188,7 @@ export class Outgoing<S extends OutgoingStream> {
     return writeFrameHead(target, at, { type: frameType.DATA, flags, streamId, length });
   }
 
-  /** Behind those that have waited longer, when it has had its turn. */
+  /** Queues the stream behind longer waiting ones if it had its turn. */
   #wait(stream: S, sent: number): void {
     if (sent > 0) this.#blocked.delete(stream);
     this.#blocked.add(stream);
@@ -203,7 +203,7 @@ export class Outgoing<S extends OutgoingStream> {
     }
   };
 
-  /** Nothing more is sent on it. */
+  /** Stops sending the stream. */
   forget(stream: S): void {
     this.#blocked.delete(stream);
   }
@@ -212,12 +212,12 @@ export class Outgoing<S extends OutgoingStream> {
     this.#blocked.clear();
   }
 
-  /** The peer's table of headers has another size now. */
+  /** The peer changed the size of its header table. */
   resizeTable(): void {
     this.#tableChanged = true;
   }
 
-  /** Throws a ConnectionError for a window that cannot be. */
+  /** Throws a ConnectionError if a window becomes too large. */
   resizeWindows(streams: readonly S[], initialWindow: number): void {
     for (const stream of streams) {
       stream.window += initialWindow - this.#initialWindow;
@@ -226,7 +226,7 @@ export class Outgoing<S extends OutgoingStream> {
     this.#initialWindow = initialWindow;
   }
 
-  /** The window of the connection. Throws a ConnectionError for one that cannot be. */
+  /** Enlarges the connection's window. Throws a ConnectionError for an invalid increment. */
   grow(increment: number): void {
     if (increment === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a window that does not grow');
     this.#window += increment;
@@ -238,11 +238,11 @@ export class Outgoing<S extends OutgoingStream> {
 const remembered = 64;
 
 /**
- * How the last streams that the peer closed were closed, so that what it sends on them afterwards can be told from what
- * was under way when this side gave a stream up. Bounded: what is older is ignored.
+ * Remembers how the peer closed its last streams, to distinguish protocol violations from frames sent before this side
+ * reset a stream. Bounded; older streams are ignored.
  */
 export class ClosedStreams {
-  /** Ids of those that the peer ended; minus the ids of those that it reset. */
+  /** Ids of streams that the peer ended, negative for those that it reset. */
   readonly #ids = new Int32Array(remembered);
   #next = 0;
 
@@ -251,7 +251,7 @@ export class ClosedStreams {
     this.#next = (this.#next + 1) % remembered;
   }
 
-  /** Undefined: not by the peer, or long ago. */
+  /** Undefined if the peer did not close it, or long ago. */
   get(streamId: number): 'ended' | 'reset' | undefined {
     if (this.#ids.includes(streamId)) return 'ended';
     return this.#ids.includes(-streamId) ? 'reset' : undefined;
@@ -259,11 +259,11 @@ export class ClosedStreams {
 }
 
 /**
- * The open streams of a connection by their ids: a hash table with open addressing.
+ * Open streams by id, in a hash table with open addressing.
  *
- * Why not a Map: when a Map whose members come and go is made anew from time to time, V8 links its old table to the new
- * one. Once one of these tables is in the old generation, all later ones are kept with what was in them, which is
- * whatever the calls under way held: each scavenge promotes it, and full collections come a dozen times as often.
+ * Why not a Map: V8 links the old table of a rehashed Map to the new one. Once such a table is in the old generation,
+ * all later ones stay reachable with their contents, that is, with everything that running calls hold: each scavenge
+ * promotes them, and full collections are a dozen times as frequent.
  */
 export interface Identified {
   /** A positive odd number. */
@@ -274,7 +274,7 @@ export interface Identified {
 const leastSlots = 16;
 
 export class StreamTable<T extends Identified> {
-  /** At most half of them are taken, so that what is looked for is near the place where it belongs. */
+  /** At most half are used, so lookups stay short. */
   #slots: (T | undefined)[] = empty(leastSlots);
   #size = 0;
 
@@ -297,14 +297,14 @@ export class StreamTable<T extends Identified> {
     this.#slots[at] = stream;
   }
 
-  /** False when there was none. */
+  /** False if absent. */
   delete(id: number): boolean {
     const slots = this.#slots;
     const last = slots.length - 1;
     let hole = this.#find(id);
     if (slots[hole] === undefined) return false;
     this.#size--;
-    // Those behind it that belong before it move up, since a search ends at the first free slot.
+    // Move later entries up, since a lookup stops at the first free slot.
     for (let at = (hole + 1) & last; ; at = (at + 1) & last) {
       const stream = slots[at];
       if (stream === undefined) break;
@@ -316,7 +316,7 @@ export class StreamTable<T extends Identified> {
     return true;
   }
 
-  /** Those of now, in no order. */
+  /** All streams, unordered. */
   values(): T[] {
     return this.#slots.filter((stream) => stream !== undefined);
   }
@@ -326,7 +326,7 @@ export class StreamTable<T extends Identified> {
     this.#size = 0;
   }
 
-  /** Where the stream is, or the free slot where it would be. */
+  /** Slot of the stream, or the free slot where it belongs. */
   #find(id: number): number {
     const slots = this.#slots;
     let at = this.#home(id);

@@ -1,41 +1,41 @@
-/** The bodies of answers: one buffer, many parts at hand, or pieces that come as they are made. */
+/** Response bodies: a buffer, parts at hand, or a source that produces parts. */
 import { setImmediate } from 'node:timers/promises';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 
 export type Body = Buffer | PartsBody | SourceBody;
 
-/** Is told of a body on its way. */
+/** Observes a body while it is sent. */
 export interface BodyListener {
-  /** A piece; its memory may be used for something else afterwards. */
+  /** A part; its memory may be reused afterwards. */
   readonly part?: ((bytes: Buffer) => void) | undefined;
-  /** Once: nothing more comes, or nothing more is wanted. */
+  /** Called once: no more parts follow, or none are needed. */
   ended(): void;
 }
 
-/** What is not one buffer; taken once, by a ResponseWriter or by a reader in this process. */
+/** A body that is not a single buffer. Consumed once, by a ResponseWriter or a reader in this process. */
 export abstract class LongBody implements AsyncIterable<Buffer> {
-  /** Bytes; undefined where only making them tells. */
+  /** Length in bytes; undefined if unknown before it is produced. */
   readonly length: number | undefined = undefined;
   /**
-   * Bytes of memory that making it takes, besides what it is made of. Undefined: the body has no end of its own, or one that
-   * depends on others, and is limited neither in time nor by the budget.
+   * Memory for producing the body, besides its source. Undefined for bodies without an end of their own, which have
+   * neither a time limit nor a share of the budget.
    */
   readonly held: number | undefined = undefined;
-  /** Absent: none, as with nearly all watches. */
+  /** Absent for nearly all watches. */
   listeners: BodyListener[] | undefined;
 
-  /** To be called before the body is taken. */
+  /** Must be called before the body is consumed. */
   follow(listener: BodyListener): void {
     this.listeners ??= [];
     this.listeners.push(listener);
   }
 
-  /** For the taker of a body that has listeners: a piece is passed on. */
+  /** Called by the consumer of a body with listeners: a part was sent. */
   passed(bytes: Buffer): void {
     for (const { part } of this.listeners ?? []) part?.(bytes);
   }
 
-  /** For the taker: nothing more is taken. Idempotent. */
+  /** Called by the consumer at the end. Idempotent. */
   over(): void {
     const { listeners = [] } = this;
     this.listeners = undefined;
@@ -68,40 +68,40 @@ export abstract class LongBody implements AsyncIterable<Buffer> {
   protected abstract iterate(): AsyncIterator<Buffer>;
 }
 
-/** Bytes that are copied from where they are, of which a Buffer is one form. */
+/** Copyable bytes; a Buffer is one form. */
 export interface BodyPart {
   readonly length: number;
-  /** Copies what comes behind the first `from` bytes to `target` at `at`, where there is room for it; returns how many. */
+  /** Copies bytes after the first `from` to `target` at `at`, which has room for them; returns their number. */
   copy(target: Buffer, at: number, from?: number): number;
 }
 
-/** What comes behind the first `from` bytes, in one piece. */
+/** A copy of the bytes after the first `from`. */
 export function behind(item: BodyPart, from: number): Buffer {
   const whole = Buffer.allocUnsafe(item.length - from);
   item.copy(whole, 0, from);
   return whole;
 }
 
-/** Bodies from here on are large: they are written in larger pieces, and may be begun before it is known how long they are. */
+/** Larger bodies are written in larger pieces, and may start before their length is known. */
 export const largeBodyBytes = 1024 * 1024;
-/** Bytes of one piece for readers in this process. */
+/** Piece size for readers in this process. */
 const pieceBytes = 64 * 1024;
-/** Items between looks at whether others should have a turn: few, since some are encoded only when they are asked for. */
+/** Items between two pauses for other work; small, because some items are encoded on demand. */
 const itemsAtOnce = 16;
 
 export interface SeparatedPartsOptions {
   readonly head: Buffer;
-  /** Items that there are. */
+  /** Number of items. */
   readonly count: number;
   readonly itemAt: (index: number) => BodyPart;
-  /** Bytes at the beginning of each item that are left out. */
+  /** Bytes to skip at the start of each item. */
   readonly skipped: number;
   /** May be empty. */
   readonly separator: Buffer;
   readonly tail: Buffer;
 }
 
-/** Parts with the same bytes between each two of them: what most lists are. */
+/** Parts with a separator between them, as in most lists. */
 export class SeparatedParts implements Iterable<Buffer> {
   readonly options: SeparatedPartsOptions;
 
@@ -109,7 +109,7 @@ export class SeparatedParts implements Iterable<Buffer> {
     this.options = options;
   }
 
-  /** Bytes of the first items and what belongs to them: of all when `upTo` is more than there are. */
+  /** Total length, or a prefix of at least `upTo` bytes. */
   async lengthUpTo(upTo: number, turns: Pick<TurnQueue, 'pause'>): Promise<number> {
     const { head, count, itemAt, skipped, separator, tail } = this.options;
     let length = head.length + tail.length;
@@ -121,12 +121,12 @@ export class SeparatedParts implements Iterable<Buffer> {
     return length;
   }
 
-  /** Whether others should have a turn behind that item. */
+  /** Whether to pause for other work after this item. */
   isTurnOver(index: number): boolean {
     return index % itemsAtOnce === itemsAtOnce - 1;
   }
 
-  /** All of them in one piece; they are so many bytes. */
+  /** All parts in one buffer of `length` bytes. */
   joined(length: number): Buffer {
     const { head, count, itemAt, skipped, separator, tail } = this.options;
     const whole = Buffer.allocUnsafe(length);
@@ -156,11 +156,11 @@ export class SeparatedParts implements Iterable<Buffer> {
 
 export interface PartsBodyOptions {
   readonly length?: number | undefined;
-  /** There are at least `largeBodyBytes` of them; without it, `length` says. */
+  /** Whether the body has at least `largeBodyBytes`; default: as `length` says. */
   readonly isLarge?: boolean;
 }
 
-/** Parts at hand, which the writer puts together into pieces. */
+/** Parts at hand, which the writer joins into pieces. */
 export class PartsBody extends LongBody {
   /** Iterated once. */
   readonly parts: Iterable<Buffer>;
@@ -175,7 +175,7 @@ export class PartsBody extends LongBody {
     this.isLarge = isLarge ?? (length ?? 0) >= largeBodyBytes;
   }
 
-  /** Pieces of about 64 kB, with a turn for all others in between. */
+  /** Pieces of about 64 kB, with a pause for other work after each. */
   protected async *iterate(): AsyncGenerator<Buffer, void, void> {
     for (const piece of pieces(this.parts)) {
       yield piece;
@@ -184,7 +184,7 @@ export class PartsBody extends LongBody {
   }
 }
 
-/** Concatenates parts to pieces of about `pieceBytes`. */
+/** Joins parts into pieces of about `pieceBytes`. */
 export function* pieces(parts: Iterable<Buffer>): Generator<Buffer, void, void> {
   let held: Buffer[] = [];
   let size = 0;
@@ -205,24 +205,24 @@ function joined(parts: readonly Buffer[], size: number): Buffer {
 }
 
 export interface BodySink {
-  /** A part, which is not empty. False: no more of them before the body is told to `resume`. Never throws. */
+  /** Takes a non-empty part. Returns false to pause the body until `resume`. Never throws. */
   part(bytes: Buffer): boolean;
-  /** Called once, last; with an error where the body breaks off. Never throws. */
+  /** Called once, at the end, with an error if the body broke off. Never throws. */
   ended(failure?: { readonly error: unknown }): void;
 }
 
 /**
- * A body that says by itself when there is a part of it, such as that of a watch. Waiting for the next part takes a promise or
- * two for each and for as long as the watch lasts, of which a server has thousands.
+ * A body that pushes its parts, such as a watch's. Pulling would keep a promise or two per body for the whole duration,
+ * and a server has thousands of watches.
  */
 export abstract class SourceBody extends LongBody {
-  /** From now on parts come, the first maybe at once. */
+  /** Starts to send parts, the first perhaps immediately. */
   abstract start(sink: BodySink): void;
 
-  /** The sink takes parts again; only after it has said that it does not. */
+  /** Continues after the sink returned false. */
   abstract resume(): void;
 
-  /** No more parts are wanted, and the sink is told nothing any more. Idempotent. */
+  /** Stops; the sink is not called any more. Idempotent. */
   abstract stop(): void;
 
   /** One part at a time. */
@@ -280,7 +280,7 @@ export interface IterableBodyOptions {
   readonly held?: number | undefined;
 }
 
-/** The items of an iterable, each asked for when the one before has been taken. */
+/** Pulls the items of an iterable one by one. */
 export class IterableBody extends SourceBody {
   override readonly length: number | undefined;
   override readonly held: number | undefined;
@@ -305,11 +305,11 @@ export class IterableBody extends SourceBody {
 
   stop(): void {
     this.#sink = undefined;
-    // Nothing more is wanted of it, not even why it failed.
+    // Errors no longer matter.
     Promise.resolve(this.#source.return?.()).catch(() => undefined);
   }
 
-  /** Until the sink takes nothing more for now. */
+  /** Passes items until the sink pauses. */
   async #pass(): Promise<void> {
     try {
       for (;;) {

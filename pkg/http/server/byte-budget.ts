@@ -1,7 +1,7 @@
 /**
- * The memory that all answers under way share. An answer takes its part before it is written and gives it back when it
- * has left or its client is gone. Beyond the budget answers wait in line; beyond the line they are refused, so that no
- * mix of requests and of slow clients makes the server run out of memory.
+ * Memory shared by all responses in progress. A response takes its share before it is written and returns it when it
+ * has left or its client is gone. If the budget is used up, responses queue; if the queue is full, they are refused. So
+ * no mix of requests and slow clients exhausts the server's memory.
  */
 import type { Clock } from '#apimachinery/clock.js';
 import { tooManyRequests } from '#apimachinery/errors/status.js';
@@ -9,11 +9,11 @@ import { tooManyRequests } from '#apimachinery/errors/status.js';
 export interface ByteBudgetOptions {
   readonly clock: Clock;
   readonly bytes: number;
-  /** Answers that wait at most. */
+  /** Limit of waiting responses. */
   readonly maxWaiting: number;
-  /** Longest wait of one. */
+  /** Longest wait. */
   readonly maxWaitMs: number;
-  /** Called for each answer that is refused. */
+  /** Called for each refused response. */
   readonly refused?: () => void;
 }
 
@@ -27,32 +27,31 @@ const retryAfterSeconds = 1;
 export class ByteBudget {
   readonly #options: ByteBudgetOptions;
   #used = 0;
-  /** In the order of their arrival: a big one is not overtaken by small ones for ever. */
+  /** In order of arrival, so that small responses do not overtake a large one for ever. */
   readonly #line = new Set<Waiting>();
 
   constructor(options: ByteBudgetOptions) {
     this.#options = options;
   }
 
-  /** Bytes that answers hold now. */
+  /** Bytes in use. */
   get used(): number {
     return this.#used;
   }
 
-  /** Whether there is so much of it that an answer may hold `bytes` though it can do with less: a quarter is for such. */
+  /** Whether a response may use `bytes` although fewer suffice: a quarter of the budget is for that. */
   isAmpleFor(bytes: number): boolean {
     return (this.#used + bytes) * 4 <= this.#options.bytes;
   }
 
-  /** Answers that wait now. */
+  /** Waiting responses. */
   get waiting(): number {
     return this.#line.size;
   }
 
   /**
-   * Takes `bytes`, or all there is where they are more, and resolves with the function that gives them back (to be called
-   * once). Throws 429 with Retry-After when too many wait already or the wait is too long, and the reason of the
-   * signal when it aborts.
+   * Takes `bytes`, at most the whole budget, and resolves with a function that returns them (call it once). Throws 429
+   * with Retry-After if the queue is full or the wait too long, and the signal's reason if it aborts.
    */
   async take(bytes: number, gone: { readonly signal: AbortSignal }): Promise<() => void> {
     const { bytes: budget, maxWaiting } = this.#options;
@@ -80,7 +79,7 @@ export class ByteBudget {
       const refuse = (error: unknown) => {
         leave();
         reject(error);
-        // The next in line may be smaller.
+        // The next one may be smaller.
         this.#admit();
       };
       const abort = () => refuse(signal.reason);

@@ -1,6 +1,6 @@
 /**
- * The connections of a server: who is at the other end of each, how much is open on it, and which HTTP/2 connections
- * have carried nothing for so long that they are to end. (Those of HTTP/1.1 are timed by Node.js's server itself.)
+ * A server's connections: their peers, open requests, and idle HTTP/2 connections to close. (Node.js's server times
+ * HTTP/1.1 connections itself.)
  */
 
 import type { Socket } from 'node:net';
@@ -11,50 +11,50 @@ import type { Peer } from '#http/server/exchange.js';
 
 export interface ConnectionsOptions {
   readonly clock: Clock;
-  /** An HTTP/2 connection without requests for so long is told to go away. What is no request, such as a ping, is none. */
+  /** An HTTP/2 connection without requests for this long is told to go away; pings do not count. */
   readonly idleMs: number;
-  /** A client that takes nothing of a whole answer for so long does not get it. */
+  /** A client that accepts nothing of a complete response for this long loses it. */
   readonly stallMs: number;
   /** Whether clients are asked for a certificate. */
   readonly asksForCertificates: () => boolean;
 }
 
-/** An HTTP/2 connection as far as its end is concerned. */
+/** The part of an HTTP/2 session that ends it. */
 export interface EndingSession {
-  /** It has been told to go. */
+  /** The client was told to go away. */
   readonly leaving: boolean;
-  /** Lets what is under way end, and takes nothing new. */
+  /** Completes running requests and accepts no new ones. */
   goAway(): void;
-  /** Gives up answers that have been waiting for the client since before `sinceMs`. */
+  /** Resets responses that have waited for the client since before `sinceMs`. */
   resetStalled(sinceMs: number): void;
   destroy(cause: Error | undefined): void;
 }
 
 export interface Connection {
   readonly peer: Peer;
-  /** Requests that are not answered yet. */
+  /** Requests without a complete response. */
   open: number;
-  /** All that there were. */
+  /** All requests so far. */
   served: number;
-  /** Over HTTP/1.1: what begins when the request under way has been answered. */
+  /** HTTP/1.1 only: pipelined requests, started after the current response. */
   readonly waiting: (() => void)[];
 }
 
 interface Idle {
   readonly connection: Connection;
-  /** Requests that had been served at the last look. */
+  /** `served` at the last check. */
   served: number;
   sinceMs: number;
 }
 
-/** Looks within the time that a connection may be idle. */
+/** Checks per idle time. */
 const looks = 6;
 
 export class Connections {
   readonly #options: ConnectionsOptions;
   readonly #sockets = new Set<Socket>();
   readonly #sessions = new Map<EndingSession, Idle>();
-  /** As long as the socket lasts. */
+  /** Lives as long as the socket. */
   readonly #connections = new WeakMap<Socket, Connection>();
   #timer: Timer | undefined;
 
@@ -78,16 +78,16 @@ export class Connections {
     this.#sessions.delete(session);
   }
 
-  /** The connection that this socket is, once there was a request on it. */
+  /** The connection of a socket; undefined before its first request. */
   get(socket: Socket): Connection | undefined {
     return this.#connections.get(socket);
   }
 
-  /** The connection that a request came on. */
+  /** The connection that a request arrived on. */
   of(socket: TLSSocket): Connection {
     let connection = this.#connections.get(socket);
     if (connection === undefined) {
-      // As the client showed it; whether it is to be trusted is for the authenticator to say.
+      // As presented; authenticators decide whether to trust it.
       const certificate = this.#options.asksForCertificates() ? socket.getPeerX509Certificate?.()?.raw : undefined;
       connection = { peer: { address: socket.remoteAddress ?? '', certificate }, open: 0, served: 0, waiting: [] };
       this.#connections.set(socket, connection);
@@ -95,7 +95,7 @@ export class Connections {
     return connection;
   }
 
-  /** Lets what is under way on HTTP/2 connections end, and takes nothing new on them. */
+  /** Completes running requests of HTTP/2 connections and accepts no new ones. */
   drain(): void {
     for (const session of [...this.#sessions.keys()]) session.goAway();
   }
@@ -117,7 +117,7 @@ export class Connections {
         idle.served = served;
         idle.sinceMs = nowMs;
       } else if (nowMs - idle.sinceMs >= idleMs) {
-        // At the first time it is told; one that does not go is cut at the second.
+        // First ask the client to go; cut the connection at the next timeout.
         if (session.leaving) session.destroy(undefined);
         else session.goAway();
       }

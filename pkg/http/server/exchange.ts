@@ -1,4 +1,4 @@
-/** A request and its response, and the exchange that carries both, whatever version of HTTP its client speaks. */
+/** A request, its response, and the exchange that carries both in any version of HTTP. */
 import type { Duplex, Readable } from 'node:stream';
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { Cancellation, LazyAbort } from '#apimachinery/cancellation.js';
@@ -12,58 +12,58 @@ export interface HttpRequest {
   readonly url: string;
   /** Lower-case names; repeated headers joined by `, `. */
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Names and values in turn, each line as it came; absent within the process. */
+  /** Names and values alternating, as received; absent within the process. */
   readonly rawHeaders?: readonly string[];
-  /** The whole body, already limited in size; empty when there is none. The handler sets it when it has read it. */
+  /** The whole body, limited in size; empty if there is none. The handler sets it after reading. */
   body: Buffer;
   /**
-   * Set where the body is still to be read: a client that may not ask for something does not make the server keep megabytes.
-   * Rejects with a StatusError (413 for a body over the limit).
+   * Set if the body is still to be read, so that an unauthorized client cannot make the server buffer it. Rejects with
+   * a StatusError (413 above the limit).
    */
   readonly readBody?: (() => Promise<Buffer>) | undefined;
-  /** The same as it comes, whatever its size, for those who pass it on; once, and instead of `readBody`. */
+  /** The body as a stream of any size, for forwarding; call once, instead of `readBody`. */
   readonly openBody?: (() => StreamedBody) | undefined;
   readonly remoteAddress: string;
-  /** DER of the client certificate, if the client presented one that the TLS layer accepted. */
+  /** DER of the client certificate, if the TLS layer accepted one. */
   readonly clientCertificate?: Buffer | undefined;
-  /** The same for all requests of one connection; absent where there are no connections. */
+  /** Identical for all requests of a connection; absent without connections. */
   readonly peer?: object;
-  /** Aborts when the client goes away. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
-  /** The same as `signal`, without one being made for it; absent: there is only that. */
+  /** Same as `signal` without creating one; absent: only `signal` exists. */
   readonly cancellation?: Cancellation;
-  /** Aborts `signal` for another reason: that the time is over. Absent: the signal is not the handler's to abort. */
+  /** Aborts `signal` for another reason, such as a timeout. Absent: the handler may not abort it. */
   cancel?(reason: unknown): void;
 }
 
-/** A request's body on its way. */
+/** A request's body as a stream. */
 export interface StreamedBody {
-  /** The client is held back until it is read. Fails when the client breaks off. */
+  /** Applies back-pressure. Fails if the client disconnects. */
   readonly source: Readable;
-  /** In bytes, as announced; undefined: only its end will tell. */
+  /** Announced bytes; undefined if unknown. */
   readonly length: number | undefined;
-  /** What is left of it is not wanted. Idempotent. */
+  /** The rest of the body is not needed. Idempotent. */
   leave(): void;
 }
 
 export interface HttpResponse {
   readonly status: number;
   readonly headers: Record<string, string>;
-  /** Values of `Set-Cookie`, the one header that cannot be joined; absent: none. */
+  /** Values of `Set-Cookie`, the only header that cannot be joined; absent: none. */
   readonly cookies?: readonly string[] | undefined;
   readonly body: Body | undefined;
 }
 
-/** Without a promise where the answer is at hand. Never throws. */
+/** Returns without a promise if the response is ready. Never throws. */
 export type HttpHandler = (request: HttpRequest) => MaybePromise<HttpResponse>;
 
 /**
- * An upgrade request (WebSocket). Undefined: the handler has taken the socket over and owns it from then on. Otherwise the
- * answer is to be written, as to any request, and the connection to be closed. Never rejects.
+ * Handles an upgrade request (WebSocket). Undefined: the handler took over and owns the socket. Otherwise the response
+ * is written and the connection closed. Never rejects.
  */
 export type UpgradeHandler = (request: HttpRequest, socket: Duplex, head: Buffer) => Promise<HttpResponse | undefined>;
 
-/** Of a text that a browser is not to take for anything else, as Go's `http.Error` has them. */
+/** Headers of plain text that browsers must not sniff, as Go's `http.Error` sets them. */
 export const plainTextHeaders: Readonly<Record<string, string>> = {
   'content-type': 'text/plain; charset=utf-8',
   'x-content-type-options': 'nosniff',
@@ -73,10 +73,10 @@ export function plainText(status: number, body: string): HttpResponse {
   return { status, headers: { ...plainTextHeaders }, body: Buffer.from(body) };
 }
 
-/** Who is at the other end of a connection. */
+/** The other end of a connection. */
 export interface Peer {
   readonly address: string;
-  /** DER of the certificate that it has shown. */
+  /** DER of the presented certificate. */
   readonly certificate: Buffer | undefined;
 }
 
@@ -84,7 +84,7 @@ export interface ServerRequestOptions {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string | undefined>>;
-  /** Names and values in turn, or in pairs. */
+  /** Names and values, alternating or as pairs. */
   readonly rawHeaders: readonly string[] | readonly HeaderField[];
   readonly peer: Peer;
   readonly gone: LazyAbort;
@@ -95,7 +95,7 @@ export interface ServerRequestOptions {
 const noBody = Buffer.alloc(0);
 
 /**
- * A class, and not an object with a getter: each of those has a hidden class of its own, which holds on to the request
+ * A class instead of an object with a getter: each such object has its own hidden class, which retains the request
  * until the next full garbage collection.
  */
 export class ServerRequest implements HttpRequest {
@@ -145,48 +145,48 @@ export class ServerRequest implements HttpRequest {
   }
 }
 
-/** A request under way, and what its answer is written to. */
+/** A request in progress and the output for its response. */
 export interface Exchange {
   readonly request: HttpRequest;
-  /** Aborted with `clientGone` when the client goes before its answer is there. */
+  /** Aborted with `clientGone` if the client disconnects before the response is complete. */
   readonly gone: LazyAbort;
-  /** The client is gone, or the answer was broken off. */
+  /** The client disconnected, or the response was broken off. */
   readonly destroyed: boolean;
   readonly headersSent: boolean;
-  /** Is told while there is one; one at a time. */
+  /** The current listener, if any. */
   listener: ExchangeListener | undefined;
-  /** The handler has answered, the answer is going to be written. */
+  /** The handler has returned a response, which is about to be written. */
   answered?(): void;
   /**
-   * The head. Names of headers are in lower case. It may wait for what follows it. Throws TypeErrors for headers that cannot
-   * be sent; nothing has been written then. `cookies`: values of `set-cookie`, each of which is a field of its own.
+   * Sends the head; it may wait for following data. Names are in lower case. Throws TypeErrors for invalid headers, and
+   * nothing was written then. `cookies`: values of `set-cookie`, one field each.
    */
   head(status: number, headers: Readonly<Record<string, string>>, cookies?: readonly string[]): void;
-  /** The head leaves without waiting for a body; called before a body that is written without `left`. */
+  /** Sends the head without waiting for a body; called before a body that is written without `left`. */
   flush(): void;
-  /** A body is written at less cost when the head says how long it is. */
+  /** True if writing a body is cheaper when the head has its length. */
   readonly needsLength: boolean;
   /**
-   * A part of the body. False when it would be better to wait until the listener is told of room. `left` is called when the
-   * memory may be used for something else.
+   * Writes a part of the body. False if the caller should wait for `drained`. `left` is called when the memory may be
+   * reused.
    */
   write(bytes: Buffer, left?: () => void): boolean;
-  /** The end, with the last part of the body if there is one. */
+  /** Ends the response, with an optional last part. */
   end(bytes?: Buffer, left?: () => void): void;
-  /** Breaks the answer off. */
+  /** Breaks off the response. */
   destroy(): void;
 }
 
 export interface ExchangeListener {
   /** There is room again. */
   drained(): void;
-  /** Nothing more can be written; it is no loss when all was. */
+  /** Nothing more can be written; no loss if everything was. */
   closed(): void;
 }
 
-/** Why the work for an answer is stopped of which only the head is wanted. */
+/** Abort reason: only the head was requested. */
 export const headSent = new Error('the answer has no body');
-/** Why the work for a request is stopped whose client is gone; one for all, since making errors is not cheap. */
+/** Abort reason: the client disconnected. Shared, because creating errors is expensive. */
 export const clientGone = new Error('the client went away');
 
 export function brokenOff(): Error {
@@ -194,8 +194,8 @@ export function brokenOff(): Error {
 }
 
 /**
- * The whole body. Throws 413 as soon as more than `maxBytes` are announced or arrive, after `refuse` was called, and 400 when
- * it does not come to its end: what goes wrong on the way is the client's doing.
+ * Reads the whole body. Throws 413, after calling `refuse`, if more than `maxBytes` are announced or arrive, and 400 if
+ * the body is incomplete: errors on the way are the client's.
  */
 export function readBody(
   { source, length = 0 }: Pick<StreamedBody, 'source' | 'length'>,
@@ -235,7 +235,7 @@ export function readBody(
   });
 }
 
-/** Serves what a connection brings; resolves, or returns, when the answer has been handed over, or is not wanted any more. */
+/** Serves exchanges. Resolves, or returns, when the response was handed over or is not needed. */
 export interface ExchangeServer {
   /** Never throws, never rejects. */
   serve(exchange: Exchange): MaybePromise<void>;

@@ -1,4 +1,4 @@
-/** Connections of HTTP/1.1, by Node.js's server: one request after the other on each, and upgrades. */
+/** HTTP/1.1 connections of Node.js's server: sequential requests, and upgrades. */
 import { type IncomingMessage, ServerResponse, STATUS_CODES } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -18,10 +18,10 @@ import {
 import { Chunks, Http1Exchange } from '#http/server/http1-exchange.js';
 import type { ResponseWriter } from '#http/server/response-writer.js';
 
-/** Characters of a host and port as Go's servers take them (golang.org/x/net/http/httpguts, ValidHostHeader). */
+/** Characters that Go's servers allow in a Host header (golang.org/x/net/http/httpguts, ValidHostHeader). */
 const valid = /^[!$%&'()*+,\-.0-9:;=@A-Z[\]_a-z~]*$/;
 
-/** Why a request over HTTP/1 is refused for its Host header, in the words of 1.24's server; undefined: it is not. */
+/** Why the Host header is refused, in the words of 1.24's server; undefined if valid. */
 function hostFailure(
   request: Pick<IncomingMessage, 'httpVersionMinor' | 'headers' | 'rawHeaders'>,
 ): string | undefined {
@@ -55,15 +55,15 @@ export interface Http1ConnectionsOptions {
   readonly writer: ResponseWriter;
   readonly log: Logger;
   readonly maxBodyBytes: number;
-  /** Requests that a connection may have waiting for the one before. */
+  /** Limit of pipelined requests per connection. */
   readonly maxWaiting: number;
-  /** For a client to take an answer that came before its body had ended. */
+  /** Time for a client to read a response that was sent before its body had ended. */
   readonly lingerMs: number;
-  /** Whether the server takes no more requests: connections end with the answers under way. */
+  /** True if the server is closing: connections end with their current response. */
   readonly closing: () => boolean;
 }
 
-/** Statuses of what Node.js's parser refuses; 400 for everything else. */
+/** Status by error code of Node.js's parser; default 400. */
 const failureStatus: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -78,18 +78,18 @@ export class Http1Connections {
     this.#options = options;
   }
 
-  /** What is no request of HTTP/1.1, or takes too long to become one. */
+  /** Answers invalid requests and requests that take too long to arrive. */
   refuse({ code = '' }: NodeJS.ErrnoException, socket: TLSSocket): void {
     const { clock, connections, lingerMs } = this.#options;
     const busy = (connections.get(socket)?.open ?? 0) > 0;
-    // A client that waits for the answer to an earlier request would take this one for it.
+    // A client that waits for an earlier response would take this one for it.
     if (busy || !socket.writable) {
       socket.destroy();
       return;
     }
     const status = failureStatus[code] ?? 400;
     socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`);
-    // Closed with unread bytes, the connection would be reset and the answer lost.
+    // Closing with unread bytes would reset the connection and lose the response.
     socket.removeAllListeners('data');
     socket.resume();
     socket.once('end', () => socket.destroy());
@@ -97,7 +97,7 @@ export class Http1Connections {
     socket.once('close', () => timer.cancel());
   }
 
-  /** @param asks Whether the client waits to be told to send its body. */
+  /** @param asks Whether the client waits for 100 Continue. */
   serve(raw: IncomingMessage, response: ServerResponse, asks: boolean): void {
     readOn(raw.socket);
     const connection = this.#options.connections.of(raw.socket as TLSSocket);
@@ -156,7 +156,7 @@ export class Http1Connections {
     });
   }
 
-  /** Whether a request is served now; else it waits, has been answered, or its client is gone. */
+  /** Returns true if the request can be served now. Otherwise it was queued or answered, or its client is gone. */
   #admit(
     raw: IncomingMessage,
     response: ServerResponse,
@@ -164,12 +164,12 @@ export class Http1Connections {
   ): boolean {
     const { open, waiting } = connection;
     if (raw.socket.destroyed) {
-      // Node.js tells only the first of them.
+      // Node.js reports only the first closed request.
       waiting.length = 0;
       return false;
     }
     if (open > 0) {
-      // A client that does not wait for answers gets them one after the other, as from 1.24.
+      // Pipelined requests are answered in order, as in 1.24.
       if (waiting.length < this.#options.maxWaiting) waiting.push(() => this.serve(raw, response, asks));
       else raw.socket.destroy();
       return false;
@@ -183,9 +183,9 @@ export class Http1Connections {
 }
 
 /**
- * Undoes that Node.js stops to read a connection whose last answer it has not got rid of to the last byte yet: its parser
- * takes what TLS has decrypted by then for an error (HPE_PAUSED), and the connection of a client that has sent a long body
- * at once is lost. How much is sent ahead is bounded by `maxWaiting`.
+ * Resumes a connection that Node.js paused because its last response is not completely written: its parser would take
+ * data that TLS has already decrypted for an error (HPE_PAUSED), and a client that sends a long body immediately would
+ * lose its connection. `maxWaiting` bounds pipelining.
  */
 function readOn(socket: Socket & { _paused?: boolean }): void {
   if (socket._paused !== true) return;
@@ -193,7 +193,7 @@ function readOn(socket: Socket & { _paused?: boolean }): void {
   socket.resume();
 }
 
-/** Writes the response to a connection that the server has given out of its hands, and which ends with it. */
+/** Lets the response use a detached socket, which closes after it. */
 function useSocket(response: ServerResponse, socket: Duplex): void {
   response.shouldKeepAlive = false;
   response.assignSocket(socket as TLSSocket);

@@ -1,4 +1,4 @@
-/** One request over HTTP/1.1, by Node.js's server, and where its answer goes. */
+/** A request over HTTP/1.1 on Node.js's server, and its response. */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
@@ -17,15 +17,15 @@ import {
 const nothing = Buffer.alloc(0);
 const lineEnd = '\r\n';
 /**
- * Parts are sent as chunks of up to so many bytes, one after the other has left: each is a TLS record. Node.js encrypts all
- * that it is given at once, however slowly the client takes it, and keeps the memory.
+ * Parts are sent in chunks of one TLS record each, one at a time. Node.js would encrypt everything immediately, however
+ * slow the client, and keep the memory.
  */
 const recordBytes = 16 * 1024;
-/** Larger parts are no watch's, and are left to Node.js. */
+/** Larger parts do not come from watches, and are left to Node.js. */
 const mostShared = 64 * 1024;
 const mostInChunk = recordBytes - `${recordBytes.toString(16)}${lineEnd}${lineEnd}`.length;
 
-/** Parts of bodies as chunks. What watches send is the same for many of them, and is made into chunks once. */
+/** Encodes parts as chunks. Watches share the same parts, which are encoded once. */
 export class Chunks {
   readonly #chunks = new WeakMap<Buffer, readonly Buffer[]>();
 
@@ -56,34 +56,34 @@ export interface Http1ExchangeOptions {
   /** Shared by all connections. */
   readonly chunks: Chunks;
   readonly maxBodyBytes: number;
-  /** For a client to take an answer that came before its body had ended. */
+  /** Time for a client to read a response that was sent before its body had ended. */
   readonly lingerMs: number;
-  /** Told when the answer is over, for whatever reason. */
+  /** Called when the exchange ends, for whatever reason. */
   readonly closed: () => void;
 }
 
-/** Bytes of a refused body that are read for the sake of the answer, in terms of the largest body. */
+/** Limit of discarded bytes of a refused body, as a multiple of the largest body. */
 const lingerBodies = 10;
 
 export class Http1Exchange implements Exchange {
   readonly request: ServerRequest;
   readonly gone = new LazyAbort();
   listener: ExchangeListener | undefined;
-  /** Node.js copies each part of a body in chunks. */
+  /** Node.js copies each chunked part. */
   readonly needsLength = true;
-  /** The connection ends with this answer. */
+  /** The connection closes after this response. */
   closes = false;
   readonly #raw: IncomingMessage;
   readonly #response: ServerResponse;
   readonly #options: Http1ExchangeOptions;
-  /** The client waits to be told to send its body. */
+  /** The client waits for 100 Continue. */
   #asks: boolean;
-  /** Tells of room. */
+  /** Emitter of the `drain` event. */
   #source: EventEmitter | undefined;
-  /** What is still to be written of the present part. */
+  /** Chunks of the current part that are not written yet. */
   #rest: Buffer[] = [];
 
-  /** `asks`: the client waits to be told to send its body. */
+  /** `asks`: the client waits for 100 Continue. */
   constructor(raw: IncomingMessage, response: ServerResponse, asks: boolean, options: Http1ExchangeOptions) {
     this.#raw = raw;
     this.#response = response;
@@ -93,7 +93,7 @@ export class Http1Exchange implements Exchange {
     this.request = new ServerRequest({
       method: raw.method ?? 'GET',
       url: raw.url ?? '/',
-      // Node.js gives names in lower case and joins what is repeated; only responses have headers that are lists.
+      // Node.js lower-cases and joins headers; only responses have header lists.
       headers: raw.headers as Record<string, string | undefined>,
       rawHeaders: raw.rawHeaders,
       peer: options.peer,
@@ -113,7 +113,7 @@ export class Http1Exchange implements Exchange {
   }
 
   answered(): void {
-    // A client that still waits may send its body or not: what comes next on the connection cannot be told.
+    // A client that still waits may send its body or not, so the next bytes are ambiguous.
     if (this.#asks) this.closes = true;
   }
 
@@ -132,7 +132,7 @@ export class Http1Exchange implements Exchange {
     const response = this.#response;
     const { socket } = response;
     this.#writeRest();
-    // Node.js would write the size, the part and the line's end one by one.
+    // Node.js would write size, part and line end separately.
     if (left === undefined && response.chunkedEncoding && socket !== null && bytes.length <= mostShared) {
       this.#rest = [...this.#options.chunks.of(bytes)];
       return this.#writeOn(socket);
@@ -151,7 +151,7 @@ export class Http1Exchange implements Exchange {
     this.#response.destroy();
   }
 
-  /** Writes chunks until the one before has to leave first; false then. */
+  /** Writes chunks until one has to wait; false then. */
   #writeOn(socket: Socket): boolean {
     for (let next = this.#rest.shift(); next !== undefined; next = this.#rest.shift()) {
       if (socket.write(next)) continue;
@@ -161,7 +161,7 @@ export class Http1Exchange implements Exchange {
     return true;
   }
 
-  /** Without waiting for the chunks before these to leave. */
+  /** Writes the remaining chunks without waiting. */
   #writeRest(): void {
     const rest = this.#rest;
     if (rest.length === 0) return;
@@ -185,7 +185,7 @@ export class Http1Exchange implements Exchange {
     this.#options.closed();
   };
 
-  /** Tells a client that waits for it to send its body. */
+  /** Sends 100 Continue to a waiting client. */
   #goOn(): void {
     if (!this.#asks) return;
     this.#asks = false;
@@ -197,7 +197,7 @@ export class Http1Exchange implements Exchange {
     return { clock, bytes: lingerBodies * maxBodyBytes, ms: lingerMs };
   }
 
-  /** The body as it comes. What is left of it when its reader leaves is in the way of the next request on the connection. */
+  /** The body as a stream. What its reader leaves unread blocks the next request on the connection. */
   #openBody(): StreamedBody {
     this.#goOn();
     const raw = this.#raw;
@@ -217,7 +217,6 @@ export class Http1Exchange implements Exchange {
     return { source: raw, length: length === undefined ? undefined : Number(length), leave };
   }
 
-  /** The whole body. */
   async #readBody(): Promise<Buffer> {
     const raw = this.#raw;
     const announced = raw.headers['content-length'];
@@ -226,14 +225,14 @@ export class Http1Exchange implements Exchange {
     if (length <= maxBodyBytes) this.#goOn();
     if (announced === undefined && (raw.method === 'GET' || raw.method === 'HEAD')) return nothing;
     return readBody({ source: raw, length }, maxBodyBytes, () => {
-      // What the client still sends is not wanted, but it is to read the answer.
+      // The rest of the body is not needed, but the client must read the response.
       this.closes = true;
       lingerAfterAnswer(raw, this.#lingering);
     });
   }
 }
 
-/** Whether anything of a body is to be expected. */
+/** Whether a body may follow. */
 function bodyFollows({ method, headers }: IncomingMessage): boolean {
   if (method !== 'GET' && method !== 'HEAD') return true;
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
@@ -241,17 +240,16 @@ function bodyFollows({ method, headers }: IncomingMessage): boolean {
 
 interface LingerOptions {
   readonly clock: Clock;
-  /** Bytes of the body that are read and thrown away at most. */
+  /** Limit of discarded body bytes. */
   readonly bytes: number;
-  /** Time for the client to take the answer and to stop sending. */
+  /** Time for the client to read the response and stop sending. */
   readonly ms: number;
 }
 
 /**
- * Lets the client of HTTP/1.1 read an answer that comes before its body has ended. The connection is to be closed after that
- * answer, but closing one with unread bytes resets it, and the client loses the answer with it (RFC 9112,
- * section 9.6). So the rest of the body is read and thrown away for a while, and the connection ended then. To be called
- * before the answer is written.
+ * Lets a client of HTTP/1.1 read a response that is sent before the request's body has ended. The connection closes
+ * after it, but closing with unread bytes resets it, and the client loses the response (RFC 9112, section 9.6). So the
+ * rest of the body is discarded for a while before the connection closes. Call it before writing the response.
  */
 function lingerAfterAnswer(request: IncomingMessage, { clock, bytes, ms }: LingerOptions): void {
   const socket = request.socket as TLSSocket;
@@ -261,22 +259,22 @@ function lingerAfterAnswer(request: IncomingMessage, { clock, bytes, ms }: Linge
     if (socket.bytesRead > enough) socket.destroy();
   });
   request.resume();
-  // What Node.js calls when the answer has left and the connection is not to be kept.
+  // Node.js calls this after a response if the connection is not kept.
   socket.destroySoon = () => {
     const timer = clock.setTimer(() => socket.destroy(), ms);
     socket.once('close', () => timer.cancel());
     if (request.complete) socket.end(() => socket.destroy());
     else {
       request.once('end', () => socket.destroy());
-      // The answer is all that the client gets.
+      // Half-close: the client gets the response, and nothing more.
       socket.end();
     }
   };
 }
 
 /**
- * The same for a body of which a part was passed on, whose answer may be on its way already and have promised that the
- * connection stays: it does, if the rest comes soon.
+ * The same for a body that was partly forwarded. Its response may already promise to keep the connection, which stays
+ * if the rest arrives soon.
  */
 function drainAbandoned(request: IncomingMessage, options: LingerOptions): void {
   const { socket } = request;

@@ -1,4 +1,4 @@
-/** The requests of one HTTP/2 connection. */
+/** Requests of an HTTP/2 connection. */
 
 import type { TLSSocket } from 'node:tls';
 import type { Clock } from '#apimachinery/clock.js';
@@ -20,11 +20,11 @@ export interface Http2ConnectionOptions {
   readonly maxStreams: number;
   readonly maxHeaderBytes: number;
   readonly maxBodyBytes: number;
-  /** True for a request whose connection is to be made anew, maybe to another server; absent: never. */
+  /** True for a request whose client should reconnect, perhaps to another server; absent: never. */
   readonly goAway?: (() => boolean) | undefined;
 }
 
-/** Of bodies that have not been read: most are smaller than that (the figure of 1.24). */
+/** Limits of unread body bytes; 1.24's values. */
 const streamWindowBytes = 256 * 1024;
 const sessionWindowBytes = 1024 * 1024;
 
@@ -33,7 +33,7 @@ export class Http2Connection implements ServerSessionHandler {
   readonly #connection: Connection;
   readonly #session: ServerSession;
 
-  /** `socket`: connected, with HTTP/2 agreed upon. */
+  /** `socket`: connected, with HTTP/2 negotiated. */
   constructor(socket: TLSSocket, options: Http2ConnectionOptions) {
     this.#options = options;
     const { clock, connections, maxStreams, maxHeaderBytes, buffers } = options;
@@ -53,7 +53,6 @@ export class Http2Connection implements ServerSessionHandler {
     connections.addSession(this.#session, this.#connection);
   }
 
-  /** For the session. */
   request(stream: ServerStream, head: RequestHead): void {
     const { heads, maxBodyBytes, server, goAway } = this.#options;
     const exchange = new Http2Exchange(stream, head, { connection: this.#connection, heads, maxBodyBytes });
@@ -63,18 +62,17 @@ export class Http2Connection implements ServerSessionHandler {
       refuse(exchange, status, head.invalid ?? '');
       return;
     }
-    // What is under way on it, this request too, goes on to its end.
+    // Running requests, this one included, complete.
     if (goAway?.() === true) this.#session.goAway();
     void server.serve(exchange);
   }
 
-  /** For the session. */
   closed(): void {
     this.#options.connections.removeSession(this.#session);
   }
 }
 
-/** As Go's server answers by itself. */
+/** Answers like Go's server. */
 function refuse(exchange: Http2Exchange, status: number, reason: string): void {
   const body = Buffer.from(status === 400 ? `${reason}\n` : '');
   const headers = status === 400 ? plainTextHeaders : {};
@@ -83,7 +81,7 @@ function refuse(exchange: Http2Exchange, status: number, reason: string): void {
   exchange.end();
 }
 
-/** The status of what is no request of this server; undefined: it is one. */
+/** Error status of an unsupported request; undefined if acceptable. */
 function refusal({ target, fields, tooLarge, invalid }: RequestHead): number | undefined {
   if (tooLarge) return 431;
   if (invalid !== undefined) return 400;

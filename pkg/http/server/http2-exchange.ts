@@ -1,4 +1,4 @@
-/** One request over HTTP/2, and where its answer goes. */
+/** A request over HTTP/2 and its response. */
 import { Readable } from 'node:stream';
 import { LazyAbort } from '#apimachinery/cancellation.js';
 import type { StreamFailure } from '#http/http2/client-session.js';
@@ -27,7 +27,7 @@ export interface Http2ExchangeOptions {
 const nothing = Buffer.alloc(0);
 const goOn = encodeField(':status', '100');
 const colon = ':'.charCodeAt(0);
-/** Headers of which there can be one: of more, the first is meant, as by Node.js. */
+/** Headers that may occur once; the first counts, as in Node.js. */
 const single: ReadonlySet<string> = new Set(
   (
     'age authorization content-encoding content-language content-length content-location content-range content-type date ' +
@@ -46,7 +46,7 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
   readonly #options: Http2ExchangeOptions;
   readonly #stream: ServerStream;
   #body: RequestBody | undefined;
-  /** The stream is over. */
+  /** The stream has ended. */
   #closed = false;
 
   constructor(stream: ServerStream, { target, fields }: RequestHead, options: Http2ExchangeOptions) {
@@ -77,7 +77,7 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
   }
 
   flush(): void {
-    // It leaves at the end of the turn.
+    // The head leaves at the end of the turn.
   }
 
   write(bytes: Buffer, left?: () => void): boolean {
@@ -93,28 +93,24 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
     this.#over(true);
   }
 
-  /** For the stream. */
   data(chunk: Buffer): void {
     this.#body?.add(chunk);
   }
 
-  /** For the stream. */
   ended(): void {
     this.#body?.end(false);
   }
 
-  /** For the stream. */
   drained(): void {
     this.listener?.drained();
   }
 
-  /** For the stream. */
   closed(failure: StreamFailure | undefined): void {
     this.#over(failure !== undefined);
   }
 
   #over(broken: boolean): void {
-    // An answer may be broken off that has been sent.
+    // A response may break off after it was sent.
     if (this.#closed) return;
     this.#closed = true;
     this.#options.connection.open -= 1;
@@ -130,7 +126,7 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
     const { maxBodyBytes } = this.#options;
     if ((this.#stream.form.length ?? 0) <= maxBodyBytes) this.#goOn();
     const body = this.#opened();
-    // The rest of a larger one stays with the client: its window does not grow any more.
+    // A larger body stays with the client: its window is not extended.
     return readBody(body, maxBodyBytes, body.leave);
   }
 
@@ -144,13 +140,13 @@ export class Http2Exchange implements Exchange, ServerStreamHandler {
     return this.#body.open();
   }
 
-  /** To a client that waits to be told to send its body. */
+  /** Sends 100 Continue to a client that waits for it. */
   #goOn(): void {
     if (this.request.headers['expect'] !== undefined) this.#stream.head(goOn);
   }
 }
 
-/** The body of a request, as it comes in: held back by the stream's window until it is read. */
+/** A request's body, with back-pressure through the stream's window. */
 class RequestBody {
   readonly #stream: ServerStream;
   #parts: Buffer[] = [];
@@ -158,21 +154,21 @@ class RequestBody {
   #broken = false;
   #refused = false;
   #source: Readable | undefined;
-  /** The source has room. */
+  /** The source accepts data. */
   #hasRoom = false;
 
   constructor(stream: ServerStream) {
     this.#stream = stream;
   }
 
-  /** For the stream: a part has come. */
+  /** Called by the stream: a part arrived. */
   add(chunk: Buffer): void {
     if (this.#refused) return;
     this.#parts.push(chunk);
     this.#pass();
   }
 
-  /** For the stream: nothing follows; `broken`: although it is not the end. */
+  /** Called by the stream: no more data follows; `broken`: before the end. */
   end(broken: boolean): void {
     if (this.#ended) return;
     this.#ended = true;
@@ -180,7 +176,7 @@ class RequestBody {
     this.#pass();
   }
 
-  /** The body part by part; once. */
+  /** The body as a stream; call once. */
   open(): StreamedBody {
     const source = new Readable({
       read: () => {
@@ -197,7 +193,7 @@ class RequestBody {
     return { source, length: this.#stream.form.length, leave };
   }
 
-  /** To the source, as far as it has room. */
+  /** Passes parts to the source while it accepts them. */
   #pass(): void {
     const source = this.#source;
     if (source === undefined || source.destroyed) return;
@@ -212,13 +208,13 @@ class RequestBody {
   }
 }
 
-/** What is repeated is joined, but for what there can be only one of. Names that start with a colon are HTTP/2's own. */
+/** Joins repeated fields, except those that occur once. Skips pseudo-header fields. */
 function headersOf(fields: readonly HeaderField[]): Record<string, string | undefined> {
   const headers: Record<string, string | undefined> = {};
   for (const [name, value] of fields) {
     if (name.charCodeAt(0) === colon) continue;
     const before = headers[name];
-    // Not what every object has.
+    // Inherited properties of objects do not count.
     if (typeof before !== 'string') headers[name] = value;
     else if (!single.has(name)) headers[name] = `${before}${name === 'cookie' ? '; ' : ', '}${value}`;
   }

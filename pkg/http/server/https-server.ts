@@ -1,6 +1,6 @@
 /**
- * HTTPS in front of a handler: HTTP/1.1 and HTTP/2 on one port, client certificates asked for but not required,
- * responses streamed with back-pressure, upgrades passed on. Knows nothing of what it serves.
+ * An HTTPS server for HTTP/1.1 and HTTP/2 on one port: optional client certificates, streamed responses with
+ * back-pressure, and upgrades. Independent of what it serves.
  */
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo } from 'node:net';
@@ -32,54 +32,54 @@ import { Http2Connection, type Http2ConnectionOptions } from '#http/server/http2
 import type { ResponseWriter } from '#http/server/response-writer.js';
 import { ConnectionLostError } from '#http/server/sending.js';
 
-/** PEM texts. Given again to `reloadTLS` when the files change. */
+/** PEM texts; pass new ones to `reloadTLS` when files change. */
 export interface TLSMaterial {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
-  /** Authorities of client certificates; absent: none are asked for. */
+  /** Authorities of client certificates; absent: none are requested. */
   readonly clientCA?: string | Buffer;
   readonly minVersion?: 'TLSv1.2' | 'TLSv1.3';
   /** OpenSSL names, colon separated. */
   readonly ciphers?: string;
-  /** Another certificate for a server name; undefined, or absent: `cert`. */
+  /** Certificate for a server name; undefined or absent: `cert`. */
   readonly contextFor?: (serverName: string) => SecureContext | undefined;
 }
 
 export interface ServerOptions {
-  /** Address to listen on; `127.0.0.1`. */
+  /** Address to listen on, such as `127.0.0.1`. */
   readonly host: string;
-  /** 0: the system picks one. */
+  /** 0: the system chooses. */
   readonly port: number;
   readonly tls: TLSMaterial;
   readonly handler: HttpHandler;
   readonly upgrade: UpgradeHandler;
-  /** The answer to a request that comes to nothing before the handler has it. Never throws. */
+  /** Response to a request that fails before the handler gets it. Never throws. */
   readonly failure: (error: unknown) => HttpResponse;
   readonly writer: ResponseWriter;
   readonly log: Logger;
   readonly clock: Clock;
   readonly maxBodyBytes: number;
-  /** Absent: 1.24's. */
+  /** Absent: 1.24's limits. */
   readonly limits?: Partial<ServerLimits>;
-  /** Streams that one HTTP/2 connection may have open; absent or 0: 1.24's 250. */
+  /** Limit of open streams per HTTP/2 connection; absent or 0: 250, as in 1.24. */
   readonly maxConcurrentStreams?: number | undefined;
   /** Value of the Strict-Transport-Security header; absent or empty: none. */
   readonly strictTransportSecurity?: string;
-  /** True for a request whose HTTP/2 connection is to be made anew, maybe to another server; absent: never. */
+  /** True for a request whose HTTP/2 client should reconnect, perhaps to another server; absent: never. */
   readonly goAway?: () => boolean;
   readonly observer?: ServerObserver;
 }
 
-/** Is told of what goes wrong below the handler. */
+/** Observes failures below the handler. */
 export interface ServerObserver {
-  /** A client did not get as far as TLS. */
+  /** A TLS handshake failed. */
   handshakeFailed(): void;
-  /** An answer broke off after its head had been sent, although its client was there. */
+  /** A response broke off after its head, although the client was connected. */
   aborted(request: Pick<HttpRequest, 'method' | 'url' | 'headers'>): void;
 }
 
 export interface ServerLimits extends ConnectionLimits {
-  /** For a client to take an answer that came before its body had ended. */
+  /** Time for a client to read a response that was sent before its body had ended. */
   readonly lingerMs: number;
 }
 
@@ -141,22 +141,22 @@ export class HttpsServer {
         resolve();
       });
     });
-    // Connections that cannot be accepted, for want of file descriptors for example: those there are go on.
+    // Accept errors, for example without file descriptors: existing connections continue.
     server.on('error', (err) => this.#options.log.warn({ err }, 'cannot accept a connection'));
     const address = server.address();
     if (address === null || typeof address === 'string') throw new Error('no TCP address');
     return address;
   }
 
-  /** New connections use the new certificate, key and authorities; open ones stay as they are. */
+  /** New connections use the new certificate, key and authorities; open ones are unchanged. */
   reloadTLS(tls: TLSMaterial): void {
     this.#tls = tls;
     this.#server.setSecureContext(contextOf(tls));
   }
 
   /**
-   * Stops accepting, lets requests under way end for at most `graceMs`, then cuts what is left. The handler's own
-   * long-running answers must have been ended by then.
+   * Stops accepting, lets running requests complete for at most `graceMs`, then cuts the rest. The handler must have
+   * ended its long-lived responses before.
    */
   close(graceMs: number, sleep: (ms: number, signal: AbortSignal) => Promise<void>): Promise<void> {
     this.#closing ??= this.#close(graceMs, sleep);
@@ -166,7 +166,7 @@ export class HttpsServer {
   async #close(graceMs: number, sleep: (ms: number, signal: AbortSignal) => Promise<void>): Promise<void> {
     const done = new AbortController();
     const closed = new Promise<void>((resolve) => {
-      // Fails only for a server that did not listen: there is nothing to wait for then.
+      // Fails only if the server did not listen; then there is nothing to wait for.
       this.#server.close(() => resolve());
     });
     this.#connections.drain();
@@ -185,24 +185,24 @@ export class HttpsServer {
         ...contextOf(tls),
         ...http1Limits(this.#limits),
         maxHeaderSize: maxHeaderBytes,
-        // What is wrong with it is told in the words of 1.24.
+        // The Host header is checked here, to report errors in 1.24's words.
         requireHostHeader: false,
         requestCert: tls.clientCA !== undefined,
-        // Who may come in is decided by the authenticators, which also know other kinds of credentials.
+        // Authenticators decide, since they accept other credentials, too.
         rejectUnauthorized: false,
         handshakeTimeout: this.#limits.handshakeMs,
-        // It outlives a change of certificates, unlike everything else that is said of them.
+        // This callback outlives a change of certificates, unlike the other TLS settings.
         SNICallback: (serverName, done) => done(null, this.#tls.contextFor?.(serverName)),
       },
       (request, response) => http1.serve(request, response, false),
     );
     server.setTimeout(0);
-    // A client that asks first whether to send a body is told to when the body is read.
+    // 100 Continue is sent when the body is read.
     server.on('checkContinue', (request, response) => http1.serve(request, response, true));
     server.on('upgrade', (request, socket, head) => void http1.upgrade(request, socket, head));
     server.on('clientError', (error, socket) => http1.refuse(error, socket as TLSSocket));
     this.#divide(server);
-    // A client that speaks no TLS or breaks off is its own problem.
+    // A client that speaks no TLS or disconnects is not an error of the server.
     server.on('tlsClientError', (err, socket) => {
       this.#options.observer?.handshakeFailed();
       this.#options.log.debug({ err, remote: socket.remoteAddress }, 'TLS handshake failed');
@@ -210,7 +210,7 @@ export class HttpsServer {
     return server;
   }
 
-  /** Node.js's server gets the connections of HTTP/1.1 only. */
+  /** Passes only HTTP/1.1 connections to Node.js's server. */
   #divide(server: Server): void {
     const listeners = server.listeners('secureConnection');
     server.removeAllListeners('secureConnection');
@@ -224,17 +224,17 @@ export class HttpsServer {
 
 interface RequestServerOptions {
   readonly handler: HttpHandler;
-  /** The answer to a request that comes to nothing before the handler has it. Never throws. */
+  /** Response to a request that fails before the handler gets it. Never throws. */
   readonly failure: (error: unknown) => HttpResponse;
   readonly writer: ResponseWriter;
   readonly log: Logger;
   /** Value of the Strict-Transport-Security header; absent or empty: none. */
   readonly strictTransportSecurity?: string;
-  /** Told of an answer that broke off after its head had been sent, although its client was there. */
+  /** Called if a response broke off after its head, although the client was connected. */
   readonly aborted: (request: Pick<HttpRequest, 'method' | 'url' | 'headers'>) => void;
 }
 
-/** Hands requests to the handler, and its answers to their exchanges. */
+/** Passes requests to the handler and responses to their exchanges. */
 class RequestServer implements ExchangeServer {
   readonly #options: RequestServerOptions;
 
@@ -242,7 +242,7 @@ class RequestServer implements ExchangeServer {
     this.#options = options;
   }
 
-  /** Resolves, or returns, when the answer has been handed over, or is not wanted any more. Never throws, never rejects. */
+  /** Resolves, or returns, when the response was handed over or is not needed. Never throws or rejects. */
   serve(exchange: Exchange): MaybePromise<void> {
     const broken = (error: unknown) => this.#broken(exchange, error);
     try {
@@ -261,7 +261,7 @@ class RequestServer implements ExchangeServer {
     if (strictTransportSecurity !== '') answer.headers['strict-transport-security'] = strictTransportSecurity;
     const headOnly = request.method === 'HEAD';
     const writing = writer.write(exchange, answer, headOnly, gone);
-    // A watch, or an answer that is passed on, has no reader then.
+    // A watch or a forwarded response has no reader then.
     const headOver = () => gone.abort(headSent);
     if (writing instanceof Promise) return headOnly ? writing.then(headOver) : writing;
     if (headOnly) headOver();
@@ -274,7 +274,7 @@ class RequestServer implements ExchangeServer {
     this.#options.log.debug({ err: error, url: request.url }, 'client went away');
   }
 
-  /** What no handler has answered: an answer that cannot be written. Never rejects. */
+  /** The response cannot be written. Never rejects. */
   async #failed(exchange: Exchange, error: unknown): Promise<void> {
     const { failure, writer, log, aborted } = this.#options;
     const { request, gone } = exchange;
@@ -295,7 +295,7 @@ class RequestServer implements ExchangeServer {
   }
 }
 
-/** Those of Node.js, the one first that costs least and is the first of 1.24's servers, too. */
+/** Node.js's ciphers, after the cheapest one, which is also the first of 1.24's servers. */
 const cheapest = 'TLS_AES_128_GCM_SHA256';
 const preferredCiphers = [cheapest, ...DEFAULT_CIPHERS.split(':').filter((name) => name !== cheapest)].join(':');
 

@@ -1,7 +1,4 @@
-/**
- * Writes responses to their exchanges, with back-pressure, within a budget of memory that all share, and only as long as the
- * client takes what it is sent.
- */
+/** Writes responses with back-pressure, within a shared memory budget, and only while the client reads. */
 import type { MaybePromise } from '#apimachinery/async/steps.js';
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import { BufferPool, type PooledSize } from '#apimachinery/collections/buffer-pool.js';
@@ -15,18 +12,18 @@ export interface ResponseWriterOptions extends SendingOptions {
   readonly budget: ByteBudget;
 }
 
-/** Tells when the client goes away; the signal is asked for only where there is something to wait for. */
+/** Detects a disconnected client; the signal is created only if something waits for it. */
 export interface Gone {
   readonly signal: AbortSignal;
 }
 
-/** Pieces of which a write costs little: the kernel wakes the client for each. */
+/** Large pieces cost less per byte: the kernel wakes the client for each piece. */
 const largePieces: PooledSize = { bytes: 512 * 1024, maxSpare: 4 };
-/** What slow clients get, of whom there may be many. */
+/** For slow clients, of which there may be many. */
 const smallPieces: PooledSize = { bytes: 128 * 1024, maxSpare: 16 };
-/** What one answer holds: two pieces, the encrypted form of one and what waits in the socket. */
+/** Pieces that a response holds: two, one encrypted, and what waits in the socket. */
 const heldPieces = 4;
-/** Whole answers below this size count for nothing: there are as few of them as requests under way. */
+/** Smaller complete responses are not budgeted; there are only as many as running requests. */
 const freeBytes = 32 * 1024;
 
 export class ResponseWriter {
@@ -43,8 +40,8 @@ export class ResponseWriter {
   }
 
   /**
-   * Resolves, or returns, when the answer has been handed over. Throws 429 before anything is written when the budget is used
-   * up, and a ConnectionLostError when the client goes away or stops reading before the end; the body is told to stop.
+   * Resolves, or returns, when the response was handed over. Throws 429 before writing if the budget is used up, and
+   * ConnectionLostError if the client disconnects or stops reading; the body is stopped then.
    */
   write(exchange: Exchange, response: HttpResponse, headOnly: boolean, gone: Gone): MaybePromise<void> {
     const { status, headers, cookies, body } = response;
@@ -99,7 +96,7 @@ export class ResponseWriter {
       exchange.head(status, headers, cookies);
       sending.limit();
       await new Pieces({ sending, body, buffers, turns }).send();
-      // A buffer of an answer that broke off may still be read by the socket, so only these come back.
+      // Only after success: the socket may still read the buffers of a broken response.
       for (const buffer of buffers) this.#buffers.give(buffer);
     } finally {
       sending.close();
@@ -108,7 +105,7 @@ export class ResponseWriter {
     }
   }
 
-  /** Pieces that come as they are made, with an end that depends on this server alone. */
+  /** A source whose end depends on this server only. */
   async #limited(exchange: Exchange, response: HttpResponse, body: SourceBody, gone: Gone): Promise<void> {
     const { status, headers, cookies } = response;
     let give: (() => void) | undefined;
@@ -127,11 +124,12 @@ export class ResponseWriter {
     }
   }
 
-  /** The same without such an end. */
+  /** A source without such an end. */
   #unlimited(exchange: Exchange, { status, headers, cookies }: HttpResponse, body: SourceBody): Promise<void> {
     try {
       exchange.head(status, headers, cookies);
-      // Clients of a watch wait for the headers before the first event, and those of a proxy maybe for the whole answer.
+      // Clients of a watch wait for headers before the first event, and those of a proxy perhaps for the whole
+      // response.
       exchange.flush();
     } catch (error) {
       body.stop();
@@ -142,12 +140,12 @@ export class ResponseWriter {
   }
 }
 
-/** What sending it holds, in pieces of that size. */
+/** Memory for sending the body in pieces of this size. */
 function memoryOf({ held = 0, length = Number.POSITIVE_INFINITY }: LongBody, { bytes }: PooledSize): number {
   return held + Math.min(heldPieces * bytes, length);
 }
 
-/** Undefined where only making all of it would tell. */
+/** Undefined if the length is unknown before the body is produced. */
 async function lengthOf({ parts }: PartsBody, turns: TurnQueue): Promise<number | undefined> {
   return parts instanceof SeparatedParts ? parts.lengthUpTo(Number.POSITIVE_INFINITY, turns) : undefined;
 }

@@ -1,4 +1,4 @@
-/** One answer on its way: what its exchange has been given, whether that has left, and whether its client still reads. */
+/** Sends one response: tracks what has left and whether the client still reads. */
 import type { TurnQueue } from '#apimachinery/async/turn-queue.js';
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import {
@@ -11,16 +11,16 @@ import {
 } from '#http/server/body.js';
 import type { Exchange, ExchangeListener } from '#http/server/exchange.js';
 
-/** The connection is gone, or was cut because its client did not read. */
+/** The connection was lost, or cut because the client did not read. */
 export class ConnectionLostError extends Error {
   override readonly name = 'ConnectionLostError';
 }
 
 export interface SendingOptions {
   readonly clock: Clock;
-  /** A client that takes nothing for so long is cut off. */
+  /** A client that accepts nothing for this long is cut off. */
   readonly stallMs: number;
-  /** Longest time for a body that has an end. */
+  /** Time limit of a body with an end. */
   readonly limitMs: number;
 }
 
@@ -31,20 +31,20 @@ const closed = 'connection closed';
 export class Sending implements ExchangeListener, BodySink {
   readonly #exchange: Exchange;
   readonly #options: SendingOptions;
-  /** What was given last has not left yet, or there is no room for more. */
+  /** The last bytes have not left yet, or the exchange has no room. */
   #full = false;
-  /** The end of that is told by the exchange's `drained`. */
+  /** The exchange reports room by `drained`. */
   #drains = false;
-  /** All has left: that the exchange closes now is no loss. */
+  /** Everything has left, so a close is not a loss. */
   #complete = false;
-  /** Why the connection is of no use any more. */
+  /** Why the connection is unusable. */
   #lost: string | undefined;
   /** Called when there is room, and when the connection is lost. */
   #wake: (() => void) | undefined;
   #limit: Timer | undefined;
-  /** Since when the client has taken nothing; monotonic ms. Undefined while nothing waits for it. */
+  /** Since when the client has accepted nothing; monotonic ms. Undefined while nothing waits. */
   #stalledSinceMs: number | undefined;
-  /** One for many waits, of which nearly all are short. */
+  /** One timer for many waits, nearly all of which are short. */
   #stallTimer: Timer | undefined;
   #body: SourceBody | undefined;
   #settle: ((failure: Failure | undefined) => void) | undefined;
@@ -56,27 +56,30 @@ export class Sending implements ExchangeListener, BodySink {
     if (exchange.destroyed) this.#lost = closed;
   }
 
-  /** From now on the answer has `limitMs`. */
+  /** Starts the time limit. */
   limit(): void {
     const { clock, limitMs } = this.#options;
     this.#limit = clock.setTimer(() => this.#cut('the answer took too long'), limitMs);
   }
 
-  /** To be called once, when nothing more is sent. */
+  /** Must be called once, at the end. */
   close(): void {
     this.#limit?.cancel();
     this.#stallTimer?.cancel();
     this.#exchange.listener = undefined;
   }
 
-  /** Gives bytes to the exchange, when those before have `left`: the last ones where `ends`. Their memory is free when these have. */
+  /**
+   * Passes bytes to the exchange, after the previous ones have `left`; `ends` marks the last. The memory is free once
+   * they have left.
+   */
   give(bytes: Buffer, ends = false): void {
     this.#full = true;
     if (ends) this.#exchange.end(bytes, () => this.#left(true));
     else this.#exchange.write(bytes, () => this.#left(false));
   }
 
-  /** Resolves when what was given has left. Throws a ConnectionLostError. */
+  /** Resolves when the given bytes have left. Throws a ConnectionLostError. */
   async left(): Promise<void> {
     if (this.#full && this.#lost === undefined) {
       this.#beginWait();
@@ -88,7 +91,7 @@ export class Sending implements ExchangeListener, BodySink {
     if (this.#lost !== undefined) throw new ConnectionLostError(this.#lost);
   }
 
-  /** Passes on what the body has, as long as there is room. Resolves at its end; rejects with what broke it off. */
+  /** Sends a body's parts while there is room. Resolves at its end; rejects with the error that broke it off. */
   pass(body: SourceBody): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#body = body;
@@ -98,7 +101,6 @@ export class Sending implements ExchangeListener, BodySink {
     });
   }
 
-  /** For the body. */
   part(bytes: Buffer): boolean {
     if (this.#settle === undefined) return false;
     if (this.#body?.listeners !== undefined) this.#body.passed(bytes);
@@ -109,14 +111,12 @@ export class Sending implements ExchangeListener, BodySink {
     return false;
   }
 
-  /** For the body. */
   ended(failure?: Failure): void {
     if (this.#settle === undefined) return;
     if (failure === undefined) this.#exchange.end();
     this.#finish(failure);
   }
 
-  /** For the exchange. */
   drained(): void {
     if (!this.#drains) return;
     this.#drains = false;
@@ -125,7 +125,6 @@ export class Sending implements ExchangeListener, BodySink {
     this.#body?.resume();
   }
 
-  /** For the exchange. */
   closed(): void {
     if (!this.#complete) this.#lose(closed);
   }
@@ -171,7 +170,7 @@ export class Sending implements ExchangeListener, BodySink {
     this.#stallTimer ??= clock.setTimer(() => this.#look(), stallMs);
   }
 
-  /** Looks again later when the present wait has begun only since the last look. */
+  /** Waits again if the current wait began after the last check. */
   #look(): void {
     const { clock, stallMs } = this.#options;
     this.#stallTimer = undefined;
@@ -182,18 +181,18 @@ export class Sending implements ExchangeListener, BodySink {
   }
 }
 
-/** Parts from here on are sent as they are instead of being copied. */
+/** Larger parts are sent without copying. */
 const directBytes = 64 * 1024;
 
 export interface PiecesOptions {
   readonly sending: Sending;
   readonly body: PartsBody;
-  /** Filled and sent by turns. */
+  /** Filled and sent in turn. */
   readonly buffers: readonly [Buffer, Buffer];
   readonly turns: TurnQueue;
 }
 
-/** Puts the parts of a body together into pieces: one is filled while the one before leaves. */
+/** Joins the parts of a body into pieces; one is filled while the other is sent. */
 export class Pieces {
   readonly #options: PiecesOptions;
   #buffer: Buffer;
@@ -204,7 +203,7 @@ export class Pieces {
     this.#buffer = options.buffers[0];
   }
 
-  /** Resolves when all of it has left. Throws a ConnectionLostError. */
+  /** Resolves when everything has left. Throws a ConnectionLostError. */
   async send(): Promise<void> {
     const { parts } = this.#options.body;
     if (parts instanceof SeparatedParts) await this.#addList(parts);
@@ -219,7 +218,7 @@ export class Pieces {
     await this.#options.sending.left();
   }
 
-  /** Without an iterator in between: lists have thousands of parts. */
+  /** Avoids an iterator, since lists have thousands of parts. */
   async #addList(parts: SeparatedParts): Promise<void> {
     const { head, count, itemAt, skipped, separator, tail } = parts.options;
     const { turns } = this.#options;
@@ -233,7 +232,7 @@ export class Pieces {
     await this.#add(tail);
   }
 
-  /** What comes behind the first `from` bytes. A promise when the next part has to wait. */
+  /** Appends bytes after the first `from`. Returns a promise if the next part has to wait. */
   #add(part: BodyPart, from = 0): Promise<void> | undefined {
     const length = part.length - from;
     if (this.#at + length > this.#buffer.length)
@@ -242,7 +241,7 @@ export class Pieces {
     return undefined;
   }
 
-  /** What there is no room for in the present piece. */
+  /** Handles a part that exceeds the current piece. */
   async #further(part: Buffer): Promise<void> {
     if (part.length >= directBytes) {
       if (this.#at > 0) await this.#next();
@@ -257,7 +256,7 @@ export class Pieces {
     this.#at = part.length - room;
   }
 
-  /** Sends the present piece and goes on with the other buffer, which has left by then. */
+  /** Sends the current piece and switches to the other buffer, which has left by then. */
   async #next(): Promise<void> {
     const { buffers, turns } = this.#options;
     await this.#give(this.#buffer.subarray(0, this.#at), false);

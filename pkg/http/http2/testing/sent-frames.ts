@@ -1,4 +1,4 @@
-/** What one side of a connection has said, frame by frame. */
+/** Parses what one side of a connection has sent. */
 import { frameHeadBytes } from '#http/http2/frames.js';
 
 export interface SentFrame {
@@ -8,7 +8,7 @@ export interface SentFrame {
   readonly payload: Buffer;
 }
 
-/** The frames that are there in full. */
+/** All complete frames. */
 export function sentFrames(bytes: Buffer): SentFrame[] {
   const frames: SentFrame[] = [];
   for (let at = 0; at + frameHeadBytes <= bytes.length; ) {
@@ -21,7 +21,7 @@ export function sentFrames(bytes: Buffer): SentFrame[] {
   return frames;
 }
 
-/** The last frame of that type, and of that stream where one is named. */
+/** The last frame of this type, and of this stream if given. */
 export function lastSent(said: readonly SentFrame[], type: number, streamId?: number): SentFrame | undefined {
   return said.findLast((each) => each.type === type && (streamId ?? each.streamId) === each.streamId);
 }

@@ -1,9 +1,9 @@
-/** A connection without a system in between. */
+/** An in-process connection. */
 import { type Duplex, duplexPair } from 'node:stream';
 
 /**
- * A socket and its peer. As the system does, and Node.js's pair does not, what was written is copied before the writer hears
- * that it has left: sessions use its memory for the next write then, while the peer may still have it to read.
+ * A socket and its peer. Unlike Node.js's pair, it copies data before the write completes, as the system does: sessions
+ * reuse the memory then, while the peer may not have read it.
  */
 export function socketPair(): [socket: Duplex, peer: Duplex] {
   const [socket, peer] = duplexPair();
