@@ -48,8 +48,8 @@ export class AppUpgrades {
       .split(',')
       .some((each) => each.trim() === clearHttp2);
     const refuse = (text: string) => response.writeHead(400, { 'content-type': 'text/plain' }).end(text);
-    if (encoding !== undefined || length !== '0') refuse('a request for another protocol has no body\n');
-    else if (isClear && head.length > 0) refuse('HTTP/2 is spoken with TLS\n');
+    if (encoding !== undefined || length !== '0') refuse('an upgrade request must not have a body\n');
+    else if (isClear && head.length > 0) refuse('HTTP/2 requires TLS\n');
     else {
       if (!isClear) this.#requests.set(request, { socket, head, protocol });
       route(request, response);

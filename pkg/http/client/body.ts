@@ -19,7 +19,7 @@ export async function* readBody(response: ExchangeResponse, hooks: BodyHooks): A
       hooks.onChunk?.();
       yield chunk as Buffer;
     }
-    if (!response.isComplete()) throw new Error('the answer is not complete');
+    if (!response.isComplete()) throw new Error('the response is incomplete');
   } catch (error) {
     throw hooks.explain(error);
   } finally {
@@ -37,6 +37,6 @@ export function isCompressed(response: Pick<ExchangeResponse, 'headers'>): boole
 function gunzip(body: Readable): Readable {
   const unpacked = createGunzip();
   body.on('error', (error) => unpacked.destroy(error));
-  body.on('aborted', () => unpacked.destroy(new Error('the answer is not complete')));
+  body.on('aborted', () => unpacked.destroy(new Error('the response is incomplete')));
   return body.pipe(unpacked);
 }

@@ -101,7 +101,7 @@ export class Http2Stream extends OutgoingStream {
     if (fault !== undefined) return this.fail(resetCode.PROTOCOL_ERROR, fault);
     this.unread += chunk.length;
     if (this.#session.withinWindow(this)) return this.handler.data(chunk);
-    this.fail(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');
+    this.fail(resetCode.FLOW_CONTROL_ERROR, 'data exceeds the window');
   }
 
   /** Called by the session: the peer violated the rules of a stream; the connection continues (RFC 9113, 5.4.2). */
@@ -321,7 +321,7 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
 
   protected goneAway(last: number, code: number): void {
     // Callers may have retried later streams elsewhere already.
-    if (last > this.#lastId) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a farewell that takes one back');
+    if (last > this.#lastId) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'GOAWAY with a higher stream id than before');
     this.#lastId = last;
     const failure = {
       code: code === resetCode.NO_ERROR ? resetCode.REFUSED_STREAM : code,
@@ -340,7 +340,7 @@ export class Http2Session extends FrameSession<Http2Stream> implements StreamOwn
 
   protected requireOpened(streamId: number): void {
     if (streamId % 2 === 1 && streamId < this.#nextId) return;
-    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a frame for a stream that was not opened');
+    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'frame for a stream that was not opened');
   }
 
   #forget(stream: Http2Stream): void {

@@ -147,7 +147,7 @@ export abstract class FrameSession<S extends FrameStream> {
   /** Data or headers arrived for a stream that has ended. */
   protected late(streamId: number): void {
     const how = this.closedStreams.get(streamId);
-    if (how === 'ended') throw new ConnectionError(resetCode.STREAM_CLOSED, 'more for a stream that had ended');
+    if (how === 'ended') throw new ConnectionError(resetCode.STREAM_CLOSED, 'frame for a stream that has ended');
     if (how === 'reset') this.writer.answer(numberFrame(frameType.RST_STREAM, streamId, resetCode.STREAM_CLOSED));
     // Otherwise it was sent before the peer knew that this side gave the stream up.
   }
@@ -188,10 +188,10 @@ export abstract class FrameSession<S extends FrameStream> {
   /** Throws if this frame type is not allowed now. */
   #expect(type: number, streamId: number): void {
     if (!this.ready && type !== frameType.SETTINGS) {
-      throw new ConnectionError(resetCode.PROTOCOL_ERROR, `the ${this.#peer} does not begin as HTTP/2 does`);
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, `the ${this.#peer} did not start with SETTINGS`);
     }
     if (this.#block !== undefined && (type !== frameType.CONTINUATION || streamId !== this.#block.streamId)) {
-      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a header block was interrupted');
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'header block was interrupted');
     }
   }
 
@@ -204,28 +204,28 @@ export abstract class FrameSession<S extends FrameStream> {
         return this.#headers(flags, streamId, payload);
       case frameType.PRIORITY:
         // PRIORITY has no effect, but must be well-formed.
-        if (streamId === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a priority of no stream');
-        requireLength(payload, 5, 'priority');
+        if (streamId === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'PRIORITY without a stream');
+        requireLength(payload, 5, 'PRIORITY');
         return this.idle();
       case frameType.CONTINUATION:
         return this.#continuation(flags, payload);
       case frameType.RST_STREAM:
         return this.#reset(streamId, payload);
       case frameType.SETTINGS:
-        requireNoStream(streamId, 'settings');
+        requireNoStream(streamId, 'SETTINGS');
         return this.#settings(flags, payload);
       case frameType.PING:
-        requireNoStream(streamId, 'ping');
+        requireNoStream(streamId, 'PING');
         return this.#pinged(flags, payload);
       case frameType.GOAWAY:
-        requireNoStream(streamId, 'farewell');
-        if (payload.length < 8) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'a malformed farewell');
+        requireNoStream(streamId, 'GOAWAY');
+        if (payload.length < 8) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'malformed GOAWAY');
         this.idle();
         return this.goneAway(payload.readUInt32BE(0) & maxStreamId, payload.readUInt32BE(4));
       case frameType.WINDOW_UPDATE:
         return this.#windowUpdate(streamId, payload);
       case frameType.PUSH_PROMISE:
-        throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a push that was ruled out');
+        throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'server push is disabled');
       default:
         // Unknown frame types are ignored.
         return this.idle();
@@ -250,7 +250,7 @@ export abstract class FrameSession<S extends FrameStream> {
 
   #continuation(flags: number, payload: Buffer): void {
     const block = this.#block;
-    if (block === undefined) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'headers that continue nothing');
+    if (block === undefined) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'CONTINUATION without HEADERS');
     block.add(payload);
     if ((flags & frameFlag.END_HEADERS) === 0) return;
     this.#block = undefined;
@@ -269,7 +269,7 @@ export abstract class FrameSession<S extends FrameStream> {
   }
 
   #reset(streamId: number, payload: Buffer): void {
-    requireLength(payload, 4, 'reset');
+    requireLength(payload, 4, 'RST_STREAM');
     this.requireOpened(streamId);
     const stream = this.streams.get(streamId);
     if (stream === undefined) return;
@@ -279,9 +279,9 @@ export abstract class FrameSession<S extends FrameStream> {
 
   #settings(flags: number, payload: Buffer): void {
     if ((flags & frameFlag.ACK) !== 0) {
-      requireLength(payload, 0, 'acknowledgement');
+      requireLength(payload, 0, 'SETTINGS acknowledgement');
       if (this.ready) return this.idle();
-      throw new ConnectionError(resetCode.PROTOCOL_ERROR, `a ${this.#peer} that begins with an acknowledgement`);
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, `the ${this.#peer} started with a SETTINGS acknowledgement`);
     }
     const settings = readSettings(payload, this.#peer);
     const { frameBytes, initialWindow, tableBytes } = settings;
@@ -299,22 +299,22 @@ export abstract class FrameSession<S extends FrameStream> {
   }
 
   #pinged(flags: number, payload: Buffer): void {
-    requireLength(payload, pingBytes, 'ping');
+    requireLength(payload, pingBytes, 'PING');
     this.idle();
     if ((flags & frameFlag.ACK) !== 0) return this.ponged(payload);
     this.pinged(payload);
   }
 
   #windowUpdate(streamId: number, payload: Buffer): void {
-    requireLength(payload, 4, 'window');
+    requireLength(payload, 4, 'WINDOW_UPDATE');
     const increment = payload.readUInt32BE(0) & maxWindow;
     if (streamId === 0) return this.outgoing.grow(increment);
     this.requireOpened(streamId);
     const stream = this.streams.get(streamId);
     if (stream === undefined) return;
-    if (increment === 0) return stream.fail(resetCode.PROTOCOL_ERROR, 'a window that does not grow');
+    if (increment === 0) return stream.fail(resetCode.PROTOCOL_ERROR, 'WINDOW_UPDATE with increment 0');
     stream.window += increment;
-    if (stream.window > maxWindow) return stream.fail(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+    if (stream.window > maxWindow) return stream.fail(resetCode.FLOW_CONTROL_ERROR, 'window is too large');
     if (this.outgoing.blocked.has(stream)) this.outgoing.pump(stream);
   }
 }

@@ -103,7 +103,7 @@ export class FrameWriter {
   /** Sends a reply. Throws a ConnectionError if too many replies are unread. */
   answer(bytes: Buffer): void {
     if (this.#answers >= maxWaitingAnswers) {
-      throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'a peer that asks and does not read');
+      throw new ConnectionError(resetCode.ENHANCE_YOUR_CALM, 'too many unread replies');
     }
     this.#answers++;
     this.send(bytes, this.#answered);

@@ -62,7 +62,7 @@ export class FrameParser {
       }
       if (bytes.length - at < frameHeadBytes) break;
       const length = bytes.readUIntBE(at, 3);
-      if (length > defaultFrameBytes) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'a frame is too large');
+      if (length > defaultFrameBytes) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'frame is too large');
       const type = bytes[at + 3] as number;
       const flags = bytes[at + 4] as number;
       const streamId = bytes.readUInt32BE(at + 5) & maxStreamId;
@@ -86,7 +86,7 @@ export class FrameParser {
   #begin(bytes: Buffer): number {
     const length = Math.min(bytes.length, this.#preface.length);
     if (!bytes.subarray(0, length).equals(this.#preface.subarray(0, length))) {
-      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'this is not HTTP/2');
+      throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'invalid HTTP/2 preface');
     }
     this.#preface = this.#preface.subarray(length);
     return length;
@@ -194,22 +194,22 @@ export function settingsFrame(settings: readonly (readonly [id: number, value: n
 export function unpadded(payload: Buffer, flags: number, hasPriority: boolean): Buffer {
   const padded = (flags & frameFlag.PADDED) !== 0;
   const start = (padded ? 1 : 0) + (hasPriority && (flags & frameFlag.PRIORITY) !== 0 ? 5 : 0);
-  if (start > payload.length) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'a frame is cut off');
+  if (start > payload.length) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'frame is too short');
   const padding = padded ? (payload[0] as number) : 0;
   if (start + padding > payload.length) {
-    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a frame has more padding than there is');
+    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'padding exceeds the frame');
   }
   return payload.subarray(start, payload.length - padding);
 }
 
 /** Throws a ConnectionError unless the payload has this length. */
 export function requireLength(payload: Buffer, length: number, what: string): void {
-  if (payload.length !== length) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, `a malformed ${what}`);
+  if (payload.length !== length) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, `malformed ${what}`);
 }
 
 /** Throws a ConnectionError if a connection-level frame names a stream. */
 export function requireNoStream(streamId: number, what: string): void {
-  if (streamId !== 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, `a ${what} for a stream`);
+  if (streamId !== 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, `${what} for a stream`);
 }
 
 /** The settings that matter without server push and without a dynamic header table (RFC 9113, 6.5.2). */
@@ -229,14 +229,14 @@ const maxFrameBytes = 2 ** 24 - 1;
 
 /** The last value of each setting counts. Throws ConnectionErrors for values that `peer` may not send. */
 export function readSettings(payload: Buffer, peer: 'client' | 'server'): PeerSettings {
-  if (payload.length % settingBytes !== 0) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'malformed settings');
+  if (payload.length % settingBytes !== 0) throw new ConnectionError(resetCode.FRAME_SIZE_ERROR, 'malformed SETTINGS');
   const settings: { -readonly [K in keyof PeerSettings]: PeerSettings[K] } = {};
   for (let at = 0; at < payload.length; at += settingBytes) {
     const value = payload.readUInt32BE(at + 2);
     switch (payload.readUInt16BE(at)) {
       case setting.ENABLE_PUSH:
         if (value > (peer === 'server' ? 0 : 1)) {
-          throw new ConnectionError(resetCode.PROTOCOL_ERROR, `a ${peer} that cannot want such pushes`);
+          throw new ConnectionError(resetCode.PROTOCOL_ERROR, `invalid ENABLE_PUSH of the ${peer}`);
         }
         break;
       case setting.HEADER_TABLE_SIZE:
@@ -247,12 +247,12 @@ export function readSettings(payload: Buffer, peer: 'client' | 'server'): PeerSe
         break;
       case setting.MAX_FRAME_SIZE:
         if (value < defaultFrameBytes || value > maxFrameBytes) {
-          throw new ConnectionError(resetCode.PROTOCOL_ERROR, `frames of ${value} bytes are not allowed`);
+          throw new ConnectionError(resetCode.PROTOCOL_ERROR, `invalid MAX_FRAME_SIZE ${value}`);
         }
         settings.frameBytes = value;
         break;
       case setting.INITIAL_WINDOW_SIZE:
-        if (value > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+        if (value > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'window is too large');
         settings.initialWindow = value;
         break;
     }

@@ -79,7 +79,7 @@ export class HeaderDecoder {
     while (this.#at < block.length) {
       const first = block[this.#at] as number;
       if ((first & 0xe0) === 0x20) {
-        if (fields.length > 0) throw new HeaderBlockError('the table changes within a block');
+        if (fields.length > 0) throw new HeaderBlockError('table size update within a block');
         this.#resize(this.#number(5));
         continue;
       }
@@ -107,7 +107,7 @@ export class HeaderDecoder {
       index <= staticTable.length
         ? staticTable[index - 1]
         : this.#table[this.#table.length - (index - staticTable.length)];
-    if (field === undefined) throw new HeaderBlockError(`there is no header ${index}`);
+    if (field === undefined) throw new HeaderBlockError(`no header with index ${index}`);
     return field;
   }
 
@@ -119,7 +119,7 @@ export class HeaderDecoder {
   }
 
   #resize(limit: number): void {
-    if (limit > tableBytes) throw new HeaderBlockError(`a table of ${limit} bytes was not agreed upon`);
+    if (limit > tableBytes) throw new HeaderBlockError(`table size ${limit} exceeds the limit`);
     this.#tableLimit = limit;
     this.#evict();
   }
@@ -136,7 +136,7 @@ export class HeaderDecoder {
     const bytes = this.#bytes.subarray(this.#at, end);
     this.#at = end;
     const text = huffman ? decodeHuffman(bytes) : bytes.toString('latin1');
-    if (text === undefined) throw new HeaderBlockError('a string is not in the Huffman code');
+    if (text === undefined) throw new HeaderBlockError('invalid Huffman code');
     return text;
   }
 
@@ -149,7 +149,7 @@ export class HeaderDecoder {
       value += (byte & 0x7f) * 2 ** shift;
       if (byte < 0x80) return value;
     }
-    throw new HeaderBlockError('a number is too long');
+    throw new HeaderBlockError('number is too long');
   }
 
   #byte(): number {

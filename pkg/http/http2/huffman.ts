@@ -31,8 +31,8 @@ const byteBits = 8;
 /** A transition for four bits is one number; see `step`. */
 const nibbles = 16;
 /** Its bits: the next state (one of 256), */
-const placeBits = 8;
-const placeMask = (1 << placeBits) - 1;
+const stateBits = 8;
+const stateMask = (1 << stateBits) - 1;
 /** the decoded byte, */
 const symbolMask = 0xff;
 /** whether a byte was decoded, */
@@ -53,52 +53,52 @@ const table = makeTable();
 type Branch = [zero: number, one: number];
 
 function makeTable(): Table {
-  const places = codePlaces();
-  const steps = new Int32Array(places.length * nibbles);
-  for (let place = 0; place < places.length; place++) {
-    for (let bits = 0; bits < nibbles; bits++) steps[place * nibbles + bits] = step(places, place, bits);
+  const states = codeStates();
+  const steps = new Int32Array(states.length * nibbles);
+  for (let state = 0; state < states.length; state++) {
+    for (let bits = 0; bits < nibbles; bits++) steps[state * nibbles + bits] = step(states, state, bits);
   }
-  const mayEnd = new Uint8Array(places.length);
-  for (let place = 0, length = 0; length < byteBits; length++) {
-    mayEnd[place] = 1;
-    place = places[place]?.[1] ?? 0;
+  const mayEnd = new Uint8Array(states.length);
+  for (let state = 0, length = 0; length < byteBits; length++) {
+    mayEnd[state] = 1;
+    state = states[state]?.[1] ?? 0;
   }
   return { steps, mayEnd };
 }
 
 /** One state per code prefix; the first is the empty prefix. */
-function codePlaces(): Branch[] {
-  const places: Branch[] = [[0, 0]];
+function codeStates(): Branch[] {
+  const states: Branch[] = [[0, 0]];
   let code = 0;
   for (let length = 1; length <= maxLength; length++) {
     code *= 2;
-    for (const [symbol, bits] of lengths.entries()) if (bits === length) addCode(places, code++, length, symbol);
+    for (const [symbol, bits] of lengths.entries()) if (bits === length) addCode(states, code++, length, symbol);
   }
-  return places;
+  return states;
 }
 
-function addCode(places: Branch[], code: number, length: number, symbol: number): void {
-  let branch = places[0] as Branch;
+function addCode(states: Branch[], code: number, length: number, symbol: number): void {
+  let branch = states[0] as Branch;
   for (let left = length - 1; left > 0; left--) {
     const bit = (code >>> left) & 1;
-    if (branch[bit] === 0) branch[bit] = places.push([0, 0]) - 1;
-    branch = places[branch[bit] as number] as Branch;
+    if (branch[bit] === 0) branch[bit] = states.push([0, 0]) - 1;
+    branch = states[branch[bit] as number] as Branch;
   }
   branch[code & 1] = -1 - symbol;
 }
 
-function step(places: readonly Branch[], from: number, bits: number): number {
-  let place = from;
+function step(states: readonly Branch[], from: number, bits: number): number {
+  let state = from;
   let output = 0;
   for (let mask = nibbles >> 1; mask > 0; mask >>= 1) {
-    const next = places[place]?.[(bits & mask) === 0 ? 0 : 1] ?? 0;
-    place = Math.max(0, next);
+    const next = states[state]?.[(bits & mask) === 0 ? 0 : 1] ?? 0;
+    state = Math.max(0, next);
     if (next >= 0) continue;
     const symbol = -1 - next;
     if (symbol === endOfString) return refused;
-    output = hasSymbol | (symbol << placeBits);
+    output = hasSymbol | (symbol << stateBits);
   }
-  return output | place;
+  return output | state;
 }
 
 /** Buffer for most strings. */
@@ -110,16 +110,16 @@ export function decodeHuffman(bytes: Buffer): string | undefined {
   const { steps, mayEnd } = table;
   const most = Math.floor((bytes.length * byteBits) / shortestCode);
   const text = most <= scratch.length ? scratch : Buffer.allocUnsafe(most);
-  let place = 0;
+  let state = 0;
   let length = 0;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i] as number;
-    const high = steps[place * nibbles + (byte >> 4)] as number;
-    if ((high & hasSymbol) !== 0) text[length++] = (high >> placeBits) & symbolMask;
-    const low = steps[(high & placeMask) * nibbles + (byte & 15)] as number;
-    if ((low & hasSymbol) !== 0) text[length++] = (low >> placeBits) & symbolMask;
+    const high = steps[state * nibbles + (byte >> 4)] as number;
+    if ((high & hasSymbol) !== 0) text[length++] = (high >> stateBits) & symbolMask;
+    const low = steps[(high & stateMask) * nibbles + (byte & 15)] as number;
+    if ((low & hasSymbol) !== 0) text[length++] = (low >> stateBits) & symbolMask;
     if (((high | low) & refused) !== 0) return undefined;
-    place = low & placeMask;
+    state = low & stateMask;
   }
-  return mayEnd[place] === 1 ? text.toString('latin1', 0, length) : undefined;
+  return mayEnd[state] === 1 ? text.toString('latin1', 0, length) : undefined;
 }

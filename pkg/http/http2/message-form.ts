@@ -93,35 +93,35 @@ function canonical(name: string): string {
 function pseudoFault(target: RequestTarget, [name, value]: HeaderField): string | undefined {
   switch (name) {
     case ':method':
-      if (target.method !== '' || !methodPattern.test(value)) return 'a method that cannot be';
+      if (target.method !== '' || !methodPattern.test(value)) return 'invalid method';
       target.method = value;
       return undefined;
     case ':path':
-      if (target.path !== undefined || !targetPattern.test(value)) return 'a path that cannot be';
+      if (target.path !== undefined || !targetPattern.test(value)) return 'invalid path';
       target.path = value;
       return undefined;
     case ':scheme':
-      if (target.scheme !== undefined || !schemePattern.test(value)) return 'a scheme that cannot be';
+      if (target.scheme !== undefined || !schemePattern.test(value)) return 'invalid scheme';
       target.scheme = value;
       return undefined;
     case ':authority':
       if (target.authority !== undefined || (value !== '' && !targetPattern.test(value))) {
-        return 'an authority that cannot be';
+        return 'invalid authority';
       }
       target.authority = value;
       return undefined;
     default:
-      return 'a request with a field that the protocol does not have';
+      return 'unknown pseudo-header field';
   }
 }
 
 function targetFault({ method, scheme, authority, path }: RequestTarget): string | undefined {
-  if (method === '') return 'a request without a method';
+  if (method === '') return 'request without a method';
   if (method === 'CONNECT') {
-    return authority === undefined || scheme !== undefined || path !== undefined ? 'a malformed CONNECT' : undefined;
+    return authority === undefined || scheme !== undefined || path !== undefined ? 'malformed CONNECT' : undefined;
   }
-  if (scheme === undefined || path === undefined) return 'a request without a scheme or a path';
-  if (!path.startsWith('/') && !(path === '*' && method === 'OPTIONS')) return 'a path that cannot be';
+  if (scheme === undefined || path === undefined) return 'request without a scheme or path';
+  if (!path.startsWith('/') && !(path === '*' && method === 'OPTIONS')) return 'invalid path';
   return undefined;
 }
 
@@ -148,10 +148,10 @@ export class ResponseForm {
     }
     if (this.#begun) {
       this.#ended = ends;
-      return ends ? this.#length.end() : 'trailers that do not end the answer';
+      return ends ? this.#length.end() : 'trailers without END_STREAM';
     }
     const [name, status = ''] = fields[0] ?? [];
-    if (name !== ':status' || !statusPattern.test(status)) return 'headers that do not begin with a status';
+    if (name !== ':status' || !statusPattern.test(status)) return 'headers do not start with a valid :status';
     if (!status.startsWith('1')) {
       this.#begun = true;
       // These responses have no body, whatever content-length says.
@@ -159,7 +159,7 @@ export class ResponseForm {
       return ends ? this.#length.end() : undefined;
     }
     this.#length.expected = undefined;
-    return ends ? 'an answer that is only informational' : undefined;
+    return ends ? 'response ended after informational headers' : undefined;
   }
 
   /** What is wrong with more body bytes. */
@@ -169,7 +169,7 @@ export class ResponseForm {
 
   /** What is wrong with an end after data. */
   dataEnd(): string | undefined {
-    return this.#begun ? this.#length.end() : 'an end before headers';
+    return this.#begun ? this.#length.end() : 'end before headers';
   }
 
   #lengthOf([name, value]: HeaderField): string | undefined {
@@ -196,13 +196,13 @@ export const connectionFields: ReadonlySet<string> = new Set([
 
 /** What is wrong with a regular field; undefined if valid. */
 function fieldFault([name, value]: HeaderField): string | undefined {
-  if (!namePattern.test(name)) return 'a header that a message cannot have';
-  return badValuePattern.test(value) ? 'a header whose value cannot be' : undefined;
+  if (!namePattern.test(name)) return 'invalid header name';
+  return badValuePattern.test(value) ? 'invalid header value' : undefined;
 }
 
 /** Also refuses connection fields. */
 function strictFieldFault(field: HeaderField): string | undefined {
-  return fieldFault(field) ?? (connectionFields.has(field[0]) ? 'a header of HTTP/1.1' : undefined);
+  return fieldFault(field) ?? (connectionFields.has(field[0]) ? 'HTTP/1.1 connection header' : undefined);
 }
 
 /** Compares a body with its announced length. */
@@ -214,7 +214,7 @@ class BodyLength {
   /** What is wrong with a content-length. */
   announced(value: string): string | undefined {
     const length = Number(value);
-    if (!lengthPattern.test(value) || (this.expected ?? length) !== length) return 'a length that cannot be';
+    if (!lengthPattern.test(value) || (this.expected ?? length) !== length) return 'invalid content-length';
     this.expected = length;
     return undefined;
   }
@@ -222,11 +222,11 @@ class BodyLength {
   /** What is wrong with more bytes. */
   add(length: number): string | undefined {
     this.#received += length;
-    return this.#received > (this.expected ?? Number.POSITIVE_INFINITY) ? 'more data than was said' : undefined;
+    return this.#received > (this.expected ?? Number.POSITIVE_INFINITY) ? 'more data than content-length' : undefined;
   }
 
   /** What is wrong with an end here. */
   end(): string | undefined {
-    return this.#received === (this.expected ?? this.#received) ? undefined : 'less data than was said';
+    return this.#received === (this.expected ?? this.#received) ? undefined : 'less data than content-length';
   }
 }

@@ -176,14 +176,14 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
     if (stream === undefined) return this.#giveBackAll(length);
     const room = this.#options.streamWindowBytes - stream.unread - stream.consumed;
     if (length <= room && !stream.inputEnded) return;
-    if (stream.inputEnded) stream.fail(resetCode.STREAM_CLOSED, 'data behind the end of a request');
-    else stream.fail(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');
+    if (stream.inputEnded) stream.fail(resetCode.STREAM_CLOSED, 'data after the end of the request');
+    else stream.fail(resetCode.FLOW_CONTROL_ERROR, 'data exceeds the window');
   }
 
   protected headers(received: ReceivedHeaders, stream: ServerStream | undefined): void {
     const { streamId } = received;
     if (stream !== undefined) return this.#trailers(stream, received);
-    if (streamId % 2 === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a request on a stream of the server');
+    if (streamId % 2 === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'request on a stream id of the server');
     if (streamId <= this.#lastOpened) return this.late(streamId);
     this.#lastOpened = streamId;
     // After GOAWAY, new requests are not processed.
@@ -210,10 +210,10 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
   }
 
   #trailers(stream: ServerStream, { fields, ends, listBytes }: ReceivedHeaders): void {
-    if (stream.inputEnded) return stream.fail(resetCode.STREAM_CLOSED, 'headers behind the end of a request');
-    if (!ends) return stream.fail(resetCode.PROTOCOL_ERROR, 'trailers that do not end the request');
+    if (stream.inputEnded) return stream.fail(resetCode.STREAM_CLOSED, 'headers after the end of the request');
+    if (!ends) return stream.fail(resetCode.PROTOCOL_ERROR, 'trailers without END_STREAM');
     if (listBytes > this.#options.maxHeaderBytes) {
-      return stream.fail(resetCode.ENHANCE_YOUR_CALM, 'trailers that are too long');
+      return stream.fail(resetCode.ENHANCE_YOUR_CALM, 'trailers are too long');
     }
     const fault = stream.form.trailers(fields);
     if (fault !== undefined) return stream.fail(resetCode.PROTOCOL_ERROR, fault);
@@ -255,7 +255,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
 
   protected requireOpened(streamId: number): void {
     if (streamId % 2 === 1 && streamId <= this.#lastOpened) return;
-    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a frame for a stream that was not opened');
+    throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'frame for a stream that was not opened');
   }
 
   #forget(stream: ServerStream): void {
@@ -303,7 +303,7 @@ export class ServerSession extends FrameSession<ServerStream> implements ServerS
 }
 
 function tooMuch(): ConnectionError {
-  return new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'more data than there was room for');
+  return new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'data exceeds the window');
 }
 
 /** Allows a burst, and a rate of further events per second. */

@@ -221,16 +221,16 @@ export class Outgoing<S extends OutgoingStream> {
   resizeWindows(streams: readonly S[], initialWindow: number): void {
     for (const stream of streams) {
       stream.window += initialWindow - this.#initialWindow;
-      if (stream.window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+      if (stream.window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'window is too large');
     }
     this.#initialWindow = initialWindow;
   }
 
   /** Enlarges the connection's window. Throws a ConnectionError for an invalid increment. */
   grow(increment: number): void {
-    if (increment === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'a window that does not grow');
+    if (increment === 0) throw new ConnectionError(resetCode.PROTOCOL_ERROR, 'WINDOW_UPDATE with increment 0');
     this.#window += increment;
-    if (this.#window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'a window is too large');
+    if (this.#window > maxWindow) throw new ConnectionError(resetCode.FLOW_CONTROL_ERROR, 'window is too large');
     this.pumpBlocked();
   }
 }

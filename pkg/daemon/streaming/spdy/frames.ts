@@ -107,8 +107,8 @@ export class FrameReader {
       this.#data = { id: first, fin, left: length };
       return undefined;
     }
-    if (((first >>> 16) & 0x7fff) !== version) throw new SpdyProtocolError('a frame of another version');
-    if (length > maxControlBytes) throw new SpdyProtocolError(`a control frame of ${length} bytes`);
+    if (((first >>> 16) & 0x7fff) !== version) throw new SpdyProtocolError('frame of another version');
+    if (length > maxControlBytes) throw new SpdyProtocolError(`control frame of ${length} bytes is too large`);
     if (length === 0) return this.#endOfControl(Buffer.alloc(0));
     this.#control = { body: Buffer.alloc(length), length: 0 };
     return undefined;

@@ -356,7 +356,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
         this.#settings(body);
         return;
       case frameType.ping:
-        if (body.length !== 4) throw new SpdyProtocolError('a ping of another length');
+        if (body.length !== 4) throw new SpdyProtocolError('malformed PING');
         this.#ping(body.readUInt32BE(0));
         return;
       case frameType.goAway:
@@ -409,13 +409,13 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
   }
 
   #settings(body: Buffer): void {
-    if (body.length < 4) throw new SpdyProtocolError('settings without a count');
+    if (body.length < 4) throw new SpdyProtocolError('SETTINGS without a count');
     const count = body.readUInt32BE(0);
-    if (body.length !== 4 + count * 8) throw new SpdyProtocolError('settings of another length');
+    if (body.length !== 4 + count * 8) throw new SpdyProtocolError('malformed SETTINGS');
     for (let offset = 4; offset < body.length; offset += 8) {
       if ((body.readUInt32BE(offset) & 0xff_ffff) !== settingInitialWindow) continue;
       const window = body.readUInt32BE(offset + 4);
-      if (window > maxWindow) throw new SpdyProtocolError('a window of more than 2^31-1 bytes');
+      if (window > maxWindow) throw new SpdyProtocolError('window exceeds 2^31-1 bytes');
       const change = window - this.#initialWindow;
       this.#initialWindow = window;
       this.#peerKeepsStreamWindows = true;
@@ -432,7 +432,7 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
       // Bytes were not counted until now, and this grant includes all earlier ones.
       this.#peerWindow = Math.max(this.#peerWindow ?? 0, 0) + bytes;
       this.#grantAll();
-      if (this.#peerWindow > maxWindow) throw new SpdyProtocolError('a window of more than 2^31-1 bytes');
+      if (this.#peerWindow > maxWindow) throw new SpdyProtocolError('window exceeds 2^31-1 bytes');
       for (const stream of [...this.#streams.values()]) this.send(stream);
       return;
     }
@@ -448,6 +448,6 @@ export class SpdySession extends EventEmitter<SessionEvents> implements StreamOw
 
 /** The stream id at the start of a frame. Throws if the frame has fewer than `least` bytes. */
 function idOf(body: Buffer, least = 4): number {
-  if (body.length < least) throw new SpdyProtocolError('a frame ends early');
+  if (body.length < least) throw new SpdyProtocolError('frame is too short');
   return body.readUInt32BE(0) & 0x7fff_ffff;
 }
