@@ -1,4 +1,4 @@
-/** The program that rules are made with: nft where there is one, else iptables. */
+/** Chooses the program that changes kernel rules: nft if available, else iptables. */
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { ProxyMode } from '#daemon/options/groups/service-proxy.js';
 import { Ipset } from '#proxy/ipset/ipset.js';
@@ -16,11 +16,11 @@ export type Backend =
       readonly version: string;
       readonly iptables: Iptables;
       readonly families: readonly Family[];
-      /** Undefined where the program is missing, or the kernel has no sets. */
+      /** Undefined if the program or the kernel module is missing. */
       readonly ipset: Ipset | undefined;
     };
 
-/** The first of the mode's that works. Throws an error that says what to do where none does. */
+/** The first working backend of the mode. Throws an error with a remedy if none works. */
 export async function findBackend(mode: ProxyMode, run: RunWithInput): Promise<Backend> {
   const problems: string[] = [];
   for (const [name, find] of Object.entries(finders)) {
@@ -59,16 +59,13 @@ export function policiesTable(table: string): string {
   return `${table}-policies`;
 }
 
-/**
- * Takes the rules of a proxy away, whatever has made them: services lead nowhere from then on.
- * @param table Of its options.
- */
+/** Removes all rules of a proxy, whichever program created them; its services are not routed any more. */
 export async function removeRules(run: RunWithInput, table: string): Promise<void> {
   await removeRulesOf('nftables', run, table);
   await removeRulesOf('iptables', run, table);
 }
 
-/** Also those that one with another mode has left; of services, of policies, or of both. */
+/** Also removes rules that a proxy of another mode left behind; of services, of policies, or of both. */
 export async function removeRulesOf(
   mode: Backend['mode'],
   run: RunWithInput,
@@ -84,7 +81,7 @@ const removers: Readonly<Record<Backend['mode'], (run: RunWithInput, table: stri
       try {
         await new Nft(run).deleteTable(keeper === 'services' ? table : policiesTable(table));
       } catch (error) {
-        // Without the program there are no rules of ours either.
+        // Without the program we cannot have created rules.
         if (!isProgramMissing(error)) throw error;
       }
     },

@@ -1,4 +1,4 @@
-/** Settings of the kernel without which packets for services do not come where the rules are. */
+/** Kernel settings without which packets for services would not reach the rules. */
 import { readFile, writeFile } from 'node:fs/promises';
 import { messageOf } from '#apimachinery/errors/message.js';
 import type { Logger } from '#daemon/log/logger.js';
@@ -7,7 +7,7 @@ import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 
 /** Files below /proc/sys, by their path there. */
 export interface KernelSettings {
-  /** Rejects where there is no such setting. */
+  /** Rejects if the setting does not exist. */
   read(name: string): Promise<string>;
   write(name: string, value: string): Promise<void>;
 }
@@ -18,11 +18,11 @@ export const kernelSettings: KernelSettings = {
 };
 
 export interface PreparedKernel {
-  /** Packets between the ports of a bridge do not pass the packet filter. */
+  /** Packets between ports of a bridge bypass the packet filter. */
   readonly isBridgeUnfiltered: boolean;
 }
 
-/** What cannot be set is told, and done without. */
+/** Changes the settings; logs those that cannot be changed, and continues. */
 export async function prepareKernel(
   kernel: KernelSettings,
   run: RunWithInput,
@@ -45,7 +45,7 @@ export async function prepareKernel(
     (await set('net/bridge/bridge-nf-call-iptables')) && (await set('net/bridge/bridge-nf-call-ip6tables'));
   let isFiltered = await filters();
   if (!isFiltered) {
-    // The module is not loaded yet, or there is none.
+    // The module is not loaded, or does not exist.
     await run('modprobe', ['br_netfilter']).catch(() => undefined);
     isFiltered = await filters();
   }

@@ -1,6 +1,6 @@
 /**
- * The service proxy of a node: follows services, endpoints and network policies, and keeps the kernel's rules for them.
- * The rules stay when it ends, so that traffic goes on while it is started again.
+ * The service proxy of a node: follows services, endpoints and network policies, and manages kernel rules for them. The
+ * rules stay when it ends, so traffic continues during a restart.
  */
 import type { Registry } from 'prom-client';
 import { nodes } from '#api/core/v1/resources.gen.js';
@@ -32,18 +32,17 @@ import { ServiceRules } from '#proxy/services/service-rules.js';
 import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 
 export interface NodeProxyOptions {
-  /** Started and ended by the caller. */
+  /** Started and stopped by the caller. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly random: () => number;
   readonly log: Logger;
   readonly metrics: Registry;
-  /** All nodes whose network this is; the first one's zone counts. */
+  /** Nodes that share this network; the first one's zone counts. */
   readonly nodeNames: readonly string[];
   readonly mode: ProxyMode;
   readonly settings: Omit<ProxySettings, 'isBridgeUnfiltered'>;
   readonly gates: EndpointGates;
-  /** Whether to enforce network policies. */
   readonly policies: boolean;
   readonly syncPeriodMs: number;
   readonly minSyncPeriodMs: number;
@@ -51,13 +50,13 @@ export interface NodeProxyOptions {
   readonly kernel: KernelSettings;
 }
 
-/** Who says what the rules are to be, and when they have changed. */
+/** A source of rules that reports changes. */
 interface Followed<Listing, Commands> extends RuleSource<Listing, Commands> {
   whenSynced(): Promise<void>;
   follow(changed: () => void): () => void;
 }
 
-/** Rules that are kept, whatever the program they are made with. */
+/** Rules and their loop, independent of the backend. */
 interface Kept {
   readonly source: Pick<Followed<unknown, unknown>, 'whenSynced' | 'follow'>;
   readonly loop: Pick<RuleLoop<unknown, unknown>, 'changed' | 'ready' | 'run' | 'times'>;
@@ -77,7 +76,9 @@ export class NodeProxy implements Daemon {
     this.#metrics = new ProxyMetrics(options.metrics, options.informers.client.dialect);
   }
 
-  /** For health: when all rules were last brought to the kernel, and since when some wait; milliseconds since the epoch. */
+  /**
+   * For health checks: when all rules were last applied, and since when a change waits; milliseconds since the epoch.
+   */
   get times(): { readonly lastSync: number; readonly queuedAt: number | undefined } {
     const times = this.#kept.map(({ loop }) => loop.times);
     const queued = times.flatMap(({ queuedAt }) => queuedAt ?? []);
@@ -91,7 +92,7 @@ export class NodeProxy implements Daemon {
     return this.#life.run(signal, (stopping) => this.#run(stopping));
   }
 
-  /** All that was known at the start is in the kernel. */
+  /** Resolves when the objects known at the start are applied. */
   ready(): Promise<void> {
     return this.#life.ready();
   }
@@ -110,7 +111,7 @@ export class NodeProxy implements Daemon {
     this.#kept = this.#rulesOf(backend, { settings: { ...settings, isBridgeUnfiltered }, conntrack, healthChecks });
     const ends = this.#kept.map(({ loop, source }) => source.follow(() => loop.changed()));
     const ready = Promise.all(this.#kept.map(({ loop }) => loop.ready()));
-    // Traffic goes on meanwhile: what another mode has left is taken away when its successor is there.
+    // Traffic continues meanwhile: rules of another mode are removed only after their replacement is active.
     ready
       .then(() => this.#leaveOther(backend))
       .then(
@@ -120,7 +121,7 @@ export class NodeProxy implements Daemon {
     try {
       await Promise.all(
         this.#kept.map(async ({ loop, source }) => {
-          // With less than everything the rules of the rest would be taken away.
+          // Incomplete data would remove the rules of objects not yet seen.
           await Promise.race([source.whenSynced(), aborted(signal)]);
           if (!signal.aborted) await loop.run(signal);
         }),
@@ -178,7 +179,7 @@ export class NodeProxy implements Daemon {
     const other = mode === 'nftables' ? 'iptables' : 'nftables';
     try {
       await removeRulesOf(other, run, settings.table);
-      // Nobody would follow those of before, and pods would be kept apart by them for ever.
+      // Left-over policies would not be updated and would isolate pods for ever.
       if (!policies) await removeRulesOf(mode, run, settings.table, ['policies']);
     } catch (error) {
       log.warn(
@@ -188,7 +189,7 @@ export class NodeProxy implements Daemon {
     }
   }
 
-  /** Undefined when the signal came first. */
+  /** Undefined if the signal aborted first. */
   async #untilBackend(signal: AbortSignal): Promise<Backend | undefined> {
     const { clock, log, mode, run } = this.#options;
     let lastProblem = '';

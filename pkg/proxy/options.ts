@@ -1,4 +1,4 @@
-/** The options of the service proxy as a program of its own: those of release 1.24's that mean something to it. */
+/** Options of the standalone service proxy: those of release 1.24 that apply to it. */
 import { rangeErrors, serviceProxyGroup, tableErrors } from '#daemon/options/groups/service-proxy.js';
 import type { OptionTable, OptionValues } from '#daemon/options/option.js';
 import type { Rule } from '#daemon/options/validate.js';

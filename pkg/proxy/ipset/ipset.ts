@@ -1,22 +1,22 @@
-/** ipset(8) as a program: sets in, listings out. */
+/** Runs ipset(8): changes and lists sets. */
 import type { MemberSet, SetChange, SetListing } from '#proxy/ipset/set-state.js';
 import { isProgramMissing, ProgramError, type RunWithInput } from '#proxy/program/run-program.js';
 import type { Family } from '#proxy/services/proxy-settings.js';
 
-/** Addresses that a set may have: the program's own limit would be 65,536. */
+/** Limit of a set's members; the program's default is 65,536. */
 const maxMembers = 1_048_576;
 const familyNames: Readonly<Record<Family, string>> = { IPv4: 'inet', IPv6: 'inet6' };
 
 export class Ipset {
   readonly #run: RunWithInput;
-  /** Names of sets that somebody used still when they were to be destroyed. */
+  /** Names of sets that were still in use when they should have been destroyed. */
   readonly #left = new Set<string>();
 
   constructor(run: RunWithInput) {
     this.#run = run;
   }
 
-  /** Whether there is such a program, and the kernel has sets. */
+  /** Whether the program exists and the kernel supports sets. */
   async works(): Promise<boolean> {
     try {
       await this.#run('ipset', ['list', '-name']);
@@ -27,19 +27,21 @@ export class Ipset {
     }
   }
 
-  /** @param isOwn Tells our sets by their names. */
+  /** @param isOwn Recognizes our sets by name. */
   async list(isOwn: (name: string) => boolean): Promise<SetListing> {
     return parseSets(await this.#run('ipset', ['save']), isOwn);
   }
 
-  /** All but the destruction of sets, line by line: one that fails ends it. */
+  /** Creates sets and changes members. Not atomic: the first failing line ends it. */
   async change(change: SetChange): Promise<void> {
     for (const { name } of change.created) this.#left.delete(name);
     const text = setText(change);
     if (text !== '') await this.#run('ipset', ['-exist', 'restore'], text);
   }
 
-  /** Rules that have just been deleted may hold theirs for a moment: those sets are destroyed the next time. */
+  /**
+   * Destroys sets. Rules that were just deleted may use them for a moment; such sets are destroyed by the next call.
+   */
   async destroy(names: readonly string[]): Promise<void> {
     for (const name of names) this.#left.add(name);
     for (const name of [...this.#left]) {
@@ -54,12 +56,12 @@ export class Ipset {
   }
 }
 
-/** For `ipset -exist restore`. Pure. */
+/** Input of `ipset -exist restore`. Pure. */
 export function setText({ added, created, removed }: SetChange): string {
   const lines = [
     ...created.flatMap(({ family, name, type }: MemberSet) => [
       `create ${name} ${type} family ${familyNames[family]} maxelem ${maxMembers}`,
-      // One of the same name may be there still.
+      // A set of this name may exist.
       `flush ${name}`,
     ]),
     ...added.map(({ key, set }) => `add ${set} ${key}`),
@@ -68,7 +70,7 @@ export function setText({ added, created, removed }: SetChange): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** What `ipset save` says. Pure. */
+/** Parses `ipset save`. Pure. */
 export function parseSets(text: string, isOwn: (name: string) => boolean): SetListing {
   const sets = new Map<string, Set<string>>();
   for (const line of text.split('\n')) {

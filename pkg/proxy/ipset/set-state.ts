@@ -1,6 +1,6 @@
 /**
- * Which addresses are in which sets, put together from what their owners contribute, and how that differs from what the
- * kernel has. A change costs what it changes, however many others there are.
+ * Combines the members that owners contribute to sets, and compares them with the kernel's sets. The cost of a change
+ * depends only on its own size.
  */
 import type { Family } from '#proxy/services/proxy-settings.js';
 
@@ -12,40 +12,39 @@ export interface MemberSet {
 }
 
 export interface Member {
-  /** Name of the set. */
   readonly set: string;
-  /** `10.244.0.5`, or `10.244.0.5,tcp:8080`; addresses in their canonical form. */
+  /** Canonical: `10.244.0.5`, or `10.244.0.5,tcp:8080`. */
   readonly key: string;
 }
 
-/** Set → its members. */
+/** Members by set. */
 export type SetListing = ReadonlyMap<string, ReadonlySet<string>>;
 
 export interface SetChange {
-  /** To be made empty before anything is added. */
+  /** These sets are emptied before members are added. */
   readonly created: readonly MemberSet[];
   readonly added: readonly Member[];
   readonly removed: readonly Member[];
-  /** Names. Rules may name them until those have changed. */
+  /** Names. Old rules may refer to them until the rules have changed. */
   readonly destroyed: readonly string[];
 }
 
 export class SetState {
   #declared: ReadonlyMap<string, MemberSet> = new Map<string, MemberSet>();
-  /** Sets that the kernel has once what was taken is there. */
+  /** Sets in the kernel after the last change. */
   #kernelSets: ReadonlySet<string> = new Set<string>();
   readonly #contributions = new Map<string, readonly Member[]>();
-  /** Set → member → how many have contributed it. */
+  /** Set → member → number of contributions. */
   readonly #members = new Map<string, Map<string, number>>();
-  /** Set → member that may have come or gone since the last change was taken → whether it was there. */
+  /** Set → member touched since the last change → whether it was a member before. */
   readonly #touched = new Map<string, Map<string, boolean>>();
 
-  /** All sets that are to be there. */
+  /** Sets that must exist. */
   declare(sets: readonly MemberSet[]): void {
     this.#declared = new Map(sets.map((set) => [set.name, set]));
   }
 
-  /** Replaces what the owner contributed before. */
+  /** Replaces the owner's previous contribution. */
   contribute(owner: string, members: readonly Member[]): void {
     for (const member of members) this.#count(member, 1);
     for (const member of this.#contributions.get(owner) ?? []) this.#count(member, -1);
@@ -57,12 +56,12 @@ export class SetState {
     return [...(this.#members.get(set)?.keys() ?? [])];
   }
 
-  /** Names of the sets whose members may have changed since the last change was taken. */
+  /** Names of sets whose members may have changed since the last change. */
   touched(): ReadonlySet<string> {
     return new Set(this.#touched.keys());
   }
 
-  /** What has changed since the last call; undefined: nothing. */
+  /** Changes since the last call; undefined if none. */
   takeChange(): SetChange | undefined {
     const created = [...this.#declared.values()].filter(({ name }) => !this.#kernelSets.has(name));
     const added = created.flatMap(({ name }) => this.#all(name));
@@ -78,7 +77,7 @@ export class SetState {
     return this.#finish({ created, added, removed, destroyed });
   }
 
-  /** What makes of the sets that the kernel has those that it is to have. Afterwards `takeChange` starts from there. */
+  /** Changes from the listed to the declared sets; undefined if none. `takeChange` continues from there. */
   differences(listing: SetListing): SetChange | undefined {
     const created: MemberSet[] = [];
     const added: Member[] = [];

@@ -1,8 +1,8 @@
 /**
- * The chains that are there without any service. The path of a packet that begins a connection: it is compared with the
- * sources that may reach its address (mangle), finds its service by address, first by what all addresses of a chain have
- * in common, or by node port, then an endpoint by chance (nat), is refused where there is none (filter), and masqueraded
- * at the end where its answer would not come back this way otherwise.
+ * Chains that exist without any service. The first packet of a connection is matched against allowed sources (mangle),
+ * then against services by address or node port and led to a random endpoint (nat), or rejected if there is none
+ * (filter), and finally masqueraded if the reply would not return through this node. Long address lists are split into
+ * chains by address block.
  */
 import { type Chain, chainNames, type BaseChains, type Hook, type List } from '#proxy/iptables/chain.js';
 import { familyOf } from '#proxy/services/addresses.js';
@@ -27,7 +27,7 @@ export function serviceBaseChains(family: Family, prefix: string, settings: Prox
       table: 'nat',
       name: name('postrouting'),
       rules: [
-        // Answers between pods of one bridge would not pass here.
+        // Otherwise replies between pods of one bridge would bypass this node.
         ...(settings.isBridgeUnfiltered && cidr !== undefined
           ? [`-s ${cidr} -d ${cidr} -m conntrack --ctstate DNAT -j MASQUERADE`]
           : []),
@@ -40,7 +40,7 @@ export function serviceBaseChains(family: Family, prefix: string, settings: Prox
       table: 'filter',
       name: name('input'),
       rules: [
-        // Node ports at 127.0.0.1 need packets from there to be routed; nobody else may send such.
+        // Node ports at 127.0.0.1 require routing of loopback addresses; drop such packets from outside.
         ...(family === 'IPv4' ? [`! -i lo -d 127.0.0.0/8 ${isNew} -j DROP`] : []),
         `${isNew} -j ${name('nobody')}`,
       ],
@@ -48,7 +48,7 @@ export function serviceBaseChains(family: Family, prefix: string, settings: Prox
     {
       table: 'filter',
       name: name('forward'),
-      // What connection tracking does not know would be answered under an address that the client never asked.
+      // A reply without conntrack state would carry an address that the client does not know.
       rules: ['-m conntrack --ctstate INVALID -j DROP', `${isNew} -j ${name('nobody')}`],
     },
     { table: 'filter', name: name('output'), rules: [`${isNew} -j ${name('nobody')}`] },
@@ -76,12 +76,11 @@ export function serviceBaseChains(family: Family, prefix: string, settings: Prox
   };
 }
 
-/** `0x4000` */
 export function markText({ masqueradeBit }: ProxySettings): string {
   return `0x${(2 ** masqueradeBit).toString(16)}`;
 }
 
-/** Where node ports are open. */
+/** Matches for addresses on which node ports are open. */
 function nodeMatches(family: Family, { nodePortAddresses }: ProxySettings): string[] {
   const isLocal = '-m addrtype --dst-type LOCAL';
   if (nodePortAddresses.length === 0) return [isLocal];

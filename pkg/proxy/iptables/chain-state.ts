@@ -1,13 +1,13 @@
 /**
- * What the chains of one family are to be, put together from what their owners contribute, and how that differs from
- * what the kernel has. Only chains that change are written.
+ * Combines the chains that owners contribute for one family, and compares them with the kernel's. Only changed chains
+ * are written.
  */
 import { type Chain, type Contribution, digestOf, type Entry, type BaseChains, type Hook, type List, type ChainChange, changeText } from '#proxy/iptables/chain.js';
 import type { ChainListing, ListedChain } from '#proxy/iptables/listing.js';
 
 interface Bucket {
   readonly entry: Entry;
-  /** Owner → its rules. */
+  /** Rules by owner. */
   readonly rules: Map<string, readonly string[]>;
 }
 
@@ -16,15 +16,15 @@ const nothing: Contribution = { chains: [], entries: [] };
 export class ChainState {
   readonly base: BaseChains;
   readonly #contributions = new Map<string, Contribution>();
-  /** By `table name`, with how many contributed it. */
+  /** By `table name`, with the number of contributors. */
   readonly #shared = new Map<string, { readonly chain: Chain; owners: number }>();
   readonly #lists: ReadonlyMap<string, List>;
-  /** List → bucket. */
+  /** Buckets by list. */
   readonly #buckets: ReadonlyMap<string, Map<string, Bucket>>;
   readonly #dirtyBuckets = new Map<string, Entry>();
-  /** What all chains are to be, when what is dirty has been put together. */
+  /** All chains, once dirty buckets are assembled. */
   readonly #chains = new Map<string, Chain>();
-  /** Chains that may differ from the kernel's, with what that has; undefined: nothing. */
+  /** Chains that may differ from the kernel's, with the kernel's content; undefined: not in the kernel. */
   readonly #touched = new Map<string, Chain | undefined>();
 
   constructor(frame: BaseChains) {
@@ -35,7 +35,7 @@ export class ChainState {
     for (const list of frame.lists) this.#putList(list);
   }
 
-  /** Replaces what the owner contributed before; undefined takes it away. */
+  /** Replaces the owner's previous contribution; undefined removes it. */
   contribute(owner: string, contribution: Contribution | undefined): void {
     const old = this.#contributions.get(owner) ?? nothing;
     const now = contribution ?? nothing;
@@ -54,7 +54,7 @@ export class ChainState {
     else this.#contributions.set(owner, contribution);
   }
 
-  /** Undefined: nothing has changed since the last call. The text must reach the kernel, or `differences` be asked. */
+  /** Commands for changes since the last call; undefined if none. Apply them, or call `differences`. */
   takeChange(): string | undefined {
     this.#putTogether();
     const written: Chain[] = [];
@@ -69,7 +69,10 @@ export class ChainState {
     return changeText({ written, deleted, addedHooks: [], deletedHooks: [] });
   }
 
-  /** Undefined: the kernel has what it is to have. Afterwards `takeChange` starts from there. */
+  /**
+   * Commands that bring the kernel from the listing to this state; undefined if equal. `takeChange` continues from
+   * there.
+   */
   differences({ chains, hooks }: ChainListing): string | undefined {
     this.#putTogether();
     this.#touched.clear();
@@ -124,7 +127,7 @@ export class ChainState {
         continue;
       }
       if (!this.#chains.has(keyOf(chain))) lists.add(list);
-      // Where two owners want the same packets, the first by name has its way.
+      // If two owners want the same packets, the first by name wins.
       const owners = [...bucket.rules.keys()].sort();
       this.#set({ ...chain, rules: owners.flatMap((owner) => bucket.rules.get(owner) ?? []) });
     }
@@ -178,7 +181,7 @@ function byBucket(entries: readonly Entry[]): Map<string, Entry[]> {
   return buckets;
 }
 
-/** Each of them once. */
+/** Each hook must exist once. */
 function hookChanges(
   expected: readonly Hook[],
   listed: readonly Hook[],

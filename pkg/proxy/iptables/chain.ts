@@ -1,52 +1,52 @@
-/** Chains of iptables as data. Texts are in the language of iptables-restore(8). */
+/** Chains of iptables as data, in the syntax of iptables-restore(8), and the commands that change them. */
 import { blockAround } from '#apimachinery/net/ip.js';
 import { rangeText } from '#proxy/services/addresses.js';
 import { createHash } from 'node:crypto';
 
-/** In the order in which packets come to them. */
+/** In packet order. */
 export const tables = ['mangle', 'nat', 'filter'] as const;
 export type Table = (typeof tables)[number];
 
 export interface Chain {
   readonly table: Table;
   readonly name: string;
-  /** Without the chain: `-d 10.96.0.1/32 -j RETURN`. At least one. */
+  /** Rules without `-A chain`: `-d 10.96.0.1/32 -j RETURN`. At least one. */
   readonly rules: readonly string[];
 }
 
-/** A chain of the kernel's own from which packets come to one of ours. */
+/** A built-in chain that jumps to one of ours. */
 export interface Hook {
   readonly table: Table;
   readonly from: 'PREROUTING' | 'INPUT' | 'FORWARD' | 'OUTPUT' | 'POSTROUTING';
   readonly to: string;
 }
 
-/** A rule that is found by its key, in one of the chains into which a long list is split. */
+/** A rule in a bucket: one of the chains that a long list is split into. */
 export interface Entry {
   readonly list: string;
-  /** Names the chain, in a list of the family. */
+  /** Name of the bucket's chain. */
   readonly bucket: string;
-  /** What the packets of the chain have in common: `-d 10.96.0.0/24`. */
+  /** Match common to the bucket's packets: `-d 10.96.0.0/24`. */
   readonly match: string;
   readonly rule: string;
 }
 
-/** What one owner, such as a service, adds. Chains of the same name are the same for all owners. */
+/** What one owner, such as a service, adds. Chains of the same name must be equal for all owners. */
 export interface Contribution {
   readonly chains: readonly Chain[];
   readonly entries: readonly Entry[];
 }
 
-/** A list of entries: a chain that leads to those of its buckets. */
+/** A chain that leads to its buckets. */
 export interface List {
   readonly table: Table;
   readonly name: string;
-  /** Rules in front of the buckets, and behind them. */
+  /** Rules before and after the jumps to the buckets. */
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
 
-/** What is there always. */
+/** Chains that always exist. */
 export interface BaseChains {
   readonly prefix: string;
   readonly hooks: readonly Hook[];
@@ -56,21 +56,21 @@ export interface BaseChains {
 
 const longestPrefix = 13;
 
-/** What the names of all chains begin with: the kernel takes 28 characters. */
+/** Prefix of all chain names; the kernel allows 28 characters. */
 export function chainPrefix(name: string): string {
   return name.length <= longestPrefix ? name : `t${shortHash(name)}`;
 }
 
-/** Twelve characters that tell one text from others. */
+/** A hash of twelve hexadecimal digits. */
 export function shortHash(text: string): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 12);
 }
 
-/** Who keeps chains: each has names of its own, so that one leaves the other's alone. */
+/** Parts of the proxy that own chains, each with its own names. */
 export const keepers = ['services', 'policies'] as const;
 export type Keeper = (typeof keepers)[number];
 
-/** Chains of services that are there always, after the prefix. */
+/** Chains of services that always exist, after the prefix. */
 export const chainNames = {
   sources: 'sources',
   services: 'services',
@@ -83,16 +83,16 @@ export const chainNames = {
   nobodyAtPort: 'nobody-port',
 } as const;
 
-/** Those of policies: what is compared with what a pod may send, and what it may take. */
+/** Chains of policies: traffic that pods send, and traffic that they receive. */
 export const policyChainNames = { egress: 'sent', ingress: 'taken' } as const;
 
-/** Besides words: a letter that tells what the chain is for, and a hash. */
+/** Other names are a letter for the chain's kind and a hash. */
 const namesOf: Readonly<Record<Keeper, { readonly words: ReadonlySet<string>; readonly hashed: RegExp }>> = {
   services: { words: new Set(Object.values(chainNames)), hashed: /^[a-z][0-9a-f]{12}$/ },
   policies: { words: new Set(Object.values(policyChainNames)), hashed: /^[A-Z][0-9a-f]{12}$/ },
 };
 
-/** Tells the chains of a keeper from all others, also from those of a longer prefix that begins like this one. */
+/** Recognizes an owner's chains by name, excluding those of a longer prefix that starts with this one. */
 export function ownChains(prefix: string, keeper: Keeper): (name: string) => boolean {
   const { hashed, words } = namesOf[keeper];
   return (name) => {
@@ -102,22 +102,21 @@ export function ownChains(prefix: string, keeper: Keeper): (name: string) => boo
   };
 }
 
-/** Tells in a rule's comment what its chain has: the kernel writes rules in other words than ours. */
+/** Identifies a chain's rules in the comment of the first one, because the kernel lists rules in another spelling. */
 export function digestOf(rules: readonly string[]): string {
   return shortHash(rules.join('\n'));
 }
 
-/** The text for `iptables-restore --noflush` that changes chains; each table is one transaction. */
 
 export interface ChainChange {
-  /** Made, or made anew. */
+  /** Created or replaced. */
   readonly written: readonly Chain[];
   readonly deleted: readonly Pick<Chain, 'table' | 'name'>[];
   readonly addedHooks: readonly Hook[];
   readonly deletedHooks: readonly Hook[];
 }
 
-/** Undefined where nothing changes. */
+/** Input of `iptables-restore --noflush`; each table is one transaction. Undefined if nothing changes. */
 export function changeText(change: ChainChange): string | undefined {
   const texts = tables.flatMap((table) => tableText(table, change));
   return texts.length === 0 ? undefined : `${texts.join('\n')}\n`;
@@ -133,7 +132,7 @@ function tableText(table: Table, change: ChainChange): string[] {
   if (written.length + deleted.length + addedHooks.length + deletedHooks.length === 0) return [];
   return [
     `*${table}`,
-    // A line of this kind makes a chain, or empties the one that is there.
+    // Creates a chain, or empties an existing one.
     ...[...written, ...deleted].map(({ name }) => `:${name} - [0:0]`),
     ...written.flatMap(ruleLines),
     ...addedHooks.map(({ from, to }) => `-I ${from} -j ${to}`),
@@ -143,7 +142,7 @@ function tableText(table: Table, change: ChainChange): string[] {
   ];
 }
 
-/** The first one carries the digest of all. */
+/** The first rule carries the digest of all. */
 function ruleLines({ name, rules }: Chain): string[] {
   return rules.map((rule, place) => {
     const comment = place === 0 ? `-m comment --comment ${digestOf(rules)} ` : '';
@@ -151,9 +150,8 @@ function ruleLines({ name, rules }: Chain): string[] {
   });
 }
 
-/** How long lists of addresses are split into chains. */
 
-/** The block of that prefix length around an address, as text; what is no address stays as it is. */
+/** The block of this prefix length around an address, as text; other text is returned unchanged. */
 export function addressBucket(address: string, prefix: number): string {
   const block = blockAround(address, prefix);
   return block === undefined ? address : rangeText(block);

@@ -1,4 +1,4 @@
-/** The rules of services as chains of iptables, of both families. */
+/** Service rules as chains of iptables, for both families. */
 import { ChainState } from '#proxy/iptables/chain-state.js';
 import { serviceBaseChains } from '#proxy/iptables/base-chains.js';
 import type { Listings, Texts } from '#proxy/iptables/iptables.js';
@@ -30,11 +30,10 @@ export class IptablesServices implements ServiceTable<Listings, Texts> {
   }
 
   adopt(): void {
-    // Chains have no places that an endpoint could keep.
+    // Chains have no slots that an endpoint could keep.
   }
 
   adopted(): void {
-    // Nothing was adopted.
   }
 
   contribute(key: string, routes: ServiceRoutes | undefined): void {
@@ -48,7 +47,7 @@ export class IptablesServices implements ServiceTable<Listings, Texts> {
   }
 
   async forgetClients(): Promise<void> {
-    // The kernel's list of an endpoint's clients goes with its chain.
+    // The kernel's client list of an endpoint disappears with its chain.
   }
 
   #texts(of: (state: ChainState, family: Family) => string | undefined): Texts | undefined {

@@ -1,20 +1,20 @@
-/** iptables(8) and ip6tables(8) as programs: chains in, listings out. */
+/** Runs iptables(8) and ip6tables(8): changes and lists chains. */
 import { type Hook, type Keeper, ownChains, tables, changeText } from '#proxy/iptables/chain.js';
 import { type ChainListing, parseListing } from '#proxy/iptables/listing.js';
 import type { KernelRules } from '#proxy/loop/rule-loop.js';
 import { isProgramMissing, ProgramError, type RunWithInput } from '#proxy/program/run-program.js';
 import { type Family, families } from '#proxy/services/proxy-settings.js';
 
-/** Seconds to wait for whoever else changes rules. */
+/** Seconds to wait for the lock that other programs may hold. */
 const lockSeconds = '30';
 const programs: Readonly<Record<Family, 'iptables' | 'ip6tables'>> = { IPv4: 'iptables', IPv6: 'ip6tables' };
 
-/** What the kernel has of each family that it has at all. */
+/** Chains by family, for families that the kernel supports. */
 export type Listings = ReadonlyMap<Family, ChainListing>;
-/** Texts for `iptables-restore --noflush`. */
+/** Inputs of `iptables-restore --noflush`. */
 export type Texts = ReadonlyMap<Family, string>;
 
-/** Whose chains they are, and where packets come to them. */
+/** An owner's chains and the hooks that lead to them. */
 export interface KeptChains {
   readonly prefix: string;
   readonly keeper: Keeper;
@@ -29,12 +29,12 @@ export class Iptables {
     this.#run = run;
   }
 
-  /** The version's line; rejects where there is no iptables. */
+  /** Version line; rejects if iptables does not exist. */
   version(): Promise<string> {
     return this.#run('iptables', ['--version']);
   }
 
-  /** Those in which rules can be made. Rejects where there is none of IPv4; a kernel may be without IPv6. */
+  /** Families that support rules. Rejects without IPv4; IPv6 is optional. */
   async families(): Promise<Family[]> {
     await this.#save('IPv4');
     try {
@@ -50,7 +50,7 @@ export class Iptables {
     return parseListing(await this.#save(family), ownChains(prefix, keeper));
   }
 
-  /** One table after the other: of each all, or a rejection and nothing. */
+  /** Each table is applied atomically, one after the other. */
   async #restore(family: Family, text: string): Promise<void> {
     await this.#run(`${programs[family]}-restore`, ['-w', lockSeconds, '--noflush'], text);
   }
@@ -65,9 +65,9 @@ export class Iptables {
     }
   }
 
-  /** Our chains, for whoever keeps them: `hooks` are all that lead to them. */
+  /** The kernel's rules of an owner; `hooks` are all jumps to its chains. */
   rules({ families: of, hooks, keeper, prefix }: KeptChains): KernelRules<Listings, Texts> {
-    // A table loses all of them at once.
+    // A table loses all its hooks at once, so one per table is checked.
     const watched = tables.flatMap((table) => hooks.find((hook) => hook.table === table) ?? []);
     return {
       name: prefix,
@@ -88,7 +88,7 @@ export class Iptables {
     };
   }
 
-  /** Takes all chains away that one keeps under the prefix; nothing to delete is no error. */
+  /** Removes an owner's chains under the prefix, if any. */
   async remove(prefix: string, keeper: Keeper): Promise<void> {
     for (const family of families) {
       const listing = await this.#listIfAny(family, prefix, keeper);
@@ -99,7 +99,7 @@ export class Iptables {
     }
   }
 
-  /** Undefined without the program, or the right to use it: then there are no chains of ours either. */
+  /** Undefined without the program or the permission: then we have no chains. */
   async #listIfAny(family: Family, prefix: string, keeper: Keeper): Promise<ChainListing | undefined> {
     try {
       return await this.#list(family, prefix, keeper);

@@ -1,10 +1,10 @@
-/** What iptables-save(8) says of our chains, as far as it is compared. */
+/** Parses iptables-save(8), as far as it is compared. */
 import type { Hook, Table } from '#proxy/iptables/chain.js';
 
 export interface ListedChain {
   readonly table: Table;
   readonly name: string;
-  /** Of its rules when they were written; undefined: nobody of ours wrote them. */
+  /** Digest of the rules when they were written; undefined if another program wrote them. */
   readonly digest: string | undefined;
   readonly rules: number;
 }
@@ -12,11 +12,11 @@ export interface ListedChain {
 export interface ChainListing {
   /** By `table name`. */
   readonly chains: ReadonlyMap<string, ListedChain>;
-  /** Rules of the kernel's own chains that do nothing but lead to ours; several that are the same are listed as often. */
+  /** Rules of built-in chains that only jump to ours, including duplicates. */
   readonly hooks: readonly Hook[];
 }
 
-/** @param isOwn Tells our chains by their names. */
+/** @param isOwn Recognizes our chains by name. */
 export function parseListing(text: string, isOwn: (name: string) => boolean): ChainListing {
   const chains = new Map<string, { -readonly [key in keyof ListedChain]: ListedChain[key] }>();
   const hooks: Hook[] = [];

@@ -1,4 +1,4 @@
-/** What one service adds to the chains of a family: a pure function of its routes. */
+/** The chains that a service contributes for a family. Pure. */
 import { addressBucket, type Chain, type Contribution, chainNames, type Entry, shortHash } from '#proxy/iptables/chain.js';
 import { markText } from '#proxy/iptables/base-chains.js';
 import { type Endpoint, targetOf } from '#proxy/services/endpoints.js';
@@ -17,12 +17,12 @@ export function planChains({ routes }: ServiceRoutes, context: ChainContext): Co
   return plan.done();
 }
 
-/** Letters of the names of chains: what such a chain is for. */
+/** First letters of chain names, by kind. */
 const kinds = {
   bucket: 'b',
-  /** How packets of a service's port are passed on, by `to`. */
+  /** Handles packets of a service port, by `to`. */
   pass: 'p',
-  /** Picks one of its endpoints. */
+  /** Chooses an endpoint. */
   choice: 'c',
   endpoint: 'e',
   sources: 's',
@@ -30,7 +30,7 @@ const kinds = {
 
 const nodePortsOfBucket = 64;
 
-/** Endpoints of a service's port: those for its cluster addresses, for all others, and those of this node. */
+/** Endpoints of a service port: for its cluster addresses, for other addresses, and those of this node. */
 type EndpointSet = 'internal' | 'all' | 'local';
 
 class ChainBuilder {
@@ -47,7 +47,7 @@ class ChainBuilder {
     if (cluster.length + local.length > 0) {
       this.#enter('nat', route, `-j ${this.#pass(route)}`);
     }
-    // Those inside are led to endpoints elsewhere before they come here.
+    // Internal clients were led to other endpoints before this rule.
     if ((to === 'local' ? local : cluster).length === 0) {
       const verdict = hasAny ? 'DROP' : refusal(route);
       this.#enter('filter', route, `-j ${verdict}`);
@@ -62,17 +62,17 @@ class ChainBuilder {
     return { chains: [...this.#chains.values()], entries: this.#entries };
   }
 
-  /** The chain that the route's packets go to. */
+  /** The chain for the route's packets. */
   #pass(route: Route): string {
     const { cluster, local, portKey, to } = route;
     const { family, settings } = this.#context;
-    // Cluster addresses may lead to fewer, by the policy for traffic from inside.
+    // The internal traffic policy may restrict cluster addresses to fewer endpoints.
     if (to === 'cluster') return this.#passTo(route, to, 'internal');
     if (to === 'external') return this.#passTo(route, to, 'all');
     const cidr = settings.clusterCIDRs[family];
     const rules: string[] = [];
     if (cluster.length > 0) {
-      // Whoever is inside reaches all endpoints: nobody's balancer has chosen this node for it.
+      // Clients in the cluster reach all endpoints: no load balancer has chosen this node for them.
       if (cidr !== undefined) rules.push(`-s ${cidr} -g ${this.#passTo(route, 'cluster', 'all')}`);
       rules.push(`-m addrtype --src-type LOCAL -g ${this.#passTo(route, 'external', 'all')}`);
     }
@@ -112,7 +112,7 @@ class ChainBuilder {
     const dnat = `-j DNAT --to-destination ${to}`;
     if (!isLocal && affinitySeconds === undefined) return `${translate} ${dnat}`;
     const rules = [
-      // A pod that reaches itself would take the answer for somebody else's.
+      // A pod that reaches itself through the service needs masquerading, or it would not recognize the reply.
       ...(isLocal ? [`-s ${address} -j MARK --or-mark ${markText(this.#context.settings)}`] : []),
       affinitySeconds === undefined
         ? `${translate} ${dnat}`
@@ -121,7 +121,7 @@ class ChainBuilder {
     return `-j ${this.#chain('nat', 'endpoint', `${portKey} ${targetOf(endpoint)}`, rules)}`;
   }
 
-  /** The kernel's list of the clients of an endpoint. */
+  /** Name of the kernel's client list of an endpoint. */
   #clientsOf({ portKey }: Route, endpoint: Endpoint): string {
     return this.#name('endpoint', `${portKey} ${targetOf(endpoint)}`);
   }
@@ -142,7 +142,7 @@ class ChainBuilder {
     const transport = protocol.toLowerCase();
     const lists = address === undefined ? portLists : addressLists;
     const list = lists[table];
-    // A node has no balancer's sources.
+    // Source ranges apply only to load balancer addresses.
     if (list === undefined) return;
     const { id, match } = address === undefined ? portBucket(transport, port) : servicesBucket(address);
     const at = `-p ${transport} -m ${transport} --dport ${port}`;
@@ -166,7 +166,7 @@ const portLists: Readonly<Partial<Record<Chain['table'], keyof typeof chainNames
   filter: 'nobodyAtPort',
 };
 
-/** The 256 addresses around one. */
+/** The block of 256 addresses around one. */
 function servicesBucket(address: string): { readonly id: string; readonly match: string } {
   const range = addressBucket(address, address.includes(':') ? 120 : 24);
   return { id: range, match: `-d ${range}` };

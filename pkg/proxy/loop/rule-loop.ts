@@ -1,4 +1,4 @@
-/** Keeps rules of the kernel as they are to be: a change as it comes, and all of it after a failure or at a start. */
+/** Applies rules to the kernel: incremental changes, and full comparisons at the start and after failures. */
 
 import { type Deferred, deferred } from '#apimachinery/async/deferred.js';
 import { Backoff } from '#apimachinery/backoff/backoff.js';
@@ -6,32 +6,32 @@ import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import type { ProxyMetrics } from '#proxy/metrics/proxy-metrics.js';
 
-/** What is to be in the kernel, and the commands that bring it there. */
+/** The desired rules and the commands to reach them. */
 export interface RuleState<Listing, Commands> {
-  /** For what has changed since the last call; undefined: nothing. They must reach the kernel, or `differences` be asked. */
+  /** Commands for changes since the last call; undefined if none. Apply them, or call `differences`. */
   takeChange(): Commands | undefined;
-  /** That make of what the kernel has (undefined: nothing) what it is to have; undefined: it has it. */
+  /** Commands from the listing (undefined: nothing) to the desired rules; undefined if equal. */
   differences(listing: Listing | undefined): Commands | undefined;
 }
 
-/** Who says what is to be in the kernel. */
+/** Plans the rules. */
 export interface RuleSource<Listing, Commands> {
   readonly state: RuleState<Listing, Commands>;
-  /** What the kernel had at the start, before the first `plan`. */
+  /** The kernel's rules at the start, before the first `plan`. */
   adopt(listing: Listing | undefined): void;
-  /** Brings the state up to date with what was observed. */
+  /** Updates the state from observed objects. */
   plan(): void;
-  /** The kernel has what was planned. */
+  /** Called when the planned rules are in the kernel. */
   applied(): Promise<void>;
 }
 
-/** The kernel, as far as the rules of one source go. */
+/** The kernel's rules of one source. */
 export interface KernelRules<Listing, Commands> {
-  /** For people. */
+  /** For logs. */
   readonly name: string;
-  /** False when somebody has taken them away. */
+  /** False if another program has removed them. */
   has(): Promise<boolean>;
-  /** Undefined where there are none. */
+  /** Undefined if there are none. */
   list(): Promise<Listing | undefined>;
   apply(commands: Commands): Promise<void>;
 }
@@ -45,7 +45,7 @@ export interface RuleLoopOptions<Listing, Commands> {
   readonly metrics: ProxyMetrics;
   /** How often to check that the rules still exist. */
   readonly syncPeriodMs: number;
-  /** Changes wait until the last ones are that old. */
+  /** Changes are collected for this long. */
   readonly minSyncPeriodMs: number;
 }
 
@@ -56,10 +56,10 @@ export class RuleLoop<Listing, Commands> {
   readonly #options: RuleLoopOptions<Listing, Commands>;
   readonly #backoff: Backoff;
   readonly #ready: Deferred<void> = deferred();
-  /** Since when something waits to be brought to the kernel; undefined: nothing does. */
+  /** Since when a change waits to be applied; undefined: none does. */
   #queuedAt: number | undefined;
   #wake: Deferred<void> = deferred();
-  /** The kernel may have something else than was brought there. */
+  /** The kernel's rules may differ from the applied ones. */
   #isUnknown = true;
   #isFirst = true;
   #lastSync = 0;
@@ -71,17 +71,17 @@ export class RuleLoop<Listing, Commands> {
     this.#ready.promise.catch(() => undefined);
   }
 
-  /** The kernel has had everything once. */
+  /** All rules were applied once. */
   ready(): Promise<void> {
     return this.#ready.promise;
   }
 
-  /** For health: milliseconds of the clock's `now`; zero and undefined until there are some. */
+  /** For health checks, in the clock's `now`; zero and undefined at first. */
   get times(): { readonly lastSync: number; readonly queuedAt: number | undefined } {
     return { lastSync: this.#lastSync, queuedAt: this.#queuedAt };
   }
 
-  /** There is something to plan. */
+  /** Requests a plan. */
   changed(): void {
     const { clock, metrics } = this.#options;
     this.#queuedAt ??= clock.now();
@@ -89,7 +89,7 @@ export class RuleLoop<Listing, Commands> {
     this.#wake.resolve();
   }
 
-  /** To be called when everything was observed. Ends with the signal; the rules stay. */
+  /** Call it once informers have synced. Ends with the signal; the rules stay. */
   async run(signal: AbortSignal): Promise<void> {
     const { clock, log, metrics, minSyncPeriodMs, syncPeriodMs } = this.#options;
     const onAbort = () => this.#wake.resolve();
@@ -123,11 +123,11 @@ export class RuleLoop<Listing, Commands> {
     const { clock, kernel, log, metrics, source } = this.#options;
     const started = clock.monotonic();
     this.#wake = deferred();
-    // From here on changes are those of the next time.
+    // Later changes belong to the next round.
     const queuedAt = this.#queuedAt;
     this.#queuedAt = undefined;
     try {
-      // Somebody may have flushed everything.
+      // Another program may have flushed the rules.
       const isLookedFor = queuedAt === undefined && !this.#isUnknown;
       if (isLookedFor && !(await kernel.has())) {
         log.warn({ table: kernel.name }, 'kernel rules were removed; restoring them');

@@ -1,4 +1,4 @@
-/** Series of the proxy, named as those of release 1.24's. */
+/** Metrics of the proxy, with release 1.24's names. */
 import type { Registry } from 'prom-client';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { counter, exponentialBuckets, gauge, histogram } from '#daemon/metrics/metric.js';

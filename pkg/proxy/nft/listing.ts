@@ -1,9 +1,9 @@
-/** What `nft -j list table` says of a table, as far as it is compared. */
+/** Parses `nft -j list table`, as far as it is compared. */
 
 export interface TableListing {
-  /** Set → key → data, in the words of `NftElement`. */
+  /** Set → key → data, in the syntax of `NftElement`. */
   readonly sets: ReadonlyMap<string, ReadonlyMap<string, string>>;
-  /** Chain → number of its rules. */
+  /** Number of rules by chain. */
   readonly chains: ReadonlyMap<string, number>;
 }
 
@@ -19,7 +19,7 @@ interface ListedSet {
   readonly elem?: readonly unknown[];
 }
 
-/** Throws SyntaxError for what is no JSON. */
+/** Throws SyntaxError for invalid JSON. */
 export function parseListing(text: string): TableListing {
   const { nftables = [] } = JSON.parse(text) as { nftables?: readonly Listed[] };
   const sets = new Map<string, Map<string, string>>();
@@ -42,7 +42,7 @@ function elementsOf({ elem = [] }: ListedSet, isMap: boolean): Map<string, strin
   return elements;
 }
 
-/** An expression of JSON in the language of nft. */
+/** Converts a JSON expression to nft's syntax. */
 function expressionText(expression: unknown): string {
   if (typeof expression !== 'object' || expression === null) return String(expression);
   const { concat, prefix, range, elem, goto: target, jump, drop } = expression as Expression;

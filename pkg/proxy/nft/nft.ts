@@ -1,4 +1,4 @@
-/** nft(8) as a program: transactions in, listings out. */
+/** Runs nft(8): changes and lists tables. */
 import type { KernelRules } from '#proxy/loop/rule-loop.js';
 import { parseListing, type TableListing } from '#proxy/nft/listing.js';
 import type { RunWithInput } from '#proxy/program/run-program.js';
@@ -10,23 +10,23 @@ export class Nft {
     this.#run = run;
   }
 
-  /** The version's line; rejects where there is no nft. */
+  /** Version line; rejects if nft does not exist. */
   version(): Promise<string> {
     return this.#run('nft', ['--version']);
   }
 
-  /** All of it, or a rejection and nothing. */
+  /** Applies commands as one transaction. */
   async apply(commands: string): Promise<void> {
     await this.#run('nft', ['-f', '-'], commands);
   }
 
-  /** Undefined where there is no such table. */
+  /** Undefined if the table does not exist. */
   async list(table: string): Promise<TableListing | undefined> {
     if (!(await this.has(table))) return undefined;
     return parseListing(await this.#run('nft', ['-j', 'list', 'table', 'inet', table]));
   }
 
-  /** The elements of one map. */
+  /** The elements of a map. */
   async listMap(table: string, map: string): Promise<ReadonlyMap<string, string>> {
     const listing = parseListing(await this.#run('nft', ['-j', 'list', 'map', 'inet', table, map]));
     return listing.sets.get(map) ?? new Map<string, string>();
@@ -37,7 +37,7 @@ export class Nft {
     return tables.split('\n').includes(`table inet ${table}`);
   }
 
-  /** One table, for whoever keeps it. */
+  /** The kernel's rules in one table. */
   table(name: string): KernelRules<TableListing, string> {
     return {
       name,
@@ -47,7 +47,7 @@ export class Nft {
     };
   }
 
-  /** Nothing to delete is no error. */
+  /** Does nothing if the table does not exist. */
   async deleteTable(table: string): Promise<void> {
     if (await this.has(table)) await this.apply(`delete table inet ${table}\n`);
   }

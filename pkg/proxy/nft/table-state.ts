@@ -1,11 +1,11 @@
 /**
- * What a table is to be, put together from what its owners contribute, and how that differs from what the kernel has.
- * A change costs what it changes, however much else there is.
+ * Combines what owners contribute to a table, and compares it with the kernel's table. The cost of a change depends
+ * only on its own size.
  */
 import { type TableChange, changeText, isEmptyChange, type Contribution, type NftChain, type NftElement, type NftSet, type BaseTable, versionChain } from '#proxy/nft/table.js';
 import type { TableListing } from '#proxy/nft/listing.js';
 
-/** Owners of one element, the first by name in front: where two want different data, it has its way. */
+/** Claims of one element, sorted by owner: if they want different data, the first wins. */
 interface Claim {
   readonly owner: string;
   readonly element: NftElement;
@@ -22,11 +22,11 @@ const nothing: Contribution = { elements: [], chains: [] };
 export class TableState {
   readonly base: BaseTable;
   readonly #contributions = new Map<string, Contribution>();
-  /** Set → key → claim. */
+  /** Set → key → first claim. */
   readonly #claims = new Map<string, Map<string, Claim>>();
   readonly #chains = new Map<string, Counted<NftChain>>();
   readonly #sets = new Map<string, Counted<NftSet>>();
-  /** What the kernel has, of what was touched since the last change was taken; undefined: nothing. */
+  /** The kernel's content of elements touched since the last change; undefined: not in the kernel. */
   readonly #touched = new Map<string, Map<string, NftElement | undefined>>();
   readonly #touchedChains = new Map<string, boolean>();
   readonly #touchedSets = new Map<string, boolean>();
@@ -35,7 +35,7 @@ export class TableState {
     this.base = frame;
   }
 
-  /** Replaces what the owner contributed before; undefined takes it away. */
+  /** Replaces the owner's previous contribution; undefined removes it. */
   contribute(owner: string, contribution: Contribution | undefined): void {
     const old = this.#contributions.get(owner) ?? nothing;
     const now = contribution ?? nothing;
@@ -55,14 +55,14 @@ export class TableState {
     else this.#contributions.set(owner, { ...now, elements: this.#sharedWith(now.elements, before, kept) });
   }
 
-  /** Commands for what has changed since the last call; undefined: nothing. They must reach the kernel, or `differences` asked. */
+  /** Commands for changes since the last call; undefined if none. Apply them, or call `differences`. */
   takeChange(): string | undefined {
     const change = this.#change();
     this.#forgetTouched();
     return isEmptyChange(change) ? undefined : changeText(this.base.name, change);
   }
 
-  /** Commands that make the kernel's table this one; undefined: it is. Afterwards `takeChange` starts from there. */
+  /** Commands that bring the kernel's table to this state; undefined if equal. `takeChange` continues from there. */
   differences(listing: TableListing | undefined): string | undefined {
     this.#forgetTouched();
     if (listing === undefined || !this.#hasBase(listing)) {
@@ -79,7 +79,7 @@ export class TableState {
     this.#touchedSets.clear();
   }
 
-  /** The old objects stay the ones that are kept: claims hold them. */
+  /** Keeps unchanged element objects, because claims refer to them. */
   #sharedWith(
     elements: readonly NftElement[],
     before: ReadonlyMap<string, NftElement>,

@@ -1,57 +1,55 @@
-/** A table of nftables as data. Texts are in the language of nft(8); what the kernel lists is compared with them. */
+/** A table of nftables as data, in the syntax of nft(8), and the commands that change it. */
 
-/** A set or a map. */
 export interface NftSet {
   readonly name: string;
   readonly kind: 'set' | 'map';
   /** `type ipv4_addr . inet_service : verdict; flags interval;` */
   readonly declaration: string;
-  /** Packets add elements, which are therefore not compared. */
+  /** Filled by packets, so it is not compared. */
   readonly isDynamic?: boolean;
 }
 
 export interface NftChain {
   readonly name: string;
-  /** Of chains that packets come to by themselves: `type nat hook output priority -100;`. */
+  /** For base chains: `type nat hook output priority -100;`. */
   readonly hook?: string;
-  /** Each is one rule. */
+  /** One rule each. */
   readonly rules: readonly string[];
 }
 
 /** An element of a set or, with data, of a map. */
 export interface NftElement {
   readonly set: string;
-  /** `10.96.0.1 . tcp . 80`, with addresses in their canonical form. */
+  /** `10.96.0.1 . tcp . 80`, with canonical addresses. */
   readonly key: string;
   /** Empty in sets. */
   readonly data: string;
 }
 
-/** What one owner, such as a service, adds to a table. Chains and sets of the same name are the same for all owners. */
+/** What one owner, such as a service, adds. Chains and sets of the same name must be equal for all owners. */
 export interface Contribution {
   readonly elements: readonly NftElement[];
   readonly chains: readonly NftChain[];
   readonly sets?: readonly NftSet[];
 }
 
-/** What is in a table always. */
+/** Content that a table always has. */
 export interface BaseTable {
-  /** Of the family `inet`. */
+  /** Name in the family `inet`. */
   readonly name: string;
   readonly sets: readonly NftSet[];
   readonly chains: readonly NftChain[];
-  /** Tables of another version are made anew: rules are not compared word by word. */
+  /** Tables of another version are recreated; rules are not compared word by word. */
   readonly version: string;
 }
 
-/** Name of the empty chain that tells a table's version. */
+/** Name of the empty chain that stores a table's version. */
 export function versionChain({ version }: BaseTable): string {
   return `version-${version}`;
 }
 
-/** The commands of nft(8) that change a table, in the order in which one transaction may have them. */
 
-/** All of it happens, or nothing. */
+/** A change of a table, applied as one transaction. */
 export interface TableChange {
   readonly addSets: readonly NftSet[];
   readonly addChains: readonly NftChain[];
@@ -72,7 +70,7 @@ export function changeText(table: string, change: TableChange): string {
     lines.push(`add ${kind} ${place} ${name} { ${declaration} }`);
   for (const { name, hook } of change.addChains) {
     lines.push(`add chain ${place} ${name}${hook === undefined ? '' : ` { ${hook} }`}`);
-    // One of the same name may be there with other rules.
+    // A chain of this name may exist with other rules.
     lines.push(`flush chain ${place} ${name}`);
   }
   for (const { name, rules } of change.addChains) {
@@ -82,14 +80,14 @@ export function changeText(table: string, change: TableChange): string {
   pushElements(lines, `add element ${place}`, change.addElements, ({ key, data }) =>
     data === '' ? key : `${key} : ${data}`,
   );
-  // They may lead to each other.
+  // Chains may refer to each other.
   for (const name of change.deleteChains) lines.push(`flush chain ${place} ${name}`);
   for (const name of change.deleteChains) lines.push(`delete chain ${place} ${name}`);
   for (const name of change.deleteSets) lines.push(`delete set ${place} ${name}`);
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** One command for each set. */
+/** One command per set. */
 function pushElements(
   lines: string[],
   command: string,

@@ -1,11 +1,11 @@
-/** A network policy as what it lets through, and the selections that it names. Pure. */
+/** Compiles a network policy to allowances and selections. Pure. */
 import type { NetworkPolicy, NetworkPolicyPeer, NetworkPolicyPort } from '#api/networking/v1/types.gen.js';
 import { parseCIDR } from '#apimachinery/net/ip.js';
 import { selectorFromObject } from '#apimachinery/selectors/labels.js';
 import type { Allowance, Peer, PortRange } from '#proxy/policies/model.js';
 import { type SelectedPod, type Selection, selectionOf } from '#proxy/policies/selection.js';
 
-/** Port number of a container port by its name; undefined: the pod has none. */
+/** Resolves a container port's name; undefined if the pod has no such port. */
 export type NamedPort = (name: string, protocol: string) => number | undefined;
 
 export interface CompiledPolicy {
@@ -13,17 +13,17 @@ export interface CompiledPolicy {
   readonly key: string;
   readonly selects: (pod: SelectedPod) => boolean;
   readonly selections: readonly Selection[];
-  /** What a pod may take, whose own ports names mean; undefined: the policy is not about that. */
+  /** Allowances for a pod, whose port names are resolved; undefined: the policy does not restrict ingress. */
   readonly ingress: ((ports: NamedPort) => readonly Allowance[]) | undefined;
   readonly egress: readonly Allowance[] | undefined;
-  /** Why it lets nothing through; undefined: it does what it says. */
+  /** Why the policy blocks all traffic; undefined if it was compiled completely. */
   readonly problem: string | undefined;
 }
 
-/** Combinations of peers and ports, each of which is a rule of the kernel. */
+/** Limit of combinations of peers and ports; each becomes a kernel rule. */
 const maxCombinations = 20_000;
 
-/** Throws for a policy with a selector that is none. */
+/** Throws for an invalid selector. */
 export function compilePolicy({ metadata, spec }: NetworkPolicy): CompiledPolicy {
   const { name = '', namespace = '' } = metadata;
   const selector = selectorFromObject(spec?.podSelector ?? {});
@@ -70,7 +70,7 @@ class RuleCompiler {
     this.#selections = selections;
   }
 
-  /** Without any: everybody. */
+  /** An empty list allows every peer. */
   peers(peers: readonly NetworkPolicyPeer[]): (Peer | undefined)[] {
     if (peers.length === 0) return [undefined];
     return peers.flatMap(({ ipBlock, namespaceSelector, podSelector }): Peer[] => {
@@ -79,7 +79,7 @@ class RuleCompiler {
     });
   }
 
-  /** A port's name means another number in each pod that traffic goes to. */
+  /** A port name may have another number in each destination pod. */
   egress(to: readonly NetworkPolicyPeer[], ports: readonly NetworkPolicyPort[]): Allowance[] {
     const named = ports.filter(({ port }) => typeof port === 'string');
     const numbered = ports.filter(({ port }) => typeof port !== 'string');
@@ -95,7 +95,7 @@ class RuleCompiler {
     const everybody: NetworkPolicyPeer = { namespaceSelector: {} };
     for (const { port, protocol = 'TCP' } of named) {
       for (const { ipBlock, namespaceSelector, podSelector } of to.length === 0 ? [everybody] : to) {
-        // Addresses outside of the cluster have no named ports.
+        // Addresses outside the cluster have no named ports.
         if (ipBlock !== undefined) continue;
         const selection = this.#select({ namespaceSelector, podSelector, port: { name: String(port), protocol } });
         allowed.push({ peer: { selection }, ports: undefined });
@@ -122,14 +122,14 @@ function blockPeer(cidr: string, except: readonly string[]): Peer[] {
   return [{ block, except: inner.filter(({ family }) => family === block.family) }];
 }
 
-/** Without any: every port. */
+/** An empty list allows every port. */
 function portRanges(ports: readonly NetworkPolicyPort[], named: NamedPort): (PortRange | undefined)[] {
   if (ports.length === 0) return [undefined];
   return ports.flatMap(({ endPort, port, protocol = 'TCP' }): PortRange[] => {
     const transport = protocol.toLowerCase();
     if (port === undefined) return [{ transport, numbers: undefined }];
     const first = typeof port === 'number' ? port : named(port, protocol);
-    // A pod without such a port takes nothing there.
+    // A pod without the named port receives no traffic for it.
     if (first === undefined) return [];
     return [{ transport, numbers: { first, last: Math.max(first, endPort ?? first) } }];
   });

@@ -1,4 +1,4 @@
-/** What policies let through, whatever the program that sees to it. */
+/** Allowances of network policies, independent of the backend. */
 import type { IPBlock } from '#apimachinery/net/ip.js';
 import type { RuleState } from '#proxy/loop/rule-loop.js';
 import type { Selection } from '#proxy/policies/selection.js';
@@ -7,7 +7,7 @@ import type { Family } from '#proxy/services/proxy-settings.js';
 export type Direction = 'ingress' | 'egress';
 export const directions: readonly Direction[] = ['ingress', 'egress'];
 
-/** Who is at the other end. */
+/** The remote end. */
 export type Peer =
   | { readonly block: IPBlock /** Of the block's family. */; readonly except: readonly IPBlock[] }
   | { readonly selection: Selection };
@@ -15,41 +15,40 @@ export type Peer =
 export interface PortRange {
   /** `tcp`, `udp` or `sctp`. */
   readonly transport: string;
-  /** Undefined: all ports of the protocol. */
+  /** Undefined: all ports. */
   readonly numbers: { readonly first: number; readonly last: number } | undefined;
 }
 
-/** Packets pass that match both. */
+/** Allows packets that match both peer and ports. */
 export interface Allowance {
-  /** Undefined: everybody. */
+  /** Undefined: any peer. */
   readonly peer: Peer | undefined;
-  /** Undefined: every port of every protocol, or the one that the peer's selection names. */
+  /** Undefined: any port, or the named port of the peer's selection. */
   readonly ports: PortRange | undefined;
 }
 
-/** That an address is one of those that a selection selects. */
+/** An address belongs to a selection. */
 export interface Membership {
   readonly selection: Selection;
   readonly family: Family;
   readonly address: string;
-  /** Where the selection is about a port: the one that this pod has under its name. */
+  /** The pod's number of the selection's named port. */
   readonly port: { readonly transport: string; readonly number: number } | undefined;
 }
 
-/** What one pod has to do with policies. */
+/** How policies concern one pod. */
 export interface PodPlan {
   readonly addresses: readonly { readonly family: Family; readonly address: string }[];
   readonly memberships: readonly Membership[];
-  /** What each of its policies lets through; a direction that none is about is missing: there everything may pass. */
+  /** Allowances of each policy, by direction; a direction without policies is absent and unrestricted. */
   readonly isolated: Readonly<Partial<Record<Direction, readonly (readonly Allowance[])[]>>>;
 }
 
-/** The kernel's rules of network policies, whatever the program by which they are made. */
 
 export interface PolicyTable<Listing, Commands> {
   readonly state: RuleState<Listing, Commands>;
-  /** Those that policies name, each once; before the plans that name them. */
+  /** All selections that policies use, before the plans that use them. */
   select(selections: readonly Selection[]): void;
-  /** Replaces the rules of a pod, by its key; undefined takes them away. */
+  /** Replaces a pod's rules; undefined removes them. */
   contribute(pod: string, plan: PodPlan | undefined): void;
 }

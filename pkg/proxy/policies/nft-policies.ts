@@ -1,4 +1,4 @@
-/** The rules of network policies as a table of nftables. */
+/** Network policy rules as a table of nftables. */
 
 import { createHash } from 'node:crypto';
 import type { TableListing } from '#proxy/nft/listing.js';
@@ -10,7 +10,7 @@ import { familyName } from '#proxy/services/chains.js';
 import { disjointBlocks, rangeText } from '#proxy/services/addresses.js';
 import { type Family, families } from '#proxy/services/proxy-settings.js';
 
-/** Owner of the sets; those of pods are their keys, which have a slash. */
+/** Owner of the sets; pods' keys contain a slash. */
 const setsOwner = 'sets';
 
 export class NftPolicies implements PolicyTable<TableListing, string> {
@@ -30,7 +30,7 @@ export class NftPolicies implements PolicyTable<TableListing, string> {
   }
 }
 
-/** What a pod adds to the table. Pure. */
+/** A pod's contribution to the table. Pure. */
 export function podTable({ addresses, isolated, memberships }: PodPlan): Contribution {
   const elements = memberships.map(memberElement);
   const chains = new Map<string, NftChain>();
@@ -49,7 +49,7 @@ export function podTable({ addresses, isolated, memberships }: PodPlan): Contrib
   return { elements, chains: [...chains.values()] };
 }
 
-/** The pod's chain, and those of its policies: pods with the same ones share all of them. */
+/** The pod's chain and its policies' chains; pods with equal policies share them. */
 function isolation(direction: Direction, policies: readonly (readonly Allowance[])[]): [NftChain, ...NftChain[]] {
   const ruled = policies.map((allowed) => allowed.flatMap((each) => allowanceRules(each, direction)));
   const chains = ruled
@@ -80,10 +80,10 @@ function peerMatches(peer: Peer | undefined, side: 'saddr' | 'daddr'): string[][
   const { block, except } = peer;
   const at = `${block.family === 4 ? 'ip' : 'ip6'} ${side}`;
   const [first, ...others] = disjointBlocks(except).map(rangeText);
-  // Also where the block is everything, it is of one family.
+  // Even a block of all addresses has one family.
   const within = `${at} ${rangeText(block)}`;
   if (first === undefined) return [[within]];
-  // One comparison for them all: a rule takes few.
+  // One comparison for all exceptions: a rule can have only a few.
   return [[within, `${at} != ${others.length === 0 ? first : `{ ${[first, ...others].join(', ')} }`}`]];
 }
 
@@ -108,9 +108,8 @@ function memberElement({ address, family, port, selection }: Membership): NftEle
 }
 
 /**
- * The part of the policies' table of nftables that is there without any policy. Traffic that a pod sends is judged
- * first, then what a pod is to take; both see the addresses of pods, since services have been translated before. What
- * the node itself sends its pods passes neither.
+ * Content of the policies' table without any policy. Traffic sent by pods is checked first, then traffic received; both
+ * after services were translated to pod addresses. Traffic from the node itself to its pods is not checked.
  */
 function policiesBaseTable(name: string): BaseTable {
   const sets = families.flatMap(familySets);
@@ -128,7 +127,7 @@ function policiesBaseTable(name: string): BaseTable {
   return { name, sets, chains, version };
 }
 
-/** Connections that are there stay; neighbours of IPv6 find each other; pods reach themselves. */
+/** Established connections, IPv6 neighbour discovery, and pods that reach themselves. */
 const always: readonly string[] = [
   'ct state established,related accept',
   'icmpv6 type { nd-neighbor-solicit, nd-neighbor-advert, nd-router-solicit, nd-router-advert } accept',

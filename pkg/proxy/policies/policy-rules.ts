@@ -1,4 +1,4 @@
-/** Follows network policies, pods and namespaces, and says what is to be in the kernel's rules for them. */
+/** Follows network policies, pods and namespaces, and plans their kernel rules. */
 import { namespaces, pods } from '#api/core/v1/resources.gen.js';
 import type { Namespace, Pod } from '#api/core/v1/types.gen.js';
 import { networkpolicies } from '#api/networking/v1/resources.gen.js';
@@ -27,7 +27,7 @@ export class PolicyRules<Listing, Commands> implements RuleSource<Listing, Comma
   readonly #pods: Informer<Pod>;
   readonly #namespaces: Informer<Namespace>;
   readonly #dirtyPods = new Set<string>();
-  /** A policy, or the labels of a namespace, have changed: every pod is looked at again. */
+  /** A policy or a namespace's labels changed: plan every pod again. */
   #isAllDirty = true;
   #context: PolicyContext;
 
@@ -57,7 +57,7 @@ export class PolicyRules<Listing, Commands> implements RuleSource<Listing, Comma
     };
     const pod = (object: Pod) => {
       this.#dirtyPods.add(keyOf(object));
-      // Without policies nothing depends on pods.
+      // Without policies pods do not matter.
       if (this.#policies.size > 0) changed();
     };
     const sameLabels = (a: Namespace, b: Namespace) =>
@@ -77,11 +77,11 @@ export class PolicyRules<Listing, Commands> implements RuleSource<Listing, Comma
   }
 
   adopt(): void {
-    // Nothing is remembered in the kernel.
+    // The kernel's rules carry no state to adopt.
   }
 
   async applied(): Promise<void> {
-    // Connections that are there may stay.
+    // Established connections stay.
   }
 
   plan(): void {
@@ -104,7 +104,7 @@ export class PolicyRules<Listing, Commands> implements RuleSource<Listing, Comma
         if (each.problem !== undefined)
           this.#options.log.error({ policy: each.key, problem: each.problem }, 'network policy blocks all traffic');
       } catch (error) {
-        // Whoever wrote it meant to keep something out: what it selects is not known, so nothing of it holds.
+        // An invalid selector leaves unknown which pods it selects, so the whole policy is skipped.
         this.#options.log.error({ err: error, policy: keyOf(policy) }, 'cannot enforce a network policy');
       }
     }
@@ -116,7 +116,7 @@ export class PolicyRules<Listing, Commands> implements RuleSource<Listing, Comma
   }
 }
 
-/** What policies look at, of a pod: each node keeps those of the whole cluster. */
+/** Keeps only what policies use: each node caches the pods of the whole cluster. */
 function keepForPolicies({ metadata, spec, status }: Pod): Pod {
   const { labels, name, namespace, resourceVersion, uid } = metadata;
   return {
@@ -139,15 +139,15 @@ function keepForPolicies({ metadata, spec, status }: Pod): Pod {
 
 export interface PolicyContext {
   readonly policies: readonly CompiledPolicy[];
-  /** Those of all policies, each once. */
+  /** Selections of all policies, each once. */
   readonly selections: readonly Selection[];
   readonly nodeNames: ReadonlySet<string>;
   readonly namespaceLabels: (namespace: string) => Labels;
 }
 
 /**
- * What one pod has to do with policies: the selections that its addresses are in, and what it may send and take.
- * Pure. Undefined for pods that have no addresses of their own (any more).
+ * How policies concern a pod: its memberships in selections, and its allowances. Pure. Undefined for pods without an
+ * address of their own.
  */
 export function planPod(pod: Pod, context: PolicyContext): PodPlan | undefined {
   const { metadata, spec, status } = pod;

@@ -1,10 +1,10 @@
-/** The programs by which the kernel is told of rules. */
+/** Runs the programs that change kernel rules. */
 import { spawn } from 'node:child_process';
 
-/** Runs a program with a text to read, and returns what it prints; rejects when it fails. */
+/** Runs a program with input and returns its output; rejects if it fails. */
 export type RunWithInput = (program: string, args: readonly string[], input?: string) => Promise<string>;
 
-/** A program failed: `message` has what it said. */
+/** A program failed; the message contains its error output. */
 export class ProgramError extends Error {
   readonly code: number | null;
 
@@ -16,12 +16,12 @@ export class ProgramError extends Error {
 }
 
 const timeoutMs = 60_000;
-/** Of an error: nft repeats the line that it does not like, which may have a hundred thousand elements. */
+/** Limit of error output: nft repeats a rejected line, which may have a hundred thousand elements. */
 const maxErrorBytes = 2000;
 
 export const runWithInput: RunWithInput = (program, args, input = '') =>
   new Promise((resolve, reject) => {
-    // The timer of spawn's own option would go on after a program was not found, and hold this process until then.
+    // spawn's own timeout would keep running after a program was not found, and hold this process.
     const signal = AbortSignal.timeout(timeoutMs);
     const child = spawn(program, [...args], { stdio: ['pipe', 'pipe', 'pipe'], signal });
     const output: Buffer[] = [];
@@ -30,7 +30,7 @@ export const runWithInput: RunWithInput = (program, args, input = '') =>
     child.stderr.on('data', (part: Buffer) => {
       if (errors.length < maxErrorBytes) errors += part.toString().slice(0, maxErrorBytes);
     });
-    // It may end before it has read everything; its exit code tells.
+    // The program may end before it has read its input; the exit code tells.
     child.stdin.on('error', () => undefined);
     child.once('error', (error) => {
       reject(signal.aborted ? new ProgramError(`${program} has not ended for ${timeoutMs / 1000} s`, null) : error);

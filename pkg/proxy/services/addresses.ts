@@ -1,15 +1,15 @@
-/** Addresses and ranges by their family. */
+/** Addresses and ranges by family. */
 import { canonicalAddress, ipFamily, blockHolds, formatAddress, type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
 import type { Family } from '#proxy/services/proxy-settings.js';
 
-/** Of an address or of a range (`10.0.0.0/8`); undefined for what is neither. */
+/** Family of an address or range (`10.0.0.0/8`); undefined for other text. */
 export function familyOf(text: string): Family | undefined {
   const family = ipFamily(text.split('/')[0] ?? '');
   if (family === 0) return undefined;
   return family === 4 ? 'IPv4' : 'IPv6';
 }
 
-/** The addresses of one family, canonical, each once. */
+/** The addresses of one family, canonical and without duplicates. */
 export function addressesOf(family: Family, ...lists: readonly (readonly (string | undefined)[])[]): string[] {
   const addresses = new Set<string>();
   for (const address of lists.flat()) {
@@ -20,9 +20,8 @@ export function addressesOf(family: Family, ...lists: readonly (readonly (string
   return [...addresses];
 }
 
-/** The ranges of `loadBalancerSourceRanges` as a set of the kernel takes them: none within another. */
 
-/** `all` when one of them is everything. */
+/** `loadBalancerSourceRanges` as disjoint ranges, as kernel sets require; `all` if one range covers everything. */
 export function coveringRanges(ranges: readonly string[], family: Family): readonly string[] | 'all' {
   const bits = family === 'IPv4' ? 4 : 6;
   const blocks = ranges.flatMap((range) => {
@@ -33,9 +32,9 @@ export function coveringRanges(ranges: readonly string[], family: Family): reado
   return disjointBlocks(blocks).map(rangeText);
 }
 
-/** Those that are within no other, each once, in their order. */
+/** Blocks that are not within another, in their order and without duplicates. */
 export function disjointBlocks(blocks: readonly IPBlock[]): IPBlock[] {
-  // A block comes after those that hold it, and nothing else is in between.
+  // Sorted, each block directly follows those that contain it.
   const sorted = [...blocks].sort(
     (a, b) => a.family - b.family || Buffer.compare(a.base, b.base) || a.prefix - b.prefix,
   );

@@ -1,40 +1,40 @@
 /**
- * The chains that packets for services come to. Services with as many endpoints share one, so that there are few of
- * them, and their names tell all that is in them.
+ * Chains that handle packets of services. Services with equal numbers of endpoints share a chain, so there are few, and
+ * the name defines the content.
  */
 import { createHash } from 'node:crypto';
 import type { NftChain, NftSet } from '#proxy/nft/table.js';
 import type { Family, Protocol, ProxySettings } from '#proxy/services/proxy-settings.js';
 
-/** How a packet for a service is passed on. */
+/** How packets of a service are handled. */
 export interface PickedBy {
   readonly family: Family;
   readonly protocol: Protocol;
-  /** By its address, or by its port at any address of the node. */
+  /** Matched by address, or by port at any address of the node. */
   readonly by: 'address' | 'node-port';
-  /** `local`: from outside to endpoints of this node; pods and the node itself reach all endpoints there, too. */
+  /** `local`: external clients reach endpoints of this node; pods and the node itself reach all. */
   readonly to: 'cluster' | 'external' | 'local';
   /** Number of endpoints. */
   readonly count: number;
-  /** Number of those of this node, for `local`. */
+  /** Number of endpoints on this node, for `local`. */
   readonly localCount?: number;
-  /** Where clients stay at their endpoints: of the map that remembers them. */
+  /** For session affinity: name of the map that remembers clients. */
   readonly affinity?: string | undefined;
 }
 
-/** Endpoints of this node have their places from here on. */
+/** First slot of endpoints on this node. */
 export const firstLocalSlot = 65_536;
 
 const digit = (family: Family): '4' | '6' => (family === 'IPv4' ? '4' : '6');
 
-/** `services4`: the set or map of a family. */
+/** Name of a family's set or map: `services4`. */
 export function familyName(name: string, family: Family): string {
   return `${name}${digit(family)}`;
 }
 
 /**
- * The map of endpoints. Each protocol has one: nft 1.0 takes ports of any protocol for no type of data, and looks at a
- * packet's protocol first where it is the port of one.
+ * Name of the map of endpoints, one per protocol: nft 1.0 has no data type for ports of any protocol, and checks a
+ * packet's protocol for a specific one.
  */
 export function endpointsMap(by: PickedBy['by'], family: Family, protocol: Protocol): string {
   return `${familyName(by === 'address' ? 'endpoints' : 'node-port-endpoints', family)}-${protocol.toLowerCase()}`;
@@ -45,7 +45,7 @@ const header = (family: Family): 'ip' | 'ip6' => (family === 'IPv4' ? 'ip' : 'ip
 const setMark = ({ masqueradeBit }: ProxySettings): string =>
   `meta mark set meta mark | 0x${(2 ** masqueradeBit).toString(16).padStart(8, '0')}`;
 
-/** The chain of a pick, first, and those that it leads to. */
+/** The pick's chain, followed by chains that it refers to. */
 export function pickChains(pick: PickedBy, settings: ProxySettings): [NftChain, ...NftChain[]] {
   const name = chainName(pick);
   const cidr = settings.clusterCIDRs[pick.family];
@@ -56,7 +56,7 @@ export function pickChains(pick: PickedBy, settings: ProxySettings): [NftChain, 
   const fromNode = everywhere('external');
   const { localCount = 0 } = pick;
   const rules = [
-    // Whoever is inside reaches all endpoints: nobody's balancer has chosen this node for it.
+    // Clients in the cluster reach all endpoints: no load balancer has chosen this node for them.
     ...(cidr === undefined || pick.count === 0 ? [] : [`${ip} saddr ${cidr} goto ${fromPods.name}`]),
     ...(pick.count === 0 ? [] : [`fib saddr type local goto ${fromNode.name}`]),
     ...(localCount === 0 ? ['drop'] : choice(pick, localCount, firstLocalSlot)),
@@ -85,7 +85,7 @@ function sourceRules(pick: PickedBy, settings: ProxySettings): string[] {
   return cidr === undefined ? [] : [...refused, `${ip} saddr != ${cidr} ${mark}`];
 }
 
-/** One of so many, by its number. */
+/** Chooses an endpoint by a random slot. */
 function choice({ affinity, by, family, protocol }: PickedBy, count: number, offset = 0): string[] {
   const ip = header(family);
   const key = by === 'address' ? `${ip} daddr . meta l4proto . th dport` : 'meta l4proto . th dport';
@@ -99,7 +99,7 @@ function choice({ affinity, by, family, protocol }: PickedBy, count: number, off
   ];
 }
 
-/** Names the map that remembers the clients of a service port. */
+/** Name of the map that remembers the clients of a service port. */
 export function affinityName(family: Family, port: string): string {
   const id = createHash('sha256').update(port).digest('hex').slice(0, 12);
   return `${familyName('affinity', family)}-${id}`;
@@ -107,15 +107,15 @@ export function affinityName(family: Family, port: string): string {
 
 const maxClients = 262_144;
 
-/** Where a rule may speak of ports. */
+/** Protocols that have ports. */
 const ports = 'meta l4proto { tcp, udp, sctp }';
 
-/** The map of ports beside a map of addresses: nft 1.0 has no room for both in one of IPv6. */
+/** Name of the map of ports beside a map of addresses: nft 1.0 cannot store both in one IPv6 map. */
 export function portsOf(map: string): string {
   return `${map}-ports`;
 }
 
-/** The client's address → its endpoint's address, and its port. */
+/** Maps a client's address to its endpoint's address, and to its port. */
 export function affinityMaps(family: Family, name: string): NftSet[] {
   const address = family === 'IPv4' ? 'ipv4_addr' : 'ipv6_addr';
   const map = (of: string, data: string): NftSet => ({
@@ -127,11 +127,11 @@ export function affinityMaps(family: Family, name: string): NftSet[] {
   return [map(name, address), map(portsOf(name), 'inet_service')];
 }
 
-/** Remembers where a client was sent, for so many seconds after its last connection. */
+/** Remembers a client's endpoint until this many seconds after its last connection. */
 export function rememberChain(family: Family, map: string, seconds: number): NftChain {
   const ip = header(family);
   const client = `${ip} saddr timeout ${seconds}s`;
   const rule = `update @${map} { ${client} : ${ip} daddr } update @${portsOf(map)} { ${client} : th dport }`;
-  // The number of seconds is in its name, as chains of one name are one.
+  // The name contains the seconds, since equal names must have equal rules.
   return { name: `remember-${map}-${seconds}`, rules: [`${ports} ${rule}`] };
 }

@@ -1,12 +1,12 @@
 /**
- * Flows without connections go where their first packet went, for as long as they last: when an endpoint goes away, or
- * the first one comes, the kernel's memory of them has to go, too.
+ * Deletes stale conntrack entries. Connectionless flows follow their first packet: when an endpoint disappears, or the
+ * first one appears, the kernel must forget them.
  */
 import type { Logger } from '#daemon/log/logger.js';
 import { ProgramError, type RunWithInput } from '#proxy/program/run-program.js';
 import type { Frontend } from '#proxy/services/routes.js';
 
-/** Arguments of conntrack(8) for what a service's change leaves behind. Pure. */
+/** Arguments of conntrack(8) for the flows that a change makes stale. Pure. */
 export function staleFlows(before: readonly Frontend[], after: readonly Frontend[]): string[][] {
   const now = new Map(after.map((frontend) => [placeOf(frontend), frontend]));
   const flows: string[][] = [];
@@ -20,7 +20,7 @@ export function staleFlows(before: readonly Frontend[], after: readonly Frontend
   }
   const old = new Map(before.map((frontend) => [placeOf(frontend), frontend]));
   for (const frontend of after) {
-    // Until now such packets were refused or went on untranslated.
+    // Such packets were rejected or not translated before.
     const had = old.get(placeOf(frontend))?.targets.length ?? 0;
     if (frontend.protocol !== 'TCP' && had === 0 && frontend.targets.length > 0) flows.push(flowsTo(frontend));
   }
@@ -40,7 +40,7 @@ function flowsTo({ address, family, port, protocol }: Frontend): string[] {
   return ['--family', family.toLowerCase(), '--proto', protocol.toLowerCase(), ...to, '--dport', String(port)];
 }
 
-/** conntrack says so when there is nothing to delete. */
+/** conntrack's message when nothing matched. */
 const nothingDeleted = /0 flow entries have been deleted/;
 
 export class Conntrack {
@@ -54,13 +54,13 @@ export class Conntrack {
     this.#log = log;
   }
 
-  /** One after the other, while the rules go on. What fails is told: stale flows end by themselves, later. */
+  /** Deletes flows in the background, one by one. Failures are logged: stale flows expire anyway. */
   forget(flows: readonly (readonly string[])[]): void {
     if (flows.length === 0 || this.#isMissing) return;
     this.#work = this.#work.then(() => this.#forget(flows));
   }
 
-  /** Resolves when all that was to be forgotten is. */
+  /** Resolves when all requested deletions are done. */
   async idle(): Promise<void> {
     await this.#work;
   }

@@ -1,4 +1,4 @@
-/** Which endpoints of a service port traffic goes to, as release 1.24 chooses them. Pure. */
+/** Chooses the endpoints of a service port, as release 1.24 does. Pure. */
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { Family, NodeView, Protocol } from '#proxy/services/proxy-settings.js';
@@ -8,23 +8,23 @@ export interface Endpoint {
   readonly address: string;
   readonly port: number;
   readonly isReady: boolean;
-  /** As `isReady`, also while it ends. */
+  /** Like `isReady`, but also true while terminating. */
   readonly isServing: boolean;
   readonly isTerminating: boolean;
-  /** On a node whose network this is. */
+  /** On one of the nodes that share this network. */
   readonly isLocal: boolean;
-  /** That should use it; undefined: it has no hint. */
+  /** Zones that should use it; undefined without hints. */
   readonly zones: readonly string[] | undefined;
 }
 
 export interface PortQuery {
-  /** Of the service's port; empty for the only one. */
+  /** Name of the service port; empty for an unnamed one. */
   readonly portName: string;
   readonly protocol: Protocol;
   readonly family: Family;
 }
 
-/** The endpoints of a port in all slices of its service, each once, in the order of their addresses. */
+/** Endpoints of a port in all slices of a service, without duplicates, sorted by address. */
 export function endpointsOf(slices: readonly EndpointSlice[], query: PortQuery, node: NodeView): Endpoint[] {
   const byTarget = new Map<string, Endpoint>();
   for (const { addressType, endpoints, ports = [] } of slices) {
@@ -47,7 +47,7 @@ export function endpointsOf(slices: readonly EndpointSlice[], query: PortQuery, 
         };
         const key = targetOf(endpoint);
         const existing = byTarget.get(key);
-        // A pod that ends may be in one slice still while its successor's is there.
+        // A terminating pod and its successor may appear in different slices.
         if (existing === undefined || (!existing.isReady && endpoint.isReady)) byTarget.set(key, endpoint);
       }
     }
@@ -55,7 +55,7 @@ export function endpointsOf(slices: readonly EndpointSlice[], query: PortQuery, 
   return [...byTarget.values()].sort((a, b) => (targetOf(a) < targetOf(b) ? -1 : 1));
 }
 
-/** In the language of nft. */
+/** In nft's syntax. */
 export function targetOf({ address, port }: Pick<Endpoint, 'address' | 'port'>): string {
   return `${address} . ${port}`;
 }
@@ -63,17 +63,17 @@ export function targetOf({ address, port }: Pick<Endpoint, 'address' | 'port'>):
 export interface TrafficPolicy {
   readonly isInternalLocal: boolean;
   readonly isExternalLocal: boolean;
-  /** It has addresses or ports for those outside. */
+  /** Whether the service has external addresses or ports. */
   readonly isExternal: boolean;
-  /** Value of the annotation about hints. */
+  /** Value of the topology hints annotation. */
   readonly hints: string;
 }
 
 export interface Reachable {
-  /** Of all nodes. */
+  /** Endpoints of all nodes. */
   readonly cluster: readonly Endpoint[];
   readonly local: readonly Endpoint[];
-  /** Whether somebody somewhere answers: packets that reach nobody here are then dropped instead of refused. */
+  /** Whether any endpoint exists: packets without a reachable one are dropped then instead of rejected. */
   readonly hasAny: boolean;
 }
 
@@ -96,7 +96,7 @@ export function reachable(
   const zone = gates.topologyAwareHints && hintsAreOn(policy.hints) ? usableZone(ready, node.zone) : undefined;
   const near = zone === undefined ? ready : ready.filter(({ zones = [] }) => zones.includes(zone));
   return {
-    // Those that end are better than none, wherever they are.
+    // Terminating endpoints are better than none.
     cluster: near.length > 0 ? near : ending,
     local: local.length > 0 ? local : ending.filter(({ isLocal }) => isLocal),
     hasAny,
@@ -107,7 +107,7 @@ function hintsAreOn(annotation: string): boolean {
   return annotation === 'Auto' || annotation === 'auto';
 }
 
-/** The node's zone where hints can be followed: every ready endpoint has some, and one is for the zone. */
+/** The node's zone if hints can be used: all ready endpoints have hints, and one includes the zone. */
 function usableZone(ready: readonly Endpoint[], zone: string | undefined): string | undefined {
   if (zone === undefined || zone === '') return undefined;
   if (ready.some(({ zones = [] }) => zones.length === 0)) return undefined;

@@ -1,4 +1,6 @@
-/** The ports at which load balancers ask whether a node has endpoints of a service, with the answers of release 1.24. */
+/**
+ * Health check ports for load balancers: whether this node has endpoints of a service, with release 1.24's responses.
+ */
 import type { FastifyInstance } from 'fastify';
 import type { Logger } from '#daemon/log/logger.js';
 import { answerAlways, listenPlainly, plainApp } from '#daemon/serving/plain-http.js';
@@ -18,14 +20,14 @@ interface Listening {
 export class HealthCheckPorts {
   readonly #log: Logger;
   readonly #listening = new Map<number, Listening>();
-  /** A port that one service gives up may be another's next. */
+  /** Completed closes: a port may move from one service to another. */
   #ended: Promise<unknown> = Promise.resolve();
 
   constructor(log: Logger) {
     this.#log = log;
   }
 
-  /** One service after the other, by its key; undefined: it has no such port any more. */
+  /** Sets a service's check; undefined removes it. */
   set(key: string, check: HealthCheckPort | undefined): void {
     for (const [port, { check: old, app }] of this.#listening) {
       if (`${old.namespace}/${old.name}` !== key || port === check?.port) continue;

@@ -1,7 +1,7 @@
 /**
- * The part of the services' table that is there without any service. The path of a packet: it is compared with the
- * sources that may reach its address, finds its service by address or node port in one map, an endpoint by a random
- * number in another, and is masqueraded at the end where its answer would not come back this way otherwise.
+ * Content of the services' table without any service. A packet is matched against allowed sources, finds its service by
+ * address or node port in one map and an endpoint by a random number in another, and is finally masqueraded if the
+ * reply would not return through this node.
  */
 import { createHash } from 'node:crypto';
 import type { NftChain, NftSet, BaseTable } from '#proxy/nft/table.js';
@@ -12,7 +12,7 @@ import { type Family, families, type ProxySettings, protocols } from '#proxy/ser
 export function servicesBaseTable(settings: ProxySettings): BaseTable {
   const sets = families.flatMap(familySets);
   const chains = baseChains(settings);
-  // Chains that services share are the same as long as this is.
+  // Shared chains are part of the version, too.
   const samples = families.flatMap((family) => [
     ...pickChains(
       { family, protocol: 'TCP', by: 'address', to: 'local', count: 2, localCount: 1, affinity: 'a' },
@@ -110,7 +110,7 @@ function baseChains(settings: ProxySettings): NftChain[] {
       rules: [
         `meta mark & ${bit} == ${bit} jump masquerade-marked`,
         ...each((family, ip) => [
-          // A pod that reaches itself would take the answer for somebody else's.
+          // A pod that reaches itself through the service would not recognize the reply.
           `${ip} saddr . ${ip} daddr @${familyName('hairpin', family)} ct status dnat masquerade fully-random`,
         ]),
         ...(isBridgeUnfiltered
@@ -141,7 +141,7 @@ function baseChains(settings: ProxySettings): NftChain[] {
       name: 'filter-input',
       hook: 'type filter hook input priority 0;',
       rules: [
-        // Node ports at 127.0.0.1 need packets from there to be routed; nobody else may send such.
+        // Node ports at 127.0.0.1 require routing of loopback addresses; drop such packets from outside.
         'iifname != "lo" ip daddr 127.0.0.0/8 ct state new drop',
         'ct state new jump no-endpoints',
       ],
@@ -149,14 +149,14 @@ function baseChains(settings: ProxySettings): NftChain[] {
     {
       name: 'filter-forward',
       hook: 'type filter hook forward priority 0;',
-      // What connection tracking does not know would be answered under an address that the client never asked.
+      // A reply without conntrack state would carry an address that the client does not know.
       rules: ['ct state invalid drop', 'ct state new jump no-endpoints'],
     },
     { name: 'filter-output', hook: 'type filter hook output priority 0;', rules: ['ct state new jump no-endpoints'] },
   ];
 }
 
-/** Of the chains that look up node ports: returns where they are closed. */
+/** Returns from node port lookup for addresses where node ports are closed. */
 function nodePortRules({ nodePortAddresses }: ProxySettings): string[] {
   if (nodePortAddresses.length === 0) return [];
   return families.map((family) => {

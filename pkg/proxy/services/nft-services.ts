@@ -1,4 +1,4 @@
-/** The rules of services as a table of nftables. */
+/** Service rules as a table of nftables. */
 import type { TableListing } from '#proxy/nft/listing.js';
 import type { Nft } from '#proxy/nft/nft.js';
 import { TableState } from '#proxy/nft/table-state.js';
@@ -12,9 +12,9 @@ export class NftServices implements ServiceTable<TableListing, string> {
   readonly state: TableState;
   readonly #nft: Nft;
   readonly #settings: ProxySettings;
-  /** Service → places of its endpoints, by the key of their frontend. */
+  /** Endpoint slots by service and frontend key. */
   readonly #slots = new Map<string, ReadonlyMap<string, readonly string[]>>();
-  /** The places that the kernel had at the start. */
+  /** The kernel's slots at the start. */
   #kernelSlots: ReadonlyMap<string, readonly string[]> = new Map<string, readonly string[]>();
 
   constructor(nft: Nft, settings: ProxySettings) {
@@ -28,7 +28,7 @@ export class NftServices implements ServiceTable<TableListing, string> {
   }
 
   adopted(): void {
-    // From now on the plans know the places.
+    // All plans have their own slots now.
     this.#kernelSlots = new Map<string, readonly string[]>();
   }
 
@@ -85,7 +85,7 @@ export class NftServices implements ServiceTable<TableListing, string> {
   }
 }
 
-/** The places of endpoints, by the key of their frontend, as the kernel has them. */
+/** Endpoint slots in the kernel, by frontend key. */
 function slotsOf({ sets }: TableListing): Map<string, string[]> {
   const slots = new Map<string, string[]>();
   for (const family of families) {

@@ -1,4 +1,4 @@
-/** Where a connection to a service's address is led, without a kernel: for clusters that live in a test. Pure. */
+/** Chooses an endpoint for a connection to a service without a kernel, for clusters in tests. Pure. */
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { canonicalAddress, ipFamily } from '#apimachinery/net/ip.js';
@@ -15,7 +15,7 @@ export interface PickOptions {
   readonly random: () => number;
 }
 
-/** The service that has the address, for those inside of the cluster. */
+/** The service with this address, as seen in the cluster. */
 export function serviceAt(services: readonly Service[], address: string): Service | undefined {
   const canonical = canonicalAddress(address);
   return services.find(({ spec, status }) => {
@@ -25,7 +25,7 @@ export function serviceAt(services: readonly Service[], address: string): Servic
   });
 }
 
-/** One of the endpoints of the service's TCP port; undefined: nobody answers there. */
+/** An endpoint of the service's TCP port; undefined if there is none. */
 export function pickEndpoint(service: Service, to: Destination, { random, slices }: PickOptions): Destination | undefined {
   const port = service.spec?.ports?.find((each) => each.port === to.port && (each.protocol ?? 'TCP') === 'TCP');
   if (port === undefined) return undefined;

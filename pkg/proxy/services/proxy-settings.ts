@@ -1,31 +1,31 @@
-/** What the rules of services depend on, besides the services. */
+/** Settings and node data that service rules depend on. */
 export type Family = 'IPv4' | 'IPv6';
 export type Protocol = 'TCP' | 'UDP' | 'SCTP';
 
 export const protocols: readonly Protocol[] = ['TCP', 'UDP', 'SCTP'];
 export const families: readonly Family[] = ['IPv4', 'IPv6'];
 
-/** The node whose network this is; on one machine several nodes may share it. */
+/** The node, or several nodes on one machine, that share this network. */
 export interface NodeView {
   readonly names: ReadonlySet<string>;
-  /** Undefined: not known, or in none. */
+  /** Undefined: unknown or none. */
   readonly zone: string | undefined;
 }
 
-/** What is the same for all services. */
+/** Settings common to all services. */
 export interface ProxySettings {
-  /** Of the table. */
+  /** Table name. */
   readonly table: string;
-  /** Where pods of the cluster are; a family without one is not masqueraded by its source. */
+  /** Pod address range; without one, a family's traffic is not masqueraded by source. */
   readonly clusterCIDRs: Readonly<Partial<Record<Family, string>>>;
-  /** Bit 0 to 31 of the mark that packets have which are to be masqueraded. */
+  /** Bit 0 to 31 of the packet mark that selects packets for masquerading. */
   readonly masqueradeBit: number;
-  /** Traffic to cluster addresses gets the node's address, too, whoever sends it. */
+  /** Masquerade all traffic to cluster addresses. */
   readonly masqueradeAll: boolean;
-  /** Where node ports are open; empty: at all addresses of the node. */
+  /** Addresses with open node ports; empty: all of the node's. */
   readonly nodePortAddresses: readonly string[];
-  /** Cluster addresses lead on from pods and the node only: other clusters on the machine may have the same. */
+  /** Cluster addresses are routed only for pods and the node: other clusters on the machine may use the same. */
   readonly isClusterIPInternal: boolean;
-  /** Answers between pods of one bridge do not pass the packet filter: they have to go by way of the node. */
+  /** Replies between pods of one bridge bypass the packet filter, so they must be sent through the node. */
   readonly isBridgeUnfiltered: boolean;
 }

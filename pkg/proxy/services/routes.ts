@@ -1,4 +1,4 @@
-/** Where packets for a service arrive, and whom they may be led to, whatever the program that leads them. Pure. */
+/** Plans where packets of a service arrive and which endpoints they may reach, independent of the backend. Pure. */
 import type { Service, ServicePort } from '#api/core/v1/types.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -13,48 +13,48 @@ export interface RouteContext {
   readonly gates: EndpointGates;
 }
 
-/** Where packets for a service arrive. */
+/** An address and port, or node port, of a service. */
 export interface Frontend {
   readonly family: Family;
   readonly protocol: Protocol;
   readonly port: number;
-  /** Canonical; undefined: a port of the node. */
+  /** Canonical; undefined for node ports. */
   readonly address: string | undefined;
   /** `namespace/name:port/protocol` of the service's port. */
   readonly portKey: string;
-  /** Seconds after its last connection for which a client stays at its endpoint; undefined: clients go anywhere. */
+  /** Session affinity: seconds after a client's last connection; undefined without affinity. */
   readonly affinitySeconds: number | undefined;
-  /** `address . port` of all that it may lead to. */
+  /** Reachable endpoints as `address . port`. */
   readonly targets: readonly string[];
 }
 
-/** A frontend, and what is done with its packets. */
+/** A frontend and how its packets are handled. */
 export interface Route extends Frontend {
-  /** `local`: from outside to endpoints of this node; pods and the node itself reach all endpoints there, too. */
+  /** `local`: external clients reach endpoints of this node; pods and the node itself reach all. */
   readonly to: 'cluster' | 'external' | 'local';
   readonly cluster: readonly Endpoint[];
-  /** Of this node, for `local`. */
+  /** Endpoints of this node, for `local`. */
   readonly local: readonly Endpoint[];
-  /** Whether somebody somewhere answers: packets that reach nobody here are then dropped instead of refused. */
+  /** Whether any endpoint exists: packets without a reachable one are dropped then instead of rejected. */
   readonly hasAny: boolean;
-  /** Ranges of clients that are let in; undefined: all are. */
+  /** Allowed client ranges; undefined: all. */
   readonly sources: readonly string[] | undefined;
 }
 
 export interface ServiceRoutes {
   readonly routes: readonly Route[];
-  /** Endpoints of this node, which may reach themselves by way of the service. */
+  /** Endpoints of this node, which may reach themselves through the service. */
   readonly localEndpoints: readonly { readonly family: Family; readonly address: string }[];
-  /** Asked by balancers whether there are endpoints on this node. */
+  /** Port at which load balancers check for endpoints on this node. */
   readonly healthCheck: { readonly port: number; readonly localEndpoints: number } | undefined;
 }
 
-/** What is remembered of a route. */
+/** The part of a route that is kept. */
 export function frontendOf({ address, affinitySeconds, family, port, portKey, protocol, targets }: Route): Frontend {
   return { address, affinitySeconds, family, port, portKey, protocol, targets };
 }
 
-/** True for services that are no business of this proxy. */
+/** True for services that this proxy ignores. */
 export function isSkipped({ metadata, spec }: Service, dialect: Dialect): boolean {
   const { labels = {} } = metadata;
   const isOthers = dialect.labels.serviceProxyName in labels || dialect.labels.headlessService in labels;
@@ -120,7 +120,7 @@ class RouteBuilder {
     const outside = isExternalLocal ? 'local' : 'external';
     for (const address of externals) add(outside, address);
     for (const address of balancers) add(outside, address, this.#sources(family));
-    // Without an address of the family the service is not for it.
+    // Without an address of the family the service does not use it.
     if ((port.nodePort ?? 0) > 0 && clusterIPs.length > 0) add(outside, undefined);
     for (const { address, isLocal } of endpoints) if (isLocal) this.#localEndpoints.push({ family, address });
   }
@@ -146,14 +146,14 @@ class RouteBuilder {
     return `${metadata.namespace}/${metadata.name}:${name}/${protocol}`;
   }
 
-  /** Who may reach the address of a load balancer. */
+  /** Client ranges that may reach a load balancer's address. */
   #sources(family: Family): readonly string[] | undefined {
     const ranges = this.#service.spec?.loadBalancerSourceRanges ?? [];
     const covering = ranges.length === 0 ? 'all' : coveringRanges(ranges, family);
     return covering === 'all' ? undefined : covering;
   }
 
-  /** As a balancer counts: addresses, not ports; of the family that has more of them, as pods may have two. */
+  /** Counts addresses, not ports, as load balancers do; of the family with more of them, since pods may have two. */
   #countLocal(): number {
     const counts = families.map((family) => {
       const addresses = new Set<string>();
@@ -182,18 +182,17 @@ function isExternal({ spec }: Service): boolean {
   return spec?.type === 'NodePort' || spec?.type === 'LoadBalancer' || (spec?.externalIPs ?? []).length > 0;
 }
 
-/** The kernel's rules of services, whatever the program by which they are made. */
 
 export interface ServiceTable<Listing, Commands> {
   readonly state: RuleState<Listing, Commands>;
-  /** What the kernel had at the start, before the first `contribute`. */
+  /** The kernel's rules at the start, before the first `contribute`. */
   adopt(listing: Listing | undefined): void;
-  /** Replaces the rules of a service, by its key; undefined takes them away. */
+  /** Replaces a service's rules; undefined removes them. */
   contribute(key: string, routes: ServiceRoutes | undefined): void;
-  /** Everything known at the start was contributed. */
+  /** Called when everything known at the start was contributed. */
   adopted(): void;
-  /** Where the kernel led a frontend at the start, as `address . port`; undefined: that is not known. */
+  /** Where the kernel routed a frontend at the start, as `address . port`; undefined: unknown. */
   ledTo(frontend: Frontend): readonly string[] | undefined;
-  /** Clients that were remembered for an endpoint which is none any more go to another. */
+  /** Moves clients remembered for a removed endpoint to another one. */
   forgetClients(before: readonly Frontend[], after: readonly Frontend[]): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** What one service adds to the table of nftables: a pure function of its routes and their places before. */
+/** The contribution of a service to the nftables table, from its routes and previous slots. Pure. */
 import type { Service } from '#api/core/v1/types.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import type { Contribution, NftChain, NftElement, NftSet } from '#proxy/nft/table.js';
@@ -25,7 +25,7 @@ import type { ProxySettings } from '#proxy/services/proxy-settings.js';
 
 export interface TableContext {
   readonly settings: ProxySettings;
-  /** The places of the endpoints of a frontend (see `slotsKey`) in the kernel's map, or what was planned last. */
+  /** A frontend's previous endpoint slots (see `slotsKey`). */
   readonly previousSlots: (key: string) => readonly string[];
 }
 
@@ -33,7 +33,7 @@ export type PlanContext = RouteContext & TableContext;
 
 export interface TablePlan {
   readonly contribution: Contribution;
-  /** By the key of their frontend. */
+  /** By frontend key. */
   readonly slots: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -90,7 +90,7 @@ class PlanBuilder {
 
   add(set: string, key: string, data = ''): void {
     const id = `${set} ${key}`;
-    // An address may be given twice, as a balancer's and as an external one.
+    // An address may occur twice, as a load balancer's and as an external one.
     if (!this.#elements.has(id)) this.#elements.set(id, { set, key, data });
   }
 
@@ -142,7 +142,7 @@ class PlanBuilder {
   }
 }
 
-/** The map that remembers the clients of a frontend, where they stay at their endpoints. */
+/** The map that remembers a frontend's clients, with session affinity. */
 export function affinityOf({ affinitySeconds, family, portKey }: Frontend): string | undefined {
   return affinitySeconds === undefined ? undefined : affinityName(family, portKey);
 }
@@ -159,22 +159,21 @@ const nodePortMaps = {
   affinities: 'node-port-affinities',
 } as const;
 
-/** `10.96.0.1 . tcp . 80`, or `tcp . 30080` for a port of the node. */
+/** `10.96.0.1 . tcp . 80`, or `tcp . 30080` for a node port. */
 export function frontendKey({ address, port, protocol }: Pick<Frontend, 'address' | 'port' | 'protocol'>): string {
   const end = `${protocol.toLowerCase()} . ${port}`;
   return address === undefined ? end : `${address} . ${end}`;
 }
 
-/** Names the places of a frontend's endpoints in a map: those of all nodes, or of this one. */
+/** Key of a frontend's slots in a map: those of all nodes, or of this one. */
 export function slotsKey(map: string, key: string, first: number): string {
   return `${map} ${key} . ${first}`;
 }
 
 /**
- * The places of endpoints in a list from which one is picked by its number. An endpoint that stays keeps its place, so that a
- * change costs no more than two elements of the kernel's map for each endpoint.
- * @param previous The places before.
- * @param targets Each once.
+ * Assigns endpoints to numbered slots. Endpoints keep their slots, so a change costs at most two map elements per
+ * endpoint.
+ * @param targets Without duplicates.
  */
 function assignSlots(previous: readonly string[], targets: readonly string[]): string[] {
   const missing = new Set(targets);

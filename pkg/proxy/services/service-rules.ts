@@ -1,4 +1,4 @@
-/** Follows services and their endpoints, and says what is to be in the kernel's rules for them. */
+/** Follows services and their endpoints, and plans their kernel rules. */
 import { services } from '#api/core/v1/resources.gen.js';
 import type { Node, Service } from '#api/core/v1/types.gen.js';
 import { keepEndpoints } from '#api/discovery/v1/endpointslice/keep-endpoints.js';
@@ -20,7 +20,7 @@ export interface ServiceRulesOptions<Listing, Commands> {
   readonly table: ServiceTable<Listing, Commands>;
   readonly gates: EndpointGates;
   readonly nodeNames: ReadonlySet<string>;
-  /** Where the node's zone is read. */
+  /** Provides the node's zone. */
   readonly node: Informer<Node>;
   readonly conntrack: Conntrack;
   readonly healthChecks: HealthCheckPorts;
@@ -35,11 +35,11 @@ export class ServiceRules<Listing, Commands> implements RuleSource<Listing, Comm
   readonly #options: ServiceRulesOptions<Listing, Commands>;
   readonly #services: Informer<Service>;
   readonly #slices: Informer<EndpointSlice>;
-  /** What was planned last. */
+  /** Frontends of the last plan. */
   readonly #frontends = new Map<string, readonly Frontend[]>();
-  /** Services to look at again. */
+  /** Services to plan again. */
   readonly #dirty = new Set<string>();
-  /** Frontends from which an endpoint has gone, or to which one has come, since the kernel was last told. */
+  /** Frontends before the changes that are not yet applied. */
   #before = new Map<string, readonly Frontend[]>();
   #isFirst = true;
   #zone: string | undefined;
@@ -60,7 +60,7 @@ export class ServiceRules<Listing, Commands> implements RuleSource<Listing, Comm
     await Promise.all([this.#services.whenSynced(), this.#slices.whenSynced(), this.#options.node.whenSynced()]);
   }
 
-  /** Calls `changed` when there is something to plan; returns what ends that. */
+  /** Calls `changed` when there is something to plan; returns a function that stops it. */
   follow(changed: () => void): () => void {
     const { metrics, node } = this.#options;
     const { serviceName } = this.#labels;
@@ -115,7 +115,7 @@ export class ServiceRules<Listing, Commands> implements RuleSource<Listing, Comm
       try {
         this.#planOne(key);
       } catch (error) {
-        // The rules of the others are none the worse for it.
+        // One failing service must not affect the others.
         log.error({ err: error, service: key }, 'cannot plan the rules of a service');
       }
     }
@@ -165,7 +165,7 @@ export class ServiceRules<Listing, Commands> implements RuleSource<Listing, Comm
     healthChecks.set(key, planned.healthCheck && { namespace, name, ...planned.healthCheck });
   }
 
-  /** Where the frontends of a service that was not planned before have led: nowhere, or where the kernel had it. */
+  /** Where frontends of a service without a previous plan were routed: nowhere, or as the kernel had it. */
   #beforeFirst(frontends: readonly Frontend[]): Frontend[] {
     return frontends.map((frontend) => {
       const targets = this.#isFirst ? this.#options.table.ledTo(frontend) : [];

@@ -1,7 +1,7 @@
 /**
- * The chains that are there without any policy, in the table mangle: its chains see the addresses of pods, since services
- * have been translated before, and what others accept in the table filter cannot pass by them. Traffic that a pod sends is
- * compared, and what a pod is to take; what the node itself sends its pods passes neither.
+ * Chains that exist without any policy. They are in the table mangle, which sees pod addresses after services were
+ * translated, and which rules of other programs in the table filter cannot bypass. Traffic sent and received by pods is
+ * matched; traffic from the node itself to its pods is not.
  */
 import { type BaseChains, type Hook, type List, policyChainNames } from '#proxy/iptables/chain.js';
 import { type Direction, directions } from '#proxy/policies/model.js';
@@ -9,14 +9,14 @@ import type { Family } from '#proxy/services/proxy-settings.js';
 
 const table = 'mangle';
 
-/** Solicitations and advertisements by which routers and neighbours find each other. */
+/** Neighbour and router discovery. */
 const discoveryTypes = [133, 134, 135, 136];
 
 export function policyBaseChains(family: Family, prefix: string): BaseChains {
   const hook = (from: Hook['from'], direction: Direction): Hook => ({
     ...{ table, from, to: directionChain(prefix, direction) },
   });
-  // What passes goes on to whatever others have in this table.
+  // Allowed packets continue with other rules of this table.
   const before = [
     '-m conntrack --ctstate RELATED,ESTABLISHED -j RETURN',
     ...(family === 'IPv6' ? discoveryTypes : []).map((type) => `-p ipv6-icmp -m icmp6 --icmpv6-type ${type} -j RETURN`),

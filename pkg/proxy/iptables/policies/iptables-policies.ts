@@ -1,4 +1,4 @@
-/** The rules of network policies as chains of iptables, of both families, and the sets of addresses that they name. */
+/** Network policy rules as chains of iptables and address sets, for both families. */
 
 import type { Ipset } from '#proxy/ipset/ipset.js';
 import { type SetChange, type SetListing, SetState } from '#proxy/ipset/set-state.js';
@@ -32,7 +32,7 @@ export interface PolicyCommands {
 export interface IptablesPoliciesOptions {
   readonly families: readonly Family[];
   readonly prefix: string;
-  /** Whether the kernel keeps the sets; else their members are put into the rules. */
+  /** Whether the kernel supports sets; otherwise members become rules. */
   readonly hasSets: boolean;
 }
 
@@ -43,7 +43,7 @@ export class IptablesPolicies implements PolicyTable<PolicyListing, PolicyComman
   readonly #options: IptablesPoliciesOptions;
   readonly #chains: ReadonlyMap<Family, ChainState>;
   readonly #sets = new SetState();
-  /** Pods of this node that are isolated. */
+  /** Isolated pods of this node. */
   readonly #isolated = new Map<string, PodPlan>();
 
   constructor(options: IptablesPoliciesOptions) {
@@ -90,7 +90,7 @@ export class IptablesPolicies implements PolicyTable<PolicyListing, PolicyComman
       state.contribute(pod, plan && podChains(plan, { family, prefix, members }));
   }
 
-  /** Where the kernel has no sets. */
+  /** Without sets: renew the rules of pods whose selections have changed. */
   #putMembersIntoRules(): void {
     const { families, hasSets, prefix } = this.#options;
     if (hasSets) return;
@@ -116,7 +116,7 @@ export class IptablesPolicies implements PolicyTable<PolicyListing, PolicyComman
   }
 }
 
-/** The rules in the kernel, for whoever keeps them. `ipset`: undefined where there is no such program. */
+/** The kernel's policy rules. `ipset`: undefined if not available. */
 export function policyRules(
   iptables: Iptables,
   ipset: Ipset | undefined,
@@ -127,7 +127,7 @@ export function policyRules(
   return {
     name: `${prefix}, network policies`,
     has: async () => {
-      // Of those that were in use still.
+      // Destroy sets that were in use before.
       await ipset?.destroy([]);
       return rules.has();
     },
@@ -135,7 +135,7 @@ export function policyRules(
       const sets = await ipset?.list(ownSets(prefix));
       return { chains: (await rules.list()) ?? new Map(), sets };
     },
-    // Rules find their sets filled, and sets go when no rule names them any more.
+    // Fill sets before the rules that use them, and destroy sets after.
     apply: async ({ chains, sets }) => {
       if (ipset !== undefined && sets !== undefined) await ipset.change(sets);
       await rules.apply(chains);

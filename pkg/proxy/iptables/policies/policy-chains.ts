@@ -1,4 +1,4 @@
-/** What the policies of a pod are as chains of one family. Pure. */
+/** The policies of a pod as chains of one family. Pure. */
 import { addressToNumber, formatAddress, type IPBlock, numberToAddress } from '#apimachinery/net/ip.js';
 import type { Member, MemberSet } from '#proxy/ipset/set-state.js';
 import { addressBucket, type Chain, type Contribution, type Entry, shortHash } from '#proxy/iptables/chain.js';
@@ -11,16 +11,16 @@ import type { Family } from '#proxy/services/proxy-settings.js';
 export interface PolicyChainContext {
   readonly family: Family;
   readonly prefix: string;
-  /** The members of a set, by its name, where the kernel has no sets: they are put into the rules. */
+  /** Members of a set, for kernels without sets: they become rules. */
   readonly members: ((set: string) => readonly string[]) | undefined;
 }
 
-/** Letters of the names of chains: what such a chain is for. */
+/** First letters of chain names, by kind. */
 const kinds = { bucket: 'B', ingress: 'I', egress: 'E' } as const;
-/** A node has few pods, beside each other: one look-up of sixteen finds one of sixteen. */
+/** A node has few pods with adjacent addresses: two lookups of up to sixteen find one. */
 const bucketBits: Readonly<Record<Family, number>> = { IPv4: 28, IPv6: 124 };
 
-/** What an isolated pod adds: its addresses lead to a chain that pods with the same policies share. */
+/** An isolated pod's contribution: its addresses lead to a chain that pods with equal policies share. */
 export function podChains({ addresses, isolated }: PodPlan, context: PolicyChainContext): Contribution {
   const { family, prefix } = context;
   const chains: Chain[] = [];
@@ -37,7 +37,7 @@ export function podChains({ addresses, isolated }: PodPlan, context: PolicyChain
       const block = addressBucket(address, bucketBits[family]);
       const bucket = `${prefix}-${kinds.bucket}${shortHash(`${list} ${block}`)}`;
       const entry = (rule: string): Entry => ({ list, bucket, match: `${own} ${block}`, rule });
-      // Pods reach themselves.
+      // Pods can always reach themselves.
       entries.push(entry(`${own} ${address} ${other} ${address} -j RETURN`));
       entries.push(entry(`${own} ${address} -g ${chain.name}`));
     }
@@ -45,7 +45,7 @@ export function podChains({ addresses, isolated }: PodPlan, context: PolicyChain
   return { chains: entries.length === 0 ? [] : chains, entries };
 }
 
-/** Named by what it lets through, whoever is selected then. */
+/** Named by its allowances, whichever pods are selected. */
 function policyChain(
   direction: Direction,
   policies: readonly (readonly Allowance[])[],
@@ -86,7 +86,7 @@ function peerMatches(peer: Peer | undefined, { direction, family, matches }: Ren
   const { block, except } = peer;
   if (block.family !== (family === 'IPv4' ? 4 : 6)) return [];
   if (except.length === 0) return [[`${direction === 'ingress' ? '-s' : '-d'} ${rangeText(block)}`]];
-  // A rule takes one range that is not to match: these are what the exceptions leave.
+  // A rule can negate only one range, so list the ranges between exceptions.
   const side = direction === 'ingress' ? '--src-range' : '--dst-range';
   return rangesWithout(block, except).map(({ first, last }) => [`-m iprange ${side} ${first}-${last}`]);
 }
@@ -106,7 +106,7 @@ function setMatch(
   return `-m set --match-set ${setName(prefix, family, selection)} ${sides}`;
 }
 
-/** A member of a set as the packets that it stands for. */
+/** The match of a set's member. */
 function memberMatch(key: string, direction: Direction): string {
   const [address, port] = key.split(',');
   const at = `${direction === 'ingress' ? '-s' : '-d'} ${address}`;
@@ -115,7 +115,7 @@ function memberMatch(key: string, direction: Direction): string {
   return `${at} -p ${transport} -m ${transport} --dport ${number}`;
 }
 
-/** Of a selection's addresses, for the family. At most 31 characters, which is what the kernel takes. */
+/** Name of a selection's set for a family; the kernel allows 31 characters. */
 export function setName(prefix: string, family: Family, { id, port }: Selection): string {
   return `${prefix}-${port === undefined ? 'p' : 'n'}${family === 'IPv4' ? 4 : 6}-${id}`;
 }
@@ -137,7 +137,7 @@ export function memberOf(prefix: string, { address, family, port, selection }: M
   return { set: setName(prefix, family, selection), key };
 }
 
-/** The selections that a pod's policies name. */
+/** Selections in a pod's policies. */
 export function selectionsOf({ isolated }: PodPlan): Selection[] {
   return directions.flatMap((direction) =>
     (isolated[direction] ?? []).flat().flatMap(({ peer }) => {
@@ -146,15 +146,14 @@ export function selectionsOf({ isolated }: PodPlan): Selection[] {
   );
 }
 
-/** What exceptions leave of a block of addresses. Pure. */
 
-/** Both are part of it. */
+/** An inclusive range. */
 export interface AddressRange {
   readonly first: string;
   readonly last: string;
 }
 
-/** In the order of addresses; at most one more than there are exceptions. */
+/** The ranges of a block without the exceptions, sorted; at most one more than exceptions. Pure. */
 export function rangesWithout(block: IPBlock, except: readonly IPBlock[]): AddressRange[] {
   const { family } = block;
   const whole = spanOf(block);

@@ -1,4 +1,4 @@
-/** Pods and policies for tests of what is made of them. */
+/** Sample pods and policies. */
 import type { Pod } from '#api/core/v1/types.gen.js';
 import type { NetworkPolicy } from '#api/networking/v1/types.gen.js';
 import { compilePolicy } from '#proxy/policies/compile.js';
@@ -16,7 +16,7 @@ export interface PodSample {
   readonly ips?: readonly string[];
 }
 
-/** With a port `http`, 8080. */
+/** A pod with a port `http`, 8080. */
 export function samplePod(labels: Record<string, string>, more: PodSample = {}): Pod {
   const { nodeName = 'here', ips = ['10.0.0.1'] } = more;
   return {
@@ -26,7 +26,7 @@ export function samplePod(labels: Record<string, string>, more: PodSample = {}):
   };
 }
 
-/** On the node `here`; namespaces have their names as the label `name`. */
+/** Context of the node `here`; namespaces have their name as the label `name`. */
 export function contextOf(...policies: readonly NetworkPolicy[]): PolicyContext {
   const compiled = policies.map(compilePolicy);
   const selections = new Map(compiled.flatMap((each) => each.selections).map((each) => [each.id, each]));
