@@ -1,6 +1,6 @@
 /**
- * The cluster's name server on a node: follows services and their endpoints, and answers over UDP and TCP.
- * It answers for the cluster as soon as it knows all of it, and for all other names at once.
+ * The cluster's DNS server on a node: follows services and endpoints, and answers over UDP and TCP. It forwards other
+ * names immediately, and answers the cluster's once its caches are complete.
  */
 
 import type { Registry } from 'prom-client';
@@ -36,7 +36,7 @@ export interface HostResolvers {
 }
 
 export interface DnsServerOptions {
-  /** Started and ended by the caller. */
+  /** Started and stopped by the caller. */
   readonly informers: InformerFactory;
   readonly clock: Clock;
   readonly log: Logger;
@@ -49,16 +49,16 @@ export interface DnsServerOptions {
   readonly domain: string;
   readonly addresses: readonly string[];
   readonly port: number;
-  /** Puts the addresses on the machine where they are not; resolves when they can be listened at. */
+  /** Assigns the addresses to the machine; resolves when they can be used. */
   readonly prepare?: () => Promise<void>;
   readonly hostResolvers: () => Promise<HostResolvers>;
-  /** The namespace of the pod with that address, where that is known and the pod searches its namespace's domain. */
+  /** Namespace of the pod with this address, if known and if the pod searches its namespace's domain. */
   readonly namespaceOf?: (address: string) => string | undefined;
 }
 
-/** Records are read from memory: clients that keep them for long only learn of changes late. */
+/** Short, because records come from memory and clients should notice changes soon. */
 const ttlSeconds = 5;
-/** The node's resolvers may become others, and an address may be taken away. */
+/** Interval for checking the node's resolvers and the addresses. */
 const lookMs = 10_000;
 const retryMs = 1000;
 
@@ -74,7 +74,7 @@ export class DnsServer implements Daemon {
   readonly #domain: readonly string[];
   readonly #life = new Lifetime('the name server');
   #searches: readonly (readonly string[])[] = [];
-  /** All of them, or none. */
+  /** Either all listeners or none. */
   #listeners: readonly Listener[] = [];
 
   constructor(options: DnsServerOptions) {
@@ -100,7 +100,7 @@ export class DnsServer implements Daemon {
     });
   }
 
-  /** Where it listens, once it is ready: the port of UDP; that of TCP is the same unless any free one was asked for. */
+  /** UDP ports, once ready; TCP uses the same ones, unless any free port was requested. */
   get ports(): readonly number[] {
     return this.#listeners.map(({ port }) => port);
   }
@@ -109,7 +109,7 @@ export class DnsServer implements Daemon {
     return this.#life.run(signal, (stopping) => this.#run(stopping));
   }
 
-  /** It listens and knows the cluster. */
+  /** Ready when it listens and its caches are complete. */
   ready(): Promise<void> {
     return this.#life.ready();
   }
@@ -146,7 +146,7 @@ export class DnsServer implements Daemon {
     if (!signal.aborted) this.#life.becameReady();
   }
 
-  /** Again and again: whatever takes the address away, names are to be found when it is back. */
+  /** Listens again after every failure, for example if the address was removed for a while. */
   async #listen(signal: AbortSignal): Promise<void> {
     const { clock, log, addresses, port, prepare } = this.#options;
     let lastError = '';
@@ -163,7 +163,7 @@ export class DnsServer implements Daemon {
         const error = await Promise.race([failed.promise, aborted(signal)]);
         if (error !== undefined) log.error({ err: error }, 'DNS socket failed; listening again');
       } catch (error) {
-        // Each second the same would fill the log.
+        // Log each problem once, not every second.
         if (messageOf(error) !== lastError) log.error({ err: error, addresses, port }, 'cannot listen for DNS; retrying');
         lastError = messageOf(error);
       }
@@ -190,7 +190,7 @@ export class DnsServer implements Daemon {
       try {
         const { upstreams, searches } = await hostResolvers();
         this.#searches = searches.map(labelsOf);
-        // It is among the node's own resolvers where somebody wanted nodes to find the cluster's names.
+        // The node's resolvers include this server if nodes resolve the cluster's names.
         const others = upstreams.filter(({ address }) => !addresses.includes(address));
         const { probe, hasSeen } = this.#probes;
         if (this.#forwarder.setUpstreams(others)) await this.#forwarder.findLoops(probe, hasSeen);
@@ -240,7 +240,7 @@ export class DnsServer implements Daemon {
     else content.then(finish).catch((error: unknown) => log.error({ err: error }, 'cannot answer a query'));
   }
 
-  /** What series are told apart by: of all domains only the cluster's own, so that clients cannot make new ones. */
+  /** The `zone` label: only the cluster's domain has its own, so clients cannot create series. */
   #zoneOf({ labels }: Query): string {
     const domain = this.#domain;
     const isOwn = domain.every((label, i) => labels[labels.length - domain.length + i] === label);

@@ -1,11 +1,11 @@
 /**
- * Addresses of name servers, on the loopback interface: every machine has it, and packets for them stay on the machine.
- * They stay there when a name server ends; the next finds them.
+ * Addresses of DNS servers on the loopback interface, which exists on every machine and whose packets stay there. The
+ * addresses remain when a server ends; the next one reuses them.
  */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 
-/** Runs a program and returns what it prints; rejects when it fails. */
+/** Runs a program and returns its output; rejects if it fails. */
 export type RunProgram = (program: string, args: readonly string[]) => Promise<string>;
 
 const timeoutMs = 10_000;
@@ -23,12 +23,12 @@ export class LocalAddresses {
     this.#run = run;
   }
 
-  /** The machine has the address afterwards, on whatever interface. */
+  /** Ensures that some interface has the address. */
   async ensure(address: string): Promise<void> {
     if (!(await this.has(address))) await this.#add(address);
   }
 
-  /** Takes the first of these that no interface of the machine has; undefined when all are taken. */
+  /** Assigns the first address that no interface has; undefined if all are in use. */
   async claim(candidates: Iterable<string>): Promise<string | undefined> {
     const existing = parseAddresses(await this.#run('ip', show));
     for (const address of candidates) if (!existing.has(address) && (await this.#add(address))) return address;
@@ -44,10 +44,10 @@ export class LocalAddresses {
     if (own.has(address)) await this.#run('ip', ['address', 'delete', withPrefix(address), 'dev', loopback]);
   }
 
-  /** False when somebody else was faster. */
+  /** False if the address was assigned in the meantime. */
   async #add(address: string): Promise<boolean> {
     try {
-      // Within this host: no packet that leaves it is to have the address by itself.
+      // Scope host: packets that leave the machine do not use this source address.
       await this.#run('ip', ['address', 'add', withPrefix(address), 'dev', loopback, 'scope', 'host']);
       return true;
     } catch (error) {
@@ -61,7 +61,7 @@ function withPrefix(address: string): string {
   return `${address}/${address.includes(':') ? 128 : 32}`;
 }
 
-/** Of `ip -oneline address show`. */
+/** Parses `ip -oneline address show`. */
 function parseAddresses(text: string): Set<string> {
   return new Set([...text.matchAll(/^\d+: \S+\s+inet6? ([^\s/]+)/gm)].map(([, address = '']) => address));
 }

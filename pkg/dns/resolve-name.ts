@@ -1,4 +1,4 @@
-/** What a pod's resolver would find, without a name server: for clusters that live in a test. */
+/** Resolves a name as a pod would, without a DNS server, for clusters in tests. */
 import { decode } from 'dns-packet';
 import { Registry } from 'prom-client';
 import { services } from '#api/core/v1/resources.gen.js';
@@ -18,7 +18,7 @@ import { Resolver } from '#dns/resolver.js';
 
 export interface NameQuestion {
   readonly name: string;
-  /** Of the pod that asks: names may leave it out. */
+  /** Namespace of the pod; names may omit it. */
   readonly namespace: string;
   /** `cluster.local`. */
   readonly domain: string;
@@ -26,7 +26,7 @@ export interface NameQuestion {
 
 const ttl = 5;
 
-/** The addresses of the first name of the search list that is there; none where there is no such name. Reads the API. */
+/** Addresses of the first existing name of the search list; empty if none exists. Reads the API. */
 export async function resolveName(client: Client, clock: Clock, question: NameQuestion): Promise<string[]> {
   const { name, namespace, domain } = question;
   const resolver = await resolverOf(client, clock, domain);

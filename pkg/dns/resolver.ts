@@ -1,4 +1,4 @@
-/** Answers a question: from the cluster's records, by another name, or through the node's resolvers. */
+/** Answers a query from the cluster's records, through an alias, or from the node's resolvers. */
 import type { Clock } from '#apimachinery/clock.js';
 import { ForwardError, type Forwarder } from '#dns/forward/forwarder.js';
 import { isWithin, nameBytes } from '#dns/message/names.js';
@@ -15,22 +15,22 @@ export interface ResolverOptions {
   readonly clock: Clock;
   readonly metrics: DnsMetrics;
   readonly ttl: number;
-  /** False while nothing is known of the cluster yet: then nothing is said about it either. */
+  /** False until the cluster's records are complete; its names are not answered before. */
   readonly hasSynced: () => boolean;
-  /** The namespace of the pod with that address, where that is known and the pod searches its namespace's domain. */
+  /** Namespace of the pod with this address, if known and if the pod searches its namespace's domain. */
   readonly namespaceOf: (address: string) => string | undefined;
   /** Domains that pods search after the cluster's. */
   readonly hostSearches: () => readonly (readonly string[])[];
 }
 
-/** Names that lead to names. */
+/** Limit of chained aliases. */
 const maxAliases = 8;
-/** Below the cluster's domain; nothing else has such names. */
+/** Label of probes below the cluster's domain. */
 const probeLabel = 'loop-probe';
-/** Probes that came back and that nobody has asked for are somebody's mischief; they must not pile up. */
+/** Limit of remembered probes, since clients can send names that look like probes. */
 const maxProbes = 100;
 
-/** The outcome for another name than the question's: the owners of its records are in full. */
+/** Result for a name other than the question's, with uncompressed owners. */
 interface Followed {
   readonly code: number;
   readonly answers: RecordSet;
@@ -44,7 +44,7 @@ export class Resolver {
     this.#options = options;
   }
 
-  /** At once for whatever is in memory. Never rejects. */
+  /** Returns without a promise if the answer is in memory. Never rejects. */
   resolve(query: Query, source: string): Content | Promise<Content> {
     const { zone, hasSynced } = this.#options;
     const { labels, type } = query;
@@ -60,12 +60,12 @@ export class Resolver {
     return contentOf(lookup, query, zone);
   }
 
-  /** The name that is asked for to find out whether a resolver asks this server. */
+  /** The name of a probe that shows whether a resolver forwards to this server. */
   probe(token: string): readonly string[] {
     return [token, probeLabel, ...this.#options.zone.domain];
   }
 
-  /** True when that probe has come back. */
+  /** True if the probe has arrived. */
   hasSeen(token: string): boolean {
     return this.#probes.delete(token);
   }
@@ -121,7 +121,7 @@ export class Resolver {
     }
   }
 
-  /** What a pod looks for when its resolver has added the first domain of its search list; undefined for all else. */
+  /** The name that a pod wants, if its resolver has appended the first search domain; otherwise undefined. */
   #searched({ labels, type }: Query, source: string): readonly string[] | undefined {
     if (type !== recordType.A && type !== recordType.AAAA) return undefined;
     const namespace = this.#options.namespaceOf(source);
@@ -132,7 +132,7 @@ export class Resolver {
       : undefined;
   }
 
-  /** Goes through the rest of the search list in the pod's place, which has asked for its first name. */
+  /** Continues the search list for a pod that has tried its first domain. */
   async #search(query: Query, base: readonly string[]): Promise<Content> {
     const { forwarder, hostSearches, metrics, ttl, zone } = this.#options;
     const own = [['svc', ...zone.domain], zone.domain];
@@ -156,7 +156,7 @@ export class Resolver {
 
 const failed: Content = { code: responseCode.SERVFAIL };
 
-/** Whatever the reason, clients try somebody else. It is counted where it happened. */
+/** Clients try another server, whatever the reason; the failure was already counted. */
 function failure(_error: unknown): Content {
   return failed;
 }
@@ -170,7 +170,7 @@ function outgoing({ type, edns, flags }: Query, labels: readonly string[]): Outg
   };
 }
 
-/** A base and a domain may be too long together. Records of the package have no dots in their labels. */
+/** A name with a search domain may be too long. The DNS package does not support dots in labels. */
 function isSendable(labels: readonly string[]): boolean {
   if (labels.some((label) => label.includes('.'))) return false;
   try {
@@ -181,9 +181,8 @@ function isSendable(labels: readonly string[]): boolean {
   }
 }
 
-/** What is answered to a question that the cluster's records decide. */
 
-/** `lookup`: of the question's own name, neither an alias nor outside of the zone. */
+/** Content of a response from the zone. `lookup`: for the question's own name, not an alias. */
 export function contentOf(
   lookup: Exclude<Lookup, { kind: 'alias' | 'outside' }>,
   { question, labels }: Query,
@@ -198,7 +197,7 @@ export function contentOf(
     case 'nodata':
     case 'nxdomain': {
       const code = lookup.kind === 'nodata' ? responseCode.NOERROR : responseCode.NXDOMAIN;
-      // Reverse names have their own domain, whose records are not the cluster's.
+      // Reverse names have a domain of their own.
       if (labels.at(-1) !== zone.domain.at(-1)) return { code, authoritative: true };
       return { code, authoritative: true, authority: zone.authority(question.length - 4) };
     }

@@ -1,6 +1,6 @@
 /**
- * The ingress controller: takes requests from outside at two ports, and passes them on to the services that Ingresses
- * name. While the API cannot be reached it goes on with what it knows.
+ * The ingress controller: accepts requests on two ports and forwards them to services as Ingresses define. Without the
+ * API server it continues with its last data.
  */
 import type { Registry } from 'prom-client';
 import { secrets, services } from '#api/core/v1/resources.gen.js';
@@ -31,7 +31,7 @@ import { StatusWriter, statusAddresses } from '#ingress/status/status-writer.js'
 import { createSelfSigned } from '#pki/self-signed.js';
 
 export interface IngressControllerOptions {
-  /** Started and ended by the caller. */
+  /** Started and stopped by the caller. */
   readonly informers: InformerFactory;
   readonly recorder: EventRecorder;
   readonly clock: Clock;
@@ -40,25 +40,25 @@ export interface IngressControllerOptions {
   readonly log: Logger;
   readonly metrics: Registry;
   readonly limits: IngressLimits;
-  /** To listen at; empty: at all. */
+  /** Address to listen on; empty: all. */
   readonly address: string;
-  /** 0: any free one; undefined: none. */
+  /** 0: any free port; undefined: none. */
   readonly httpPort: number | undefined;
   readonly httpsPort: number | undefined;
-  /** Send clients of hosts with TLS from HTTP to HTTPS. */
+  /** Redirect clients of hosts with TLS from HTTP to HTTPS. */
   readonly redirects: boolean;
-  /** Of HTTPS as clients see it, where that is not the one that is listened at. */
+  /** HTTPS port for clients, if different. */
   readonly publishedHttpsPort?: number | undefined;
-  /** What the status of Ingresses says: addresses and host names; none: the status is not written. */
+  /** Addresses and host names for the status of Ingresses; empty: the status is not written. */
   readonly publishedAddresses: readonly string[];
-  /** Instead: a service (`namespace/name`) whose load balancer's addresses they are. */
+  /** Alternative: a service (`namespace/name`) with a load balancer that has the addresses. */
   readonly publishedService?: string | undefined;
   readonly trustedProxies: readonly IPBlock[];
 }
 
-/** How long changes are collected before a plan is made of them. */
+/** Changes are collected for this long. */
 const collectMs = 50;
-/** Before a port is tried again that is somebody else's. */
+/** Pause before an unavailable port is tried again. */
 const retryMs = 2000;
 
 export class IngressController implements Daemon {
@@ -89,7 +89,7 @@ export class IngressController implements Daemon {
     this.#classes = informers.informer(ingressclasses);
     this.#services = informers.informer(services, { transform: keepPorts });
     this.#slices = informers.informer(endpointslices, { transform: keepEndpoints });
-    // No other secret is ever read.
+    // Watches TLS secrets only.
     this.#secrets = informers.informer(secrets, { fieldSelector: `type=${client.dialect.secretTypes.tls}` });
     this.#endpoints = new Endpoints(this.#slices, client.dialect.labels.serviceName);
     this.#metrics = new IngressMetrics(metrics);
@@ -102,7 +102,7 @@ export class IngressController implements Daemon {
     });
   }
 
-  /** Where it listens, once it is ready. */
+  /** Bound ports, once ready. */
   get ports(): { readonly http: number | undefined; readonly https: number | undefined } {
     return { http: this.#server?.port('http'), https: this.#server?.port('https') };
   }
@@ -111,7 +111,7 @@ export class IngressController implements Daemon {
     return this.#life.run(signal, (stopping) => this.#run(stopping));
   }
 
-  /** It listens, and knows all rules. */
+  /** Ready when it listens and all rules are loaded. */
   ready(): Promise<void> {
     return this.#life.ready();
   }
@@ -143,7 +143,7 @@ export class IngressController implements Daemon {
     }
   }
 
-  /** A change of what the plan was made from is a reason for another one. */
+  /** Plans again when an object changes that the plan depends on. */
   #follow(): (() => void)[] {
     const { publishedService } = this.#options;
     const isNamed = (names: 'services' | 'secrets') => (object: ApiObject) =>
@@ -185,7 +185,7 @@ export class IngressController implements Daemon {
     log.debug({ ingresses: plan.ingresses.length, problems: plan.problems.length }, 'applied Ingress rules');
   }
 
-  /** Undefined: nobody has said any. */
+  /** Undefined if not configured. */
   #publishedAddresses(): readonly string[] | undefined {
     const { publishedAddresses, publishedService } = this.#options;
     if (publishedService === undefined) return publishedAddresses.length === 0 ? undefined : publishedAddresses;
@@ -198,10 +198,10 @@ export class IngressController implements Daemon {
     return redirects ? (publishedHttpsPort ?? this.#server?.port('https')) : undefined;
   }
 
-  /** False when the signal came first. */
+  /** False if the signal aborted first. */
   async #listen(signal: AbortSignal): Promise<boolean> {
     const { address, clock, httpPort, httpsPort, limits, log, random, trustedProxies } = this.#options;
-    // What passes requests on is much, and processes that might host a controller mostly host none.
+    // Loaded late: the proxy is large, and most processes that could host a controller do not.
     const { IngressProxy } = await import('#ingress/http/ingress-proxy.js');
     const selfSigned = await createSelfSigned({ commonName: this.name, names: [], ips: [], now: clock.now() });
     this.#proxy = new IngressProxy({
@@ -225,7 +225,7 @@ export class IngressController implements Daemon {
         this.#server = server;
         return true;
       } catch (error) {
-        // A predecessor may still have it.
+        // A previous controller may still hold the port.
         if (messageOf(error) !== lastError)
           log.error({ err: error }, 'cannot listen on an Ingress port; retrying');
         lastError = messageOf(error);
@@ -247,7 +247,7 @@ function follow<T extends ApiObject>(
   return informer.addHandler({ onAdd: look, onUpdate: look, onDelete: look });
 }
 
-/** What routes are made from, of a service. */
+/** The part of a service that routes need. */
 function keepPorts({ metadata, spec, status }: Service): Service {
   const { name, namespace, uid, resourceVersion } = metadata;
   return {

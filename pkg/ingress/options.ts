@@ -1,4 +1,4 @@
-/** The options of the ingress controller as a program of its own. */
+/** Options of the standalone ingress controller. */
 import type { Dialect } from '#apimachinery/dialect.js';
 import { type IPBlock, parseCIDR } from '#apimachinery/net/ip.js';
 import { withDialectNames } from '#daemon/options/dialect-names.js';
@@ -135,7 +135,7 @@ export const ingressRules: Rule<IngressValues> = (values) => {
   return errors;
 };
 
-/** What the options say of a controller. */
+/** Converts options to controller settings. */
 export function ingressSettings(
   values: IngressValues,
 ): Omit<IngressControllerOptions, 'informers' | 'recorder' | 'clock' | 'random' | 'log' | 'metrics'> {

@@ -1,4 +1,4 @@
-/** One question to one server: over UDP, and again over TCP where the answer did not fit. */
+/** Sends a query to a server over UDP, and repeats it over TCP if the response was truncated. */
 import { createSocket } from 'node:dgram';
 import { connect } from 'node:net';
 import { flag } from '#dns/message/numbers.js';
@@ -9,7 +9,7 @@ export interface Upstream {
   readonly port: number;
 }
 
-/** Rejects when there is no answer, and when `signal` aborts. */
+/** Rejects without a response, and when `signal` aborts. */
 export type Exchange = (upstream: Upstream, query: Buffer, signal: AbortSignal) => Promise<Buffer>;
 
 export const exchange: Exchange = async (upstream, query, signal) => {
@@ -17,7 +17,7 @@ export const exchange: Exchange = async (upstream, query, signal) => {
   return (answer.readUInt16BE(2) & flag.truncated) === 0 ? answer : overTcp(upstream, query, signal);
 };
 
-/** Each question has a socket of its own: the kernel gives it a random port, and drops what other hosts send to it. */
+/** A socket per query: the kernel assigns a random port, and drops packets of other hosts. */
 function overUdp({ address, port }: Upstream, query: Buffer, signal: AbortSignal): Promise<Buffer> {
   return new Promise((resolve, reject) => {
     const socket = createSocket(address.includes(':') ? 'udp6' : 'udp4');
@@ -38,7 +38,7 @@ function overUdp({ address, port }: Upstream, query: Buffer, signal: AbortSignal
       end();
       resolve(message);
     });
-    // It is told of failures, too, such as that there is no way there.
+    // A connected socket also reports errors, such as an unreachable host.
     socket.connect(port, address, (error?: Error) => {
       if (error !== undefined) fail(error);
       else if (!signal.aborted) socket.send(query);

@@ -1,6 +1,6 @@
 /**
- * Asks the node's own resolvers what the cluster does not know, and keeps their answers. A resolver that hangs costs its
- * own questions only: each has a time-out, equal ones are one, and no more than a limit of them wait.
+ * Forwards queries to the node's resolvers and caches their responses. A stalled resolver delays only its own queries:
+ * each has a timeout, equal queries share one request, and their number is limited.
  */
 
 import type { Clock } from '#apimachinery/clock.js';
@@ -19,20 +19,20 @@ export interface ForwarderOptions {
   readonly log: Logger;
   readonly metrics: DnsMetrics;
   readonly exchange: Exchange;
-  /** A number below 65,536 that nobody can guess. */
+  /** An unpredictable number below 65,536. */
   readonly randomId: () => number;
 }
 
-/** Waiting questions, of all resolvers together and of each. */
+/** Limits of pending queries, in total and per resolver. */
 const maxWaiting = 1000;
 const maxWaitingOfOne = 500;
 const attemptMs = 2000;
-/** Clients ask again after five seconds. */
+/** Clients retry after five seconds. */
 const questionMs = 4500;
-/** Time-outs in a row after which a resolver is asked last. */
+/** Consecutive failures after which a resolver is tried last. */
 const failuresUntilLast = 2;
 const cacheEntries = 8192;
-/** Larger answers are rare, and are not kept: the cache holds a bounded number of bytes. */
+/** Larger responses are rare and not cached, which bounds the cache's memory. */
 const cachedBytes = 2048;
 
 interface UpstreamState {
@@ -40,11 +40,11 @@ interface UpstreamState {
   readonly name: string;
   waiting: number;
   failures: number;
-  /** It asks this server itself. */
+  /** It forwards to this server. */
   isLoop: boolean;
 }
 
-/** Nobody could be asked, or nobody answered. */
+/** No resolver responded, or there is none. */
 export class ForwardError extends Error {
   override readonly name = 'ForwardError';
 }
@@ -62,12 +62,12 @@ export class Forwarder {
     options.metrics.observeCache(() => this.#cache.size);
   }
 
-  /** False where there is nobody to ask. */
+  /** False if no usable resolver exists. */
   get hasUpstreams(): boolean {
     return this.#upstreams.some(({ isLoop }) => !isLoop);
   }
 
-  /** In the order of preference. True when they are others than before. */
+  /** Sets the resolvers, in order of preference. True if they changed. */
   setUpstreams(upstreams: readonly Upstream[]): boolean {
     const named = upstreams.map((upstream) => ({ upstream, name: nameOf(upstream) }));
     if (named.map(({ name }) => name).join() === this.#upstreams.map(({ name }) => name).join()) return false;
@@ -78,7 +78,7 @@ export class Forwarder {
     return true;
   }
 
-  /** An answer that is known already. */
+  /** A cached response. */
   cached(question: OutgoingQuestion): UpstreamAnswer | undefined {
     const { metrics } = this.#options;
     const answer = this.#cache.get(keyOf(question));
@@ -105,7 +105,7 @@ export class Forwarder {
     return pending;
   }
 
-  /** Asks each resolver for a name that only it is asked for; those whose question comes back are asked no more. */
+  /** Queries each resolver for a unique name; a resolver whose query arrives at this server is not used any more. */
   async findLoops(nameOfProbe: (token: string) => readonly string[], seen: (token: string) => boolean): Promise<void> {
     const { log, randomId } = this.#options;
     await Promise.all(
@@ -115,7 +115,7 @@ export class Forwarder {
         try {
           await this.#askOne(state, question);
         } catch {
-          // One that does not answer may have asked this server all the same.
+          // A resolver that does not respond may still have forwarded the query.
         }
         if (!seen(token)) return;
         state.isLoop = true;
@@ -141,7 +141,7 @@ export class Forwarder {
       } catch (error) {
         problems.push(`${state.name}: ${messageOf(error)}`);
       }
-      // Each has said no by itself; asking again would not help.
+      // All resolvers have refused; do not ask again.
       if (unhelpful !== undefined && problems.length === 0 && state === ordered.at(-1)) break;
     }
     if (unhelpful !== undefined) return unhelpful;
@@ -180,6 +180,6 @@ function nameOf({ address, port }: Upstream): string {
 }
 
 function keyOf({ labels, type, dnssecOk, checkingDisabled }: OutgoingQuestion): string {
-  // A label may contain any character, and its length tells where it ends.
+  // Labels may contain any character, so each is prefixed with its length.
   return `${type} ${dnssecOk} ${checkingDisabled} ${labels.map((label) => `${label.length}.${label}`).join('')}`;
 }

@@ -1,17 +1,17 @@
-/** An answer of another server, as it is kept and given to clients. */
+/** A response of another server, as cached and sent to clients. */
 import { decode, encode } from 'dns-packet';
 import { flag, headerBytes, recordType, responseCode } from '#dns/message/numbers.js';
 import { noRecords, type RecordSet, type RecordPlace, readRecords, type Section } from '#dns/message/records.js';
 import type { Content } from '#dns/message/response.js';
 
-/** Longest that an answer, and the knowledge that there is none, are kept. */
+/** Longest cache time of positive and negative responses. */
 const maxSeconds = { positive: 3600, negative: 1800 };
 
 export class UpstreamAnswer {
   readonly code: number;
   readonly isTruncated: boolean;
   readonly #message: Buffer;
-  /** Without the option of EDNS, which is between two servers, and what follows it. */
+  /** Records before the EDNS option, which concerns only the two servers. */
   readonly #places: readonly RecordPlace[];
   readonly #receivedMs: number;
 
@@ -25,13 +25,13 @@ export class UpstreamAnswer {
     this.isTruncated = (flags & flag.truncated) !== 0;
   }
 
-  /** `receivedMs`: monotonic. Undefined for what is no message. */
+  /** `receivedMs`: monotonic. Undefined for an invalid message. */
   static read(message: Buffer, receivedMs: number): UpstreamAnswer | undefined {
     const places = readRecords(message);
     return places && new UpstreamAnswer(message, places, receivedMs);
   }
 
-  /** How long it may be kept: as long as its shortest-lived record, or as the domain says about names that are not there. */
+  /** Cache time: the shortest TTL of its records, or the zone's negative TTL. */
   get keepSeconds(): number {
     if (this.isTruncated) return 0;
     const answers = this.#places.filter(({ section }) => section === 'answer');
@@ -48,10 +48,7 @@ export class UpstreamAnswer {
     return this.#message.length;
   }
 
-  /**
-   * The records as they were received: pointers among them hold, since the question is as long as it was. Their TTLs are
-   * less what has passed.
-   */
+  /** The records with decreased TTLs. Compression pointers stay valid, because the question has the same length. */
   content(nowMs: number): Content {
     const bytes = this.#aged(nowMs);
     return {
@@ -62,7 +59,9 @@ export class UpstreamAnswer {
     };
   }
 
-  /** The answers with all names in full, to stand behind others. Throws for names that the package cannot read. */
+  /**
+   * The answers with uncompressed names, for appending to other records. Throws for names that the package cannot read.
+   */
   expandedAnswers(nowMs: number): RecordSet {
     const { answers = [] } = decode(this.#aged(nowMs));
     if (answers.length === 0) return noRecords;

@@ -1,23 +1,23 @@
-/** Names as bytes, and as labels. */
+/** DNS names as bytes and as labels. */
 
 const maxLabelBytes = 63;
 const maxNameBytes = 255;
 
 const lower = (letters: string): string => letters.toLowerCase();
 
-/** ASCII letters only: other bytes are what they are (RFC 4343). */
+/** Lower-cases ASCII letters only (RFC 4343). */
 function folded(label: string): string {
   return label.replace(/[A-Z]+/g, lower);
 }
 
 export interface ReadName {
-  /** In lower case, a character for each byte. */
+  /** Lower case, one character per byte. */
   readonly labels: readonly string[];
-  /** Offset behind the name. */
+  /** Offset after the name. */
   readonly end: number;
 }
 
-/** The name of a question, which has no pointers; undefined for what is none. */
+/** Parses a question's name, which has no compression pointers; undefined if invalid. */
 export function readQuestionName(bytes: Buffer, start: number): ReadName | undefined {
   const labels: string[] = [];
   for (let at = start; ; ) {
@@ -31,7 +31,7 @@ export function readQuestionName(bytes: Buffer, start: number): ReadName | undef
   }
 }
 
-/** The offset behind a name anywhere in a message; undefined where it is cut off. Pointers are not followed. */
+/** Offset after a name anywhere in a message; undefined if truncated. Pointers are not followed. */
 export function skipName(bytes: Buffer, start: number): number | undefined {
   for (let at = start; ; ) {
     const length = bytes[at];
@@ -43,7 +43,7 @@ export function skipName(bytes: Buffer, start: number): number | undefined {
   }
 }
 
-/** The bytes of a name. Throws RangeError for one that has none. */
+/** Encodes a name. Throws RangeError if it is invalid. */
 export function nameBytes(labels: readonly string[]): Buffer {
   const parts: Buffer[] = [];
   for (const label of labels) {
@@ -57,13 +57,13 @@ export function nameBytes(labels: readonly string[]): Buffer {
   return bytes;
 }
 
-/** Of a name as people write it, with or without the last dot. */
+/** Labels of a textual name, with or without a trailing dot. */
 export function labelsOf(name: string): string[] {
   const text = folded(name.endsWith('.') ? name.slice(0, -1) : name);
   return text === '' ? [] : text.split('.');
 }
 
-/** True when the name is that domain, or below it. */
+/** True if the name equals the domain or is below it. */
 export function isWithin(labels: readonly string[], domain: readonly string[]): boolean {
   const offset = labels.length - domain.length;
   return offset >= 0 && domain.every((label, i) => labels[offset + i] === label);

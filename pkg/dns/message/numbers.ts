@@ -1,4 +1,4 @@
-/** Numbers of the protocol: RFC 1035, 3596, 2782, 6891. */
+/** Protocol constants: RFC 1035, 3596, 2782, 6891. */
 
 export const recordType = {
   A: 1,
@@ -20,7 +20,7 @@ export const responseCode = {
   NXDOMAIN: 3,
   NOTIMP: 4,
   REFUSED: 5,
-  /** Its upper bits are in the OPT record. */
+  /** The upper bits are in the OPT record. */
   BADVERS: 16,
 } as const;
 
@@ -35,18 +35,18 @@ export const flag = {
 
 export const classInternet = 1;
 export const headerBytes = 12;
-/** In the TTL of an OPT record. */
+/** A bit of an OPT record's TTL field. */
 export const dnssecOk = 0x8000;
-/** Largest message over UDP: what passes everywhere without fragments (DNS flag day 2020). */
+/** Largest UDP message that passes everywhere without fragmentation (DNS flag day 2020). */
 export const ednsBytes = 1232;
-/** Over UDP from those that say nothing about it. */
+/** Largest UDP message for clients without EDNS. */
 export const plainBytes = 512;
 export const maxMessageBytes = 65_535;
 
 const typeNames = new Map<number, string>(Object.entries(recordType).map(([name, number]) => [number, name]));
 const codeNames = new Map<number, string>(Object.entries(responseCode).map(([name, number]) => [number, name]));
 
-/** For metrics: the types that clients ask for, `other` for the rest. */
+/** Metric label of a record type; `other` for unusual ones. */
 export function typeName(type: number): string {
   return typeNames.get(type) ?? 'other';
 }

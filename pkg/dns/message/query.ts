@@ -1,28 +1,28 @@
-/** Reads what clients send. Nothing of it is trusted. */
+/** Parses untrusted queries of clients, and writes queries to other servers. */
 import { readQuestionName, nameBytes } from '#dns/message/names.js';
 import { classInternet, dnssecOk, flag, headerBytes, recordType, responseCode, ednsBytes } from '#dns/message/numbers.js';
 import { readRecords } from '#dns/message/records.js';
 
 export interface Query {
   readonly id: number;
-  /** As they were sent. */
+  /** As received. */
   readonly flags: number;
-  /** Name, type and class as they were sent: answers repeat their case. */
+  /** Name, type and class as received; responses repeat the name's case. */
   readonly question: Buffer;
   readonly labels: readonly string[];
   readonly type: number;
-  /** Absent: the client knows nothing of EDNS. */
+  /** Absent if the client does not use EDNS. */
   readonly edns?: { readonly maxBytes: number; readonly dnssecOk: boolean };
 }
 
-/** `refused`: is answered with that code. `ignored`: is answered by nothing, so that no two servers talk forever. */
+/** `refused`: answered with the code. `ignored`: not answered, so that two servers cannot talk for ever. */
 export type ReadQuery =
   | { readonly kind: 'query'; readonly query: Query }
   | { readonly kind: 'refused'; readonly code: number; readonly query: Query }
   | { readonly kind: 'ignored' };
 
 const none = Buffer.alloc(0);
-/** Types that are no records but ask for something else, such as whole zones (RFC 6895); ANY not among them. */
+/** Meta types such as zone transfers (RFC 6895), except ANY. */
 const firstMetaType = 128;
 const lastMetaType = 254;
 
@@ -42,7 +42,7 @@ export function readQuery(bytes: Buffer): ReadQuery {
   if (name === undefined || name.end + 4 > bytes.length) return refused(responseCode.FORMERR);
   const type = bytes.readUInt16BE(name.end);
   const plain: Query = { id, flags, question: bytes.subarray(headerBytes, name.end + 4), labels: name.labels, type };
-  // Nearly all that is asked without EDNS has no record.
+  // Most queries without EDNS have no records.
   if (bytes.readUInt32BE(6) === 0 && bytes.readUInt16BE(10) === 0) return checked(plain, bytes, name.end);
   const records = readRecords(bytes);
   if (records === undefined) return refused(responseCode.FORMERR, plain);
@@ -64,7 +64,6 @@ function checked(query: Query, bytes: Buffer, end: number): ReadQuery {
   return { kind: 'query', query };
 }
 
-/** What this server asks others. */
 
 export interface OutgoingQuestion {
   readonly labels: readonly string[];
@@ -75,7 +74,7 @@ export interface OutgoingQuestion {
 
 const optionBytes = 11;
 
-/** Throws RangeError for a name that has no bytes. */
+/** Throws RangeError for an invalid name. */
 export function writeQuery(id: number, question: OutgoingQuestion): Buffer {
   const name = nameBytes(question.labels);
   const message = Buffer.alloc(headerBytes + name.length + 4 + optionBytes);
@@ -86,14 +85,14 @@ export function writeQuery(id: number, question: OutgoingQuestion): Buffer {
   const at = headerBytes + name.copy(message, headerBytes);
   message.writeUInt16BE(question.type, at);
   message.writeUInt16BE(classInternet, at + 2);
-  // The root's name in front of the option is a zero.
+  // The OPT record's name, the root, is a zero byte.
   message.writeUInt16BE(recordType.OPT, at + 5);
   message.writeUInt16BE(ednsBytes, at + 7);
   message.writeUInt16BE(question.dnssecOk ? dnssecOk : 0, at + 11);
   return message;
 }
 
-/** True for an answer to that query: other bytes that arrive are somebody's attempt to be taken for the server. */
+/** True if the message answers this query. Other messages may be spoofed. */
 export function isAnswerTo(message: Buffer, query: Buffer): boolean {
   const end = query.length - optionBytes;
   return (

@@ -1,4 +1,4 @@
-/** Where the records of a message are. */
+/** Parses records of messages, and encodes records once for many responses. */
 import { addressBytes } from '#apimachinery/net/ip.js';
 import { skipName, nameBytes } from '#dns/message/names.js';
 import { headerBytes, classInternet, recordType } from '#dns/message/numbers.js';
@@ -15,10 +15,10 @@ export interface RecordPlace {
   readonly ttl: number;
 }
 
-/** Type, class, TTL and the length of the data. */
+/** Length of type, class, TTL and data length. */
 const fixedBytes = 10;
 
-/** All records of a message; undefined for one that is cut off or that says something wrong about their numbers. */
+/** All records of a message; undefined if it is truncated or its counts are wrong. */
 export function readRecords(message: Buffer): RecordPlace[] | undefined {
   if (message.length < headerBytes) return undefined;
   let at = headerBytes;
@@ -60,34 +60,33 @@ function readRecord(message: Buffer, start: number, section: Section): RecordPla
   };
 }
 
-/** The offset behind a record that this program has written. */
+/** Offset after a record that this program has encoded. */
 export function recordEnd(bytes: Buffer, start: number): number {
   const name = skipName(bytes, start) ?? bytes.length;
   return name + fixedBytes + bytes.readUInt16BE(name + 8);
 }
 
-/** Records as bytes, made once and copied into each answer. */
 
 export interface RecordSet {
   readonly bytes: Buffer;
   readonly count: number;
-  /** The length of each, where all are as long: whoever answers may turn their order. */
+  /** Length of each record, if equal; the order may be rotated then. */
   readonly stride?: number;
 }
 
 export const noRecords: RecordSet = { bytes: Buffer.alloc(0), count: 0 };
 
-/** A pointer to the name of the question. */
+/** Compression pointer to the question's name. */
 const questionName = Buffer.from([0xc0, headerBytes]);
 
-/** Whose records they are: of the question's name, or another's. */
+/** Owner name of records: the question's, or another one. */
 export type Owner = 'question' | readonly string[];
 
 function ownerBytes(owner: Owner): Buffer {
   return owner === 'question' ? questionName : nameBytes(owner);
 }
 
-/** A and AAAA records; addresses of the other family are left out. */
+/** A or AAAA records; addresses of the other family are skipped. */
 export function addressRecords(
   owner: Owner,
   addresses: Iterable<string>,
@@ -109,16 +108,16 @@ export function addressRecords(
   return { bytes: Buffer.concat(parts), count: parts.length / 2, stride: head.length + length };
 }
 
-/** Any record; `data` as the package has it. */
+/** Any record; `data` as the package expects it. */
 export function record(owner: Owner, answer: DistributiveOmit<Exclude<Answer, { type: 'OPT' }>, 'name'>): RecordSet {
-  // The root's name is a single byte, in whose place the owner's comes.
+  // The root name is a single byte, which the owner's name replaces.
   const packet = encode({ type: 'response', answers: [{ ...answer, name: '.' } as Answer] });
   return { bytes: Buffer.concat([ownerBytes(owner), packet.subarray(headerBytes + 1)]), count: 1 };
 }
 
 type DistributiveOmit<T, K extends PropertyKey> = T extends unknown ? Omit<T, K> : never;
 
-/** Records of the question's name as those of another name. */
+/** Replaces the question's name as the owner. */
 export function withOwner(set: RecordSet, labels: readonly string[]): RecordSet {
   const name = nameBytes(labels);
   const parts: Buffer[] = [];

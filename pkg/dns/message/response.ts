@@ -1,4 +1,4 @@
-/** Puts answers together. */
+/** Writes responses. */
 import {
   dnssecOk,
   ednsBytes,
@@ -21,18 +21,18 @@ export interface Content {
 
 export interface Limits {
   readonly maxBytes: number;
-  /** Returns [0, 1): which of several addresses comes first. */
+  /** Returns [0, 1); chooses which address comes first. */
   readonly random: () => number;
 }
 
 const optionBytes = 11;
 
-/** How much a client takes over UDP. */
+/** Largest response over UDP. */
 export function udpBytes({ edns }: Query): number {
   return edns === undefined ? plainBytes : Math.min(ednsBytes, Math.max(plainBytes, edns.maxBytes));
 }
 
-/** What does not fit is left out: additional records first, then answers, which the client is told of. */
+/** Drops what does not fit: additional records first, then answers, with the truncated flag. */
 export function writeResponse(query: Query, content: Content, { maxBytes, random }: Limits): Buffer {
   const { code, authoritative = false } = content;
   let { answers = noRecords, authority = noRecords, additional = noRecords } = content;
@@ -43,7 +43,7 @@ export function writeResponse(query: Query, content: Content, { maxBytes, random
   const needed = answers.bytes.length + authority.bytes.length;
   if (needed > room) {
     answers = fitting(answers, room, random);
-    // Pointers in what follows would not hold any more.
+    // Compression pointers in later records would be wrong.
     authority = noRecords;
     additional = noRecords;
     truncated = flag.truncated;
@@ -68,7 +68,7 @@ export function writeResponse(query: Query, content: Content, { maxBytes, random
   return message;
 }
 
-/** As many whole records as there is room for. Of addresses a random part, so that none is always left out. */
+/** As many complete records as fit; of addresses a random part, so that none is always dropped. */
 function fitting(set: RecordSet, room: number, random: () => number): RecordSet {
   const { stride } = set;
   if (stride !== undefined) {
@@ -88,7 +88,7 @@ function fitting(set: RecordSet, room: number, random: () => number): RecordSet 
   return { bytes: set.bytes.subarray(0, end), count };
 }
 
-/** Clients take the first address. Returns the offset behind the records. */
+/** Copies records, rotated randomly, because clients use the first address. Returns the offset after them. */
 function copyTurned({ bytes, count, stride }: RecordSet, to: Buffer, at: number, random: () => number): number {
   if (stride === undefined || count < 2) return at + bytes.copy(to, at);
   const first = Math.floor(random() * count) * stride;

@@ -1,4 +1,6 @@
-/** Series of the DNS server: those of the server that clusters usually have, so that its dashboards and alerts work. */
+/**
+ * Metrics of the DNS server, named like those of the usual cluster DNS server, so that its dashboards and alerts work.
+ */
 import type { Registry } from 'prom-client';
 import type { Dialect } from '#apimachinery/dialect.js';
 import { gauge } from '#daemon/metrics/metric.js';
@@ -28,7 +30,7 @@ export class DnsMetrics {
   readonly #forwardFailures: PlainCounter;
   readonly #forwardSeconds: PlainHistogram;
 
-  /** `server`: where it is asked, the `server` label of the series. */
+  /** `server`: value of the `server` label, the address of this server. */
   constructor(registry: Registry, dialect: Dialect, server: string) {
     const prefix = dialect.dnsMetricsPrefix;
     this.#registry = registry;

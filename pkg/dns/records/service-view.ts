@@ -1,10 +1,10 @@
-/** The records of a service and its endpoints as bytes, each made when it is asked for the first time after a change. */
+/** Encoded records of a service and its endpoints, created at the first query after a change. */
 import type { ServicePort } from '#api/core/v1/types.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { recordType } from '#dns/message/numbers.js';
 import { addressRecords, joined, noRecords, type RecordSet, record } from '#dns/message/records.js';
 
-/** What the records are made from. */
+/** The service data that records are made from. */
 export interface ServiceFacts {
   readonly isHeadless: boolean;
   readonly publishesNotReady: boolean;
@@ -19,14 +19,14 @@ export interface PortRecords {
   readonly additional: RecordSet;
 }
 
-/** Where a port leads. */
+/** Target of an SRV record. */
 interface Target {
   readonly labels: readonly string[];
   readonly port: number;
 }
 
 interface NamedPort {
-  /** Empty for one without a name. */
+  /** Empty for an unnamed port. */
   readonly name: string;
   readonly protocol: string;
 }
@@ -34,7 +34,7 @@ interface NamedPort {
 type Ports = Map<string, { readonly port: NamedPort; readonly targets: Target[] }>;
 
 export interface ViewNames {
-  /** The service's whole name. */
+  /** Labels of the service's full name. */
   readonly labels: readonly string[];
   readonly ttl: number;
 }
@@ -44,7 +44,7 @@ const weight = 100;
 export class ServiceView {
   readonly #service: ServiceFacts;
   readonly #names: ViewNames;
-  /** Of a headless service: label → addresses, each once. */
+  /** For headless services: addresses by endpoint label. */
   readonly #endpoints = new Map<string, Set<string>>();
   readonly #addresses: ReadonlySet<string>;
   readonly #sets = new Map<string, RecordSet>();
@@ -70,36 +70,36 @@ export class ServiceView {
     this.#addresses = all;
   }
 
-  /** False for a headless service without ready endpoints: it has no name. */
+  /** False for a headless service without ready endpoints, which has no name. */
   get exists(): boolean {
     return !this.#service.isHeadless || this.#addresses.size > 0;
   }
 
-  /** A or AAAA. */
+  /** A or AAAA records. */
   addresses(type: number): RecordSet {
     return this.#cached(`${type}`, () => addressRecords('question', this.#addresses, { type, ttl: this.#names.ttl }));
   }
 
-  /** Of an endpoint; undefined where there is none of that label. */
+  /** Records of an endpoint; undefined for an unknown label. */
   endpoint(label: string, type: number): RecordSet | undefined {
     const addresses = this.#endpoints.get(label);
     return addresses && addressRecords('question', addresses, { type, ttl: this.#names.ttl });
   }
 
-  /** True when a port of the service, or of its endpoints, has that protocol and a name; `_tcp`. */
+  /** Whether a named port has this protocol, such as `_tcp`. */
   hasProtocol(label: string): boolean {
     for (const { port } of this.#portMap().values()) if (port.name !== '' && label === `_${port.protocol}`) return true;
     return false;
   }
 
-  /** SRV records of `_port._protocol`; undefined where there is no such port. */
+  /** SRV records of `_port._protocol`; undefined for an unknown port. */
   port(name: string, protocol: string): PortRecords | undefined {
     if (!name.startsWith('_') || name === '_' || !protocol.startsWith('_')) return undefined;
     const entry = this.#portMap().get(`${name.slice(1)}/${protocol.slice(1)}`);
     return entry && this.#portRecords(`${name}.${protocol}`, entry.targets);
   }
 
-  /** SRV records of all ports, those without a name too. */
+  /** SRV records of all ports, including unnamed ones. */
   allPorts(): PortRecords {
     return this.#portRecords(
       '*',
@@ -118,7 +118,7 @@ export class ServiceView {
     );
     const additional = this.#cached(`targets ${key}`, () => {
       const named = new Map(targets.map(({ labels }) => [labels[0] ?? '', labels]));
-      // More would not fit into any answer over UDP, and would be left out.
+      // More records would not fit into a UDP response.
       if (named.size > maxAdditional) return noRecords;
       return joined([...named].flatMap(([label, labels]) => this.#targetAddresses(label, labels)));
     });
@@ -150,7 +150,7 @@ export class ServiceView {
       for (const endpoint of namedAddresses(slice, this.#service.publishesNotReady)) {
         const label = endpointLabel(endpoint);
         for (const { name = '', protocol = 'TCP', port } of slice.ports ?? []) {
-          // One record for the addresses of both families that have the same hostname.
+          // One record for both families of a hostname.
           const id = `${label} ${name} ${protocol} ${port}`;
           if (port === undefined || port === null || seen.has(id)) continue;
           seen.add(id);
@@ -184,24 +184,23 @@ function addTarget(ports: Ports, { name, protocol }: NamedPort, target: Target):
   else entry.targets.push(target);
 }
 
-/** The endpoints of a slice that have names. */
 
 export interface NamedAddress {
   readonly address: string;
   readonly hostname?: string | undefined;
 }
 
-/** The addresses of the endpoints that take traffic, or of all. */
+/** Addresses of ready endpoints, or of all. */
 export function* namedAddresses(slice: EndpointSlice, isReadyOrNot: boolean): Generator<NamedAddress> {
   if (slice.addressType === 'FQDN') return;
   for (const { addresses, conditions, hostname } of slice.endpoints) {
-    // Unset: unknown, taken as ready.
+    // Unset means unknown, which counts as ready.
     if (!isReadyOrNot && conditions?.ready === false) continue;
     for (const address of addresses) yield { address, hostname };
   }
 }
 
-/** An endpoint's label below its service's name: its hostname, or its address with dashes. */
+/** An endpoint's label below its service: its hostname, or its address with dashes. */
 export function endpointLabel({ address, hostname }: NamedAddress): string {
   return hostname === undefined || hostname === '' ? address.replaceAll(/[.:]/g, '-') : hostname;
 }

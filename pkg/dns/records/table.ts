@@ -1,29 +1,29 @@
-/** What names are made from: services and their endpoints, as informers tell of them. Changed piece by piece. */
+/** Services and endpoints that names are made from, updated by informers. */
 import type { Service, ServicePort } from '#api/core/v1/types.gen.js';
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import { endpointLabel, namedAddresses, type ServiceFacts, ServiceView } from '#dns/records/service-view.js';
 
-/** A name that an address has. */
+/** A name of an address. */
 export interface AddressOwner {
   readonly entry: ServiceEntry;
-  /** Of an endpoint; absent: it is the service's own address. */
+  /** Label of an endpoint; absent for the service's own address. */
   readonly label?: string;
 }
 
 export class RecordTable {
-  /** Namespace → name → entry. A service that only slices tell of is among them, and does not exist yet. */
+  /** Namespace → name → entry, including entries with slices but no service yet. */
   readonly #namespaces = new Map<string, Map<string, ServiceEntry>>();
   readonly #owners = new Map<string, AddressOwner[]>();
   readonly #serviceLabel: string;
   #changes = 0;
 
-  /** `serviceLabel`: the label of slices that names their service. */
+  /** `serviceLabel`: label of slices that names their service. */
   constructor(serviceLabel: string) {
     this.#serviceLabel = serviceLabel;
   }
 
-  /** How many changes there have been. */
+  /** Number of changes so far. */
   get changes(): number {
     return this.#changes;
   }
@@ -33,13 +33,13 @@ export class RecordTable {
     return entry?.service === undefined ? undefined : entry;
   }
 
-  /** True when a name is below the namespace's. */
+  /** True if the namespace has a service, so that its name exists. */
   hasServices(namespace: string): boolean {
     for (const { service } of this.#namespaces.get(namespace)?.values() ?? []) if (service !== undefined) return true;
     return false;
   }
 
-  /** Who has the address, in the form of RFC 5952. */
+  /** Names of an address in RFC 5952 form. */
   ownersOf(address: string): readonly AddressOwner[] {
     return this.#owners.get(address) ?? [];
   }
@@ -59,7 +59,7 @@ export class RecordTable {
     this.#forget(entry);
   }
 
-  /** Takes `slice` in the place of `old`, which may have been another service's. */
+  /** Replaces `old`, which may belong to another service. */
   setSlice(slice: EndpointSlice, old?: EndpointSlice): void {
     const entry = this.#entryOf(slice);
     if (old !== undefined && this.#entryOf(old) !== entry) this.deleteSlice(old);
@@ -93,7 +93,7 @@ export class RecordTable {
     for (const slice of entry.slices.values()) this.#own(entry, slice);
   }
 
-  /** The addresses of a headless service's endpoints are names' too. */
+  /** Addresses of headless endpoints have names, too. */
   #own(entry: ServiceEntry, slice: EndpointSlice): void {
     if (!entry.isHeadless) return;
     for (const endpoint of namedAddresses(slice, entry.publishesNotReady))
@@ -149,14 +149,13 @@ export class RecordTable {
   }
 }
 
-/** A service with its endpoints, and the names and records that follow from them. */
-
+/** A service, its endpoints and their records. */
 export class ServiceEntry implements ServiceFacts {
   readonly namespace: string;
   readonly name: string;
-  /** Undefined: there are slices only. */
+  /** Undefined if only slices exist. */
   service: Service | undefined;
-  /** By their names. */
+  /** By name. */
   readonly slices = new Map<string, EndpointSlice>();
   #view: ServiceView | undefined;
 
@@ -174,7 +173,7 @@ export class ServiceEntry implements ServiceFacts {
     return this.service?.spec.publishNotReadyAddresses === true;
   }
 
-  /** The service's own addresses; none while it has none yet. */
+  /** Cluster addresses; empty before they are assigned. */
   get clusterIPs(): readonly string[] {
     const spec = this.service?.spec;
     if (spec === undefined || spec.type === 'ExternalName') return [];
@@ -182,7 +181,7 @@ export class ServiceEntry implements ServiceFacts {
     return clusterIPs.filter((address) => address !== '' && address !== 'None');
   }
 
-  /** Undefined for services that are no alias. */
+  /** Undefined unless the service is an alias. */
   get externalName(): string | undefined {
     const spec = this.service?.spec;
     return spec?.type === 'ExternalName' ? (spec.externalName ?? '') : undefined;
@@ -192,12 +191,12 @@ export class ServiceEntry implements ServiceFacts {
     return this.service?.spec.ports ?? [];
   }
 
-  /** What was made from the endpoints is made anew when somebody asks. */
+  /** Records are created again at the next query. */
   changed(): void {
     this.#view = undefined;
   }
 
-  /** `domain`: the labels of the cluster's. One server asks, with one domain and one TTL. */
+  /** `domain`: labels of the cluster's domain. Domain and TTL are the same in all calls. */
   view(domain: readonly string[], ttl: number): ServiceView {
     this.#view ??= new ServiceView(this, { labels: [this.name, this.namespace, 'svc', ...domain], ttl });
     return this.#view;

@@ -1,6 +1,6 @@
 /**
- * The cluster's domain, by the DNS specification of release 1.24's clusters, version 1.1: what a name and a type have.
- * Everything comes from memory, so an answer takes microseconds and never waits.
+ * The cluster's zone, following version 1.1 of the DNS specification of 1.24's clusters. All data is in memory, so a
+ * lookup takes microseconds.
  */
 import { formatAddress } from '#apimachinery/net/ip.js';
 import { strictFamily } from '#apimachinery/net/parse-ip.js';
@@ -11,21 +11,21 @@ import type { ServiceEntry, RecordTable } from '#dns/records/table.js';
 
 export type Lookup =
   | { readonly kind: 'records'; readonly answers: RecordSet; readonly additional?: RecordSet }
-  /** The name is another one's; `cname` is the record that says so. */
+  /** An alias; `cname` is its record. */
   | { readonly kind: 'alias'; readonly target: readonly string[]; readonly cname: RecordSet }
-  /** The name is there, and has no such records. */
+  /** The name exists without records of the type. */
   | { readonly kind: 'nodata' }
   | { readonly kind: 'nxdomain' }
-  /** Not the cluster's to say. */
+  /** Not part of the cluster. */
   | { readonly kind: 'outside' };
 
 export interface ClusterZoneOptions {
   readonly table: RecordTable;
   /** `cluster.local`. */
   readonly domain: string;
-  /** Of all records, and of the knowledge that there are none; seconds. */
+  /** TTL of records and negative responses; seconds. */
   readonly ttl: number;
-  /** Where this server is asked. */
+  /** Addresses of this server. */
   readonly serverAddresses: readonly string[];
 }
 
@@ -41,7 +41,7 @@ export class ClusterZone {
   readonly #ttl: number;
   readonly #serverAddresses: readonly string[];
   readonly #domainBytes: number;
-  /** With the owner as a pointer and the serial number last but four. */
+  /** Owner as a pointer; the serial number is 20 bytes before the end. */
   readonly #soa: RecordSet;
 
   constructor({ table, domain, ttl, serverAddresses }: ClusterZoneOptions) {
@@ -85,7 +85,7 @@ export class ClusterZone {
     }
   }
 
-  /** The record that goes with "there is none": of the domain, at the end of a name of so many bytes. */
+  /** SOA record of a negative response; its owner is the domain at the end of a name of this length. */
   authority(questionNameBytes: number): RecordSet {
     const bytes = Buffer.from(this.#soa.bytes);
     bytes.writeUInt16BE(0xc000 | (headerBytes + questionNameBytes - this.#domainBytes), 0);
@@ -123,7 +123,7 @@ export class ClusterZone {
       : nodata;
   }
 
-  /** Any address is some pod's as far as the specification goes: it is in the name already. */
+  /** Pod names contain their address; the specification does not require that the pod exists. */
   #pods(below: readonly string[], type: number): Lookup {
     if (below.length < 2) return nodata;
     const address = below.length === 2 ? addressOfPodLabel(below[0] ?? '') : undefined;
@@ -145,7 +145,7 @@ export class ClusterZone {
 
   #alias(externalName: string): Lookup {
     const target = labelsOf(externalName);
-    // The API server lets through what is a name, but a record of it must be possible, whoever stored it.
+    // The API server validates the name, but it may not be encodable as a record.
     if (!isName(target)) return nodata;
     return {
       kind: 'alias',
@@ -180,7 +180,7 @@ export class ClusterZone {
     }
   }
 
-  /** Reverse names of addresses that are the cluster's; others are somebody else's. */
+  /** Reverse names of the cluster's addresses; others are outside. */
   #reverse(labels: readonly string[], type: number): Lookup {
     const address = addressOfReverse(labels);
     const owners = address === undefined ? [] : this.#table.ownersOf(address);
@@ -209,7 +209,7 @@ function isName(labels: readonly string[]): boolean {
   }
 }
 
-/** The address that a reverse name is of, such as `1.0.96.10.in-addr.arpa`; undefined for parts of one. */
+/** Address of a reverse name such as `1.0.96.10.in-addr.arpa`; undefined for partial names. */
 function addressOfReverse(labels: readonly string[]): string | undefined {
   const [domain, top] = labels.slice(-2);
   if (top !== 'arpa') return undefined;
@@ -224,7 +224,7 @@ function ipv4(parts: readonly string[]): string | undefined {
   return parts.every(isPart) ? parts.join('.') : undefined;
 }
 
-/** The address in a pod's label: `10-244-0-7`, `fd00--7`; undefined where there is none. */
+/** Address in a pod's label: `10-244-0-7`, `fd00--7`; undefined if invalid. */
 function addressOfPodLabel(label: string): string | undefined {
   const parts = label.split('-');
   if (parts.length === 4) {

@@ -1,21 +1,21 @@
-/** Questions over UDP. */
+/** Listeners for DNS over UDP and TCP. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import { createSocket, type Socket } from 'node:dgram';
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** Answers by calling `respond`, once or never, at once or later. */
+/** Calls `respond` at most once, immediately or later. */
 export type Responder = (message: Buffer, source: string, respond: (answer: Buffer) => void) => void;
 
 export interface ListenerOptions {
   readonly address: string;
-  /** 0: any free one. */
+  /** 0: any free port. */
   readonly port: number;
   readonly responder: Responder;
-  /** The listener has ended by itself. */
+  /** The listener failed. */
   readonly onError: (error: Error) => void;
 }
 
-/** Room for what arrives while the process is busy. */
+/** Buffer for queries that arrive while the process is busy. */
 const receiveBytes = 1024 * 1024;
 
 export interface Listener {
@@ -23,20 +23,20 @@ export interface Listener {
   close(): Promise<void>;
 }
 
-/** Rejects when the address cannot be had. */
+/** Rejects if the address is not available. */
 export async function listenUdp({ address, port, responder, onError }: ListenerOptions): Promise<Listener> {
   const isIPv6 = address.includes(':');
   const socket = createSocket({
     type: isIPv6 ? 'udp6' : 'udp4',
     ipv6Only: isIPv6,
-    // Only addresses are sent to: the way around the resolver is a third of the time of an answer.
+    // Destinations are addresses; skipping the resolver saves a third of a response's time.
     lookup: (host, _options, callback) => callback(null, host, isIPv6 ? 6 : 4),
   });
   await bound(socket, address, port);
   socket.on('error', onError);
   socket.on('message', (message, from) => {
     responder(message, from.address, (answer) => {
-      // A client that is gone, or a full buffer: it asks again.
+      // The client is gone or a buffer is full; clients retry.
       socket.send(answer, from.port, from.address, ignore);
     });
   });
@@ -66,23 +66,25 @@ function bound(socket: Socket, address: string, port: number): Promise<void> {
       try {
         socket.setRecvBufferSize(receiveBytes);
       } catch {
-        // The system's own size does, too.
+        // The system's default is sufficient.
       }
       resolve();
     });
   });
 }
 
-/** Questions over TCP: each with its length in front, several on one connection, answered in whatever order. */
 
 const maxConnections = 500;
-/** Questions of one connection that wait for their answers; more are not read. */
+/** Limit of pending queries per connection; further ones are not read. */
 const maxWaiting = 64;
 const idleMs = 10_000;
-/** A name and some options: longer ones are no questions, and are not waited for. */
+/** Limit of a query, which is a name and a few options. */
 const maxQueryBytes = 4096;
 
-/** Rejects when the address cannot be had. */
+/**
+ * TCP messages have a length prefix; a connection may carry several, answered in any order. Rejects if the address is
+ * not available.
+ */
 export async function listenTcp(options: ListenerOptions & { readonly clock: Clock }): Promise<Listener> {
   const { address, port, onError } = options;
   const sockets = new Set<Socket>();
@@ -146,7 +148,7 @@ function serve(socket: Socket, { clock, responder }: ListenerOptions & { readonl
       received = received.subarray(end);
       waiting += 1;
       rest();
-      // Answers at once come back here while this loop goes on: it has taken its message already.
+      // An immediate response re-enters this loop, which has already taken its message.
       responder(message, source, respond);
     }
     if (isBusy()) socket.pause();
@@ -158,7 +160,7 @@ function serve(socket: Socket, { clock, responder }: ListenerOptions & { readonl
     read();
   });
   socket.on('drain', read);
-  // Clients come and go as they like.
+  // Disconnects are not errors.
   socket.on('error', () => socket.destroy());
   socket.once('close', () => timer?.cancel());
 }

@@ -1,43 +1,43 @@
-/** The ready endpoints of the services that are routed to, read from their slices when they are first asked for. */
+/** Ready endpoints of routed services, read from slices on first use. */
 import type { EndpointSlice } from '#api/discovery/v1/types.gen.js';
 import { hostPort } from '#apimachinery/net/host-port.js';
 import { canonicalAddress } from '#apimachinery/net/ip.js';
 import type { Informer } from '#client/informer/informer.js';
 import type { ServicePort } from '#ingress/routing/routing-table.js';
 
-/** One place where a service answers, and how it does. */
+/** An endpoint of a service and its state. */
 export interface Endpoint {
   readonly address: string;
   readonly port: number;
-  /** Requests that it has right now. */
+  /** Requests in progress. */
   active: number;
-  /** It could not be connected with: until then others are tried first; milliseconds of the monotonic clock. */
+  /** After a failed connection: until then other endpoints are preferred; monotonic milliseconds. */
   restsUntil: number;
 }
 
 const serviceIndex = 'service';
 
-/** What was read of the slices of a service, by names of ports. */
+/** Endpoints of a service, by port name. */
 interface Read {
   readonly ports: Map<string, readonly Endpoint[]>;
-  /** What was read before they changed. */
+  /** Endpoints before the last change of slices. */
   readonly before: ReadonlyMap<string, readonly Endpoint[]>;
 }
 
 export class Endpoints {
   readonly #slices: Informer<EndpointSlice>;
   readonly #serviceOf: (slice: EndpointSlice) => string;
-  /** By service; only of those that requests came for. */
+  /** By service; only services with requests. */
   readonly #byService = new Map<string, Read>();
 
-  /** @param serviceLabel Of slices: the name of their service. */
+  /** @param serviceLabel Label of slices that names their service. */
   constructor(slices: Informer<EndpointSlice>, serviceLabel: string) {
     this.#slices = slices;
     this.#serviceOf = ({ metadata }) => `${metadata.namespace}/${metadata.labels?.[serviceLabel] ?? ''}`;
     slices.addIndexers({ [serviceIndex]: (slice) => [this.#serviceOf(slice)] });
   }
 
-  /** Follows the slices until the function that it returns is called. */
+  /** Follows the slices until the returned function is called. */
   follow(): () => void {
     const changed = (slice: EndpointSlice) => this.#forget(this.#serviceOf(slice));
     return this.#slices.addHandler({
@@ -64,7 +64,7 @@ export class Endpoints {
     return ready;
   }
 
-  /** Keeps what is needed alone. */
+  /** Drops services that are not routed any more. */
   retain(backends: readonly ServicePort[]): void {
     const services = new Set(backends.map(({ service }) => service));
     for (const service of this.#byService.keys()) if (!services.has(service)) this.#byService.delete(service);
@@ -77,7 +77,7 @@ export class Endpoints {
   }
 }
 
-/** Each once. One that was there before stays what it was. Pure. */
+/** Endpoints without duplicates. Known endpoints keep their state. Pure. */
 export function readyEndpoints(
   slices: readonly EndpointSlice[],
   portName: string,
@@ -104,25 +104,27 @@ export function placeOf({ address, port }: Pick<Endpoint, 'address' | 'port'>): 
   return hostPort(address, port);
 }
 
-/** Which endpoint gets a request: of two at random the one that has less to do. Pure. */
 
 export interface Choice {
-  /** Those that were tried for this request already. */
+  /** Endpoints already tried for this request. */
   readonly tried: ReadonlySet<Endpoint>;
-  /** Milliseconds of the monotonic clock. */
+  /** Monotonic milliseconds. */
   readonly now: number;
   /** Returns [0, 1). */
   readonly random: () => number;
 }
 
-/** Undefined when all were tried. Those that rest are tried when there is nobody else. */
+/**
+ * The less busy one of two random endpoints. Undefined if all were tried; endpoints that failed recently come last.
+ * Pure.
+ */
 export function chooseEndpoint(endpoints: readonly Endpoint[], choice: Choice): Endpoint | undefined {
   const { now, random, tried } = choice;
   const isFit = (endpoint: Endpoint) => endpoint.restsUntil <= now && !tried.has(endpoint);
   const at = (index: number) => endpoints[index];
   const first = at(Math.floor(random() * endpoints.length));
   const second = at(Math.floor(random() * endpoints.length));
-  // Mostly all are fit, and then this costs the same for any number of them.
+  // Usually all are usable, and the cost does not depend on their number.
   if (first !== undefined && second !== undefined && isFit(first) && isFit(second)) {
     return first.active <= second.active ? first : second;
   }
@@ -131,7 +133,7 @@ export function chooseEndpoint(endpoints: readonly Endpoint[], choice: Choice): 
   return left.length === 0 ? undefined : leastActive(left, Math.floor(random() * left.length));
 }
 
-/** The first from there on among those with the fewest requests. */
+/** An endpoint with the fewest requests, starting at `start`. */
 function leastActive(endpoints: readonly Endpoint[], start: number): Endpoint | undefined {
   const turned = [...endpoints.slice(start), ...endpoints.slice(0, start)];
   return turned.reduce((best, each) => (each.active < best.active ? each : best));

@@ -1,6 +1,6 @@
 /**
- * Requests to the endpoints of a service. Nothing is sent before there is a connection, so that another endpoint can be
- * tried; what was sent is sent again only where it may be repeated and a kept connection had ended.
+ * Sends requests to the endpoints of a service. A request is sent only over an open connection, so that another
+ * endpoint can be tried before. It is repeated only if it is idempotent and a kept connection had been closed.
  */
 import { request as httpRequest } from 'node:http';
 import { connect, type Socket } from 'node:net';
@@ -30,19 +30,19 @@ export interface BackendRequest {
   /** Path and query. */
   readonly target: string;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Absent: there is none. */
+  /** Absent if empty. */
   readonly body?: Readable | undefined;
-  /** Called when there is a connection to send a body to. */
+  /** Called when a connection is open, before a body is sent. */
   readonly connected: () => void;
-  /** Aborted when the client is gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
 }
 
-/** There is no answer. */
+/** No response. */
 export class BackendFailure extends Error {
   /**
-   * `dial`: there was no connection, and nothing was sent. `stale`: a kept connection had ended, before any of an answer.
-   * `silent`: no answer in time. `broken`: everything else.
+   * `dial`: no connection, nothing was sent. `stale`: a kept connection was closed before any response. `silent`: no
+   * response in time. `broken`: everything else.
    */
   readonly kind: 'dial' | 'stale' | 'silent' | 'broken';
 
@@ -52,9 +52,9 @@ export class BackendFailure extends Error {
   }
 }
 
-/** Endpoints that are tried for one request. */
+/** Endpoints tried per request. */
 const maxTries = 3;
-/** How long an endpoint that could not be connected with is tried last. */
+/** How long an endpoint is avoided after a failed connection. */
 const restMs = 5000;
 
 type Answer = Dispatcher.ResponseData<unknown>;
@@ -62,9 +62,9 @@ type Answer = Dispatcher.ResponseData<unknown>;
 export class Backends {
   readonly #options: BackendsOptions;
   readonly #settings;
-  /** Of kept connections. */
+  /** Keeps connections for reuse. */
   readonly #agent: Agent;
-  /** What befell connections that had served before. */
+  /** Errors of connections that had served requests before. */
   readonly #late = new WeakSet<Error>();
 
   constructor(options: BackendsOptions) {
@@ -90,10 +90,10 @@ export class Backends {
     await this.#agent.destroy();
   }
 
-  /** The head of the answer. Rejects with a BackendFailure, or with undefined where there is no endpoint. */
+  /** The head of the response. Rejects with a BackendFailure, or with undefined without an endpoint. */
   ask(request: BackendRequest): Promise<Answer> {
     const { body, method } = request;
-    // A body passes once: it needs a connection that is there for sure.
+    // A body can be sent only once, so it needs a new connection.
     const isKept = body === undefined && repeatableMethods.has(method);
     return this.#try(request, async (endpoint) => {
       const answer = await (isKept ? this.#askKept(endpoint, request) : this.#askOnce(endpoint, request));
@@ -101,7 +101,7 @@ export class Backends {
     });
   }
 
-  /** The same for a request for another protocol. */
+  /** The same for an upgrade request. */
   askUpgrade(request: BackendRequest, protocol: string): Promise<UpgradeAnswer> {
     const { backendMs, maxHeaderBytes } = this.#options.limits;
     const { headers, method, signal, target: path } = request;
@@ -160,7 +160,7 @@ export class Backends {
     throw failure;
   }
 
-  /** A kept connection that the endpoint has closed meanwhile says nothing about the endpoint. */
+  /** A kept connection that the endpoint has closed does not mean that the endpoint fails. */
   async #askKept(endpoint: Endpoint, request: BackendRequest): Promise<Answer> {
     try {
       return await this.#send(this.#agent, endpoint, request);
@@ -170,20 +170,20 @@ export class Backends {
     }
   }
 
-  /** On a connection of the request's own. */
+  /** Uses a connection for this request only. */
   async #askOnce(endpoint: Endpoint, request: BackendRequest): Promise<Answer> {
     const socket = await this.#dial(endpoint);
     if (request.signal.aborted) socket.destroy();
     else request.connected();
     const client = new Client(originOf(endpoint), {
       ...this.#settings,
-      // It looks for what to send only after it has called this.
+      // The client looks for requests after calling this.
       connect: (_, done) => queueMicrotask(() => done(null, socket)),
     });
     try {
       return await this.#send(client, endpoint, request);
     } finally {
-      // When the answer has ended.
+      // Takes effect when the response has ended.
       void client.close();
     }
   }
@@ -194,7 +194,7 @@ export class Backends {
       return await dispatcher.request({
         ...{ origin: originOf(endpoint), path, headers, signal },
         method: method as Dispatcher.HttpMethod,
-        // What is left of it when the backend fails is still the client's, who gets an answer.
+        // Keep the client's body: it must still get a response if the backend fails.
         body: (body?.iterator({ destroyOnReturn: false }) as Readable | undefined) ?? null,
         reset: dispatcher !== this.#agent,
       });

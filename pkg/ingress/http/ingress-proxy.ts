@@ -1,4 +1,4 @@
-/** Passes requests on to the endpoints that their rules name, and the answers back. */
+/** Forwards requests to the endpoints that rules select. */
 import { type IncomingMessage, METHODS, type ServerResponse } from 'node:http';
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import type { TLSSocket } from 'node:tls';
@@ -25,11 +25,11 @@ export interface IngressProxyOptions {
   readonly random: () => number;
   readonly limits: IngressLimits;
   readonly metrics: IngressMetrics;
-  /** Proxies in front whose headers about their clients count. */
+  /** Trusted proxies, whose forwarded headers are used. */
   readonly trustedProxies: readonly IPBlock[];
-  /** Where clients come by HTTPS; undefined: none are sent there. */
+  /** HTTPS port for redirects; undefined: no redirects. */
   readonly securePort: () => number | undefined;
-  /** Undefined: no rule matches. */
+  /** Undefined if no rule matches. */
   readonly route: (host: string, path: string) => Route | undefined;
   readonly endpoints: (backend: ServicePort) => readonly Endpoint[];
 }
@@ -37,20 +37,20 @@ export interface IngressProxyOptions {
 type Request = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;
 
-/** What is known of a request once it has a backend. */
+/** A request that is being forwarded. */
 interface Passage extends Omit<BackendRequest, 'headers'> {
   readonly route: Route;
   readonly host: RequestHost;
   readonly reply: FastifyReply;
 }
 
-/** Among headers, where it goes through the library untouched: their request's passage. */
+/** Key for passing the request through the library, among its headers. */
 const passageOf = Symbol('passage');
 type Headers = BackendRequest['headers'] & { readonly [passageOf]: Passage };
 
 const passedMethods = METHODS.filter((method) => method !== 'CONNECT');
 
-/** One for all: it tells nothing of its own. */
+/** Shared, because it carries no information of its own. */
 const clientGone = new Error('the client has gone');
 
 export class IngressProxy {
@@ -68,11 +68,11 @@ export class IngressProxy {
     return this.#backends.close();
   }
 
-  /** Adds the only route, for everything that is asked. */
+  /** Adds the only route, for all paths. */
   addTo(app: FastifyInstance): void {
     const { log } = this.#options;
     this.#upgrades.addTo(app);
-    // Bodies are left to the backend, whatever their type.
+    // Bodies are forwarded unparsed, whatever their type.
     for (const method of passedMethods) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
     app.setErrorHandler((error, _request, reply) => {
       log.error({ err: error }, 'cannot serve a request');
@@ -80,7 +80,7 @@ export class IngressProxy {
     });
     app.setNotFoundHandler((_request, reply) => answer(reply, 405, 'this method is not passed on'));
     const options: FastifyHttpProxyOptions & { readonly websocket: false } = {
-      // Whom it asks is chosen for each request; the library wants a place that all are at.
+      // Required by the library; the endpoint is chosen per request.
       upstream: 'http://ingress.invalid',
       ...forwardingOptions,
       httpMethods: passedMethods,
@@ -107,7 +107,7 @@ export class IngressProxy {
     const raw = request.raw as Request;
     const response = reply.raw as Response;
     const started = clock.monotonic();
-    // A client that has gone hears no answer.
+    // A client that disconnected gets no response.
     raw.on('error', () => undefined);
     response.on('error', () => undefined);
     const counted = { ingress: '' };
@@ -116,10 +116,10 @@ export class IngressProxy {
     if (method === 'TRACE') return answer(reply, 405, 'TRACE is not passed on');
     const requested = requestHost(originalUrl, headers, raw.rawHeaders);
     const target = requested && requestTarget(requested.url);
-    // A coding of the body would be lost with the header.
+    // Further codings would be lost with the hop-by-hop header.
     if (headers['transfer-encoding'] !== undefined && headers['transfer-encoding'].toLowerCase() !== 'chunked')
       return answer(reply, 501, 'bodies are passed on in chunks or by their length, without further codings');
-    // What the client means is not known, nor where its request ends for those behind.
+    // The request is ambiguous, and so is where it ends on its connection.
     if (requested === undefined || target === undefined)
       return answer(closing(reply), 400, 'a request names one host, and a path');
     const route = find(requested.host, target.path);
@@ -143,7 +143,7 @@ export class IngressProxy {
       method,
       target: target.target,
       body: upgrade === undefined && mayHaveBody(raw) ? raw : undefined,
-      // A client that asks first whether to send a body is told to when there is a backend to take it.
+      // 100 Continue is sent when a backend accepts the body.
       connected() {
         if (headers.expect !== undefined && !response.headersSent) response.writeContinue();
       },
@@ -153,7 +153,7 @@ export class IngressProxy {
     return upgrade === undefined ? reply.from('/', options) : this.#upgrade(request, passage, upgrade);
   }
 
-  /** What the library sends requests by. */
+  /** The library's way of sending requests. */
   readonly #ask = (
     { headers, method }: { readonly headers: Headers; readonly method: string },
     done: (error: unknown, answer?: Awaited<ReturnType<Backends['ask']>>) => void,
@@ -165,7 +165,7 @@ export class IngressProxy {
         if (!isHttp2(raw)) raw.statusMessage = answered.statusText;
         done(null, answered);
       },
-      // The library takes nothing for success.
+      // The library treats a missing error as success.
       (failure: unknown) => done(failure ?? noEndpoint),
     );
   };
@@ -217,7 +217,7 @@ export class IngressProxy {
     return this.#options.trustedProxies.some((block) => blockContains(block, address));
   }
 
-  /** A proxy in front has taken HTTPS off. */
+  /** A trusted proxy terminated HTTPS. */
   #cameSecurely(request: Request): boolean {
     return request.headers['x-forwarded-proto'] === 'https' && this.#isTrusted(request);
   }
@@ -229,13 +229,13 @@ function isHttp2(response: object): response is Http2ServerResponse {
   return 'stream' in response;
 }
 
-/** Ends an answer so that its client sees that it is not the whole one. */
+/** Ends a response so that its client notices that it is incomplete. */
 function breakOff(response: Response): void {
   if (!isHttp2(response)) response.destroy();
   else if (!response.stream.destroyed) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
 }
 
-/** An answer of the controller's own. */
+/** A response of the controller itself. */
 function answer(reply: FastifyReply, status: number, text: string, headers: Readonly<Record<string, string>> = {}) {
   return reply
     .code(status)
@@ -243,7 +243,7 @@ function answer(reply: FastifyReply, status: number, text: string, headers: Read
     .send(`${text}\n`);
 }
 
-/** The client's connection ends with the answer. */
+/** Closes the client's connection after the response. */
 function closing(reply: FastifyReply): FastifyReply {
   return isHttp2(reply.raw) ? reply : reply.header('connection', 'close');
 }
@@ -264,7 +264,7 @@ const mapped = '::ffff:';
 
 function addressOf(request: Request): string {
   const { remoteAddress = '' } = request.socket;
-  // What comes by IPv4 to a socket of both families.
+  // An IPv4 client on a dual-stack socket.
   return remoteAddress.startsWith(mapped) ? remoteAddress.slice(mapped.length) : remoteAddress;
 }
 

@@ -1,4 +1,4 @@
-/** The two ports of the controller: HTTP/1.1 on both, and HTTP/2 where there is TLS. Knows nothing of rules. */
+/** The controller's two ports: HTTP/1.1 on both, and HTTP/2 with TLS. Independent of rules. */
 import type { Clock } from '#apimachinery/clock.js';
 import type { Logger } from '#daemon/log/logger.js';
 import { schemaless } from '#daemon/serving/daemon-app.js';
@@ -16,25 +16,25 @@ export interface IngressServerOptions {
   readonly log: Logger;
   readonly limits: IngressLimits;
   readonly connections: ClientConnections;
-  /** Of all interfaces where it is empty. */
+  /** Empty: all interfaces. */
   readonly address: string;
-  /** 0: any free one; undefined: none. */
+  /** 0: any free port; undefined: none. */
   readonly httpPort: number | undefined;
   readonly httpsPort: number | undefined;
-  /** PEM: what serves hosts without a certificate of their own. */
+  /** PEM pair for hosts without a certificate. */
   readonly fallback: { readonly certificate: string; readonly privateKey: string };
-  /** The certificate of a host; undefined: the fallback. */
+  /** Certificate of a host; undefined: the fallback. */
   readonly certificate: (host: string) => SecureContext | undefined;
-  /** Answers all requests. */
+  /** Handles all requests. */
   readonly proxy: Pick<IngressProxy, 'addTo'>;
 }
 
 type Scheme = 'http' | 'https';
 type App = FastifyInstance<Server>;
 
-/** How often Node.js looks for connections that have used up their time. */
+/** How often Node.js checks for expired connections. */
 const checkingMs = 2000;
-/** More than a backend's silence, so that its client hears of that. */
+/** Added to the backend's timeout, so that the client gets the 504 response. */
 const marginMs = 10_000;
 
 export class IngressServer {
@@ -47,13 +47,13 @@ export class IngressServer {
     this.#options = options;
   }
 
-  /** Where it listens; undefined: not there. */
+  /** The bound port; undefined if not listening. */
   port(scheme: Scheme): number | undefined {
     const address = this.#apps.get(scheme)?.server.address();
     return typeof address === 'object' && address !== null ? address.port : undefined;
   }
 
-  /** Rejects when a port cannot be listened at; none is open then. */
+  /** Rejects if a port is not available; all are closed then. */
   async listen(): Promise<void> {
     const { httpPort, httpsPort } = this.#options;
     try {
@@ -66,7 +66,7 @@ export class IngressServer {
     }
   }
 
-  /** Lets requests under way end for a while. */
+  /** Lets running requests complete for a while. */
   async close(): Promise<void> {
     const { clock, connections, limits } = this.#options;
     this.#isClosing = true;
@@ -86,7 +86,7 @@ export class IngressServer {
     proxy.addTo(app);
     server.maxHeadersCount = 0;
     server.on('request', (_request, response) => {
-      // A connection that was kept for another request is idle only after this.
+      // A kept connection counts as idle only after this event.
       response.once('close', () => setImmediate(() => this.#isClosing && server.closeIdleConnections()));
     });
     server.on('checkContinue', (request, response) => server.emit('request', request, response));
@@ -101,7 +101,7 @@ export class IngressServer {
     server.on('tlsClientError', (_error, socket) => socket.destroy());
     this.#apps.set(scheme, app);
     await app.listen({ port, host: address === '' ? '::' : address });
-    // Connections that cannot be accepted, for want of descriptors for example: those there are go on.
+    // Accept errors, for example without free descriptors: existing connections continue.
     server.on('error', (error) => log.warn({ err: error }, 'cannot accept a connection'));
     log.info({ scheme, ...(server.address() as AddressInfo) }, 'serving Ingresses');
   }
@@ -115,7 +115,7 @@ export class IngressServer {
       requestTimeout: requestMs,
       keepAliveTimeout: idleMs,
       connectionsCheckingInterval: checkingMs,
-      // Whatever two servers could read in two ways.
+      // Refuse what two servers could interpret differently.
       insecureHTTPParser: false,
       requireHostHeader: true,
     };
@@ -127,7 +127,7 @@ export class IngressServer {
       forceCloseConnections: 'idle' as const,
       return503OnClosing: false,
       clientErrorHandler: refuse,
-      // The rules of Ingresses read paths, no router.
+      // Rules match paths themselves; the router must not.
       rewriteUrl: () => '/',
       schemaController: schemaless,
     };
@@ -144,17 +144,17 @@ export class IngressServer {
         handshakeTimeout: handshakeMs,
         SNICallback: (host, done) => done(null, certificate(host.toLowerCase())),
         settings: { maxConcurrentStreams: maxStreams, maxHeaderListSize: maxHeaderBytes, enablePush: false },
-        // Streams that a client opens and takes back at once count, too.
+        // Also limits streams that a client opens and cancels immediately.
         maxSessionRejectedStreams: maxStreams,
       },
     });
-    // The types know of no HTTP/1.1 here, and Node.js 22 of no such options; all versions go by the properties.
+    // These options are missing in the types and in Node.js 22; the properties work in all versions.
     Object.assign(app.server, http1);
     return app as unknown as App;
   }
 }
 
-/** As Node.js does, but for what came before: an answer under way is not written into. */
+/** Answers like Node.js, but never writes into a running response. */
 function refuse(error: NodeJS.ErrnoException, socket: Socket): void {
   const isAnswering = (socket as Socket & { _httpMessage?: unknown })._httpMessage;
   if (!socket.writable || isAnswering || error.code === 'ECONNRESET') {
@@ -170,12 +170,11 @@ const refusals: Readonly<Record<string, readonly [number, string]>> = {
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout'],
 };
 
-/** The connections of clients: how many there may be, and all of them when the controller ends. */
 
 export interface ClientConnectionsOptions {
   readonly limits: Pick<IngressLimits, 'maxConnections' | 'maxConnectionsPerClient'>;
   readonly metrics: IngressMetrics;
-  /** Proxies in front have many clients behind one address. */
+  /** Trusted proxies have many clients behind one address. */
   readonly isTrusted: (address: string) => boolean;
 }
 
@@ -188,7 +187,7 @@ export class ClientConnections {
     this.#options = options;
   }
 
-  /** False: there are too many, and the connection is closed. */
+  /** False if a limit is reached; the connection is closed. */
   add(socket: Socket): boolean {
     const { isTrusted, limits, metrics } = this.#options;
     const address = socket.remoteAddress ?? '';

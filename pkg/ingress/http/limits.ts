@@ -1,11 +1,11 @@
-/** What clients and backends may take. All times in milliseconds. */
+/** Limits of clients and backends. Times are in milliseconds. */
 export interface IngressLimits {
-  /** Connections of all clients, and those of one address; 0: any number. */
+  /** Limits of all client connections and of one address; 0: none. */
   readonly maxConnections: number;
   readonly maxConnectionsPerClient: number;
-  /** Streams that one HTTP/2 connection may have open. */
+  /** Limit of open streams per HTTP/2 connection. */
   readonly maxStreams: number;
-  /** Of all headers of a request, or of a backend's answer. */
+  /** Limit of a request's or response's headers. */
   readonly maxHeaderBytes: number;
   /** For the TLS handshake. */
   readonly handshakeMs: number;
@@ -15,13 +15,13 @@ export interface IngressLimits {
   readonly requestMs: number;
   /** Between two requests. */
   readonly idleMs: number;
-  /** For a connection with a backend. */
+  /** For connecting to a backend. */
   readonly dialMs: number;
-  /** Silence of a backend that has a request, and of a client that reads its answer. */
+  /** Silence of a backend during a request, and of a client during a response. */
   readonly backendMs: number;
   /** Silence of both sides of an upgraded connection. */
   readonly tunnelMs: number;
-  /** For requests under way when the controller stops. */
+  /** For running requests when the controller stops. */
   readonly graceMs: number;
 }
 

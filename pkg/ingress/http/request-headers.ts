@@ -1,23 +1,22 @@
-/** The headers that a backend gets. Pure. */
+/** Reads a request's host, and writes the headers for its backend. Pure. */
 import { endToEndHeaders } from '#daemon/streaming/forwarding.js';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** Whom a request is for. Pure. */
 
 export interface RequestHost {
-  /** As the client wrote it, with a port where there was one; empty: HTTP/1.0 may say nothing. */
+  /** As received, with an optional port; may be empty for HTTP/1.0. */
   readonly authority: string;
-  /** Lower case, without port and last dot. */
+  /** Lower case, without port and trailing dot. */
   readonly host: string;
   /** Path and query. */
   readonly url: string;
 }
 
-/** Names, IPv4 addresses and bracketed IPv6 addresses, with a port or without. */
+/** A name, an IPv4 address or a bracketed IPv6 address, with an optional port. */
 const form = /^([a-z0-9_](?:[a-z0-9._-]*[a-z0-9_])?\.?|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 const absolute = /^https?:\/\/([^/?#]*)(.*)$/i;
 
-/** Undefined where there are several hosts, or one that is no name: such requests mean different things to different servers. */
+/** Undefined for several hosts or an invalid one, since servers interpret such requests differently. */
 export function requestHost(
   url: string,
   headers: IncomingHttpHeaders,
@@ -38,7 +37,7 @@ export function requestHost(
   return { authority, host: host.endsWith('.') ? host.slice(0, -1) : host, url: path };
 }
 
-/** What backends believe about clients: only this proxy says it. */
+/** Headers that backends trust; only this proxy may set them. */
 const vouchedHeaders: ReadonlySet<string> = new Set([
   'forwarded',
   'x-forwarded-for',
@@ -53,11 +52,11 @@ const vouchedHeaders: ReadonlySet<string> = new Set([
 ]);
 
 export interface Client {
-  /** Of the connection's other end. */
+  /** Address of the connection's peer. */
   readonly address: string;
-  /** It is a proxy whose word about its own clients counts. */
+  /** The client is a proxy whose forwarded headers are trusted. */
   readonly isTrusted: boolean;
-  /** As the client named it, with a port where there was one. */
+  /** As the client sent it, with an optional port. */
   readonly host: string;
   readonly scheme: 'http' | 'https';
   readonly port: number;
@@ -69,7 +68,7 @@ export function requestHeaders(received: IncomingHttpHeaders, client: Client): H
   const kept: Headers = {};
   for (const [name, value] of Object.entries(endToEndHeaders(received))) {
     if (name.startsWith(':') || name === 'host' || name === 'expect') continue;
-    // Some backends read `x_forwarded_for` as that header, too.
+    // Some backends treat underscores in names as dashes.
     if (vouchedHeaders.has(name.replaceAll('_', '-'))) continue;
     kept[name] = value;
   }

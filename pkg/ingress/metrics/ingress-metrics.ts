@@ -1,4 +1,4 @@
-/** Series of the ingress controller. Labels are names of Ingresses that there are, and classes of status codes. */
+/** Metrics of the ingress controller. Labels are existing Ingresses and classes of status codes. */
 import type { Registry } from 'prom-client';
 import { counter, exponentialBuckets, gauge, histogram } from '#daemon/metrics/metric.js';
 
@@ -62,7 +62,7 @@ export class IngressMetrics {
     this.#upgrades.inc({ ingress: this.#label(ingress) });
   }
 
-  /** The Ingresses that there are: the series of others end. */
+  /** Sets the existing Ingresses; series of others are removed. */
   retain(ingresses: ReadonlySet<string>): void {
     for (const ingress of this.#ingresses) {
       if (ingresses.has(ingress)) continue;
@@ -72,7 +72,7 @@ export class IngressMetrics {
     this.#ingresses = ingresses;
   }
 
-  /** An answer may end after its Ingress. */
+  /** A response may end after its Ingress was deleted. */
   #label(ingress: string): string {
     return this.#ingresses.has(ingress) ? ingress : '';
   }

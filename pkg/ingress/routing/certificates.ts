@@ -1,4 +1,4 @@
-/** What TLS answers with, by the name that a client asks for. */
+/** TLS certificates by host. */
 import { createSecureContext, type SecureContext } from 'node:tls';
 import type { Secret } from '#api/core/v1/types.gen.js';
 import { messageOf } from '#apimachinery/errors/message.js';
@@ -9,15 +9,15 @@ interface ReadCertificate {
 }
 
 export class Certificates {
-  /** Each secret is read once, for as long as it is as it was. */
+  /** Results per secret object; a changed secret is a new object. */
   readonly #certificates = new WeakMap<Secret, ReadCertificate>();
 
-  /** Undefined where the secret holds a certificate and its key. */
+  /** Undefined if the secret contains a valid certificate and key. */
   whyUnusable(secret: Secret): string | undefined {
     return this.#of(secret).why;
   }
 
-  /** Undefined: there is none for the host. */
+  /** Undefined if the host has no certificate. */
   contextFor(host: string, certificates: ReadonlyMap<string, Secret>): SecureContext | undefined {
     const dot = host.indexOf('.');
     const secret =
@@ -41,7 +41,7 @@ function readPair({ data = {} }: Secret): ReadCertificate {
   try {
     return { context: createSecureContext({ cert, key, minVersion: 'TLSv1.2' }) };
   } catch (error) {
-    // Of OpenSSL: it names the problem, and nothing of the key.
+    // OpenSSL's message names the problem but no part of the key.
     return { why: `tls.crt and tls.key are no certificate and its key: ${messageOf(error)}` };
   }
 }

@@ -1,4 +1,4 @@
-/** What Ingresses and what they name make of requests: routes, certificates, and what is wrong. Pure. */
+/** Plans routes and certificates from Ingresses, and reports problems. Pure. */
 import type { Secret, Service } from '#api/core/v1/types.gen.js';
 import type { Ingress, IngressBackend, IngressClass } from '#api/networking/v1/types.gen.js';
 import type { Dialect } from '#apimachinery/dialect.js';
@@ -12,15 +12,15 @@ export interface Observed {
   readonly classes: readonly IngressClass[];
   /** By `namespace/name`. */
   readonly service: (key: string) => Service | undefined;
-  /** Those of type TLS. */
+  /** TLS secrets. */
   readonly secret: (key: string) => Secret | undefined;
-  /** Why the secret is no certificate with its key; undefined where it is. */
+  /** Why the secret has no valid certificate and key; undefined if it has. */
   readonly whyUnusable: (secret: Secret) => string | undefined;
 }
 
 export interface Problem {
   readonly ingress: Ingress;
-  /** Of the event. */
+  /** Reason of the event. */
   readonly reason:
     | 'BackendNotFound'
     | 'BackendNotSupported'
@@ -31,16 +31,16 @@ export interface Problem {
 }
 
 export interface Plan {
-  /** Those that are carried out, the oldest first. */
+  /** This controller's Ingresses, oldest first. */
   readonly ingresses: readonly Ingress[];
   readonly routes: RoutingTable;
-  /** By host, `*.` standing for one label. */
+  /** By host; `*.` stands for one label. */
   readonly certificates: ReadonlyMap<string, Secret>;
   readonly problems: readonly Problem[];
-  /** Everything else that was looked at, there or not: a change of it is a change of the plan. */
+  /** Objects that the plan depends on, existing or not. */
   readonly services: ReadonlySet<string>;
   readonly secrets: ReadonlySet<string>;
-  /** What endpoints are needed of. */
+  /** Service ports whose endpoints are needed. */
   readonly backends: readonly ServicePort[];
 }
 
@@ -53,7 +53,7 @@ export function planRoutes(observed: Observed): Plan {
   return { ingresses, ...planner };
 }
 
-/** Of two that want the same the older one gets it: a new Ingress takes nothing away from anybody. */
+/** Oldest first, so that a new Ingress cannot take over existing routes. */
 function byAge(a: Ingress, b: Ingress): number {
   const [first = '', second = ''] = [a.metadata.creationTimestamp, b.metadata.creationTimestamp];
   if (first !== second) return first < second ? -1 : 1;
@@ -101,7 +101,7 @@ class Planner {
     for (const { hosts: named = [], secretName = '' } of tls) {
       const hosts = (named.length > 0 ? named : rules.map(({ host = '' }) => host)).map((host) => host.toLowerCase());
       for (const host of hosts) secured.add(host);
-      // Without a secret the controller's own certificate serves.
+      // Without a secret the controller's own certificate is used.
       const secret = secretName === '' ? undefined : this.#certificate(ingress, secretName);
       if (secret === undefined) continue;
       for (const host of hosts) if (!this.certificates.has(host)) this.certificates.set(host, secret);
@@ -174,11 +174,11 @@ function isCovered(host: string, secured: ReadonlySet<string>): boolean {
 
 interface OwnClasses {
   readonly names: ReadonlySet<string>;
-  /** One of them is for Ingresses that name none. */
+  /** One of the classes is the default for Ingresses without a class. */
   readonly hasDefault: boolean;
 }
 
-/** Which Ingresses this controller carries out. Pure. */
+/** The classes of this controller. Pure. */
 function ownClasses(classes: readonly IngressClass[], dialect: Dialect): OwnClasses {
   const own = classes.filter(({ spec }) => spec?.controller === dialect.ingress.controller);
   return {
@@ -187,7 +187,7 @@ function ownClasses(classes: readonly IngressClass[], dialect: Dialect): OwnClas
   };
 }
 
-/** The annotation is the older way of naming a class, and counts where it is there. */
+/** The older annotation takes precedence over the field. */
 function isOwn({ metadata, spec }: Ingress, { names, hasDefault }: OwnClasses, dialect: Dialect): boolean {
   const annotated = metadata.annotations?.[dialect.ingress.classAnnotation];
   const name = annotated === undefined || annotated === '' ? spec?.ingressClassName : annotated;

@@ -1,15 +1,15 @@
-/** Paths of requests and of rules, in the one form in which they are compared. Pure. */
+/** Normalizes paths of requests and rules for comparison. Pure. */
 
 export interface RequestTarget {
-  /** Path and query as the backend gets them: without dot segments. */
+  /** Path and query for the backend, without dot segments. */
   readonly target: string;
-  /** Of the path; see `comparablePath`. */
+  /** The path in the form of `comparablePath`. */
   readonly path: string;
 }
 
 /**
- * Undefined for what is no path, `*` among them. Segments `.` and `..`, percent-encoded ones too, are resolved before
- * anything is compared: a backend would do it, and a path must not lead around the rule that it matches.
+ * Undefined for anything but a path, such as `*`. Dot segments, even percent-encoded ones, are resolved before
+ * matching: backends resolve them, and a path must not bypass its rule.
  */
 export function requestTarget(url: string): RequestTarget | undefined {
   const mark = url.indexOf('?');
@@ -37,7 +37,7 @@ function isDots(segment: string): boolean {
   return text === '.' || text === '..';
 }
 
-/** Each segment percent-decoded; one that would become two, or that is encoded wrongly, stays as it is. */
+/** Percent-decodes each segment, unless the result would contain a slash or the encoding is invalid. */
 export function comparablePath(path: string): string {
   return path.includes('%') ? path.split('/').map(decoded).join('/') : path;
 }

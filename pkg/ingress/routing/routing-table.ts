@@ -1,35 +1,35 @@
-/** Which rule a request matches. Looking it up costs the same with ten rules and with ten thousand. Pure. */
+/** Finds the rule for a request, in time independent of the number of rules. Pure. */
 
-/** A port of a service: what endpoints are found by. */
+/** A service port, the key for endpoints. */
 export interface ServicePort {
   /** `namespace/name`. */
   readonly service: string;
-  /** Of the port; empty for the only one. */
+  /** Name of the port; empty for an unnamed one. */
   readonly portName: string;
 }
 
 export interface Route {
   /** `namespace/name` of the Ingress. */
   readonly ingress: string;
-  /** Undefined: what it names is not there. */
+  /** Undefined if the backend does not exist. */
   readonly backend: ServicePort | undefined;
-  /** Clients are to come by HTTPS. */
+  /** Clients must use HTTPS. */
   readonly isSecure: boolean;
 }
 
-/** As of the API: how the path of a rule is compared. */
+/** Path type of a rule, as in the API. */
 export type PathMatch = 'Exact' | 'Prefix';
 
-/** The rules of one host, of one wildcard, or of all hosts. */
+/** Rules of a host, a wildcard, or all hosts. */
 class HostRoutes {
   readonly #exact = new Map<string, Route>();
   readonly #prefixes = new Map<string, Route>();
-  /** Elements of the longest prefix. */
+  /** Number of segments of the longest prefix. */
   #depth = 0;
-  /** For what matches no path. */
+  /** Route for unmatched paths. */
   rest: Route | undefined;
 
-  /** The first that is added stays. */
+  /** The first route of a path stays. */
   add(match: PathMatch, path: string, route: Route): boolean {
     const key = match === 'Exact' ? path : withoutSlash(path);
     const routes = match === 'Exact' ? this.#exact : this.#prefixes;
@@ -39,11 +39,11 @@ class HostRoutes {
     return true;
   }
 
-  /** The longest match; of equal ones the exact one. */
+  /** The longest match; an exact one wins over an equal prefix. */
   find(path: string): Route | undefined {
     const exact = this.#exact.get(path);
     if (exact !== undefined || this.#prefixes.size === 0) return exact;
-    // Only as deep as there are rules: a client may send thousands of elements.
+    // Limited to the depth of the rules, since a client may send thousands of segments.
     const ends: number[] = [0];
     for (let end = 0; ends.length <= this.#depth && end < path.length; ) {
       const next = path.indexOf('/', end + 1);
@@ -60,20 +60,20 @@ class HostRoutes {
 
 export class RoutingTable {
   readonly #hosts = new Map<string, HostRoutes>();
-  /** By what follows the star: `.example.com`. */
+  /** By the suffix after the star: `.example.com`. */
   readonly #wildcards = new Map<string, HostRoutes>();
   readonly #everywhere = new HostRoutes();
 
   /**
-   * @param host Lower case; `*.` stands for one label; empty for all.
+   * @param host Lower case; `*.` stands for one label; empty for all hosts.
    * @param path In the form of `comparablePath`.
-   * @returns False where another rule has that place already.
+   * @returns False if another rule has this place.
    */
   add(host: string, match: PathMatch, path: string, route: Route): boolean {
     return this.#routesOf(host).add(match, path, route);
   }
 
-  /** Where requests to the host go that match no rule at all. Of several the first stays. */
+  /** Sets the route for unmatched requests of the host; the first stays. */
   addRest(host: string, route: Route): void {
     this.#routesOf(host).rest ??= route;
   }

@@ -1,15 +1,15 @@
-/** Tells the owners of Ingresses what cannot be carried out, once it has been so for a while. */
+/** Records events about Ingress rules that stay unusable for a while. */
 import type { Clock, Timer } from '#apimachinery/clock.js';
 import type { EventRecorder } from '#client/events/recorder.js';
 import type { Problem } from '#ingress/routing/plan.js';
 
-/** An Ingress may be there before its service: manifests are applied one after the other. */
-const patienceMs = 5000;
+/** Grace period: manifests are applied one by one, so a service may follow its Ingress. */
+const graceMs = 5000;
 
 export class ProblemEvents {
   readonly #clock: Clock;
   readonly #recorder: EventRecorder;
-  /** Those that wait to be told, and those that were (undefined). */
+  /** Pending timers by problem; undefined once recorded. */
   readonly #timers = new Map<string, Timer | undefined>();
 
   constructor(clock: Clock, recorder: EventRecorder) {
@@ -17,7 +17,7 @@ export class ProblemEvents {
     this.#recorder = recorder;
   }
 
-  /** All that there are now. */
+  /** Sets the current problems. */
   update(problems: readonly Problem[]): void {
     const present = new Map(problems.map((problem) => [keyOfProblem(problem), problem]));
     for (const [key, timer] of this.#timers) {
@@ -30,7 +30,7 @@ export class ProblemEvents {
       const timer = this.#clock.setTimer(() => {
         this.#timers.set(key, undefined);
         this.#recorder.record(problem.ingress, 'Warning', problem.reason, problem.message);
-      }, patienceMs);
+      }, graceMs);
       this.#timers.set(key, timer);
     }
   }

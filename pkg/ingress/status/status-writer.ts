@@ -1,6 +1,6 @@
 /**
- * Writes into the status of Ingresses where they are reached. Any number of controllers with the same addresses may do so:
- * what is there already is not written again.
+ * Writes addresses into the status of Ingresses. Several controllers with the same addresses may do so; equal data is
+ * not written again.
  */
 import type { LoadBalancerIngress } from '#api/core/v1/types.gen.js';
 import { ingresses } from '#api/networking/v1/resources.gen.js';
@@ -20,19 +20,19 @@ export interface StatusWriterOptions {
   readonly random: () => number;
 }
 
-/** Writes under way at once. */
+/** Concurrent writes. */
 const maxWriting = 4;
 
 export class StatusWriter {
   readonly #options: StatusWriterOptions;
   readonly #backoff: Backoff;
-  /** By key: what waits to be written. Each Ingress is there once at most. */
+  /** Pending writes by key. */
   readonly #waiting = new Map<
     string,
     { readonly ingress: Ingress; readonly addresses: readonly LoadBalancerIngress[] }
   >();
   readonly #writing = new Map<string, Promise<void>>();
-  /** By UID: the version that was written upon; until the cache shows a newer one there is nothing to do. */
+  /** By UID: the resourceVersion that was patched; nothing to do until the cache shows a newer one. */
   readonly #written = new Map<string, string>();
   readonly #stop = new AbortController();
 
@@ -41,7 +41,7 @@ export class StatusWriter {
     this.#backoff = new Backoff({ initialMs: 500, maxMs: 30_000, jitter: 0.5, random: options.random });
   }
 
-  /** All Ingresses that there are now. */
+  /** Sets the current Ingresses. */
   update(all: readonly Ingress[], addresses: readonly LoadBalancerIngress[]): void {
     const uids = new Set(all.map(({ metadata }) => metadata.uid ?? ''));
     for (const uid of this.#written.keys()) if (!uids.has(uid)) this.#written.delete(uid);
@@ -83,7 +83,7 @@ export class StatusWriter {
       this.#written.set(uid, resourceVersion);
       this.#backoff.reset();
     } catch (error) {
-      // It is gone, or another one: the cache is about to say so.
+      // Deleted or replaced; the cache will show it.
       if (signal.aborted || isNotFound(error) || isConflict(error)) return;
       log.warn({ err: error, ingress: keyOf(ingress) }, 'cannot write the status of an Ingress; retrying');
       await clock.sleep(this.#backoff.nextMs(), signal);
@@ -93,7 +93,7 @@ export class StatusWriter {
   }
 }
 
-/** Addresses and host names, as the API has them. Pure. */
+/** Converts addresses and host names to the API's form. Pure. */
 export function statusAddresses(addresses: readonly string[]): LoadBalancerIngress[] {
   return [...new Set(addresses)].map((address) => (ipFamily(address) === 0 ? { hostname: address } : { ip: address }));
 }

@@ -33,8 +33,7 @@ export class IptablesServices implements ServiceTable<Listings, Texts> {
     // Chains have no slots that an endpoint could keep.
   }
 
-  adopted(): void {
-  }
+  adopted(): void {}
 
   contribute(key: string, routes: ServiceRoutes | undefined): void {
     const { prefix, settings } = this.#options;
